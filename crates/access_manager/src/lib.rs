@@ -1,0 +1,1 @@
+//! The local copy: versions, posting, checkpoint, restart.

@@ -1,0 +1,1 @@
+//! Executes action programs over the local copy.

@@ -1,0 +1,1 @@
+//! Distributed commit in one round, and resolution after a failure.

@@ -1,0 +1,1 @@
+//! The log of a site: mapped segments, checksummed records, background sync.

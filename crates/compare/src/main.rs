@@ -1,0 +1,3 @@
+//! see Cargo.toml
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The sequencer: one file per concurrency-control method.

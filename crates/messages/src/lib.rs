@@ -1,0 +1,1 @@
+//! Identifiers, epochs, items, actions and every message between servers.

@@ -1,0 +1,1 @@
+//! The simulated world: the same servers under faults, and the checkers.

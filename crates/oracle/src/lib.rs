@@ -1,0 +1,1 @@
+//! Name service and keeper of the epoch.

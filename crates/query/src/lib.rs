@@ -1,0 +1,1 @@
+//! Relational queries over a snapshot, by DataFusion.

@@ -1,0 +1,1 @@
+//! Communication: addresses, channels, exchanges, groups.

@@ -1,0 +1,1 @@
+//! Epochs seen from a site: leases, seals, fail-locks, copiers.

@@ -1,0 +1,1 @@
+//! The real world: puts servers into processes; loops, sockets, files, clocks, configuration.

@@ -1,0 +1,1 @@
+//! PostgreSQL protocol sessions; SQL compiled to action programs.
