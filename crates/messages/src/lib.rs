@@ -1,1 +1,37 @@
 //! Identifiers, epochs, items, actions and every message between servers.
+//!
+//! The contract that lets servers know each other's messages and never each other's code. Types and their codecs
+//! only: nothing here decides anything. In reading order:
+//!
+//! * [`identifiers`], [`timestamp`], [`item`], [`epoch`]: the nouns;
+//! * [`schema`], [`program`]: tables, and the action programs that statements compile to;
+//! * [`session`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
+//! * [`log_record`]: what a site writes to its log;
+//! * [`server`]: the machine interface that all servers have, their outbox and envelopes;
+//! * [`conflict`]: why a transaction lost; [`limits`]: every shared bound; [`planted`]: the simulator's switches.
+
+pub mod access;
+pub mod commit;
+pub mod concurrency;
+pub mod conflict;
+pub mod epoch;
+pub mod identifiers;
+pub mod item;
+pub mod limits;
+pub mod log_record;
+pub mod oracle;
+pub mod planted;
+pub mod program;
+pub mod replication;
+pub mod schema;
+pub mod server;
+pub mod session;
+pub mod timestamp;
+
+pub use conflict::{Conflict, ConflictKind};
+pub use epoch::{Epoch, Member, MemberState};
+pub use identifiers::{EpochNumber, Incarnation, SessionId, TableId, TransactionId};
+pub use item::{History, Item, ItemRead, Key, KeyRange, RangeRead, Row, Write};
+pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
+pub use server::{Envelope, Message, Now, Outbox, Server};
+pub use timestamp::{Age, Timestamp};

@@ -1,0 +1,229 @@
+//! To and from the access manager: reads, version checks, installs, copies, posting.
+//!
+//! All of it stays within a site: nothing is lost or repeated. A request with a `tag` is answered by one reply with the same tag,
+//! at once.
+
+use crate::conflict::Conflict;
+use crate::identifiers::{TableId, TransactionId};
+use crate::item::{History, Item, Key, KeyRange, Row};
+use crate::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// To the access manager.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum AccessRequest {
+    /// Action driver: one item. Answered `ReadReply`, `Stale` or `SnapshotGone`.
+    Read {
+        /// Names the read.
+        tag: u64,
+        /// Storage.
+        table: TableId,
+        /// Key.
+        key: Key,
+        /// The newest version at or below this; `None`: the newest.
+        snapshot: Option<Timestamp>,
+    },
+    /// Action driver: rows of a range in key order. Answered `ScanReply`, `Stale` or `SnapshotGone`.
+    Scan {
+        /// Names the read.
+        tag: u64,
+        /// What to read.
+        range: KeyRange,
+        /// The newest versions at or below this; `None`: the newest.
+        snapshot: Option<Timestamp>,
+        /// At most so many rows; the reply says where to go on.
+        limit: u32,
+        /// From the high end down.
+        reverse: bool,
+    },
+    /// Atomicity controller: do the versions and ranges that this history has read still stand here? Items that are stale here are
+    /// passed over: their version is not known. The asker holds commit-locks on all of it. Answered `CheckReply`.
+    Check {
+        /// Whose history.
+        transaction: TransactionId,
+        /// The history.
+        history: Arc<History>,
+    },
+    /// Atomicity controller: a committed transaction's writes become the newest versions. Applying one again changes nothing.
+    Install {
+        /// The commit timestamp.
+        timestamp: Timestamp,
+        /// Its writes.
+        history: Arc<History>,
+    },
+    /// Action driver: no snapshot below this will be read any more (per domain, monotonic).
+    OldestSnapshot {
+        /// Versions that only older snapshots could see may go.
+        snapshot: Timestamp,
+    },
+    /// Replication controller: these items of the own copy are stale from now on, until a copy or a write refreshes them.
+    /// The caller has logged it.
+    MarkStale {
+        /// Which.
+        stale: Arc<StaleSet>,
+    },
+    /// Replication controller: up to `limit` stale items (or the start of a stale storage) to fetch next; those that `wanted` names come first.
+    /// Answered `StaleBatch`.
+    NextStale {
+        /// Names the request.
+        tag: u64,
+        /// At most so many.
+        limit: u32,
+        /// A read waits for these.
+        wanted: Option<KeyRange>,
+    },
+    /// Replication controller: copies that an up member sent. Installed only where still stale, then unconditionally: whatever
+    /// version the own copy has goes. The access manager logs them. Answered `CopiesInstalled`.
+    InstallCopies {
+        /// Names the request.
+        tag: u64,
+        /// The copies.
+        copies: Arc<Copies>,
+    },
+    /// Replication controller at an up member: the newest committed versions of what a copier asks for. Answered `Copies`.
+    ReadCopies {
+        /// Names the request.
+        tag: u64,
+        /// What is wanted.
+        wanted: CopyRequest,
+    },
+    /// The site: bring everything installed so far into the store; the log up to `position` may go when this is answered.
+    /// Answered `Posted` once the store has synced it.
+    Post {
+        /// Handed back.
+        tag: u64,
+    },
+}
+
+/// From the access manager.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum AccessReply {
+    /// One item.
+    ReadReply {
+        /// Names the read.
+        tag: u64,
+        /// The version of the row or of its deletion; [`Timestamp::ZERO`] when nothing is known of the item.
+        version: Timestamp,
+        /// The row; `None` when absent.
+        row: Option<Row>,
+    },
+    /// Rows of a range.
+    ScanReply {
+        /// Names the read.
+        tag: u64,
+        /// Key, version and row, in the order asked for.
+        rows: Vec<(Key, Timestamp, Row)>,
+        /// Where to go on: the next `low` (or the next `high` when reversed); `None` when the range is done.
+        next: Option<Key>,
+        /// The largest timestamp installed here.
+        as_of: Timestamp,
+    },
+    /// What was asked for is stale here: ask the replication controller to refresh it, then ask again.
+    Stale {
+        /// Names the read.
+        tag: u64,
+        /// What is stale.
+        range: KeyRange,
+    },
+    /// The snapshot lies below a version that a copier brought: begin a new snapshot.
+    SnapshotGone {
+        /// Names the read.
+        tag: u64,
+    },
+    /// The outcome of a version check.
+    CheckReply {
+        /// Whose history.
+        transaction: TransactionId,
+        /// `None`: everything stands.
+        conflict: Option<Conflict>,
+    },
+    /// Items to fetch.
+    StaleBatch {
+        /// Names the request.
+        tag: u64,
+        /// What to ask an up member for; `None`: nothing is stale here (or nothing of what was wanted).
+        wanted: Option<CopyRequest>,
+        /// Stale items left, whole storages counted as one.
+        left: u64,
+    },
+    /// Copies are in.
+    CopiesInstalled {
+        /// Names the request.
+        tag: u64,
+        /// Bytes of keys and rows.
+        bytes: u64,
+    },
+    /// Copies for another site.
+    Copies {
+        /// Names the request.
+        tag: u64,
+        /// The copies.
+        copies: Arc<Copies>,
+    },
+    /// To the replication controller, unasked: these stale items were refreshed by a write or by copies, now in this site's memory.
+    Refreshed {
+        /// Which.
+        items: Vec<Item>,
+        /// Storages that were stale as a whole and no longer are.
+        storages: Vec<TableId>,
+    },
+    /// To the user interface, unasked: catalog rows changed.
+    CatalogRows {
+        /// Key, version, row.
+        rows: Vec<(Key, Timestamp, Option<Row>)>,
+    },
+    /// The store holds everything that was installed when `Post` came.
+    Posted {
+        /// Handed back.
+        tag: u64,
+    },
+}
+
+/// Fail-locked items of one site: those named, and whole storages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleSet {
+    /// Items, present or not.
+    pub items: std::collections::BTreeSet<Item>,
+    /// Storages locked as a whole, because too many of their items were written, or nothing is known of the site's copy.
+    pub storages: std::collections::BTreeSet<TableId>,
+    /// Everything is stale, storages not yet known included: a site that comes with an empty or foreign copy.
+    pub everything: bool,
+}
+
+impl StaleSet {
+    /// Whether nothing is stale.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.storages.is_empty() && !self.everything
+    }
+}
+
+/// What a copier asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CopyRequest {
+    /// These items.
+    Items(Vec<Item>),
+    /// The rows of a storage from this key on, as many as fit in a message.
+    Range {
+        /// From where.
+        from: KeyRange,
+    },
+    /// Which storages exist: the first step when everything is stale.
+    Storages,
+}
+
+/// What a copier brings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Copies {
+    /// Each item asked for: its newest committed version, and its row unless absent or deleted.
+    Items(Vec<(Item, Timestamp, Option<Row>)>),
+    /// All rows and tombstones of `range`, which starts where the request did; what else the asker has there goes.
+    Range {
+        /// What this covers; the copier goes on at its `high`.
+        range: KeyRange,
+        /// Key, version, row.
+        rows: Vec<(Key, Timestamp, Option<Row>)>,
+    },
+    /// Storages that exist.
+    Storages(Vec<TableId>),
+}

@@ -1,0 +1,262 @@
+//! Distributed commit: between atomicity controllers, and with the servers of their own site.
+//!
+//! `Prepare`, `Vote`, `Decide`, `DecideAck` cross sites: each may be lost, repeated, late or out of order. The sender resends until the
+//! answer comes; the receiver answers a repetition with the same words.
+
+use crate::conflict::Conflict;
+use crate::epoch::Epoch;
+use crate::identifiers::{EpochNumber, TransactionId};
+use crate::item::History;
+use crate::session::Receipt;
+use crate::timestamp::{Age, Timestamp};
+use raidcomm::address::SiteId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Between the atomicity controllers of two sites.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum CommitMessage {
+    /// Home site to every other participant: vote for this. Resent to those who have not answered.
+    Prepare {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// Its age.
+        age: Age,
+        /// Every transaction of this home and incarnation with a lower sequence is finished: decided, and every participant knows.
+        finished_below: u64,
+        /// Every site whose vote counts, the home site included.
+        participants: Vec<SiteId>,
+        /// What it read and wrote, new values included.
+        history: Arc<History>,
+    },
+    /// Participant to home: its vote, final; repeated word for word when asked again.
+    Vote {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// Yes with the proposed clock, or no with the reason.
+        vote: Vote,
+    },
+    /// Home to participants: the outcome. Resent until acknowledged.
+    Decide {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// Participant to home: these outcomes are logged here (or were long since). Sent for every `Decide`, several at once.
+    DecideAck {
+        /// Which transactions.
+        transactions: Vec<TransactionId>,
+    },
+    /// Participant to home: undecided here for a while; what became of it? Answered `Decide` once it is decided.
+    Inquire {
+        /// Which transactions.
+        transactions: Vec<TransactionId>,
+    },
+    /// After a total failure, member to member: the histories of transactions that were resolved to commit and whose prepared record is
+    /// missing here. Resent until answered.
+    FetchHistories {
+        /// Which transactions.
+        transactions: Vec<TransactionId>,
+    },
+    /// Answers `FetchHistories`, as many as fit in a message.
+    Histories {
+        /// Histories by transaction.
+        histories: Vec<(TransactionId, Arc<History>)>,
+    },
+}
+
+/// A site's answer to a prepare.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Vote {
+    /// Prepared here: logged, commit-locked, checked.
+    Yes {
+        /// Proposed clock: above everything this site has voted for or served.
+        clock: u64,
+    },
+    /// Refused here, for ever.
+    No {
+        /// Why.
+        conflict: Conflict,
+    },
+}
+
+/// What became of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// Committed, at this timestamp.
+    Commit(Timestamp),
+    /// Aborted.
+    Abort,
+}
+
+/// Action driver to the atomicity controller of its site.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum CommitRequest {
+    /// Commit this transaction, which the action driver has executed under this identifier. Answered `Committed` or `Aborted`, exactly
+    /// once, however long it takes. Sequences need not come in order.
+    Commit {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// Its age.
+        age: Age,
+        /// What it read and wrote; it writes something.
+        history: Arc<History>,
+    },
+    /// A read-only transaction begins: note everything this site has voted for and not decided, wait for those outcomes, then
+    /// answer `SnapshotBegun` with the site's clock.
+    BeginSnapshot {
+        /// Names the reader.
+        tag: u64,
+    },
+    /// A new transaction identifier's age and begin: answered `Begun`. Takes the site's clock.
+    Begin {
+        /// Names the session.
+        tag: u64,
+    },
+}
+
+/// Atomicity controller to the action driver of its site.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum CommitReply {
+    /// All voted yes in one epoch, or a resolution committed it.
+    Committed {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// Its commit timestamp.
+        timestamp: Timestamp,
+        /// What made it durable.
+        receipt: Receipt,
+    },
+    /// Aborted, and every participant knows.
+    Aborted {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// Why.
+        conflict: Conflict,
+    },
+    /// A snapshot is fixed.
+    SnapshotBegun {
+        /// Names the reader.
+        tag: u64,
+        /// Everything committed at or below it is seen, nothing else. It does not outlive its epoch.
+        snapshot: Timestamp,
+    },
+    /// A transaction may begin.
+    Begun {
+        /// Names the session.
+        tag: u64,
+        /// Its identifier: a new one at every try.
+        transaction: TransactionId,
+        /// The age, should this be the session's first try.
+        age: Age,
+    },
+}
+
+/// Replication controller to the atomicity controller of its site: changing epochs (rules 7 and 8).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum EpochRequest {
+    /// Stop voting, deciding by votes and answering, for good, until `Activate`. Answered `TransactionsReported`.
+    Seal {
+        /// The sealed epoch.
+        epoch: EpochNumber,
+    },
+    /// Again what `Seal` answers: the seal stands.
+    Report {
+        /// Handed back.
+        tag: u64,
+    },
+    /// All members' reports for this epoch: compute, log and apply the outcomes. Answered `Resolved`.
+    Resolve {
+        /// The new epoch.
+        epoch: Arc<Epoch>,
+        /// By member: what it reported.
+        reports: Arc<BTreeMap<SiteId, Arc<TransactionsReport>>>,
+    },
+    /// Every member has logged the outcomes: serve in this epoch.
+    Activate {
+        /// The new epoch.
+        epoch: Arc<Epoch>,
+    },
+    /// Whether the own copy is current, and others caught up, changed the copies that a commit counts.
+    CaughtUp {
+        /// Members whose copy is current, with a contiguous log, in different power domains.
+        copies: u16,
+    },
+}
+
+/// Atomicity controller to the replication controller of its site.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum EpochReply {
+    /// Its transactions that others may not know the outcome of.
+    TransactionsReported {
+        /// Handed back; 0 for `Seal`.
+        tag: u64,
+        /// The report.
+        report: Arc<TransactionsReport>,
+    },
+    /// The outcomes are logged and applied here.
+    Resolved {
+        /// The epoch that they were resolved for.
+        epoch: EpochNumber,
+        /// What was committed by the resolution, for fail-locks. (Transactions that were decided before are not repeated.)
+        committed: Vec<(Timestamp, Arc<History>)>,
+    },
+    /// A transaction has committed here: for fail-locks.
+    Committed {
+        /// Its timestamp.
+        timestamp: Timestamp,
+        /// What it wrote.
+        history: Arc<History>,
+    },
+    /// Everything with a timestamp at or below this that will ever commit in this epoch is logged here, decision included, and
+    /// **synced**.
+    SyncedThrough {
+        /// The epoch.
+        epoch: EpochNumber,
+        /// The clock in it.
+        clock: u64,
+    },
+    /// A participant leaves a prepare unanswered: `limits::SILENT_VOTER` has passed.
+    SilentVoter {
+        /// Who.
+        site: SiteId,
+    },
+}
+
+/// What one member knows of transactions, when an epoch is sealed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransactionsReport {
+    /// The first epoch in which this copy has taken part without a break: it counts for transactions prepared since then. After a
+    /// total failure the log stands for the break.
+    pub joined: EpochNumber,
+    /// The highest clock this site has voted for or served, so that the next epoch's clocks lie above.
+    pub clock: u64,
+    /// Transactions not known to be finished everywhere.
+    pub transactions: BTreeMap<TransactionId, TransactionReport>,
+    /// By home site and incarnation: everything below this sequence is finished.
+    pub finished_below: BTreeMap<(SiteId, crate::Incarnation), u64>,
+}
+
+/// What one member knows of one transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransactionReport {
+    /// The epoch in which it was prepared.
+    pub epoch: EpochNumber,
+    /// Whose votes count.
+    pub participants: Vec<SiteId>,
+    /// What is known.
+    pub state: TransactionState,
+}
+
+/// What is known of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TransactionState {
+    /// Voted yes, no outcome yet.
+    Prepared,
+    /// Voted no.
+    Refused,
+    /// Decided, by votes in its own epoch or by the resolution of a later one: the epoch that made the outcome.
+    Decided(Outcome, EpochNumber),
+}

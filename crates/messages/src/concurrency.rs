@@ -1,0 +1,119 @@
+//! To and from the concurrency controller: locks while executing, commit-locks while committing, readers of snapshots.
+//!
+//! All of it stays within a site: nothing is lost or repeated.
+
+use crate::conflict::Conflict;
+use crate::identifiers::TransactionId;
+use crate::item::{History, Item, KeyRange};
+use crate::timestamp::{Age, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What an access names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// One item, present or not.
+    Item(Item),
+    /// Everything between two keys, present or not.
+    Range(KeyRange),
+}
+
+/// How an executing transaction is about to use a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AccessKind {
+    /// To read it.
+    Read,
+    /// To write it, or read it for update.
+    Write,
+}
+
+/// To the concurrency controller.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ConcurrencyRequest {
+    /// Action driver: may this executing transaction access the target? Answered `AccessReply`, after a wait where the method waits. Whatever the
+    /// method, an access of something that is commit-locked in a conflicting mode waits for that outcome. A transaction has at
+    /// most one access under way. Never granted again once the transaction was doomed.
+    Access {
+        /// Who asks. Known from its first access to its `Finish`.
+        transaction: TransactionId,
+        /// Its age.
+        age: Age,
+        /// What it wants.
+        target: Target,
+        /// How.
+        kind: AccessKind,
+    },
+    /// Atomicity controller: commit-lock the whole read set (shared) and write set (exclusive), ranges too, whatever the method. Answered
+    /// `CommitLockReply`: at once; or later, when the transaction is older than the prepared ones it conflicts with
+    /// and so waits; it dies when it is younger than a prepared one or than one that waits. Executing transactions of this
+    /// site that conflict are doomed, not waited for.
+    CommitLock {
+        /// Who.
+        transaction: TransactionId,
+        /// Its age.
+        age: Age,
+        /// What it read and wrote.
+        history: Arc<History>,
+    },
+    /// Atomicity controller: the site has voted yes for this commit-locked transaction, with this proposed clock.
+    Voted {
+        /// Who.
+        transaction: TransactionId,
+        /// The proposed commit timestamp, its epoch and clock.
+        proposal: Timestamp,
+    },
+    /// Action driver (never prepared) or atomicity controller (decision logged, writes installed): drop everything the transaction holds or
+    /// waits for. Not answered, known or not.
+    Finish {
+        /// Who.
+        transaction: TransactionId,
+    },
+    /// Action driver: a snapshot reader is about to read the target at `snapshot`. Answered `SnapshotReply` once no transaction that
+    /// holds an exclusive commit-lock on it *now* with a proposal at or below `snapshot` is undecided. (Later ones
+    /// get later timestamps.) A commit-lock not yet voted for is passed over: its proposal will lie above.
+    SnapshotAccess {
+        /// Names the access.
+        tag: u64,
+        /// What it reads.
+        target: Target,
+        /// At which timestamp.
+        snapshot: Timestamp,
+    },
+    /// Action driver: the reader no longer wants an answer.
+    ForgetSnapshot {
+        /// Names the access.
+        tag: u64,
+    },
+}
+
+/// From the concurrency controller.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ConcurrencyReply {
+    /// To the action driver.
+    AccessReply {
+        /// Who asked.
+        transaction: TransactionId,
+        /// `None`: granted. Otherwise the transaction must abort.
+        conflict: Option<Conflict>,
+    },
+    /// To the action driver, unasked: a prepared transaction took what this executing one had accessed; it must abort. At most once
+    /// a transaction; after it no access is answered with a grant.
+    Doomed {
+        /// Who.
+        transaction: TransactionId,
+        /// Why.
+        conflict: Conflict,
+    },
+    /// To the atomicity controller.
+    CommitLockReply {
+        /// Who.
+        transaction: TransactionId,
+        /// `None`: locked. Otherwise nothing is held.
+        conflict: Option<Conflict>,
+    },
+    /// To the action driver.
+    SnapshotReply {
+        /// Names the access.
+        tag: u64,
+    },
+}

@@ -1,0 +1,190 @@
+//! Items, ranges and histories: what a transaction read and wrote.
+//!
+//! Protocols see keys and rows as bytes; only the action driver, the query processor and the user interface know columns.
+
+use crate::identifiers::TableId;
+use crate::timestamp::Timestamp;
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
+use std::borrow::Borrow;
+use std::fmt;
+
+/// An encoded key (`values::key`): byte order is key order. Short keys need no allocation.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(SmallVec<[u8; 24]>);
+
+impl Key {
+    /// A key of these bytes.
+    pub fn new(bytes: &[u8]) -> Key {
+        Key(SmallVec::from_slice(bytes))
+    }
+
+    /// The smallest key.
+    pub fn lowest() -> Key {
+        Key(SmallVec::new())
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The smallest key above this one: the same bytes and a zero.
+    pub fn successor(&self) -> Key {
+        let mut bytes = self.0.clone();
+        bytes.push(0);
+        Key(bytes)
+    }
+}
+
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<&[u8]> for Key {
+    fn from(bytes: &[u8]) -> Key {
+        Key::new(bytes)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in &self.0 {
+            write!(formatter, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Key;
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("key bytes")
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Key, E> {
+                Ok(Key::new(bytes))
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
+}
+
+/// An encoded row (`values::row`).
+pub type Row = Bytes;
+
+/// A row's name: present or not, an item can be read, locked and fail-locked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Item {
+    /// The storage.
+    pub table: TableId,
+    /// The key in it.
+    pub key: Key,
+}
+
+/// The rows between two keys, present or not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct KeyRange {
+    /// The storage.
+    pub table: TableId,
+    /// The first key in it.
+    pub low: Key,
+    /// The first key behind it; `None`: to the end of the storage.
+    pub high: Option<Key>,
+}
+
+impl KeyRange {
+    /// A whole storage.
+    pub fn whole(table: TableId) -> KeyRange {
+        KeyRange {
+            table,
+            low: Key::lowest(),
+            high: None,
+        }
+    }
+
+    /// The range that holds one key.
+    pub fn point(table: TableId, key: Key) -> KeyRange {
+        let high = Some(key.successor());
+        KeyRange { table, low: key, high }
+    }
+
+    /// Whether the key lies in it (the storage is not looked at).
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.low.as_bytes() <= key && self.high.as_ref().is_none_or(|high| key < high.as_bytes())
+    }
+
+    /// Whether both are of one storage and share a key.
+    pub fn overlaps(&self, other: &KeyRange) -> bool {
+        self.table == other.table
+            && other.high.as_ref().is_none_or(|high| self.low < *high)
+            && self.high.as_ref().is_none_or(|high| other.low < *high)
+    }
+
+    /// Whether no key can lie in it.
+    pub fn is_empty(&self) -> bool {
+        self.high.as_ref().is_some_and(|high| *high <= self.low)
+    }
+}
+
+/// One item read and the version seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemRead {
+    /// Storage of the item.
+    pub table: TableId,
+    /// Key of the item.
+    pub key: Key,
+    /// The version seen: that of the row, of its deletion, or [`Timestamp::ZERO`] when nothing is known of it.
+    pub seen: Timestamp,
+}
+
+/// One range read. It still holds when nothing in it, deletions included, has a version above `as_of`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeRead {
+    /// What was read.
+    pub range: KeyRange,
+    /// The largest timestamp installed at the home site when the range was read.
+    pub as_of: Timestamp,
+}
+
+/// One item written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Write {
+    /// Storage of the item.
+    pub table: TableId,
+    /// Key of the item.
+    pub key: Key,
+    /// The whole new row; `None` deletes.
+    pub row: Option<Row>,
+}
+
+/// What a transaction read and wrote. Bounded by `limits::TRANSACTION_BYTES_MAX`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct History {
+    /// Items read, absent ones included; each item at most once. An item that is written blindly is not listed.
+    pub reads: Vec<ItemRead>,
+    /// Ranges read.
+    pub ranges: Vec<RangeRead>,
+    /// Items written, each at most once.
+    pub writes: Vec<Write>,
+    /// Storages that nobody can reach any more once this transaction has committed.
+    pub drops: Vec<TableId>,
+}
+
+impl History {
+    /// Whether it changes nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.writes.is_empty() && self.drops.is_empty()
+    }
+}

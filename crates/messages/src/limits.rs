@@ -1,0 +1,52 @@
+//! Bounds that more than one server relies on, and how they relate. Times are in nanoseconds of the boot clock
+//! unless the name says otherwise.
+
+/// One millisecond.
+pub const MILLISECOND: u64 = 1_000_000;
+/// One second.
+pub const SECOND: u64 = 1_000 * MILLISECOND;
+
+/// Low bits of a hybrid clock that count within one microsecond.
+pub const CLOCK_LOGICAL_BITS: u32 = 12;
+/// A clock from another site may be this far ahead of ours, in microseconds; beyond it the message is refused.
+pub const CLOCK_JUMP_MICROS_MAX: u64 = 60_000_000;
+
+/// How long a lease lasts, from the moment its holder asked for it.
+pub const LEASE: u64 = 400 * MILLISECOND;
+/// What the grantor adds before it counts a lease as over: clocks may run at rates that differ by 5%.
+pub const LEASE_MARGIN: u64 = LEASE / 20;
+/// How often a member asks for leases.
+pub const LEASE_RENEWAL: u64 = 100 * MILLISECOND;
+/// A member that was silent for this long is suspected and an epoch without it is proposed.
+pub const SUSPICION: u64 = 300 * MILLISECOND;
+/// A member that renews its leases but leaves a prepare unanswered for this long is evicted.
+pub const SILENT_VOTER: u64 = 2 * SECOND;
+/// A sealed member that hears of no new epoch for this long proposes one itself.
+pub const SEAL_PATIENCE: u64 = 500 * MILLISECOND;
+/// A message that must get through is sent again after this long without an answer.
+pub const RESEND: u64 = 50 * MILLISECOND;
+/// A site that was evicted waits at least this long between two attempts to join.
+pub const JOIN_RETRY: u64 = 100 * MILLISECOND;
+
+/// Bytes of keys and rows that one transaction may read and write.
+pub const TRANSACTION_BYTES_MAX: usize = 32 << 20;
+/// Items that one transaction may write.
+pub const TRANSACTION_WRITES_MAX: usize = 200_000;
+/// Fail-locked items kept for one absent site; more lock the whole storage.
+pub const FAIL_LOCKED_ITEMS_MAX: usize = 500_000;
+/// Items in one copier message.
+pub const COPY_ITEMS_MAX: usize = 2_000;
+/// Bytes after which a copier message is closed.
+pub const COPY_BYTES_MAX: usize = 1 << 20;
+/// Sites of an instance.
+pub const SITES_MAX: usize = 16;
+
+const _: () = assert!(2 * LEASE_RENEWAL < LEASE, "a lost renewal must not lose the lease");
+const _: () = assert!(
+    SUSPICION + LEASE_MARGIN < LEASE + LEASE_RENEWAL,
+    "suspicion must not wait longer than the lease"
+);
+const _: () = assert!(
+    LEASE < SEAL_PATIENCE + LEASE_MARGIN,
+    "a sealed member lets the proposer wait out the leases"
+);

@@ -1,0 +1,116 @@
+//! What a site, or the oracle, writes to its log. Replaying a prefix of the log gives a state the site has been in.
+//!
+//! Every record may be replayed twice: after a checkpoint the log begins with snapshots of what the servers knew.
+
+use crate::access::{Copies, StaleSet};
+use crate::commit::{Outcome, TransactionsReport};
+use crate::epoch::{Epoch, ProposalId};
+use crate::identifiers::{EpochNumber, Incarnation, TransactionId};
+use crate::item::History;
+use crate::replication::FailLockTable;
+use crate::timestamp::{Age, Timestamp};
+use raidcomm::address::SiteId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum LogRecord {
+    /// Atomicity controller: this site votes yes. Before the vote leaves.
+    Prepared {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// Its age.
+        age: Age,
+        /// In which epoch.
+        epoch: EpochNumber,
+        /// The proposed clock.
+        clock: u64,
+        /// Whose votes count.
+        participants: Vec<SiteId>,
+        /// What it read and wrote.
+        history: Arc<History>,
+    },
+    /// Atomicity controller: this site votes no, or an abort reached it before the prepare.
+    Refused {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// In which epoch.
+        epoch: EpochNumber,
+    },
+    /// Atomicity controller: the outcome. Before locks are released and before it is acknowledged.
+    Decided {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// What became of it.
+        outcome: Outcome,
+        /// The epoch that made the outcome.
+        by: EpochNumber,
+    },
+    /// Atomicity controller: a transaction that a resolution after a total failure committed, and whose prepared record this site had lost.
+    Recovered {
+        /// Its timestamp.
+        timestamp: Timestamp,
+        /// The epoch that made the outcome.
+        by: EpochNumber,
+        /// What it wrote.
+        history: Arc<History>,
+    },
+    /// Atomicity controller, at a checkpoint: what it knows of transactions (prepared ones are repeated as `Prepared` behind it).
+    Transactions {
+        /// What it would report.
+        report: TransactionsReport,
+    },
+    /// Access manager: copies that a copier brought.
+    Copied {
+        /// The copies.
+        copies: Arc<Copies>,
+    },
+    /// Replication controller: no vote and no grant in this epoch any more.
+    Sealed {
+        /// The epoch.
+        epoch: EpochNumber,
+    },
+    /// Replication controller: the highest epoch it has seen.
+    EpochSeen {
+        /// The epoch.
+        epoch: Arc<Epoch>,
+    },
+    /// Replication controller: this site has all outcomes and fail-locks of this epoch. Also at a checkpoint.
+    EpochLogged {
+        /// The epoch.
+        epoch: Arc<Epoch>,
+        /// The life that belongs to it.
+        incarnation: Incarnation,
+        /// The chain of epochs.
+        chain: Vec<(EpochNumber, ProposalId)>,
+        /// Tables of all other sites.
+        fail_locks: BTreeMap<SiteId, FailLockTable>,
+        /// What is stale in the own copy, in addition to what was already.
+        stale: Arc<StaleSet>,
+    },
+    /// Access manager, at a checkpoint: what is stale in the own copy, replacing all before.
+    Stale {
+        /// Which.
+        stale: Arc<StaleSet>,
+    },
+    /// Oracle: its whole state after a change.
+    Oracle {
+        /// Encoded by the oracle.
+        state: bytes::Bytes,
+    },
+}
+
+impl LogRecord {
+    /// As the bytes of a log record.
+    pub fn encode_into(&self, buffer: &mut Vec<u8>) {
+        let taken = std::mem::take(buffer);
+        *buffer = postcard::to_extend(self, taken).expect("a log record always encodes");
+    }
+
+    /// Back from a log record.
+    pub fn decode(bytes: &[u8]) -> Result<LogRecord, postcard::Error> {
+        postcard::from_bytes(bytes)
+    }
+}

@@ -1,0 +1,109 @@
+//! Planted bugs: clauses of the correctness rules that the simulator can leave out, to prove that its checkers would notice.
+//!
+//! Outside the simulator there is only [`Planted::none`].
+
+/// Which clause is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Planted(Option<Bug>);
+
+impl Planted {
+    /// Every clause is kept.
+    pub const fn none() -> Planted {
+        Planted(None)
+    }
+
+    /// One clause is left out. For the simulator only.
+    pub const fn only(bug: Bug) -> Planted {
+        Planted(Some(bug))
+    }
+
+    /// Whether this clause is left out.
+    pub fn is(self, bug: Bug) -> bool {
+        self.0 == Some(bug)
+    }
+}
+
+macro_rules! bugs {
+    ($($variant:ident = $name:literal, rule $rule:literal: $breaks:literal;)*) => {
+        /// A clause that can be left out, named by what goes wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Bug {
+            $(#[doc = $breaks] $variant,)*
+        }
+
+        impl Bug {
+            /// All of them.
+            pub const ALL: &'static [Bug] = &[$(Bug::$variant),*];
+
+            /// Its name on the command line.
+            pub fn name(self) -> &'static str {
+                match self { $(Bug::$variant => $name),* }
+            }
+
+            /// The rule that it breaks.
+            pub fn rule(self) -> u8 {
+                match self { $(Bug::$variant => $rule),* }
+            }
+
+            /// What the code then does.
+            pub fn breaks(self) -> &'static str {
+                match self { $(Bug::$variant => $breaks),* }
+            }
+        }
+    };
+}
+
+bugs! {
+    ReaderIgnoresUndecided = "reader-ignores-undecided", rule 5: "a snapshot begins without waiting for what the site has voted for";
+    SnapshotMovesUp = "snapshot-moves-up", rule 5: "a snapshot reader reads each item at the clock of that moment";
+    NoLeaseCheckAfterRead = "no-lease-check-after-read", rule 6: "leases are checked only before a read";
+    AfterCheckIgnoresEpoch = "after-check-ignores-epoch", rule 6: "the check after a read does not compare epochs";
+    LeaseFromReceipt = "lease-from-receipt", rule 6: "a lease runs from the grant's receipt";
+    SnapshotAcrossEpochs = "snapshot-across-epochs", rule 5: "a snapshot goes on in the next epoch";
+    ReadBelowFloor = "read-below-floor", rule 10: "a snapshot below a refreshed item's floor is read as if nothing were there";
+    RangeCheckForgetsTombstones = "range-check-forgets-tombstones", rule 3: "a range check passes although deletions in it may be forgotten";
+    VoteBeforeLog = "vote-before-log", rule 3: "a yes vote leaves without a prepared record";
+    OnlyHomeValidates = "only-home-validates", rule 3: "participants do not check the versions read";
+    NoBecomesYes = "no-becomes-yes", rule 3: "a repeated prepare is judged again after a no";
+    OldVotesCount = "old-votes-count", rule 4: "votes of an older epoch count";
+    SealedMemberVotes = "sealed-member-votes", rule 7: "a sealed member goes on voting";
+    AbortAnsweredEarly = "abort-answered-early", rule 4: "an abort is answered before every participant knows";
+    AbortNotToNoVoters = "abort-not-to-no-voters", rule 4: "an abort is not waited for at those who voted no";
+    LateVotesAbort = "late-votes-abort", rule 4: "the home site aborts when votes are late";
+    DuplicatePrepareExecuted = "duplicate-prepare-executed", rule 2: "a prepare below the mark is executed again";
+    DecisionForgotten = "decision-forgotten", rule 4: "the home site forgets a decision after its own commit";
+    DecisionAppliedTwice = "decision-applied-twice", rule 4: "a repeated decision is applied again with a new version";
+    LocksDroppedAtVote = "locks-dropped-at-vote", rule 3: "commit-locks go when the vote leaves";
+    LocksReleasedBeforeDecision = "locks-released-before-decision", rule 4: "the home site releases its locks before the decision is logged and installed";
+    WaiterOvertaken = "waiter-overtaken", rule 3: "a younger prepare overtakes an older waiter";
+    AgeRenewed = "age-renewed", rule 3: "a retry takes a new age";
+    RebootKeepsIncarnation = "reboot-keeps-incarnation", rule 0: "a restarted site keeps its incarnation";
+    SealOnlyInMemory = "seal-only-in-memory", rule 7: "a seal is forgotten by a restart that keeps its incarnation";
+    SealedUnseals = "sealed-unseals", rule 7: "a sealed member goes on after a time-out";
+    ServeWithoutLeaseWait = "serve-without-lease-wait", rule 7: "a new epoch serves without waiting out the leases of non-members";
+    WaitOnlyForLatestEvictee = "wait-only-for-latest-evictee", rule 7: "only the leases of those the last change evicted are waited out";
+    ServeBeforeAllLogged = "serve-before-all-logged", rule 8: "a member serves before every member has logged the outcomes";
+    VoidOutcomeWins = "void-outcome-wins", rule 8: "the outcome of the lowest epoch wins";
+    TimestampsWithoutEpoch = "timestamps-without-epoch", rule 0: "a resolution stamps its commits with the old epoch";
+    WonSwapTakenForLoss = "won-swap-taken-for-loss", rule 7: "a proposer whose answer was lost starts over with the same epoch number";
+    RecoveringFormsEpoch = "recovering-forms-epoch", rule 7: "a recovering member forms an epoch in which it is up";
+    EmptyOracleBootstrapped = "empty-oracle-bootstrapped", rule 13: "a site brings its own epoch into an oracle that has none";
+    RestoredOracleTrusted = "restored-oracle-trusted", rule 13: "an oracle changes its epoch before its members have confirmed";
+    SilentVoterKept = "silent-voter-kept", rule 6: "a member that renews its leases but never votes is not evicted";
+    NoFailLocksInResolution = "no-fail-locks-in-resolution", rule 10: "what a resolution commits sets no fail-locks";
+    JoinerLocksBeforeResolution = "joiner-locks-before-resolution", rule 10: "a joiner's stale items are taken before the resolution";
+    PromotedLacksTables = "promoted-lacks-tables", rule 10: "a member does not take over the others' fail-lock tables";
+    ClearedAtPrepare = "cleared-at-prepare", rule 10: "a fail-lock goes when a write is prepared";
+    ClearedByOlderVersion = "cleared-by-older-version", rule 10: "a copy older than the own version is installed over a fresh one";
+    ClearedBeforeSynced = "cleared-before-synced", rule 10: "fail-locks are cleared before the copy is synced";
+    ScanIgnoresAbsentLocks = "scan-ignores-absent-locks", rule 10: "a scan looks only at fail-locks of present rows";
+    OverflowDropsEntries = "overflow-drops-entries", rule 10: "a full fail-lock table drops entries";
+    TailNotLocked = "tail-not-locked", rule 11: "what a returning site wrote by itself is not fail-locked";
+    UndecidedNotLocked = "undecided-not-locked", rule 11: "what a returning site had only prepared is not fail-locked";
+    StaleServed = "stale-served", rule 11: "a recovering site serves fail-locked items";
+    RestartFromAnyLog = "restart-from-any-log", rule 12: "after a total failure whatever any log holds is committed";
+    RestartFromOneLog = "restart-from-one-log", rule 12: "one member of the last epoch restarts it alone";
+    NoSyncOnSoleSurvivor = "no-sync-on-sole-survivor", rule 9: "an epoch with too few copies serves before its log is synced";
+    SyncErrorRetried = "sync-error-retried", rule 9: "a failed sync is taken for a success later";
+    DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
+}

@@ -1,0 +1,271 @@
+//! Action programs: the procedural intermediate language that statements, and whole transactions, compile to.
+//!
+//! A program is a list of actions over rows. Columns, parameters and operators are resolved to positions and types when it
+//! is compiled; a program is cached, shared and run many times. `EXPLAIN` prints it ([`Program`]'s `Display`).
+//! What a program cannot express (joins, aggregates, sorting) goes to the `query` crate.
+
+use crate::Row;
+use crate::identifiers::TableId;
+use crate::item::Key;
+use crate::schema::TableSchema;
+use crate::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// A compiled statement or transaction.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Program {
+    /// Types of the parameters `$1..`.
+    pub parameters: Vec<Type>,
+    /// What to do, in order.
+    pub actions: Vec<Action>,
+    /// The columns of the rows returned (of the last action that returns rows).
+    pub columns: Vec<ResultColumn>,
+    /// Catalog rows that the compilation relied on, with the version seen: they join the transaction's read set. A table
+    /// that this very transaction changed is not listed.
+    pub relies_on: Vec<(Key, Timestamp)>,
+    /// Whether no action writes or locks.
+    pub read_only: bool,
+}
+
+/// A column of a result.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ResultColumn {
+    /// As the client sees it.
+    pub name: String,
+    /// Its type.
+    pub column_type: Type,
+    /// Object identifier of its table and its number there (from 1), or zeros.
+    pub origin: (u32, i16),
+}
+
+/// One action.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Action {
+    /// Reads rows, keeps those that pass `filter`, returns `output` of each.
+    Select {
+        /// Where from; `None`: one row without columns (`SELECT 1`).
+        source: Option<Source>,
+        /// Keep a row when this is true.
+        filter: Option<Expression>,
+        /// What to return of a row.
+        output: Vec<Expression>,
+        /// Skip so many rows.
+        offset: Option<Expression>,
+        /// Return at most so many rows.
+        limit: Option<Expression>,
+        /// Lock the rows as for an update (`FOR UPDATE`), or share them (`FOR SHARE`).
+        lock: Option<RowLock>,
+    },
+    /// Inserts rows.
+    Insert {
+        /// Into which table.
+        table: Arc<TableSchema>,
+        /// One expression for each column of the table, defaults filled in, already cast for assignment; evaluated
+        /// for each input row, whose values are the expression's columns.
+        values: Vec<Expression>,
+        /// Where the input rows come from.
+        input: InsertInput,
+        /// What to do when a unique key exists already; `None`: error 23505.
+        on_conflict: Option<OnConflict>,
+        /// What to return of each inserted row (columns: the table's).
+        returning: Vec<Expression>,
+        /// The table's storage was made by this very transaction, so nobody else can see it: rows may be committed ahead
+        /// in chunks, and only the catalog row makes them visible.
+        private: bool,
+    },
+    /// Updates the rows of the source that pass the filter.
+    Update {
+        /// Which rows.
+        source: Source,
+        /// Keep a row when this is true.
+        filter: Option<Expression>,
+        /// Column position and its new value, cast for assignment; columns refer to the old row.
+        assignments: Vec<(usize, Expression)>,
+        /// What to return of each new row.
+        returning: Vec<Expression>,
+    },
+    /// Deletes the rows of the source that pass the filter.
+    Delete {
+        /// Which rows.
+        source: Source,
+        /// Keep a row when this is true.
+        filter: Option<Expression>,
+        /// What to return of each old row.
+        returning: Vec<Expression>,
+    },
+    /// Writes catalog rows (schema changes): each with the version that must still stand, and the new row.
+    Catalog {
+        /// Key, the version seen ([`Timestamp::ZERO`] for a new name; `None` when this transaction wrote it), new row.
+        writes: Vec<(Key, Option<Timestamp>, Option<Row>)>,
+        /// Storages that become unreachable.
+        drops: Vec<TableId>,
+        /// Storages that this transaction makes: private to it until it commits.
+        makes: Vec<TableId>,
+    },
+    /// Copies every row of a table into another storage layout: ALTER TABLE ADD PRIMARY KEY, CREATE INDEX. `to` has the
+    /// same columns; its storage, or the storage of the index named, is private to this transaction.
+    /// Errors: 23505 for a duplicate key, 23502 for NULL in a primary key.
+    Rebuild {
+        /// Read from.
+        from: Arc<TableSchema>,
+        /// Write into.
+        to: Arc<TableSchema>,
+        /// `None`: the table and all its indexes; else only the index at this position of `to.indexes`.
+        index: Option<usize>,
+    },
+}
+
+/// Where inserted rows come from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum InsertInput {
+    /// One row for each list; the values are evaluated over no columns, then become the columns of `values`.
+    Rows(Vec<Vec<Expression>>),
+    /// Rows that come with the execution (COPY, INSERT ... SELECT): `Execute::rows`.
+    Supplied,
+}
+
+/// `ON CONFLICT`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OnConflict {
+    /// The unique key it speaks of: `None` any, else the primary key or an index.
+    pub target: Option<ConflictTarget>,
+    /// `None`: DO NOTHING. Else DO UPDATE: assignments over the columns of the old row, followed by those of the row
+    /// that was to be inserted (`excluded`).
+    pub update: Option<(Vec<(usize, Expression)>, Option<Expression>)>,
+}
+
+/// A unique key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConflictTarget {
+    /// The primary key.
+    PrimaryKey,
+    /// The index at this position of the table's indexes.
+    Index(usize),
+}
+
+/// `FOR UPDATE`, `FOR SHARE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RowLock {
+    /// Nobody else may read it for update or write it.
+    Update,
+    /// Nobody may write it.
+    Share,
+}
+
+/// Which rows of a table, found how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Source {
+    /// The table. Rows have its columns; for a table with a hidden key, that key stands behind the last column.
+    pub table: Arc<TableSchema>,
+    /// How the rows are found.
+    pub path: AccessPath,
+    /// Backwards in key order.
+    pub reverse: bool,
+}
+
+/// How rows are found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum AccessPath {
+    /// By the whole key: one expression for each key column, of that column's type. A NULL finds nothing.
+    Point(Vec<Expression>),
+    /// By any of these whole keys (`IN`), each at most once.
+    Points(Vec<Vec<Expression>>),
+    /// By a range of the primary key.
+    KeyRange(Bounds),
+    /// By a range of an index (position in the table's indexes).
+    IndexRange(usize, Bounds),
+    /// Supplied with the execution: encoded primary keys, as `Execute::rows`' only column of type bytea (UPDATE ... FROM and
+    /// DELETE ... USING find their keys by a query first; further supplied columns follow the row's columns).
+    Supplied,
+}
+
+/// Bounds over leading columns of a key: equal to all of `prefix`, and the next column between `low` and `high`. No prefix and no
+/// bounds: everything. A NULL bound finds nothing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Values of the leading columns.
+    pub prefix: Vec<Expression>,
+    /// Lower bound of the next column, and whether it is included.
+    pub low: Option<(Expression, bool)>,
+    /// Upper bound of the next column, and whether it is included.
+    pub high: Option<(Expression, bool)>,
+}
+
+/// An expression over one row and the parameters. Types are resolved: operands have been cast where SQL casts implicitly.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Expression {
+    /// A constant.
+    Constant(Value),
+    /// `$n`, counted from 0; its value already has the declared type.
+    Parameter(u16),
+    /// A column of the row at hand, counted from 0.
+    Column(u16),
+    /// `now()` and `current_timestamp`: when the transaction began.
+    TransactionTime,
+    /// NOT, unary minus.
+    Unary(UnaryOperator, Box<Expression>),
+    /// Arithmetic, comparison, text.
+    Binary(BinaryOperator, Box<Expression>, Box<Expression>),
+    /// AND and OR with SQL's three values, and no evaluation beyond need.
+    And(Vec<Expression>),
+    /// See [`Expression::And`].
+    Or(Vec<Expression>),
+    /// IS NULL; negated: IS NOT NULL.
+    IsNull(Box<Expression>, bool),
+    /// IS [NOT] DISTINCT FROM; the flag is set for NOT.
+    IsDistinct(Box<Expression>, Box<Expression>, bool),
+    /// `operand IN (list)`; the flag negates.
+    In(Box<Expression>, Vec<Expression>, bool),
+    /// LIKE and ILIKE: operand, pattern, case-insensitive, negated.
+    Like(Box<Expression>, Box<Expression>, bool, bool),
+    /// CASE WHEN ... THEN ... ELSE (a simple CASE is compiled to comparisons).
+    Case(Vec<(Expression, Expression)>, Option<Box<Expression>>),
+    /// The first that is not NULL.
+    Coalesce(Vec<Expression>),
+    /// A cast; the flag is set for an explicit one, which truncates where an assignment is an error.
+    Cast(Box<Expression>, Type, bool),
+    /// A scalar function of `values::functions`, by name.
+    Call(Arc<str>, Vec<Expression>),
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UnaryOperator {
+    /// Boolean negation.
+    Not,
+    /// Arithmetic negation.
+    Minus,
+}
+
+/// Operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BinaryOperator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Modulo,
+    /// `^`
+    Power,
+    /// `||`
+    Concat,
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}

@@ -1,0 +1,211 @@
+//! Between replication controllers: leases, seals, epochs, joining, fail-locks, copiers; and with the servers of their site.
+//!
+//! Messages between sites may be lost, repeated, late or out of order; each says what then happens.
+
+use crate::access::{Copies, CopyRequest, StaleSet};
+use crate::commit::TransactionsReport;
+use crate::epoch::{Epoch, ProposalId};
+use crate::identifiers::EpochNumber;
+use crate::identifiers::{Incarnation, TableId};
+use crate::item::{Item, KeyRange};
+use raidcomm::address::SiteId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Between the replication controllers of two sites.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ReplicationMessage {
+    /// Member to member, at every renewal: let me read until you have not heard of me for a while. Lost: the next one serves.
+    LeaseRequest {
+        /// The asker's boot clock when it sent this, in nanoseconds.
+        sent_at: u64,
+    },
+    /// Answers `LeaseRequest`, only in the same epoch and unless sealed: the lease runs for `limits::LEASE` **from `sent_at`**.
+    LeaseGrant {
+        /// Echoed.
+        sent_at: u64,
+    },
+    /// Proposer to the members of the sealed and the new epoch: vote and grant no more in `epoch`. Resent until answered.
+    Seal {
+        /// The epoch to seal.
+        epoch: EpochNumber,
+        /// For this proposal.
+        proposal: ProposalId,
+    },
+    /// Answers `Seal`: sealed and logged.
+    Sealed {
+        /// The sealed epoch.
+        epoch: EpochNumber,
+        /// For this proposal.
+        proposal: ProposalId,
+        /// A recovering member's copy has become current: it may be up in the next epoch.
+        current: bool,
+    },
+    /// To whoever is behind, and from the proposer to all members once the oracle has taken a proposal: this is the epoch. Lost: the
+    /// receiver's next message of an older epoch is answered with it again; anyone can read it at the oracle too.
+    EpochIs {
+        /// The epoch.
+        epoch: Arc<Epoch>,
+    },
+    /// Member to member of a new epoch: what I know. Resent until `EpochLogged` comes back.
+    Report {
+        /// The new epoch.
+        epoch: EpochNumber,
+        /// The proposal that made it.
+        proposal: ProposalId,
+        /// What the member knows.
+        report: Arc<MemberReport>,
+    },
+    /// Member to member: I have all reports, have logged all outcomes and fail-locks, and every lease that I granted to a non-member
+    /// is over. Resent until the receiver serves: repeated in answer to `Report`.
+    Logged {
+        /// The new epoch.
+        epoch: EpochNumber,
+        /// The proposal that made it.
+        proposal: ProposalId,
+        /// Whether the sender has everybody's `Logged` itself; then it need not be told again.
+        complete: bool,
+    },
+    /// A site that belongs to no epoch to every site: take me in. Resent until an epoch has it as a member.
+    Join {
+        /// The last epoch that it logged, if any.
+        last: Option<(EpochNumber, ProposalId)>,
+        /// Whether its copy was current there: after a total failure only such sites may restart the instance.
+        was_up: bool,
+    },
+    /// Member to member, now and then: everything that commits in this epoch at or below this clock is synced here.
+    SyncedThrough {
+        /// The clock.
+        clock: u64,
+    },
+    /// Recovering member to all: these items are refreshed **and synced** here, so the fail-locks may go. Lost: they stay and
+    /// are copied once more after the next break.
+    Refreshed {
+        /// Items.
+        items: Vec<Item>,
+        /// Storages that are wholly current again.
+        storages: Vec<TableId>,
+        /// Nothing at all is stale any more.
+        everything: bool,
+    },
+    /// Recovering member to an up one: a copier. Resent, possibly to another member, until answered.
+    CopyRequest {
+        /// Names the request.
+        tag: u64,
+        /// What is wanted.
+        wanted: CopyRequest,
+    },
+    /// Answers `CopyRequest`.
+    CopyReply {
+        /// Names the request.
+        tag: u64,
+        /// The copies.
+        copies: Arc<Copies>,
+    },
+    /// Recovering member to the up ones: my copy is current and synced, let the next epoch have me up. Resent until it does.
+    Current,
+}
+
+/// What a member brings into a new epoch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberReport {
+    /// The last epoch whose outcomes and fail-locks it has logged.
+    pub basis: Option<(EpochNumber, ProposalId)>,
+    /// The chain of epochs it knows, oldest first (bounded).
+    pub chain: Vec<(EpochNumber, ProposalId)>,
+    /// Its transactions.
+    pub transactions: Arc<TransactionsReport>,
+    /// Its fail-lock tables, by site; those who are up in the basis have one for every other site, up ones too (what
+    /// they have not synced).
+    pub fail_locks: BTreeMap<SiteId, FailLockTable>,
+}
+
+/// The fail-locks of one site, as another one keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailLockTable {
+    /// What the site is known to have synced: everything that committed at or below (epoch, clock).
+    pub base: (EpochNumber, u64),
+    /// Written since.
+    pub stale: StaleSet,
+}
+
+/// Action driver to the replication controller of its site.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ServiceRequest {
+    /// May the site serve now? Answered `ServiceReply`: when it may; or after the asker's `deadline` (boot clock) with the reason why not.
+    Check {
+        /// Names the question.
+        tag: u64,
+        /// When to give up.
+        deadline: u64,
+    },
+    /// After a read: is the epoch still the one of the first check, and all leases unexpired? Answered at once.
+    CheckAfter {
+        /// Names the question.
+        tag: u64,
+        /// The epoch of the first check.
+        epoch: EpochNumber,
+    },
+    /// Something stale is wanted: fetch it first. Answered `RefreshReply`.
+    Refresh {
+        /// Names the question.
+        tag: u64,
+        /// What.
+        range: KeyRange,
+        /// When to give up.
+        deadline: u64,
+    },
+}
+
+/// Replication controller to the action driver of its site.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ServiceReply {
+    /// Answers `Check` and `CheckAfter`.
+    ServiceReply {
+        /// Names the question.
+        tag: u64,
+        /// The epoch, if the site may serve in it; else why not.
+        verdict: Result<EpochNumber, String>,
+    },
+    /// Answers `Refresh`: read again, or why it cannot be had.
+    RefreshReply {
+        /// Names the question.
+        tag: u64,
+        /// Why not.
+        failure: Option<String>,
+    },
+}
+
+/// Replication controller to its site: what only the real (or simulated) world can do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum SiteNotice {
+    /// The site serves in this epoch.
+    Serving {
+        /// The epoch.
+        epoch: Arc<Epoch>,
+    },
+    /// The site was evicted, or its epoch is not in the oracle's chain: throw all servers away, take a new incarnation, start again
+    /// from the log.
+    StartAgain {
+        /// Why, for the log.
+        reason: String,
+    },
+    /// The site must not go on at all (an oracle that is older than our log, another instance): stop and tell the operator.
+    Halt {
+        /// Why and what to do.
+        reason: String,
+    },
+    /// To the replication controller from the site: a connection to a peer broke (its process is probably dead).
+    PeerLost {
+        /// Who.
+        site: SiteId,
+    },
+    /// To the replication controller from the site: a peer is connected, in this life.
+    PeerFound {
+        /// Who.
+        site: SiteId,
+        /// In which life.
+        incarnation: Incarnation,
+    },
+}

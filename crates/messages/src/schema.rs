@@ -1,0 +1,177 @@
+//! Tables and their indexes as the catalog keeps them, and the catalog as a whole.
+//!
+//! The catalog is a storage like any other ([`TableId::CATALOG`]): one row a relation, keyed by name, so that changing a
+//! schema is an ordinary transaction. Every transaction reads the row of each table it uses, so a schema change conflicts
+//! with it. An index is a storage too: its rows are written by the same transactions as the table's.
+
+use crate::identifiers::TableId;
+use crate::item::Key;
+use crate::timestamp::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// A column.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name, folded to lower case unless quoted.
+    pub name: String,
+    /// Its type.
+    pub column_type: Type,
+    /// Whether NULL is refused.
+    pub not_null: bool,
+    /// Its default as SQL text, evaluated at each insert.
+    pub default: Option<String>,
+    /// Whether it was dropped: its place in the row remains and reads as NULL.
+    pub dropped: bool,
+}
+
+/// An index: a storage whose keys are the indexed columns, followed by the table's key unless it is unique.
+///
+/// * unique, no indexed column NULL: key = (columns), row = (the table's key columns' values);
+/// * otherwise: key = (columns, table's key), empty row. (NULLs are distinct, so they never clash.)
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct IndexSchema {
+    /// Its name.
+    pub name: String,
+    /// Its object identifier.
+    pub oid: u32,
+    /// Its storage.
+    pub storage: TableId,
+    /// Positions of its columns in the table.
+    pub columns: Vec<usize>,
+    /// Whether two rows may not agree in all its columns (NULLs never agree).
+    pub unique: bool,
+    /// Whether it was made by a UNIQUE constraint.
+    pub constraint: bool,
+}
+
+/// A table.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TableSchema {
+    /// Its name.
+    pub name: String,
+    /// Its object identifier, kept for life.
+    pub oid: u32,
+    /// Its storage at present.
+    pub storage: TableId,
+    /// Its columns. A table without primary key has a hidden one behind them: see [`TableSchema::has_hidden_key`].
+    pub columns: Vec<Column>,
+    /// Positions of the primary key's columns; empty: the key is a hidden `bigint` behind the last column.
+    pub primary_key: Vec<usize>,
+    /// Name of the primary key's constraint.
+    pub primary_key_name: Option<String>,
+    /// Object identifier of the primary key's index, for the system catalogs.
+    pub primary_key_oid: u32,
+    /// Its secondary indexes.
+    pub indexes: Vec<IndexSchema>,
+    /// Its options as given (`fillfactor=100`), shown and otherwise ignored.
+    pub options: Vec<String>,
+}
+
+impl TableSchema {
+    /// Whether the key is a hidden number. It is (site << 48 | counter), unique without coordination, and stored in the
+    /// key only, not in the row.
+    pub fn has_hidden_key(&self) -> bool {
+        self.primary_key.is_empty()
+    }
+
+    /// The position of a column that was not dropped.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns
+            .iter()
+            .position(|column| !column.dropped && column.name == name)
+    }
+}
+
+/// One row of the catalog.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum CatalogEntry {
+    /// A table, under its name.
+    Table(Arc<TableSchema>),
+    /// The name of an index or constraint is taken; the definition is in this table's entry.
+    IndexOf(String),
+    /// Under [`CatalogEntry::next_key`]: the next free number for storages and object identifiers.
+    Next(u32),
+}
+
+impl CatalogEntry {
+    /// The catalog key of a relation's name.
+    pub fn key(name: &str) -> Key {
+        let mut bytes = Vec::with_capacity(name.len() + 1);
+        bytes.push(b'n');
+        bytes.extend_from_slice(name.as_bytes());
+        Key::new(&bytes)
+    }
+
+    /// The catalog key of the counter.
+    pub fn next_key() -> Key {
+        Key::new(b"i")
+    }
+
+    /// As a row's bytes.
+    pub fn encode(&self) -> crate::Row {
+        postcard::to_stdvec(self)
+            .expect("a catalog entry always encodes")
+            .into()
+    }
+
+    /// Back from a row's bytes.
+    pub fn decode(row: &[u8]) -> Result<CatalogEntry, postcard::Error> {
+        postcard::from_bytes(row)
+    }
+}
+
+/// A table with the version of its catalog row, which every transaction that uses it records as read.
+#[derive(Clone, Debug)]
+pub struct VersionedTable {
+    /// The definition.
+    pub table: Arc<TableSchema>,
+    /// The version of its catalog row; [`Timestamp::ZERO`] while its own transaction has not committed.
+    pub version: Timestamp,
+}
+
+/// All tables, as of some moment.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// By name.
+    pub tables: BTreeMap<String, VersionedTable>,
+    /// Names of indexes and constraints, with their table's name and the version of their catalog row.
+    pub index_names: BTreeMap<String, (String, Timestamp)>,
+    /// The next free number, and the version of its catalog row.
+    pub next: (u32, Timestamp),
+}
+
+impl Catalog {
+    /// Applies one committed catalog row (`None`: deleted). A row that does not decode is an error.
+    pub fn apply(&mut self, key: &[u8], version: Timestamp, row: Option<&[u8]>) -> Result<(), postcard::Error> {
+        let entry = row.map(CatalogEntry::decode).transpose()?;
+        let name = match key.split_first() {
+            Some((b'n', name)) => String::from_utf8_lossy(name).into_owned(),
+            _ => {
+                if let Some(CatalogEntry::Next(next)) = entry {
+                    self.next = (next, version);
+                }
+                return Ok(());
+            }
+        };
+        self.tables.remove(&name);
+        self.index_names.remove(&name);
+        match entry {
+            Some(CatalogEntry::Table(table)) => {
+                self.tables.insert(name, VersionedTable { table, version });
+            }
+            Some(CatalogEntry::IndexOf(table)) => {
+                self.index_names.insert(name, (table, version));
+            }
+            Some(CatalogEntry::Next(_)) | None => {}
+        }
+        Ok(())
+    }
+}
+
+/// The hidden key of a table without primary key: unique at all sites without asking them.
+pub fn hidden_key(site: raidcomm::address::SiteId, counter: u64) -> Value {
+    Value::BigInt(((site.0 as i64) << 48) | (counter as i64 & ((1 << 48) - 1)))
+}

@@ -1,0 +1,162 @@
+//! User interface to action driver: sessions, their transactions and the programs they run.
+//!
+//! A session has at most one request under way. Every request but `Cancel` and `Close` is answered by exactly one reply
+//! with the same `session`. All of it stays within a site, so nothing here is lost or repeated.
+
+use crate::conflict::Conflict;
+use crate::identifiers::TransactionId;
+use crate::item::{Key, KeyRange, Row};
+use crate::program::Program;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use values::Value;
+
+/// What a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AccessMode {
+    /// Reads and writes.
+    ReadWrite,
+    /// Reads one snapshot: no message to other sites, no lock, no abort.
+    ReadOnly,
+}
+
+/// User interface (or query processor) to action driver.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum SessionRequest {
+    /// `BEGIN`: a transaction of several requests. Answered `Begun`.
+    Begin {
+        /// What it may do.
+        mode: AccessMode,
+        /// When it began: microseconds since 1970.
+        time_micros: i64,
+    },
+    /// Runs a program: within the session's transaction, or, when there is none, as a transaction of its own, committed before the
+    /// answer and retried inside when it loses a conflict. Answered `Executed` or `Failed`.
+    Execute {
+        /// What to run.
+        program: Arc<Program>,
+        /// Values of its parameters, of the declared types.
+        parameters: Vec<Value>,
+        /// Rows for `InsertInput::Supplied` and `AccessPath::Supplied`.
+        rows: Vec<Vec<Value>>,
+        /// When the statement began: microseconds since 1970. `now()` when the program is a transaction of its own.
+        time_micros: i64,
+    },
+    /// A batch of rows for the query processor, read within the session's transaction, which `Begin` must have opened. Answered
+    /// `Scanned` or `Failed`.
+    Scan {
+        /// What to read.
+        range: KeyRange,
+        /// At most so many rows.
+        limit: u32,
+        /// The catalog rows that the query was planned with (first scan of each table).
+        relies_on: Vec<(Key, crate::Timestamp)>,
+    },
+    /// `COMMIT`. Answered `Committed` or `Failed`; either way the transaction is over.
+    Commit,
+    /// `ROLLBACK`. Answered `RolledBack`, also when there is no transaction.
+    Rollback,
+    /// `SAVEPOINT`: remembers the private writes. Answered `Marked`.
+    Savepoint {
+        /// Its name.
+        name: String,
+    },
+    /// `ROLLBACK TO`: drops the private writes since; what was read and locked stays. Answered `Marked`, or `Failed` with 3B001.
+    RollbackTo {
+        /// Its name.
+        name: String,
+    },
+    /// `RELEASE`. Answered `Marked`, or `Failed` with 3B001.
+    Release {
+        /// Its name.
+        name: String,
+    },
+    /// Ends what the session waits for with SQLSTATE 57014, where it still can. Not answered itself.
+    Cancel,
+    /// The client has gone: roll back, forget the session. Not answered.
+    Close,
+}
+
+/// Action driver to user interface or query processor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum SessionReply {
+    /// The transaction is open.
+    Begun,
+    /// The program has run (and committed, when it was a transaction of its own).
+    Executed {
+        /// Rows returned.
+        rows: Vec<Vec<Value>>,
+        /// Rows inserted, updated, deleted or returned by the last action.
+        affected: u64,
+    },
+    /// A batch of rows in key order.
+    Scanned {
+        /// Key and encoded row.
+        rows: Vec<(Key, Row)>,
+        /// Where to go on; `None` at the end.
+        next: Option<Key>,
+    },
+    /// Committed: durable as the receipt says, visible at every site.
+    Committed {
+        /// What made it durable.
+        receipt: Receipt,
+    },
+    /// Rolled back.
+    RolledBack,
+    /// A savepoint was set, released or returned to.
+    Marked,
+    /// Did not succeed. Within an explicit transaction, that transaction is aborted unless `failure` leaves it open.
+    Failed(Failure),
+}
+
+/// What made a commit durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Receipt {
+    /// Logged in the memory of so many caught-up sites.
+    Memory {
+        /// How many.
+        copies: u16,
+    },
+    /// On the home site's disk.
+    Disk,
+    /// Nothing was written.
+    Nothing,
+}
+
+/// Why a request did not succeed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Failure {
+    /// Lost a conflict (40001, or 40P01 for a deadlock). Nothing of the transaction remains anywhere.
+    Conflict {
+        /// What kind, on what.
+        conflict: Conflict,
+    },
+    /// The statement is wrong for this data or this state.
+    Statement {
+        /// SQLSTATE.
+        sqlstate: String,
+        /// What is wrong.
+        message: String,
+        /// More, in a sentence.
+        detail: Option<String>,
+        /// Name of the constraint that was hurt.
+        constraint: Option<String>,
+    },
+    /// The program relied on a catalog row that has changed: compile it again.
+    SchemaChanged {
+        /// The catalog row.
+        key: Key,
+    },
+    /// Cancelled, certainly not committed (57014).
+    Cancelled,
+    /// The commit was under way when the session was cancelled or the site lost its place: it may or may not commit (08007).
+    Unknown {
+        /// Which transaction to ask for.
+        transaction: TransactionId,
+    },
+    /// The site may not serve now: no lease, sealed, or not a member (57P03).
+    Unavailable {
+        /// Why, in words.
+        reason: String,
+    },
+}
