@@ -1,10 +1,30 @@
 //! SQL types and values: codecs of rows and keys, text and binary formats, operators and functions.
 //!
 //! A pure library. It knows PostgreSQL's types and how they compare, print, parse and compute; it knows no table, no
-//! transaction and no socket. Reading order: [`types`], [`value`].
+//! transaction and no socket. The session's settings are fixed: time zone UTC, `DateStyle` ISO, `IntervalStyle`
+//! postgres, `extra_float_digits` 1, collation C, encoding UTF-8.
+//!
+//! Two representations need care. A `char(n)` is held **without** its trailing blanks, which no operator sees, and is
+//! padded only when it is printed as a column of type `char(n)`. A `numeric` carries its display scale in the scale
+//! of its [`BigDecimal`](bigdecimal::BigDecimal): 1.0 and 1.00 are equal but print differently; the values `NaN` and
+//! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
+//!
+//! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes.
 
+pub mod compare;
+pub mod error;
+#[cfg(test)]
+mod generate;
+pub mod key;
+pub mod limits;
+pub mod row;
 pub mod types;
 pub mod value;
+mod varint;
 
+pub use error::ValueError;
 pub use types::Type;
 pub use value::{Interval, Value};
+
+/// What every fallible operation of this crate returns.
+pub type Result<T> = std::result::Result<T, ValueError>;

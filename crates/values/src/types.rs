@@ -1,6 +1,10 @@
 //! The column types: PostgreSQL's names, type modifiers and object identifiers.
 
+use crate::error::{ValueError, sqlstate};
+use crate::limits::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, NUMERIC_SCALE_MAX};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// A column type with its modifier, as in PostgreSQL 15, chapter 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,7 +27,7 @@ pub enum Type {
     Text,
     /// `varchar(n)`, n in characters; `None` means unconstrained.
     Varchar(Option<u32>),
-    /// `char(n)`, n in characters, padded with blanks.
+    /// `char(n)`, n in characters, padded with blanks; 0 means unconstrained, PostgreSQL's `bpchar`.
     Char(u32),
     /// `bytea`.
     Bytea,
@@ -39,4 +43,398 @@ pub enum Type {
     Interval,
     /// `uuid`.
     Uuid,
+}
+
+/// Every type, without modifiers, in the order of the enum.
+pub const ALL: [Type; 17] = [
+    Type::Boolean,
+    Type::SmallInt,
+    Type::Integer,
+    Type::BigInt,
+    Type::Real,
+    Type::Double,
+    Type::Numeric(None),
+    Type::Text,
+    Type::Varchar(None),
+    Type::Char(0),
+    Type::Bytea,
+    Type::Date,
+    Type::Time,
+    Type::Timestamp,
+    Type::TimestampTz,
+    Type::Interval,
+    Type::Uuid,
+];
+
+/// Bytes that a modifier counts beside the declared length (`VARHDRSZ`).
+const MODIFIER_HEADER: i32 = 4;
+
+impl Type {
+    /// The object identifier in `pg_type`.
+    pub fn oid(&self) -> u32 {
+        match self {
+            Self::Boolean => 16,
+            Self::Bytea => 17,
+            Self::BigInt => 20,
+            Self::SmallInt => 21,
+            Self::Integer => 23,
+            Self::Text => 25,
+            Self::Real => 700,
+            Self::Double => 701,
+            Self::Char(_) => 1042,
+            Self::Varchar(_) => 1043,
+            Self::Date => 1082,
+            Self::Time => 1083,
+            Self::Timestamp => 1114,
+            Self::TimestampTz => 1184,
+            Self::Interval => 1186,
+            Self::Numeric(_) => 1700,
+            Self::Uuid => 2950,
+        }
+    }
+
+    /// The type with this object identifier, without modifier; `None` for any that is not supported.
+    pub fn from_oid(oid: u32) -> Option<Self> {
+        ALL.into_iter().find(|data_type| data_type.oid() == oid)
+    }
+
+    /// The type with this object identifier and `atttypmod`; a modifier that the type cannot have is ignored.
+    pub fn from_oid_and_typmod(oid: u32, typmod: i32) -> Option<Self> {
+        let data_type = Self::from_oid(oid)?;
+        let Some(modifier) = typmod.checked_sub(MODIFIER_HEADER).filter(|modifier| *modifier >= 0) else {
+            return Some(data_type);
+        };
+        Some(match data_type {
+            Self::Varchar(_) if modifier > 0 => Self::Varchar(Some(modifier as u32)),
+            Self::Char(_) => Self::Char(modifier as u32),
+            Self::Numeric(_) => {
+                let scale = ((modifier & 0x7ff) ^ 0x400) - 0x400;
+                Self::Numeric(Some(((modifier >> 16) as u16, scale as i16)))
+            }
+            other => other,
+        })
+    }
+
+    /// The modifier as in `pg_attribute.atttypmod`; -1 without one.
+    pub fn typmod(&self) -> i32 {
+        match *self {
+            Self::Varchar(Some(length)) => length as i32 + MODIFIER_HEADER,
+            Self::Char(length) if length > 0 => length as i32 + MODIFIER_HEADER,
+            Self::Numeric(Some((precision, scale))) => {
+                ((i32::from(precision) << 16) | (i32::from(scale) & 0x7ff)) + MODIFIER_HEADER
+            }
+            _ => -1,
+        }
+    }
+
+    /// The length as in `pg_type.typlen`: bytes, or -1 when it varies.
+    pub fn size(&self) -> i16 {
+        match self {
+            Self::Boolean => 1,
+            Self::SmallInt => 2,
+            Self::Integer | Self::Real | Self::Date => 4,
+            Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz => 8,
+            Self::Interval | Self::Uuid => 16,
+            Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea => -1,
+        }
+    }
+
+    /// The name without modifier, as PostgreSQL's messages print it.
+    pub fn base_name(&self) -> &'static str {
+        match self {
+            Self::Boolean => "boolean",
+            Self::SmallInt => "smallint",
+            Self::Integer => "integer",
+            Self::BigInt => "bigint",
+            Self::Real => "real",
+            Self::Double => "double precision",
+            Self::Numeric(_) => "numeric",
+            Self::Text => "text",
+            Self::Varchar(_) => "character varying",
+            Self::Char(_) => "character",
+            Self::Bytea => "bytea",
+            Self::Date => "date",
+            Self::Time => "time without time zone",
+            Self::Timestamp => "timestamp without time zone",
+            Self::TimestampTz => "timestamp with time zone",
+            Self::Interval => "interval",
+            Self::Uuid => "uuid",
+        }
+    }
+
+    /// The name in `pg_type.typname`, such as `int4`.
+    pub fn catalog_name(&self) -> &'static str {
+        match self {
+            Self::Boolean => "bool",
+            Self::SmallInt => "int2",
+            Self::Integer => "int4",
+            Self::BigInt => "int8",
+            Self::Real => "float4",
+            Self::Double => "float8",
+            Self::Varchar(_) => "varchar",
+            Self::Char(_) => "bpchar",
+            Self::Time => "time",
+            Self::Timestamp => "timestamp",
+            Self::TimestampTz => "timestamptz",
+            other => other.base_name(),
+        }
+    }
+
+    /// The type without its modifier.
+    pub fn unmodified(&self) -> Self {
+        match self {
+            Self::Numeric(_) => Self::Numeric(None),
+            Self::Varchar(_) => Self::Varchar(None),
+            Self::Char(_) => Self::Char(0),
+            other => *other,
+        }
+    }
+
+    /// True for the types that compute: integers, floats, numeric.
+    pub fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Self::SmallInt | Self::Integer | Self::BigInt | Self::Real | Self::Double | Self::Numeric(_)
+        )
+    }
+
+    /// True for smallint, integer and bigint.
+    pub fn is_integer(&self) -> bool {
+        matches!(self, Self::SmallInt | Self::Integer | Self::BigInt)
+    }
+
+    /// True for text, varchar and char.
+    pub fn is_string(&self) -> bool {
+        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
+    }
+}
+
+/// Prints the name as PostgreSQL's `format_type(oid, typmod)` does.
+impl fmt::Display for Type {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Numeric(Some((precision, scale))) => write!(formatter, "numeric({precision},{scale})"),
+            Self::Varchar(Some(length)) => write!(formatter, "character varying({length})"),
+            Self::Char(0) => formatter.write_str("bpchar"),
+            Self::Char(length) => write!(formatter, "character({length})"),
+            other => formatter.write_str(other.base_name()),
+        }
+    }
+}
+
+/// Reads a type's name or alias with its modifier, in any case and spacing: `INT4`, `decimal (10, 2)`,
+/// `timestamp(6) with time zone`. Errors: 42704 for a name that is not known, 22023 for a modifier out of range,
+/// 42601 for one that does not belong there, 0A000 for a precision of seconds other than 6.
+impl FromStr for Type {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let (name, modifiers) = split_modifiers(text)?;
+        let unmodified = match name.as_str() {
+            "boolean" | "bool" => Self::Boolean,
+            "smallint" | "int2" => Self::SmallInt,
+            "integer" | "int" | "int4" => Self::Integer,
+            "bigint" | "int8" => Self::BigInt,
+            "real" | "float4" => Self::Real,
+            "double precision" | "float8" => Self::Double,
+            "float" => return float_type(&modifiers),
+            "numeric" | "decimal" | "dec" => return numeric_type(&modifiers),
+            "text" => Self::Text,
+            "character varying" | "char varying" | "varchar" => {
+                return Ok(Self::Varchar(length_of("varchar", &modifiers)?));
+            }
+            "character" | "char" => return Ok(Self::Char(length_of("char", &modifiers)?.unwrap_or(1))),
+            "bpchar" => return Ok(Self::Char(length_of("char", &modifiers)?.unwrap_or(0))),
+            "bytea" => Self::Bytea,
+            "date" => Self::Date,
+            "time" | "time without time zone" => return seconds_type(Self::Time, &modifiers),
+            "timestamp" | "timestamp without time zone" => return seconds_type(Self::Timestamp, &modifiers),
+            "timestamptz" | "timestamp with time zone" => return seconds_type(Self::TimestampTz, &modifiers),
+            "interval" => return seconds_type(Self::Interval, &modifiers),
+            "uuid" => Self::Uuid,
+            _ => {
+                return Err(ValueError::new(
+                    sqlstate::UNDEFINED_OBJECT,
+                    format!("type \"{}\" does not exist", text.trim()),
+                ));
+            }
+        };
+        if modifiers.is_empty() {
+            Ok(unmodified)
+        } else {
+            Err(modifier_not_allowed(&name))
+        }
+    }
+}
+
+/// Splits `name (a, b) more` into the lower-case `name more`, single-spaced, and the numbers in parentheses.
+fn split_modifiers(text: &str) -> Result<(String, Vec<i64>), ValueError> {
+    let syntax = || ValueError::new(sqlstate::SYNTAX_ERROR, format!("invalid type name \"{}\"", text.trim()));
+    let (before, inside, after) = match text.split_once('(') {
+        None => (text, None, ""),
+        Some((before, rest)) => {
+            let (inside, after) = rest.split_once(')').ok_or_else(syntax)?;
+            (before, Some(inside), after)
+        }
+    };
+    let words: Vec<&str> = before
+        .split_ascii_whitespace()
+        .chain(after.split_ascii_whitespace())
+        .collect();
+    let modifiers = match inside {
+        None => Vec::new(),
+        Some(inside) => inside
+            .split(',')
+            .map(|number| number.trim().parse::<i64>().map_err(|_| syntax()))
+            .collect::<Result<_, _>>()?,
+    };
+    Ok((words.join(" ").to_ascii_lowercase(), modifiers))
+}
+
+fn modifier_not_allowed(name: &str) -> ValueError {
+    ValueError::new(
+        sqlstate::SYNTAX_ERROR,
+        format!("type modifier is not allowed for type \"{name}\""),
+    )
+}
+
+/// The n of `varchar(n)` and `char(n)`.
+fn length_of(name: &str, modifiers: &[i64]) -> Result<Option<u32>, ValueError> {
+    let invalid = |message: String| ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message);
+    match *modifiers {
+        [] => Ok(None),
+        [length] if length < 1 => Err(invalid(format!("length for type {name} must be at least 1"))),
+        [length] if length > i64::from(CHARACTERS_MAX) => Err(invalid(format!(
+            "length for type {name} cannot exceed {CHARACTERS_MAX}"
+        ))),
+        [length] => Ok(Some(length as u32)),
+        _ => Err(invalid("invalid type modifier".into())),
+    }
+}
+
+/// `numeric`, `numeric(precision)`, `numeric(precision, scale)`.
+fn numeric_type(modifiers: &[i64]) -> Result<Type, ValueError> {
+    let invalid = |message: String| Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+    let (precision, scale) = match *modifiers {
+        [] => return Ok(Type::Numeric(None)),
+        [precision] => (precision, 0),
+        [precision, scale] => (precision, scale),
+        _ => return invalid("invalid NUMERIC type modifier".into()),
+    };
+    if !(1..=i64::from(NUMERIC_PRECISION_MAX)).contains(&precision) {
+        return invalid(format!(
+            "NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}"
+        ));
+    }
+    if !(-i64::from(NUMERIC_SCALE_MAX)..=i64::from(NUMERIC_SCALE_MAX)).contains(&scale) {
+        return invalid(format!(
+            "NUMERIC scale {scale} must be between -{NUMERIC_SCALE_MAX} and {NUMERIC_SCALE_MAX}"
+        ));
+    }
+    Ok(Type::Numeric(Some((precision as u16, scale as i16))))
+}
+
+/// `float(p)`: p in bits chooses between the two float types.
+fn float_type(modifiers: &[i64]) -> Result<Type, ValueError> {
+    let invalid = |message: &str| Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+    match *modifiers {
+        [] => Ok(Type::Double),
+        [bits] if bits < 1 => invalid("precision for type float must be at least 1 bit"),
+        [bits] if bits <= 24 => Ok(Type::Real),
+        [bits] if bits <= 53 => Ok(Type::Double),
+        [_] => invalid("precision for type float must be less than 54 bits"),
+        _ => Err(modifier_not_allowed("float")),
+    }
+}
+
+/// A type of time whose seconds have six decimals; fewer cannot be asked for.
+fn seconds_type(data_type: Type, modifiers: &[i64]) -> Result<Type, ValueError> {
+    match *modifiers {
+        [] | [6] => Ok(data_type),
+        [precision] => Err(ValueError::unsupported(format!(
+            "{}({precision}) is not supported: seconds always have six decimals",
+            data_type.catalog_name()
+        ))),
+        _ => Err(modifier_not_allowed(data_type.catalog_name())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Drivers choose their decoders by these numbers: a wrong one breaks every client.
+    #[test]
+    fn object_identifiers_and_modifiers_come_back() {
+        let modified = [
+            Type::Varchar(Some(20)),
+            Type::Char(3),
+            Type::Numeric(Some((10, 2))),
+            Type::Numeric(Some((3, -5))),
+            Type::Numeric(Some((1000, 1000))),
+        ];
+        for data_type in ALL.into_iter().chain(modified) {
+            assert_eq!(
+                Type::from_oid_and_typmod(data_type.oid(), data_type.typmod()),
+                Some(data_type)
+            );
+            assert_eq!(data_type.to_string().parse::<Type>(), Ok(data_type), "{data_type}");
+            assert_eq!(
+                data_type.unmodified().catalog_name().parse::<Type>(),
+                Ok(data_type.unmodified())
+            );
+        }
+        assert_eq!(Type::Varchar(Some(20)).typmod(), 24);
+        assert_eq!(Type::Numeric(Some((10, 2))).typmod(), 655_366);
+        assert_eq!(Type::from_oid(1), None);
+    }
+
+    /// Schemas written for PostgreSQL use any of these names.
+    #[test]
+    fn aliases_are_read() {
+        let aliases = [
+            ("INT", "integer"),
+            ("int8", "bigint"),
+            ("decimal ( 10 , 2 )", "numeric(10,2)"),
+            ("numeric(5)", "numeric(5,0)"),
+            ("float(24)", "real"),
+            ("float(25)", "double precision"),
+            ("double  precision", "double precision"),
+            ("char", "character(1)"),
+            ("varchar(7)", "character varying(7)"),
+            ("timestamptz", "timestamp with time zone"),
+            ("timestamp (6) with time zone", "timestamp with time zone"),
+            ("time", "time without time zone"),
+        ];
+        for (alias, name) in aliases {
+            assert_eq!(
+                alias.parse::<Type>().map(|data_type| data_type.to_string()),
+                Ok(name.to_string())
+            );
+        }
+    }
+
+    /// A modifier that is silently dropped would store values that the schema forbids.
+    #[test]
+    fn wrong_modifiers_are_refused() {
+        let wrong = [
+            ("serial", "42704"),
+            ("varchar(0)", "22023"),
+            ("char(10485761)", "22023"),
+            ("numeric(0)", "22023"),
+            ("numeric(1001)", "22023"),
+            ("numeric(1,1001)", "22023"),
+            ("integer(3)", "42601"),
+            ("varchar(", "42601"),
+            ("varchar(x)", "42601"),
+            ("timestamp(3)", "0A000"),
+        ];
+        for (name, code) in wrong {
+            assert_eq!(
+                name.parse::<Type>().map_err(|error| error.sqlstate),
+                Err(code),
+                "{name}"
+            );
+        }
+    }
 }

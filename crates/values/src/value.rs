@@ -1,10 +1,17 @@
 //! One SQL value.
+//!
+//! Invariant: `char(n)` is held without trailing blanks, and a `numeric` made by this crate has a scale in
+//! `0..=NUMERIC_FRACTION_DIGITS_MAX`, which is the number of decimals it prints.
 
+use crate::types::Type;
 use bigdecimal::BigDecimal;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One SQL value. `varchar`, `char` and `text` share [`Value::Text`]; the column's type knows the difference.
+///
+/// `==` tells whether two values are represented alike (NULL equals NULL, NaN equals NaN, 1.0 differs from 1.00, an
+/// integer differs from a bigint). What SQL calls equal is [`compare`](crate::compare)'s business.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Value {
     /// The absent value.
@@ -22,7 +29,7 @@ pub enum Value {
     /// `double precision`.
     Double(f64),
     /// `numeric`.
-    Numeric(Arc<BigDecimal>),
+    Numeric(#[serde(with = "numeric_parts")] Arc<BigDecimal>),
     /// `text`, `varchar(n)`, `char(n)`.
     Text(Arc<str>),
     /// `bytea`.
@@ -41,6 +48,174 @@ pub enum Value {
     Uuid([u8; 16]),
 }
 
+impl Value {
+    /// A `text` value.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A `bytea` value.
+    pub fn bytea(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self::Bytea(bytes.into())
+    }
+
+    /// A `numeric` value that prints as many decimals as `number` has scale.
+    pub fn numeric(number: BigDecimal) -> Self {
+        Self::Numeric(Arc::new(number))
+    }
+
+    /// True for NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The type without modifier; `None` for NULL, which is of any type. Every string is `text`.
+    pub fn data_type(&self) -> Option<Type> {
+        Some(match self {
+            Self::Null => return None,
+            Self::Boolean(_) => Type::Boolean,
+            Self::SmallInt(_) => Type::SmallInt,
+            Self::Integer(_) => Type::Integer,
+            Self::BigInt(_) => Type::BigInt,
+            Self::Real(_) => Type::Real,
+            Self::Double(_) => Type::Double,
+            Self::Numeric(_) => Type::Numeric(None),
+            Self::Text(_) => Type::Text,
+            Self::Bytea(_) => Type::Bytea,
+            Self::Date(_) => Type::Date,
+            Self::Time(_) => Type::Time,
+            Self::Timestamp(_) => Type::Timestamp,
+            Self::TimestampTz(_) => Type::TimestampTz,
+            Self::Interval(_) => Type::Interval,
+            Self::Uuid(_) => Type::Uuid,
+        })
+    }
+
+    /// The number in a value of one of the three integer types.
+    pub fn as_integer(&self) -> Option<i64> {
+        match self {
+            Self::SmallInt(number) => Some(i64::from(*number)),
+            Self::Integer(number) => Some(i64::from(*number)),
+            Self::BigInt(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The characters of a string.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The truth value: `None` for NULL and for what is no boolean.
+    pub fn as_boolean(&self) -> Option<bool> {
+        match self {
+            Self::Boolean(truth) => Some(*truth),
+            _ => None,
+        }
+    }
+
+    /// Bytes this value occupies in memory, roughly; for bounding caches and differential files.
+    pub fn size_in_memory(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Text(text) => text.len(),
+                Self::Bytea(bytes) => bytes.len(),
+                Self::Numeric(number) => size_of::<BigDecimal>() + number.as_bigint_and_scale().0.bits() as usize / 8,
+                _ => 0,
+            }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Boolean(left), Self::Boolean(right)) => left == right,
+            (Self::SmallInt(left), Self::SmallInt(right)) => left == right,
+            (Self::Integer(left), Self::Integer(right)) => left == right,
+            (Self::BigInt(left), Self::BigInt(right)) => left == right,
+            (Self::Real(left), Self::Real(right)) => {
+                left.to_bits() == right.to_bits() || (left.is_nan() && right.is_nan())
+            }
+            (Self::Double(left), Self::Double(right)) => {
+                left.to_bits() == right.to_bits() || (left.is_nan() && right.is_nan())
+            }
+            (Self::Numeric(left), Self::Numeric(right)) => left.as_bigint_and_scale() == right.as_bigint_and_scale(),
+            (Self::Text(left), Self::Text(right)) => left == right,
+            (Self::Bytea(left), Self::Bytea(right)) => left == right,
+            (Self::Date(left), Self::Date(right)) => left == right,
+            (Self::Time(left), Self::Time(right))
+            | (Self::Timestamp(left), Self::Timestamp(right))
+            | (Self::TimestampTz(left), Self::TimestampTz(right)) => left == right,
+            (Self::Interval(left), Self::Interval(right)) => left == right,
+            (Self::Uuid(left), Self::Uuid(right)) => left == right,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Self {
+        Self::Boolean(truth)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::BigInt(number)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Double(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+/// A numeric in a message: its scale and the two's complement little-endian bytes of the unscaled number.
+mod numeric_parts {
+    use crate::limits::{NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
+    use bigdecimal::BigDecimal;
+    use bigdecimal::num_bigint::BigInt;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(number: &Arc<BigDecimal>, serializer: S) -> Result<S::Ok, S::Error> {
+        let (unscaled, scale) = number.as_bigint_and_scale();
+        (scale, unscaled.to_signed_bytes_le()).serialize(serializer)
+    }
+
+    /// The scale is bounded, because printing takes memory in proportion to it.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<BigDecimal>, D::Error> {
+        let (scale, unscaled) = <(i64, Vec<u8>)>::deserialize(deserializer)?;
+        if !(-NUMERIC_INTEGER_DIGITS_MAX..=NUMERIC_FRACTION_DIGITS_MAX).contains(&scale) {
+            return Err(D::Error::custom("the scale of a numeric is out of range"));
+        }
+        Ok(Arc::new(BigDecimal::new(
+            BigInt::from_signed_bytes_le(&unscaled),
+            scale,
+        )))
+    }
+}
+
 /// A span of time in PostgreSQL's three separate units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
@@ -50,4 +225,19 @@ pub struct Interval {
     pub days: i32,
     /// Microseconds.
     pub microseconds: i64,
+}
+
+impl Interval {
+    /// No time at all.
+    pub const ZERO: Self = Self {
+        months: 0,
+        days: 0,
+        microseconds: 0,
+    };
+
+    /// The span in microseconds by which intervals are compared: a month counts 30 days, a day 24 hours.
+    pub fn span_us(&self) -> i128 {
+        let days = i64::from(self.months) * crate::limits::DAYS_PER_MONTH + i64::from(self.days);
+        i128::from(days) * i128::from(crate::limits::MICROSECONDS_PER_DAY) + i128::from(self.microseconds)
+    }
 }

@@ -1,0 +1,138 @@
+//! Generated values for property tests; only built for tests.
+//!
+//! Invariant: what is generated is a value this crate could have read, with bounds and ties more likely than chance.
+
+use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, TIMESTAMP_END, TIMESTAMP_MIN};
+use crate::types::{ALL, Type};
+use crate::value::{Interval, Value};
+use bigdecimal::BigDecimal;
+use proptest::prelude::*;
+
+/// Any type, without modifier.
+pub(crate) fn data_type() -> impl Strategy<Value = Type> {
+    prop::sample::select(ALL.to_vec())
+}
+
+/// Up to four types.
+pub(crate) fn types() -> impl Strategy<Value = Vec<Type>> {
+    prop::collection::vec(data_type(), 1..4)
+}
+
+/// Integers near their bounds, near powers of two, small ones, and any.
+fn integer() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        any::<i64>(),
+        -3i64..300,
+        (0u32..64, -1i64..2).prop_map(|(bit, more)| (1i64 << bit).wrapping_add(more)),
+        (0u32..64, -1i64..2).prop_map(|(bit, more)| (-1i64 << bit).wrapping_add(more)),
+    ]
+}
+
+fn double() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        any::<u64>().prop_map(f64::from_bits),
+        prop::sample::select(vec![
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-324
+        ]),
+        (-1000i32..1000).prop_map(|number| f64::from(number) / 8.0),
+    ]
+}
+
+fn numeric() -> impl Strategy<Value = BigDecimal> {
+    prop_oneof![
+        (integer(), 0i64..30).prop_map(|(unscaled, scale)| BigDecimal::new(unscaled.into(), scale)),
+        (-20i64..20, 0i64..3).prop_map(|(unscaled, scale)| BigDecimal::new(unscaled.into(), scale)),
+        (any::<i128>(), 0i64..60).prop_map(|(unscaled, scale)| BigDecimal::new(unscaled.into(), scale)),
+        (any::<i8>(), 0i64..40).prop_map(|(digit, zeros)| BigDecimal::new(digit.into(), -zeros).with_scale(0)),
+    ]
+}
+
+fn string() -> impl Strategy<Value = String> {
+    prop_oneof!["[ab]{0,3}", "[\u{1}\u{2}a-c]{0,6}", "\\PC{0,20}", "[a-z]{100,200}"]
+}
+
+fn interval() -> impl Strategy<Value = Interval> {
+    let narrow = || prop_oneof![any::<i32>(), -40i32..40, Just(0)];
+    (narrow(), narrow(), prop_oneof![any::<i64>(), Just(0), -3i64..3]).prop_map(|(months, days, microseconds)| {
+        Interval {
+            months,
+            days,
+            microseconds,
+        }
+    })
+}
+
+/// A value of this type that is not NULL.
+pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
+    match data_type {
+        Type::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
+        Type::SmallInt => integer().prop_map(|number| Value::SmallInt(number as i16)).boxed(),
+        Type::Integer => integer().prop_map(|number| Value::Integer(number as i32)).boxed(),
+        Type::BigInt => integer().prop_map(Value::BigInt).boxed(),
+        Type::Real => prop_oneof![
+            any::<u32>().prop_map(|bits| Value::Real(f32::from_bits(bits))),
+            double().prop_map(|number| Value::Real(number as f32)),
+        ]
+        .boxed(),
+        Type::Double => double().prop_map(Value::Double).boxed(),
+        Type::Numeric(_) => numeric().prop_map(Value::numeric).boxed(),
+        Type::Text | Type::Varchar(_) => string().prop_map(Value::text).boxed(),
+        Type::Char(_) => string()
+            .prop_map(|text| Value::text(text.trim_end_matches(' ')))
+            .boxed(),
+        Type::Bytea => prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..20),
+            prop::collection::vec(0u8..3, 0..5)
+        ]
+        .prop_map(Value::bytea)
+        .boxed(),
+        Type::Date => prop_oneof![DATE_MIN..=DATE_MAX, -40_000i32..40_000]
+            .prop_map(Value::Date)
+            .boxed(),
+        Type::Time => (0..=MICROSECONDS_PER_DAY).prop_map(Value::Time).boxed(),
+        Type::Timestamp => timestamp().prop_map(Value::Timestamp).boxed(),
+        Type::TimestampTz => timestamp().prop_map(Value::TimestampTz).boxed(),
+        Type::Interval => interval().prop_map(Value::Interval).boxed(),
+        Type::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+    }
+}
+
+fn timestamp() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        TIMESTAMP_MIN..TIMESTAMP_END,
+        (-3000i64..3000).prop_map(|hours| hours * 3_600_000_000)
+    ]
+}
+
+/// A value of this type, sometimes NULL.
+pub(crate) fn nullable(data_type: Type) -> BoxedStrategy<Value> {
+    prop_oneof![9 => value_of(data_type), 1 => Just(Value::Null)].boxed()
+}
+
+/// Up to eight values of any types.
+pub(crate) fn row() -> impl Strategy<Value = Vec<Value>> {
+    prop::collection::vec(data_type().prop_flat_map(nullable), 0..8)
+}
+
+/// Two tuples of the same types; half of the time they share their first values.
+pub(crate) fn two_tuples() -> impl Strategy<Value = (Vec<Type>, Vec<Value>, Vec<Value>)> {
+    types().prop_flat_map(|types| {
+        let tuple = |types: &[Type]| types.iter().map(|data_type| nullable(*data_type)).collect::<Vec<_>>();
+        let strategies = (tuple(&types), tuple(&types), 0usize..6);
+        (Just(types), strategies).prop_map(|(types, (left, mut right, shared))| {
+            let shared = shared.min(left.len());
+            if shared < 4 {
+                right[..shared].clone_from_slice(&left[..shared]);
+            }
+            (types, left, right)
+        })
+    })
+}

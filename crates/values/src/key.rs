@@ -1,0 +1,504 @@
+//! The memcomparable key codec: comparing encoded keys bytewise compares the tuples as SQL does.
+//!
+//! Invariants, for tuples of the same types:
+//! * order: `encode(a) < encode(b)` iff a sorts before b, NULLs last, text bytewise (collation C), NaN greatest;
+//! * equality: values that SQL calls equal encode alike (1.0 and 1.00, -0 and 0, `1 mon` and `30 days`, an integer and the
+//!   same bigint), so decoding yields an equal value that may print differently;
+//! * prefix: the encoding of the first columns is a byte prefix of the whole, and no encoded value is a prefix of another.
+//!
+//! Each value starts with a marker below [`NULL`], so [`prefix_end`] of any non-empty key exists.
+
+use crate::error::ValueError;
+use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
+use crate::types::Type;
+use crate::value::{Interval, Value};
+use bigdecimal::BigDecimal;
+use bigdecimal::num_bigint::{BigInt, Sign};
+use std::sync::Arc;
+
+/// Marker of fixed-length values and strings.
+const PRESENT: u8 = 0x01;
+/// Marker of `true`; `false` is [`PRESENT`] alone.
+const TRUE: u8 = 0x02;
+const NUMERIC_NEGATIVE: u8 = 0x01;
+const NUMERIC_ZERO: u8 = 0x02;
+const NUMERIC_POSITIVE: u8 = 0x03;
+/// Marker of the integer 0. The marker of n > 0 is this plus its number of bytes; of n < 0, one less than this minus the
+/// number of bytes of -1 - n.
+const INTEGER_ZERO: u8 = 0x80;
+/// Marker of NULL, above every other: NULLs last.
+const NULL: u8 = 0xf0;
+
+/// Ends a string; lower than any byte within one.
+const END: u8 = 0x00;
+/// Escapes the bytes 0x00 and 0x01 within a string as 0x01 0x01 and 0x01 0x02.
+const ESCAPE: u8 = 0x01;
+
+const _: () = assert!(INTEGER_ZERO as usize + size_of::<i64>() < NULL as usize);
+
+/// Appends the encoding of a tuple.
+pub fn encode_key(values: &[Value], out: &mut Vec<u8>) {
+    for value in values {
+        append(value, out);
+    }
+}
+
+/// Appends one more column to a key.
+pub fn append(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.push(NULL),
+        Value::Boolean(truth) => out.push(if *truth { TRUE } else { PRESENT }),
+        Value::SmallInt(number) => append_integer(i64::from(*number), out),
+        Value::Integer(number) => append_integer(i64::from(*number), out),
+        Value::BigInt(number) | Value::Time(number) | Value::Timestamp(number) | Value::TimestampTz(number) => {
+            append_integer(*number, out);
+        }
+        Value::Date(days) => append_integer(i64::from(*days), out),
+        Value::Real(number) => {
+            out.push(PRESENT);
+            out.extend_from_slice(&ordered_real(*number).to_be_bytes());
+        }
+        Value::Double(number) => {
+            out.push(PRESENT);
+            out.extend_from_slice(&ordered_double(*number).to_be_bytes());
+        }
+        Value::Numeric(number) => append_numeric(number, out),
+        Value::Text(text) => append_string(text.as_bytes(), out),
+        Value::Bytea(bytes) => append_string(bytes, out),
+        Value::Interval(interval) => {
+            out.push(PRESENT);
+            out.extend_from_slice(&((interval.span_us() as u128) ^ (1 << 127)).to_be_bytes());
+        }
+        Value::Uuid(bytes) => {
+            out.push(PRESENT);
+            out.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// The least byte string above all keys that start with `prefix`: the exclusive end of a range scan. `None` for the
+/// empty prefix, above which there is nothing.
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+/// Decodes a whole key of columns of these types. Errors: XX001 if the bytes are no such key.
+pub fn decode_key(bytes: &[u8], types: &[Type]) -> Result<Vec<Value>, ValueError> {
+    let (values, rest) = decode_prefix(bytes, types)?;
+    if rest.is_empty() {
+        Ok(values)
+    } else {
+        Err(ValueError::corrupt("bytes follow a key"))
+    }
+}
+
+/// Decodes the first columns of a key and returns the bytes behind them. Errors: XX001 if the bytes are no such key.
+pub fn decode_prefix<'a>(bytes: &'a [u8], types: &[Type]) -> Result<(Vec<Value>, &'a [u8]), ValueError> {
+    let mut rest = bytes;
+    let mut values = Vec::with_capacity(types.len());
+    for data_type in types {
+        values.push(decode_value(&mut rest, *data_type)?);
+    }
+    Ok((values, rest))
+}
+
+fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> {
+    let marker = take::<1>(rest)?[0];
+    if marker == NULL {
+        return Ok(Value::Null);
+    }
+    Ok(match data_type {
+        Type::Boolean => match marker {
+            PRESENT => Value::Boolean(false),
+            TRUE => Value::Boolean(true),
+            _ => return Err(unknown_marker()),
+        },
+        Type::SmallInt => Value::SmallInt(narrow(integer(marker, rest)?)?),
+        Type::Integer => Value::Integer(narrow(integer(marker, rest)?)?),
+        Type::BigInt => Value::BigInt(integer(marker, rest)?),
+        Type::Date => Value::Date(narrow(integer(marker, rest)?)?),
+        Type::Time => Value::Time(integer(marker, rest)?),
+        Type::Timestamp => Value::Timestamp(integer(marker, rest)?),
+        Type::TimestampTz => Value::TimestampTz(integer(marker, rest)?),
+        Type::Numeric(modifier) => {
+            let number = numeric(marker, rest)?;
+            match modifier {
+                // A column with a scale has all its values at that scale, unless damage made one longer.
+                Some((_, scale)) if number.fractional_digit_count() < i64::from(scale) => {
+                    Value::numeric(number.with_scale(i64::from(scale)))
+                }
+                _ => Value::numeric(number),
+            }
+        }
+        _ if marker != PRESENT => return Err(unknown_marker()),
+        Type::Real => Value::Real(real_from_ordered(u32::from_be_bytes(take(rest)?))),
+        Type::Double => Value::Double(double_from_ordered(u64::from_be_bytes(take(rest)?))),
+        Type::Text | Type::Varchar(_) | Type::Char(_) => {
+            let text =
+                String::from_utf8(string(rest)?).map_err(|_| ValueError::corrupt("text in a key is not UTF-8"))?;
+            Value::Text(Arc::from(text))
+        }
+        Type::Bytea => Value::Bytea(Arc::from(string(rest)?)),
+        Type::Interval => Value::Interval(interval((u128::from_be_bytes(take(rest)?) ^ (1 << 127)) as i128)?),
+        Type::Uuid => Value::Uuid(take(rest)?),
+    })
+}
+
+#[cold]
+fn unknown_marker() -> ValueError {
+    ValueError::corrupt("a key has an unknown marker")
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ValueError> {
+    let (taken, after) = rest
+        .split_first_chunk::<N>()
+        .ok_or_else(|| ValueError::corrupt("a key ends within a value"))?;
+    *rest = after;
+    Ok(*taken)
+}
+
+fn narrow<N: TryFrom<i64>>(number: i64) -> Result<N, ValueError> {
+    N::try_from(number).map_err(|_| ValueError::corrupt("a number in a key exceeds its type"))
+}
+
+/// Bytes without leading zero bytes: 0 for 0.
+fn significant_bytes(number: u64) -> usize {
+    size_of::<u64>() - number.leading_zeros() as usize / 8
+}
+
+fn append_integer(number: i64, out: &mut Vec<u8>) {
+    let (marker, length) = if number >= 0 {
+        let length = significant_bytes(number as u64);
+        (INTEGER_ZERO + length as u8, length)
+    } else {
+        let length = significant_bytes(!number as u64);
+        (INTEGER_ZERO - 1 - length as u8, length)
+    };
+    out.push(marker);
+    out.extend_from_slice(&number.to_be_bytes()[size_of::<i64>() - length..]);
+}
+
+fn integer(marker: u8, rest: &mut &[u8]) -> Result<i64, ValueError> {
+    let negative = marker < INTEGER_ZERO;
+    let length = usize::from(if negative {
+        INTEGER_ZERO - 1 - marker
+    } else {
+        marker - INTEGER_ZERO
+    });
+    if length > size_of::<i64>() {
+        return Err(unknown_marker());
+    }
+    let (digits, after) = rest
+        .split_at_checked(length)
+        .ok_or_else(|| ValueError::corrupt("a key ends within a number"))?;
+    *rest = after;
+    let mut bytes = [if negative { 0xff } else { 0 }; size_of::<i64>()];
+    bytes[size_of::<i64>() - length..].copy_from_slice(digits);
+    let number = i64::from_be_bytes(bytes);
+    let magnitude = if negative { !number } else { number };
+    if magnitude < 0 || significant_bytes(magnitude as u64) != length {
+        return Err(ValueError::corrupt("a number in a key is not in its shortest form"));
+    }
+    Ok(number)
+}
+
+/// Bits whose unsigned order is the order of the floats: negatives inverted, others above them.
+fn ordered_real(number: f32) -> u32 {
+    let bits = if number.is_nan() {
+        f32::NAN.to_bits() & (u32::MAX >> 1)
+    } else {
+        (number + 0.0).to_bits()
+    };
+    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+}
+
+fn real_from_ordered(bits: u32) -> f32 {
+    f32::from_bits(if bits >> 31 == 1 { bits & (u32::MAX >> 1) } else { !bits })
+}
+
+/// As [`ordered_real`].
+fn ordered_double(number: f64) -> u64 {
+    let bits = if number.is_nan() {
+        f64::NAN.to_bits() & (u64::MAX >> 1)
+    } else {
+        (number + 0.0).to_bits()
+    };
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
+fn double_from_ordered(bits: u64) -> f64 {
+    f64::from_bits(if bits >> 63 == 1 { bits & (u64::MAX >> 1) } else { !bits })
+}
+
+fn append_string(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len() + 2);
+    out.push(PRESENT);
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|&byte| byte <= ESCAPE) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(&[ESCAPE, rest[at] + 1]);
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(END);
+}
+
+fn string(rest: &mut &[u8]) -> Result<Vec<u8>, ValueError> {
+    let mut bytes = Vec::new();
+    loop {
+        let at = rest
+            .iter()
+            .position(|&byte| byte <= ESCAPE)
+            .ok_or_else(|| ValueError::corrupt("a string in a key does not end"))?;
+        bytes.extend_from_slice(&rest[..at]);
+        let found = rest[at];
+        *rest = &rest[at + 1..];
+        if found == END {
+            return Ok(bytes);
+        }
+        match take::<1>(rest)? {
+            [escaped @ 1..=2] => bytes.push(escaped - 1),
+            _ => return Err(ValueError::corrupt("a string in a key has a wrong escape")),
+        }
+    }
+}
+
+/// A numeric is its sign, the exponent e of 0.d1d2d3... * 10^e with d1 > 0, and the digits in pairs, each pair plus 1 in
+/// a byte, ended by 0. Behind a negative sign all bytes are inverted.
+fn append_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
+    let (unscaled, scale) = number.as_bigint_and_scale();
+    let sign = unscaled.sign();
+    out.push(match sign {
+        Sign::Minus => NUMERIC_NEGATIVE,
+        Sign::NoSign => NUMERIC_ZERO,
+        Sign::Plus => NUMERIC_POSITIVE,
+    });
+    if sign == Sign::NoSign {
+        return;
+    }
+    let start = out.len();
+    let digits = unscaled.magnitude().to_str_radix(10).into_bytes();
+    append_integer((digits.len() as i64).saturating_sub(scale), out);
+    let last = digits
+        .iter()
+        .rposition(|&digit| digit != b'0')
+        .map_or(0, |last| last + 1);
+    for pair in digits[..last].chunks(2) {
+        let ones = pair.get(1).map_or(0, |digit| digit - b'0');
+        out.push((pair[0] - b'0') * 10 + ones + 1);
+    }
+    out.push(END);
+    if sign == Sign::Minus {
+        for byte in &mut out[start..] {
+            *byte = !*byte;
+        }
+    }
+}
+
+fn numeric(marker: u8, rest: &mut &[u8]) -> Result<BigDecimal, ValueError> {
+    let flip = match marker {
+        NUMERIC_ZERO => return Ok(BigDecimal::from(0)),
+        NUMERIC_POSITIVE => 0x00,
+        NUMERIC_NEGATIVE => 0xff,
+        _ => return Err(unknown_marker()),
+    };
+    // The exponent takes at most 9 bytes.
+    let mut head = [0; 1 + size_of::<i64>()];
+    let available = rest.len().min(head.len());
+    for (plain, byte) in head.iter_mut().zip(rest.iter()) {
+        *plain = byte ^ flip;
+    }
+    let mut exponent_bytes = &head[..available];
+    let exponent_marker = take::<1>(&mut exponent_bytes)?[0];
+    let exponent = integer(exponent_marker, &mut exponent_bytes)?;
+    *rest = &rest[available - exponent_bytes.len()..];
+
+    let end = rest
+        .iter()
+        .position(|&byte| byte ^ flip == END)
+        .ok_or_else(|| ValueError::corrupt("a numeric in a key does not end"))?;
+    let mut digits = Vec::with_capacity(2 * end);
+    for &byte in &rest[..end] {
+        let pair = (byte ^ flip) - 1;
+        if pair > 99 {
+            return Err(ValueError::corrupt("a numeric in a key has a wrong digit"));
+        }
+        digits.extend_from_slice(&[pair / 10, pair % 10]);
+    }
+    *rest = &rest[end + 1..];
+    let last = digits
+        .iter()
+        .rposition(|&digit| digit != 0)
+        .ok_or_else(|| ValueError::corrupt("a numeric key"))?;
+    let scale = last as i64 + 1 - exponent.clamp(-i64::from(u32::MAX), i64::from(u32::MAX));
+    if digits[0] == 0
+        || digits.len() - last > 2
+        || exponent > NUMERIC_INTEGER_DIGITS_MAX
+        || scale > NUMERIC_FRACTION_DIGITS_MAX
+    {
+        return Err(ValueError::corrupt("the size of a numeric in a key"));
+    }
+    let sign = if flip == 0 { Sign::Plus } else { Sign::Minus };
+    let unscaled = BigInt::from_radix_be(sign, &digits[..=last], 10).ok_or_else(unknown_marker)?;
+    let number = BigDecimal::new(unscaled, scale);
+    Ok(if scale < 0 { number.with_scale(0) } else { number })
+}
+
+/// The interval of days and microseconds with this span; months are not told apart from 30 days.
+fn interval(span_us: i128) -> Result<Interval, ValueError> {
+    let day = i128::from(MICROSECONDS_PER_DAY);
+    let days = span_us.div_euclid(day);
+    let microseconds = span_us.rem_euclid(day) as i64;
+    if let Ok(days) = i32::try_from(days) {
+        return Ok(Interval {
+            months: 0,
+            days,
+            microseconds,
+        });
+    }
+    let months = days.div_euclid(i128::from(DAYS_PER_MONTH));
+    let days = days.rem_euclid(i128::from(DAYS_PER_MONTH)) as i32;
+    match i32::try_from(months) {
+        Ok(months) => Ok(Interval {
+            months,
+            days,
+            microseconds,
+        }),
+        Err(_) => wide_interval(span_us),
+    }
+}
+
+/// As [`interval`], for spans that need all three fields near their bounds.
+fn wide_interval(span_us: i128) -> Result<Interval, ValueError> {
+    let day = i128::from(MICROSECONDS_PER_DAY);
+    let months = if span_us < 0 { i32::MIN } else { i32::MAX };
+    let rest = span_us - i128::from(months) * i128::from(DAYS_PER_MONTH) * day;
+    let days = (rest / day).clamp(i128::from(i32::MIN), i128::from(i32::MAX)) as i32;
+    let microseconds = i64::try_from(rest - i128::from(days) * day)
+        .map_err(|_| ValueError::corrupt("the span of an interval in a key"))?;
+    Ok(Interval {
+        months,
+        days,
+        microseconds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::compare as compare_values;
+    use crate::generate;
+    use proptest::prelude::*;
+    use std::cmp::Ordering;
+
+    fn encode(values: &[Value]) -> Vec<u8> {
+        let mut key = Vec::new();
+        encode_key(values, &mut key);
+        key
+    }
+
+    fn compare(left: &[Value], right: &[Value]) -> Ordering {
+        left.iter()
+            .zip(right)
+            .map(|(left, right)| compare_values(left, right))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
+
+    proptest! {
+        /// Otherwise an index scan would return rows in the wrong order or miss some.
+        #[test]
+        fn bytes_order_as_values((_, left, right) in generate::two_tuples()) {
+            prop_assert_eq!(encode(&left).cmp(&encode(&right)), compare(&left, &right));
+        }
+
+        /// Otherwise a covering index would return other values than the table.
+        #[test]
+        fn keys_come_back((types, values, _) in generate::two_tuples()) {
+            let key = encode(&values);
+            let decoded = decode_key(&key, &types).unwrap();
+            prop_assert_eq!(compare(&decoded, &values), Ordering::Equal);
+            prop_assert_eq!(encode(&decoded), key);
+            for (data_type, (decoded, value)) in types.iter().zip(decoded.iter().zip(&values)) {
+                prop_assert_eq!(decoded.data_type(), value.data_type(), "{}", data_type);
+            }
+        }
+
+        /// Otherwise a range scan on the first columns would miss rows or run into its neighbours.
+        #[test]
+        fn prefixes_bound_their_keys((_, values, others) in generate::two_tuples(), take in any::<prop::sample::Index>()) {
+            let length = take.index(values.len()) + 1;
+            let prefix = encode(&values[..length]);
+            let end = prefix_end(&prefix).unwrap();
+            for key in [encode(&values), encode(&others)] {
+                let inside = prefix <= key && key < end;
+                prop_assert_eq!(inside, key.starts_with(&prefix));
+            }
+            prop_assert!(encode(&values).starts_with(&prefix));
+            prop_assert_eq!(encode(&others).starts_with(&prefix), compare(&values[..length], &others[..length]).is_eq());
+        }
+
+        /// A damaged disk must not stop a site.
+        #[test]
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>, types in generate::types()) {
+            let _ = decode_key(&bytes, &types);
+        }
+
+        /// As above, closer to what is really stored.
+        #[test]
+        fn damaged_keys_do_not_panic((types, values, _) in generate::two_tuples(), at in any::<prop::sample::Index>(), byte: u8) {
+            let mut key = encode(&values);
+            let position = at.index(key.len());
+            key[position] = byte;
+            let _ = decode_key(&key, &types);
+        }
+    }
+
+    /// Unique indexes rely on these being one key each.
+    #[test]
+    fn equal_values_have_one_key() {
+        let numeric = |text: &str| Value::numeric(text.parse().unwrap());
+        let days = |months, days| {
+            Value::Interval(Interval {
+                months,
+                days,
+                microseconds: 0,
+            })
+        };
+        let pairs = [
+            (numeric("1.0"), numeric("1.00")),
+            (numeric("0.00"), numeric("-0")),
+            (numeric("100"), numeric("1e2")),
+            (Value::Double(0.0), Value::Double(-0.0)),
+            (Value::Double(f64::NAN), Value::Double(-f64::NAN)),
+            (Value::Real(0.0), Value::Real(-0.0)),
+            (days(1, 0), days(0, 30)),
+            (Value::SmallInt(-5), Value::BigInt(-5)),
+        ];
+        for (left, right) in pairs {
+            assert_eq!(
+                encode(std::slice::from_ref(&left)),
+                encode(std::slice::from_ref(&right)),
+                "{left:?} {right:?}"
+            );
+        }
+    }
+
+    /// A column of type numeric(10,2) prints two decimals, from the index as well as from the table.
+    #[test]
+    fn the_declared_scale_comes_back() {
+        let key = encode(&[Value::numeric("5.00".parse().unwrap())]);
+        let decoded = decode_key(&key, &[Type::Numeric(Some((10, 2)))]).unwrap();
+        assert_eq!(decoded, [Value::numeric("5.00".parse().unwrap())]);
+    }
+
+    /// The bounds of a range scan over everything.
+    #[test]
+    fn the_empty_prefix_has_no_end() {
+        assert_eq!(prefix_end(&[]), None);
+        assert_eq!(prefix_end(&[1, 0xff]), Some(vec![2]));
+    }
+}
