@@ -1,3 +1,85 @@
-//! see Cargo.toml
+//! `cargo run -p tidy`: the checks of the house style that a machine can make, on text alone, in well under a second.
+//!
+//! Every finding reads `file:line: what is wrong, what to do`. Tidy judges the working tree as it stands, whatever git thinks of
+//! it, and knows nothing of any crate but its name, its text and its row in `arrows.toml`. Reading order: [`tree`] (the files),
+//! [`source`] (Rust text without strings and comments), [`architecture`] (`arrows.toml`), then one file per rule in [`rules`].
 
-fn main() {}
+mod architecture;
+mod limits;
+mod rules;
+mod source;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use tree::{Tree, Violation};
+
+const HELP: &str = "\
+Checks the house style. Usage: cargo run -p tidy -- [--bless [--allow-growth]]
+
+  --bless         rewrite crates/tidy/large.txt, the list of files and functions that are larger than the house likes;
+                  entries may only shrink or vanish
+  --allow-growth  with --bless: entries may also appear and grow (say why in the commit message)
+";
+
+fn main() -> ExitCode {
+    let mut bless = false;
+    let mut allow_growth = false;
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "--bless" => bless = true,
+            "--allow-growth" => allow_growth = true,
+            "--help" | "-h" => {
+                print!("{HELP}");
+                return ExitCode::SUCCESS;
+            }
+            unknown => {
+                eprintln!("tidy: unknown argument `{unknown}`\n\n{HELP}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    match run(bless, allow_growth) {
+        Ok(violations) if violations.is_empty() => ExitCode::SUCCESS,
+        Ok(violations) => {
+            for violation in &violations {
+                println!("{violation}");
+            }
+            println!("tidy: {} to put right", violations.len());
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("tidy: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Checks the workspace around the current folder; blesses the size list first if asked to.
+fn run(bless: bool, allow_growth: bool) -> Result<Vec<Violation>, String> {
+    let root = workspace_root()?;
+    let mut tree = Tree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
+    if bless {
+        let list = rules::size::bless(&tree, allow_growth)?;
+        let path = root.join(rules::size::LIST);
+        std::fs::write(&path, &list).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        tree.insert(rules::size::LIST, &list);
+    }
+    let violations = rules::check_all(&tree);
+    if violations.is_empty() {
+        println!("tidy: {} files in order", tree.paths().count());
+    }
+    Ok(violations)
+}
+
+/// The nearest folder upwards whose Cargo.toml has a `[workspace]` table.
+fn workspace_root() -> Result<PathBuf, String> {
+    let start = std::env::current_dir().map_err(|error| format!("no current folder: {error}"))?;
+    let is_root = |folder: &&Path| {
+        std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|manifest| manifest.contains("[workspace]"))
+    };
+    let root = start.ancestors().find(is_root);
+    root.map(Path::to_path_buf)
+        .ok_or_else(|| format!("no workspace around {}; run it inside a checkout", start.display()))
+}

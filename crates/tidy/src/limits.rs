@@ -1,0 +1,15 @@
+//! The bounds that the house sets itself; `CONTRIBUTING.md` tells people the same figures.
+
+/// Lines of a source file, tests not counted, above which it must be in the size list.
+pub const FILE_LINES_MAX: usize = 600;
+
+/// Lines of a function, from `fn` to its closing brace, above which it must be in the size list.
+pub const FUNCTION_LINES_MAX: usize = 70;
+
+/// How many lines above an `unsafe` block its `SAFETY:` comment may begin.
+pub const SAFETY_DISTANCE_LINES_MAX: usize = 6;
+
+/// Files larger than this, in bytes, are data: they are known by name and their text is not checked.
+pub const TEXT_BYTES_MAX: u64 = 2 << 20;
+
+const _: () = assert!(FUNCTION_LINES_MAX < FILE_LINES_MAX, "a function is a part of a file");

@@ -1,0 +1,158 @@
+//! The pages a reader starts with tell the truth: links lead somewhere, named files exist, and ARCHITECTURE.md maps every crate.
+
+use std::collections::BTreeSet;
+
+use crate::source::{is_word, words};
+use crate::tree::{Tree, Violation};
+
+const MAP: &str = "ARCHITECTURE.md";
+const PAGES: [&str; 3] = ["README.md", MAP, "CONTRIBUTING.md"];
+
+/// Applies the rule.
+pub fn check(tree: &Tree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for page in PAGES {
+        let Some(text) = tree.text(page) else {
+            violations.push(Violation::new(page, 1, "is missing; a reader starts here"));
+            continue;
+        };
+        for (index, line) in text.lines().enumerate() {
+            let dead = links(line)
+                .into_iter()
+                .chain(files(line))
+                .filter(|target| !tree.has(target));
+            for target in dead {
+                violations.push(Violation::new(
+                    page,
+                    index + 1,
+                    format!("there is no `{target}`; correct the name"),
+                ));
+            }
+        }
+    }
+    if let Some(text) = tree.text(MAP) {
+        violations.extend(check_map(tree, text));
+    }
+    violations
+}
+
+/// Every crate is named; every name in a block that begins with a line `crates/` is a crate.
+fn check_map(tree: &Tree, text: &str) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let named: BTreeSet<&str> = words(text).map(|(_, word)| word).collect();
+    for name in tree.crates().filter(|name| !named.contains(name)) {
+        violations.push(Violation::new(
+            MAP,
+            1,
+            format!("the crate `{name}` is not on the map; describe it in a paragraph"),
+        ));
+    }
+    let mut inside = false;
+    for (index, line) in text.lines().enumerate() {
+        if line.trim() == "crates/" {
+            inside = true;
+        } else if line.starts_with("```") {
+            inside = false;
+        } else if inside && line.starts_with(' ') {
+            let name = line.split_whitespace().next().unwrap_or_default().trim_end_matches('/');
+            // Continued descriptions are indented further than names.
+            let indent = line.len() - line.trim_start().len();
+            if indent <= 4 && !name.is_empty() && !tree.has(&format!("crates/{name}")) {
+                violations.push(Violation::new(
+                    MAP,
+                    index + 1,
+                    format!("the map names `{name}`, but crates/{name} does not exist"),
+                ));
+            }
+        }
+    }
+    violations
+}
+
+/// Targets of the relative links in a line, without fragments.
+fn links(line: &str) -> Vec<String> {
+    let targets = line
+        .match_indices("](")
+        .filter_map(|(start, _)| line[start + 2..].split(')').next());
+    let relative = targets
+        .filter(|target| !target.contains("://") && !target.starts_with(['#', '<']) && !target.starts_with("mailto:"));
+    relative
+        .map(|target| {
+            target
+                .split('#')
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("./")
+                .to_string()
+        })
+        .collect()
+}
+
+/// Paths such as `crates/site/src/lib.rs` in a line, in links or in the text.
+fn files(line: &str) -> Vec<String> {
+    let starts = line
+        .match_indices("crates/")
+        .filter(|&(start, _)| !line[..start].ends_with(|c| is_word(c) || c == '/'));
+    let paths = starts.map(|(start, _)| {
+        let path = &line[start..];
+        let end = path
+            .find(|c| !is_word(c) && !matches!(c, '/' | '.' | '-'))
+            .unwrap_or(path.len());
+        // A pattern such as `crates/<name>` or `crates/*/src` stops at the last folder before it.
+        let whole = path[end..].chars().next().is_none_or(|c| !matches!(c, '<' | '*' | '{'));
+        let path = if whole {
+            &path[..end]
+        } else {
+            &path[..path[..end].rfind('/').unwrap_or(0)]
+        };
+        path.trim_end_matches(['.', '/']).to_string()
+    });
+    paths.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_pages(readme: &str, architecture: &str) -> Vec<String> {
+        let tree = Tree::of(&[
+            ("README.md", readme),
+            (MAP, architecture),
+            ("CONTRIBUTING.md", ""),
+            ("papers/README.md", ""),
+            ("crates/site/Cargo.toml", ""),
+            ("crates/site/src/lib.rs", ""),
+        ]);
+        check(&tree).iter().map(Violation::to_string).collect()
+    }
+
+    /// A reader who follows a dead link stops trusting the page.
+    #[test]
+    fn dead_links_and_files_are_found() {
+        let good = "[a](papers/README.md#top) [b](https://x.org/y) [c](#d) [e](./papers) `crates/site/src/lib.rs`, crates/site. \
+                    `crates/<name>/src/*.rs` ([f](crates/site/src/lib.rs))";
+        assert_eq!(check_pages(good, "site"), Vec::<String>::new());
+        assert_eq!(
+            check_pages("\n[a](gone.md)", "site"),
+            ["README.md:2: there is no `gone.md`; correct the name"]
+        );
+        assert_eq!(check_pages("`crates/site/src/gone.rs`", "site").len(), 1);
+    }
+
+    /// A crate that the map leaves out is found by nobody; one that is only planned misleads.
+    #[test]
+    fn the_map_names_exactly_the_crates_there_are() {
+        let map = "```\ncrates/\n  site      the real world;\n            loops\n  laundry   clean clothes\n```\n";
+        assert_eq!(
+            check_pages("", map),
+            ["ARCHITECTURE.md:5: the map names `laundry`, but crates/laundry does not exist"]
+        );
+        assert!(check_pages("", "sites")[0].contains("`site` is not on the map"));
+    }
+
+    /// Without its first pages a project cannot be entered.
+    #[test]
+    fn missing_pages_are_found() {
+        assert_eq!(check(&Tree::of(&[])).len(), PAGES.len());
+    }
+}
