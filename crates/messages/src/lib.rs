@@ -5,7 +5,7 @@
 //!
 //! * [`identifiers`], [`timestamp`], [`item`], [`epoch`]: the nouns;
 //! * [`schema`], [`program`]: tables, and the action programs that statements compile to;
-//! * [`session`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
+//! * [`session`], [`query`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes;
 //! * [`conflict`]: why a transaction lost; [`limits`]: every shared bound; [`planted`]: the simulator's switches.
@@ -22,6 +22,7 @@ pub mod log_record;
 pub mod oracle;
 pub mod planted;
 pub mod program;
+pub mod query;
 pub mod replication;
 pub mod schema;
 pub mod server;

@@ -124,7 +124,7 @@ impl CatalogEntry {
 }
 
 /// A table with the version of its catalog row, which every transaction that uses it records as read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VersionedTable {
     /// The definition.
     pub table: Arc<TableSchema>,
@@ -133,7 +133,7 @@ pub struct VersionedTable {
 }
 
 /// All tables, as of some moment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Catalog {
     /// By name.
     pub tables: BTreeMap<String, VersionedTable>,

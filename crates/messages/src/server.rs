@@ -11,6 +11,7 @@ use crate::concurrency::{ConcurrencyReply, ConcurrencyRequest};
 use crate::identifiers::{EpochNumber, Incarnation, SessionId};
 use crate::log_record::LogRecord;
 use crate::oracle::{OracleReply, OracleRequest};
+use crate::query::{QueryReply, QueryRequest};
 use crate::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
 use crate::session::{SessionReply, SessionRequest};
 use raidcomm::address::{ServerKind, SiteId};
@@ -67,6 +68,10 @@ pub enum Message {
     SessionRequest(SessionId, SessionRequest),
     /// Action driver to user interface or query processor.
     SessionReply(SessionId, SessionReply),
+    /// User interface to query processor.
+    Query(SessionId, QueryRequest),
+    /// Query processor to user interface.
+    QueryReply(SessionId, QueryReply),
     /// To the access manager.
     Access(AccessRequest),
     /// From the access manager.

@@ -1,0 +1,67 @@
+//! User interface to query processor: statements that no action program expresses.
+//!
+//! The query processor reads rows through the session's transaction at the action driver (`SessionRequest::Scan`), which the user interface
+//! has opened before. A session has at most one query under way. All of it stays within a site.
+
+use crate::program::ResultColumn;
+use crate::schema::Catalog;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// User interface to query processor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum QueryRequest {
+    /// Which columns and parameters does this statement have? Answered `Described` or `Failed`.
+    Describe {
+        /// One statement.
+        sql: Arc<str>,
+        /// Types of the parameters as far as the client gave them.
+        parameters: Vec<Option<Type>>,
+        /// The session's catalog, its own uncommitted changes included.
+        catalog: Arc<Catalog>,
+    },
+    /// Run it. Answered by `Rows` (the first batch), or `Failed`.
+    Run {
+        /// One statement.
+        sql: Arc<str>,
+        /// Values of its parameters.
+        parameters: Vec<Value>,
+        /// The types of the parameters.
+        parameter_types: Vec<Option<Type>>,
+        /// The session's catalog.
+        catalog: Arc<Catalog>,
+    },
+    /// The next batch. Answered by `Rows` or `Failed`.
+    More,
+    /// No more rows are wanted: answered by nothing; batches under way are dropped by the asker.
+    Stop,
+    /// The plan as text, for EXPLAIN. Answered by `Rows` of one text column.
+    Explain {
+        /// One statement.
+        sql: Arc<str>,
+        /// The session's catalog.
+        catalog: Arc<Catalog>,
+    },
+}
+
+/// Query processor to user interface.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum QueryReply {
+    /// Shape of the statement.
+    Described {
+        /// Columns of its result.
+        columns: Vec<ResultColumn>,
+        /// Types of its parameters.
+        parameters: Vec<Type>,
+    },
+    /// A batch.
+    Rows {
+        /// Rows, at most `limits::QUERY_BATCH_ROWS`.
+        rows: Vec<Vec<Value>>,
+        /// No more follow.
+        last: bool,
+    },
+    /// The statement cannot be planned, or failed while it ran. A failed scan's reason is handed through.
+    Failed(crate::session::Failure),
+}
