@@ -23,7 +23,9 @@ pub enum CommitMessage {
         transaction: TransactionId,
         /// Its age.
         age: Age,
-        /// Every transaction of this home and incarnation with a lower sequence is finished: decided, and every participant knows.
+        /// Counted from 1 by the home site's life, in the order of its prepares. An order is executed at most once.
+        order: u64,
+        /// Every prepare of this home and incarnation with a lower order is finished: decided, and every participant knows.
         finished_below: u64,
         /// Every site whose vote counts, the home site included.
         participants: Vec<SiteId>,
@@ -41,6 +43,8 @@ pub enum CommitMessage {
     Decide {
         /// Which transaction.
         transaction: TransactionId,
+        /// The order of its prepare.
+        order: u64,
         /// What became of it.
         outcome: Outcome,
     },
@@ -53,17 +57,6 @@ pub enum CommitMessage {
     Inquire {
         /// Which transactions.
         transactions: Vec<TransactionId>,
-    },
-    /// After a total failure, member to member: the histories of transactions that were resolved to commit and whose prepared record is
-    /// missing here. Resent until answered.
-    FetchHistories {
-        /// Which transactions.
-        transactions: Vec<TransactionId>,
-    },
-    /// Answers `FetchHistories`, as many as fit in a message.
-    Histories {
-        /// Histories by transaction.
-        histories: Vec<(TransactionId, Arc<History>)>,
     },
 }
 
@@ -173,16 +166,13 @@ pub enum EpochRequest {
         epoch: Arc<Epoch>,
         /// By member: what it reported.
         reports: Arc<BTreeMap<SiteId, Arc<TransactionsReport>>>,
+        /// This copy takes part from this epoch on: what its log holds of transactions counts for nothing and is dropped.
+        fresh: bool,
     },
     /// Every member has logged the outcomes: serve in this epoch.
     Activate {
         /// The new epoch.
         epoch: Arc<Epoch>,
-    },
-    /// Whether the own copy is current, and others caught up, changed the copies that a commit counts.
-    CaughtUp {
-        /// Members whose copy is current, with a contiguous log, in different power domains.
-        copies: u16,
     },
 }
 
@@ -229,14 +219,12 @@ pub enum EpochReply {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionsReport {
     /// The first epoch in which this copy has taken part without a break: it counts for transactions prepared since then. After a
-    /// total failure the log stands for the break.
+    /// total failure the log stands for the break. Filled in by the replication controller.
     pub joined: EpochNumber,
     /// The highest clock this site has voted for or served, so that the next epoch's clocks lie above.
     pub clock: u64,
     /// Transactions not known to be finished everywhere.
     pub transactions: BTreeMap<TransactionId, TransactionReport>,
-    /// By home site and incarnation: everything below this sequence is finished.
-    pub finished_below: BTreeMap<(SiteId, crate::Incarnation), u64>,
 }
 
 /// What one member knows of one transaction.
@@ -244,6 +232,8 @@ pub struct TransactionsReport {
 pub struct TransactionReport {
     /// The epoch in which it was prepared.
     pub epoch: EpochNumber,
+    /// The order of its prepare at its home site.
+    pub order: u64,
     /// Whose votes count.
     pub participants: Vec<SiteId>,
     /// What is known.

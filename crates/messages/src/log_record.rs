@@ -6,7 +6,7 @@ use crate::access::{Copies, StaleSet};
 use crate::commit::{Outcome, TransactionsReport};
 use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::{EpochNumber, Incarnation, TransactionId};
-use crate::item::History;
+use crate::item::{History, Item};
 use crate::replication::FailLockTable;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -25,6 +25,8 @@ pub enum LogRecord {
         age: Age,
         /// In which epoch.
         epoch: EpochNumber,
+        /// The order of its prepare at its home site.
+        order: u64,
         /// The proposed clock.
         clock: u64,
         /// Whose votes count.
@@ -36,6 +38,8 @@ pub enum LogRecord {
     Refused {
         /// Which transaction.
         transaction: TransactionId,
+        /// The order of its prepare at its home site.
+        order: u64,
         /// In which epoch.
         epoch: EpochNumber,
     },
@@ -47,15 +51,6 @@ pub enum LogRecord {
         outcome: Outcome,
         /// The epoch that made the outcome.
         by: EpochNumber,
-    },
-    /// Atomicity controller: a transaction that a resolution after a total failure committed, and whose prepared record this site had lost.
-    Recovered {
-        /// Its timestamp.
-        timestamp: Timestamp,
-        /// The epoch that made the outcome.
-        by: EpochNumber,
-        /// What it wrote.
-        history: Arc<History>,
     },
     /// Atomicity controller, at a checkpoint: what it knows of transactions (prepared ones are repeated as `Prepared` behind it).
     Transactions {
@@ -89,6 +84,13 @@ pub enum LogRecord {
         fail_locks: BTreeMap<SiteId, FailLockTable>,
         /// What is stale in the own copy, in addition to what was already.
         stale: Arc<StaleSet>,
+    },
+    /// Replication controller, at a checkpoint: what has committed here lately and may not be synced at every member.
+    Recent {
+        /// Everything at or below this, epoch and clock, is in this copy.
+        complete_through: (EpochNumber, u64),
+        /// Items by commit.
+        commits: Vec<(Timestamp, Vec<Item>)>,
     },
     /// Access manager, at a checkpoint: what is stale in the own copy, replacing all before.
     Stale {

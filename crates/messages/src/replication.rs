@@ -8,6 +8,7 @@ use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::EpochNumber;
 use crate::identifiers::{Incarnation, TableId};
 use crate::item::{Item, KeyRange};
+use crate::timestamp::Timestamp;
 use raidcomm::address::SiteId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,6 +120,8 @@ pub struct MemberReport {
     /// Its fail-lock tables, by site; those who are up in the basis have one for every other site, up ones too (what
     /// they have not synced).
     pub fail_locks: BTreeMap<SiteId, FailLockTable>,
+    /// After a total failure only: what has committed here and may be missing at other members, from the log.
+    pub recent: Vec<(Timestamp, Vec<Item>)>,
 }
 
 /// The fail-locks of one site, as another one keeps them.
