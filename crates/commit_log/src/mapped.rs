@@ -1,0 +1,322 @@
+//! The log in the real world: a folder of segments, of which the last one is mapped into memory.
+//!
+//! Invariants:
+//! * an append is a copy into a mapping that is shared with the kernel, and its last store makes the record valid, so the
+//!   death of the process loses nothing that has been appended;
+//! * all blocks of a segment are reserved before its first record, so a full disk is an error of `append`;
+//! * positions run on without a gap from one segment to the next, whatever room is left over in the first.
+//!
+//! Linux is assumed: `fdatasync` brings dirty pages of shared mappings to disk, and reserved blocks stay reserved (not so
+//! on copy-on-write file systems such as btrfs, where a full disk can still end the process by a signal).
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::error::LogError;
+use crate::frame::{frame_bytes, word};
+use crate::limits::{
+    POSITION_END, RECORD_BYTES_MAX, SEGMENT_BYTES_DEFAULT, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES,
+    UNSYNCED_BYTES_MAX,
+};
+use crate::log::{Log, LogStatus, Opened, Position, Records};
+use crate::mapping::Mapping;
+use crate::reader::Reader;
+use crate::recovery::{Kept, Recovered, recover};
+use crate::segment::{START_SLOT, Segment, start_words, sync_folder};
+use crate::syncer::{Prepared, Syncer, Template};
+
+pub use crate::segment::Identity;
+pub use crate::syncer::OnSynced;
+
+/// What to do with records that had been synced and are damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// Stop with [`LogError::Corrupt`] and change nothing.
+    Refuse,
+    /// Drop everything from the damage on and tell so in [`Opened::cut`]. For a caller who gets it back from other copies.
+    CutAtCorruption,
+}
+
+/// How to open a log.
+pub struct LogOptions {
+    /// Whose log it is. A folder with the log of somebody else is refused.
+    pub identity: Identity,
+    /// Bytes of records in a segment; a longer record gets a segment of its own. Rounded up to whole pages.
+    pub segment_bytes: u64,
+    /// What to do with damage.
+    pub repair: Repair,
+    /// Called from the thread in the background whenever `synced` has risen or a sync has failed.
+    pub on_synced: Option<OnSynced>,
+}
+
+impl LogOptions {
+    /// Segments of the usual size, damage is refused, nobody is called.
+    pub fn new(identity: Identity) -> LogOptions {
+        LogOptions {
+            identity,
+            segment_bytes: SEGMENT_BYTES_DEFAULT,
+            repair: Repair::Refuse,
+            on_synced: None,
+        }
+    }
+}
+
+/// A log in a folder. Dropping it syncs nothing, like the death of the process; [`MappedLog::close`] does.
+#[derive(Debug)]
+pub struct MappedLog {
+    /// In order and without a gap; the last one is mapped.
+    segments: Vec<Kept>,
+    mapping: Mapping,
+    /// The end of the log, and the same in bytes behind the header of the mapped segment.
+    end: Position,
+    used: u64,
+    bytes_appended: u64,
+    /// The failure of the log has been told.
+    failed: bool,
+    syncer: Syncer,
+    /// Holds the lock on the folder, and goes last.
+    _lock: File,
+}
+
+impl MappedLog {
+    /// Opens the log in `folder`, or makes one if there is none, and tells what was found. All that was found is on disk
+    /// then.
+    ///
+    /// # Errors
+    /// [`LogError::Locked`], [`LogError::Corrupt`], [`LogError::WrongIdentity`] and whatever the operating system refuses.
+    pub fn open(folder: &Path, options: LogOptions) -> Result<(MappedLog, Opened), LogError> {
+        let LogOptions {
+            identity,
+            segment_bytes,
+            repair,
+            on_synced,
+        } = options;
+        if !(SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes) {
+            return Err(LogError::SegmentSize { bytes: segment_bytes });
+        }
+        let lock = lock_folder(folder)?;
+        let template = Template {
+            folder: folder.to_path_buf(),
+            owner: identity,
+            capacity: whole_pages(segment_bytes),
+        };
+        let Recovered {
+            mut segments,
+            end,
+            records,
+            cut,
+            mut next_sequence,
+        } = recover(folder, identity, repair)?;
+        let created = segments.is_empty() && cut.is_none();
+        let active = match segments.last() {
+            Some(last) => Prepared::map(Segment::open(&last.path, last.sequence, last.capacity)?)?,
+            None => {
+                let mut active = Prepared::create(&template, next_sequence, template.capacity)?;
+                next_sequence += 1;
+                put_to_use(&mut active, end, &mut segments);
+                active
+            }
+        };
+        let Prepared { segment, mapping } = active;
+        // Everything up to the end has been synced by recovery; the mark says so to the next one.
+        let marked = segment.file.sync_all().and_then(|()| segment.write_mark(end, 0));
+        marked.map_err(|source| LogError::io("sync", &segment.path, 0, source))?;
+        let used = segments.last().map_or(0, |active| end.since(active.first));
+        let syncer = Syncer::start(template, segment, end, next_sequence, on_synced)?;
+        let first = segments.first().map_or(end, |segment| segment.first);
+        let opened = Opened {
+            created,
+            first,
+            end,
+            records,
+            cut,
+        };
+        let log = MappedLog {
+            segments,
+            mapping,
+            end,
+            used,
+            bytes_appended: 0,
+            failed: false,
+            syncer,
+            _lock: lock,
+        };
+        Ok((log, opened))
+    }
+
+    /// Syncs everything and closes the log.
+    ///
+    /// # Errors
+    /// The failure of the sync.
+    pub fn close(mut self) -> Result<(), LogError> {
+        self.sync_now()
+    }
+
+    /// Tells the failure of the thread, once as what it was.
+    fn check(&mut self) -> Result<(), LogError> {
+        if !self.syncer.has_failed() {
+            return Ok(());
+        }
+        match self
+            .syncer
+            .take_failure()
+            .filter(|_| !std::mem::replace(&mut self.failed, true))
+        {
+            Some(source) => Err(LogError::SyncFailed { source }),
+            None => Err(LogError::Failed),
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.segments.last().map_or(0, |active| active.capacity)
+    }
+
+    /// Goes on in the next segment, which has room for `frame` bytes.
+    fn rotate(&mut self, frame: u64) -> Result<(), LogError> {
+        let unsynced_bytes = self.end.since(self.synced());
+        if unsynced_bytes + frame > UNSYNCED_BYTES_MAX {
+            self.syncer.request_sync();
+            return Err(LogError::Behind { unsynced_bytes });
+        }
+        let mut next = self.syncer.next_segment(whole_pages(frame))?;
+        put_to_use(&mut next, self.end, &mut self.segments);
+        let full = std::mem::replace(&mut self.mapping, next.mapping);
+        self.syncer.switch(next.segment, full);
+        self.used = 0;
+        Ok(())
+    }
+}
+
+impl Log for MappedLog {
+    fn append(&mut self, record: &[u8]) -> Result<Position, LogError> {
+        self.check()?;
+        if !(1..=RECORD_BYTES_MAX).contains(&record.len()) {
+            return Err(LogError::RecordSize { bytes: record.len() });
+        }
+        let frame = frame_bytes(record.len()) as u64;
+        if self.used + frame > self.capacity() {
+            self.rotate(frame)?;
+        }
+        let position = self.end;
+        assert!(
+            position.0 < POSITION_END - frame,
+            "a log does not grow to {position} bytes"
+        );
+        let offset = (SEGMENT_HEADER_BYTES + self.used) as usize;
+        self.mapping.write(offset + 8, &position.0.to_le_bytes());
+        self.mapping.write(offset + 16, record);
+        self.mapping.publish(offset, word(position, record));
+        self.used += frame;
+        self.end = position.plus(frame);
+        self.bytes_appended += frame;
+        self.syncer.set_appended(self.end);
+        Ok(position)
+    }
+
+    fn appended(&self) -> Position {
+        self.end
+    }
+
+    fn synced(&self) -> Position {
+        self.syncer.synced()
+    }
+
+    fn first(&self) -> Position {
+        self.segments.first().map_or(self.end, |segment| segment.first)
+    }
+
+    fn request_sync(&mut self) {
+        self.syncer.request_sync();
+    }
+
+    fn poll_synced(&mut self) -> Result<Position, LogError> {
+        self.check()?;
+        Ok(self.synced())
+    }
+
+    fn sync_now(&mut self) -> Result<(), LogError> {
+        self.check()?;
+        self.syncer.request_sync();
+        self.syncer.wait_synced(self.end);
+        self.check()
+    }
+
+    fn truncate_before(&mut self, position: Position) -> Result<(), LogError> {
+        self.check()?;
+        let dropped = self
+            .segments
+            .iter()
+            .skip(1)
+            .take_while(|next| next.first <= position)
+            .count();
+        if dropped > 0 {
+            self.syncer
+                .remove(self.segments.drain(..dropped).map(|segment| segment.path));
+        }
+        Ok(())
+    }
+
+    fn read_from(&self, position: Position) -> Records<'_> {
+        let (first, end) = (self.first(), self.end);
+        if position < first {
+            return Box::new(std::iter::once(Err(LogError::Truncated { position, first })));
+        }
+        if position > end {
+            return Box::new(std::iter::once(Err(LogError::BeyondEnd { position, end })));
+        }
+        Box::new(Reader::new(&self.segments, position, end))
+    }
+
+    fn status(&self) -> LogStatus {
+        LogStatus {
+            bytes_appended: self.bytes_appended,
+            ..self.syncer.status()
+        }
+    }
+}
+
+/// Makes a prepared segment the one that continues the log at `first`. Stores into memory only.
+fn put_to_use(prepared: &mut Prepared, first: Position, segments: &mut Vec<Kept>) {
+    let Segment {
+        sequence,
+        capacity,
+        path,
+        ..
+    } = &prepared.segment;
+    let (start, valid) = start_words(*sequence, first);
+    prepared.mapping.write(START_SLOT, &start.to_le_bytes());
+    prepared.mapping.publish(START_SLOT + 8, valid);
+    segments.push(Kept {
+        sequence: *sequence,
+        capacity: *capacity,
+        first,
+        path: path.clone(),
+    });
+}
+
+fn whole_pages(bytes: u64) -> u64 {
+    bytes.next_multiple_of(SEGMENT_HEADER_BYTES)
+}
+
+/// Makes sure that the folder exists and nobody else uses it.
+fn lock_folder(folder: &Path) -> Result<File, LogError> {
+    if !folder.is_dir() {
+        fs::create_dir_all(folder).map_err(|source| LogError::io("create", folder, 0, source))?;
+        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            sync_folder(parent).map_err(|source| LogError::io("sync", parent, 0, source))?;
+        }
+    }
+    let path: PathBuf = folder.join("lock");
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+    let file = opened.map_err(|source| LogError::io("create", &path, 0, source))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => Err(LogError::Locked {
+            folder: folder.to_path_buf(),
+        }),
+        Err(error) => Err(LogError::io("lock", &path, 0, error.into())),
+    }
+}

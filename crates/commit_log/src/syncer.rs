@@ -1,0 +1,412 @@
+//! The thread in the background: brings appended records to disk, makes the next segment ahead of need, and removes old
+//! ones, so that whoever appends makes no system call.
+//!
+//! Invariant: `synced` rises to a position only after every byte below it has been synced without a failure. The first
+//! failure ends the thread for good; nothing is synced again.
+//!
+//! Positions cross between the threads in atomics, everything else under one mutex that is never held over a system call.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use crate::error::LogError;
+use crate::limits::SEGMENT_HEADER_BYTES;
+use crate::log::{LogStatus, Position};
+use crate::mapping::Mapping;
+use crate::segment::{self, Identity, Segment};
+
+/// Called by the thread when `synced` has risen or a sync has failed, to wake an event loop. It must not block.
+pub type OnSynced = Box<dyn Fn() + Send>;
+
+/// A segment with its memory, ready to be appended to.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) segment: Segment,
+    pub(crate) mapping: Mapping,
+}
+
+impl Prepared {
+    /// Makes a new segment.
+    pub(crate) fn create(template: &Template, sequence: u64, capacity: u64) -> Result<Prepared, LogError> {
+        let segment = Segment::create(&template.folder, template.owner, sequence, capacity)?;
+        Prepared::map(segment)
+    }
+
+    /// Maps a segment that exists.
+    pub(crate) fn map(segment: Segment) -> Result<Prepared, LogError> {
+        let length = SEGMENT_HEADER_BYTES + segment.capacity;
+        let mapping = Mapping::new(&segment.file, length as usize);
+        let mapping = mapping.map_err(|source| LogError::io("map", &segment.path, length, source))?;
+        Ok(Prepared { segment, mapping })
+    }
+}
+
+/// What all segments of a log have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    pub(crate) folder: PathBuf,
+    pub(crate) owner: Identity,
+    /// Bytes of records, unless one record needs more.
+    pub(crate) capacity: u64,
+}
+
+/// The next segment.
+#[derive(Debug)]
+enum Next {
+    /// Nobody is making one: the last attempt failed, or it is being made by whoever appends.
+    Missing,
+    Wanted,
+    /// The thread is making it.
+    Underway,
+    Ready(Prepared),
+}
+
+struct State {
+    /// The segments above `synced`, in order; the last one is being appended to.
+    unsynced: VecDeque<Segment>,
+    sync_requested: bool,
+    next: Next,
+    next_sequence: u64,
+    /// Segments to be removed, oldest first: a crash in between must leave a log without a gap.
+    removals: VecDeque<PathBuf>,
+    /// Memory of full segments. Giving it back takes time that whoever appends must not spend.
+    retired: Vec<Mapping>,
+    failure: Option<io::Error>,
+    stop: bool,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// There is work for the thread.
+    work: Condvar,
+    /// The thread has finished something that may be waited for.
+    progress: Condvar,
+    appended: AtomicU64,
+    synced: AtomicU64,
+    failed: AtomicBool,
+    syncs: AtomicU64,
+    latency_us_last: AtomicU64,
+    latency_us_max: AtomicU64,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic of the thread marks the log as failed, so the state behind a poisoned lock is not built upon.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, error: io::Error) {
+        let mut state = self.lock();
+        state.failure = Some(error);
+        state.next = Next::Missing;
+        self.failed.store(true, Ordering::Release);
+        drop(state);
+        self.progress.notify_all();
+    }
+}
+
+/// The owner's end of the thread.
+pub(crate) struct Syncer {
+    shared: Arc<Shared>,
+    template: Template,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl fmt::Debug for Syncer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Syncer")
+            .field("template", &self.template)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Syncer {
+    /// Starts the thread for a log that is on disk up to `end` and appends to `active`.
+    ///
+    /// # Errors
+    /// The operating system has no thread for us.
+    pub(crate) fn start(
+        template: Template,
+        active: Segment,
+        end: Position,
+        next_sequence: u64,
+        on_synced: Option<OnSynced>,
+    ) -> Result<Syncer, LogError> {
+        let state = State {
+            unsynced: VecDeque::from([active]),
+            sync_requested: false,
+            next: Next::Wanted,
+            next_sequence,
+            removals: VecDeque::new(),
+            retired: Vec::new(),
+            failure: None,
+            stop: false,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            progress: Condvar::new(),
+            appended: AtomicU64::new(end.0),
+            synced: AtomicU64::new(end.0),
+            failed: AtomicBool::new(false),
+            syncs: AtomicU64::new(0),
+            latency_us_last: AtomicU64::new(0),
+            latency_us_max: AtomicU64::new(0),
+        });
+        let worker = Worker {
+            shared: Arc::clone(&shared),
+            template: template.clone(),
+            on_synced,
+        };
+        let spawned = thread::Builder::new()
+            .name("log sync".to_string())
+            .spawn(move || worker.run());
+        let thread = spawned.map_err(|source| LogError::io("start the thread for", &template.folder, 0, source))?;
+        Ok(Syncer {
+            shared,
+            template,
+            thread: Some(thread),
+        })
+    }
+
+    /// Tells the thread how far the log goes. No system call.
+    pub(crate) fn set_appended(&self, end: Position) {
+        self.shared.appended.store(end.0, Ordering::Release);
+    }
+
+    pub(crate) fn synced(&self) -> Position {
+        Position(self.shared.synced.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.shared.failed.load(Ordering::Acquire)
+    }
+
+    /// The failure of the thread, the first time it is asked for.
+    pub(crate) fn take_failure(&self) -> Option<io::Error> {
+        self.shared.lock().failure.take()
+    }
+
+    pub(crate) fn request_sync(&self) {
+        self.shared.lock().sync_requested = true;
+        self.shared.work.notify_one();
+    }
+
+    /// Waits until all below `position` is on disk or the log has failed.
+    pub(crate) fn wait_synced(&self, position: Position) {
+        let mut state = self.shared.lock();
+        while self.synced() < position && !self.has_failed() {
+            state = self.shared.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The next segment, with at least `capacity` bytes: the one that was made ahead, or else a new one.
+    pub(crate) fn next_segment(&self, capacity: u64) -> Result<Prepared, LogError> {
+        let ordinary = capacity <= self.template.capacity;
+        let mut state = self.shared.lock();
+        while matches!(state.next, Next::Underway) {
+            state = self.shared.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        // While it is missing the thread makes none: sequence numbers must rise in the order of use.
+        let spare = match std::mem::replace(&mut state.next, Next::Missing) {
+            Next::Ready(prepared) if ordinary => return Ok(prepared),
+            spare => spare,
+        };
+        let sequence = state.next_sequence;
+        state.next_sequence += 1;
+        drop(state);
+        let created = Prepared::create(&self.template, sequence, capacity.max(self.template.capacity));
+        let mut state = self.shared.lock();
+        match (spare, &created) {
+            // Its number is below that of the new one, so it cannot follow.
+            (Next::Ready(spare), Ok(_)) => {
+                state.removals.push_back(spare.segment.path);
+                state.retired.push(spare.mapping);
+            }
+            (spare, _) => state.next = spare,
+        }
+        created
+    }
+
+    /// Has appending gone over to `segment`; `full` is the memory of the one before. Starts a sync of that one, and has
+    /// another segment made.
+    pub(crate) fn switch(&self, segment: Segment, full: Mapping) {
+        let mut state = self.shared.lock();
+        state.unsynced.push_back(segment);
+        state.retired.push(full);
+        state.sync_requested = true;
+        if matches!(state.next, Next::Missing) {
+            state.next = Next::Wanted;
+        }
+        drop(state);
+        self.shared.work.notify_one();
+    }
+
+    /// Has segments removed, oldest first.
+    pub(crate) fn remove(&self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.shared.lock().removals.extend(paths);
+        self.shared.work.notify_one();
+    }
+
+    /// The counters, but for the bytes appended.
+    pub(crate) fn status(&self) -> LogStatus {
+        LogStatus {
+            bytes_appended: 0,
+            syncs: self.shared.syncs.load(Ordering::Relaxed),
+            sync_latency_us_last: self.shared.latency_us_last.load(Ordering::Relaxed),
+            sync_latency_us_max: self.shared.latency_us_max.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.work.notify_one();
+        // A panic of the thread has been reported as the failure of the log.
+        let _ = self.thread.take().map(thread::JoinHandle::join);
+    }
+}
+
+/// One step of the thread.
+enum Task {
+    Prepare { sequence: u64 },
+    Sync { segments: Vec<Segment>, target: Position },
+    Remove(PathBuf),
+    Stop,
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    template: Template,
+    on_synced: Option<OnSynced>,
+}
+
+/// Turns a panic of the thread into a failure of the log, so that nobody waits for a dead thread.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.shared.fail(io::Error::other("the sync thread has panicked"));
+        }
+    }
+}
+
+impl Worker {
+    fn run(self) {
+        let mut after_sync = false;
+        loop {
+            let task = self.next_task(after_sync);
+            after_sync = matches!(task, Task::Sync { .. });
+            match task {
+                Task::Prepare { sequence } => self.prepare(sequence),
+                Task::Sync { segments, target } => match self.sync(&segments, target) {
+                    Ok(()) => self.notify(),
+                    Err(error) => {
+                        self.shared.fail(error);
+                        return self.notify();
+                    }
+                },
+                Task::Remove(path) => self.remove(path),
+                Task::Stop => return,
+            }
+        }
+    }
+
+    /// The most urgent work; waits for some. A removal goes before a sync that follows another one, so that syncs without
+    /// a pause do not keep old segments for ever.
+    fn next_task(&self, after_sync: bool) -> Task {
+        let mut state = self.shared.lock();
+        loop {
+            if !state.retired.is_empty() {
+                let retired = std::mem::take(&mut state.retired);
+                drop(state);
+                drop(retired);
+                state = self.shared.lock();
+            }
+            if state.stop {
+                return Task::Stop;
+            }
+            if matches!(state.next, Next::Wanted) {
+                state.next = Next::Underway;
+                state.next_sequence += 1;
+                return Task::Prepare {
+                    sequence: state.next_sequence - 1,
+                };
+            }
+            if after_sync && let Some(path) = state.removals.pop_front() {
+                return Task::Remove(path);
+            }
+            if std::mem::take(&mut state.sync_requested) {
+                let target = Position(self.shared.appended.load(Ordering::Acquire));
+                if target.0 > self.shared.synced.load(Ordering::Relaxed) {
+                    return Task::Sync {
+                        segments: state.unsynced.iter().cloned().collect(),
+                        target,
+                    };
+                }
+            }
+            if let Some(path) = state.removals.pop_front() {
+                return Task::Remove(path);
+            }
+            state = self.shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn prepare(&self, sequence: u64) {
+        let prepared = Prepared::create(&self.template, sequence, self.template.capacity);
+        let next = match prepared {
+            Ok(prepared) => Next::Ready(prepared),
+            Err(error) => {
+                // Whoever appends tries again when the segment is needed, and gets the error then.
+                tracing::warn!(%error, "the next log segment could not be prepared");
+                Next::Missing
+            }
+        };
+        self.shared.lock().next = next;
+        self.shared.progress.notify_all();
+    }
+
+    /// Brings `segments` to disk, which hold all records from `synced` to `target`.
+    fn sync(&self, segments: &[Segment], target: Position) -> io::Result<()> {
+        let started = Instant::now();
+        for segment in segments {
+            rustix::fs::fdatasync(&segment.file)?;
+        }
+        let latency = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let shared = &self.shared;
+        let turn = shared.syncs.fetch_add(1, Ordering::Relaxed);
+        if let Some(last) = segments.last() {
+            last.write_mark(target, turn)?;
+        }
+        shared.latency_us_last.store(latency, Ordering::Relaxed);
+        shared.latency_us_max.fetch_max(latency, Ordering::Relaxed);
+        let mut state = shared.lock();
+        // The last one may have been appended to since.
+        state.unsynced.drain(..segments.len() - 1);
+        shared.synced.store(target.0, Ordering::Release);
+        drop(state);
+        shared.progress.notify_all();
+        Ok(())
+    }
+
+    fn notify(&self) {
+        if let Some(on_synced) = &self.on_synced {
+            on_synced();
+        }
+    }
+
+    /// Removes the oldest segment. If that fails, the ones behind it stay too: their removal would leave a gap.
+    fn remove(&self, path: PathBuf) {
+        if let Err(error) = segment::remove(&path) {
+            tracing::warn!(%error, path = %path.display(), "an old log segment could not be removed and stays, with those behind it");
+            self.shared.lock().removals.clear();
+        }
+    }
+}
