@@ -9,20 +9,30 @@
 //! of its [`BigDecimal`](bigdecimal::BigDecimal): 1.0 and 1.00 are equal but print differently; the values `NaN` and
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
-//! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes.
+//! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes;
+//! [`text`] and [`binary`] for clients.
 
+pub mod binary;
+mod calendar;
 pub mod compare;
+mod datetime;
 pub mod error;
+mod float;
 #[cfg(test)]
 mod generate;
+mod interval;
 pub mod key;
 pub mod limits;
+mod modifier;
+pub mod numeric;
 pub mod row;
+pub mod text;
 pub mod types;
 pub mod value;
 mod varint;
 
 pub use error::ValueError;
+pub use modifier::Strictness;
 pub use types::Type;
 pub use value::{Interval, Value};
 

@@ -1,0 +1,490 @@
+//! Reads dates, times and timestamps in the forms PostgreSQL takes, with `DateStyle` ISO, MDY and time zone UTC.
+//!
+//! Invariant: the result is a real day and a time within the type's bounds, or an error with PostgreSQL's message. Words
+//! that need a clock (`now`, `today`) and infinities are refused with 0A000, named time zones other than UTC are not known.
+
+use crate::calendar::{Civil, JULIAN_EPOCH, UNIX_EPOCH_DAYS, day_number, days_in_month};
+use crate::calendar::{checked_date, checked_timestamp};
+use crate::error::{ValueError, sqlstate};
+use crate::float::is_space;
+use crate::limits::{DATE_MAX, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
+use crate::types::Type;
+use crate::value::Value;
+
+/// Longest text that is read as a date or time, in bytes (`MAXDATELEN`).
+const TEXT_BYTES_MAX: usize = 128;
+/// Largest offset of a time zone, in hours, exclusive (`MAX_TZDISP_HOUR`).
+const ZONE_HOURS_END: i64 = 16;
+/// Two-digit years below this are of the 21st century.
+const CENTURY_PIVOT: i64 = 70;
+
+/// The English month names; any abbreviation of three letters or more counts.
+pub(crate) const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+/// The English names of the days, from Sunday on.
+pub(crate) const WEEKDAYS: [&str; 7] = [
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+];
+
+/// One field of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    /// Digits, with decimals if there are any.
+    Number(&'a str),
+    /// Digits with colons.
+    Time(&'a str),
+    /// Digits or letters with `-`, `/` or `.` between them.
+    Date(&'a str),
+    /// A sign and an offset.
+    Zone(&'a str),
+    /// Letters.
+    Word(&'a str),
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Fields {
+    year: Option<i64>,
+    /// The year was written with one or two digits.
+    short_year: bool,
+    month: Option<u32>,
+    day: Option<u32>,
+    /// A day given by its number alone (`epoch`, `J2451545`).
+    day_number: Option<i64>,
+    time_us: Option<i64>,
+    zone_us: Option<i64>,
+    before_christ: bool,
+    /// `am` is false, `pm` true.
+    afternoon: Option<bool>,
+}
+
+/// Why a text is no date; the input and the type's name complete the message.
+enum Fault {
+    Syntax,
+    Field,
+    Zone,
+    Unsupported,
+}
+
+/// Reads a text as `date`, `time`, `timestamp` or `timestamptz`.
+pub(crate) fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
+    let text = input.trim_matches(is_space);
+    let value = if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
+        Err(Fault::Syntax)
+    } else {
+        read_fields(text, data_type).and_then(|fields| assemble(&fields, data_type))
+    };
+    match value {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(_)) => {
+            let what = if data_type == Type::Date { "date" } else { "timestamp" };
+            Err(ValueError::new(
+                sqlstate::DATETIME_FIELD_OVERFLOW,
+                format!("{what} out of range: \"{input}\""),
+            ))
+        }
+        Err(fault) => Err(fault_error(fault, input, data_type)),
+    }
+}
+
+#[cold]
+fn fault_error(fault: Fault, input: &str, data_type: Type) -> ValueError {
+    let name = match data_type {
+        // PostgreSQL's messages of input use the short names of these types.
+        Type::Time => "time",
+        Type::Timestamp => "timestamp",
+        other => other.base_name(),
+    };
+    match fault {
+        Fault::Syntax => ValueError::new(
+            sqlstate::INVALID_DATETIME_FORMAT,
+            format!("invalid input syntax for type {name}: \"{input}\""),
+        ),
+        Fault::Field => ValueError::new(
+            sqlstate::DATETIME_FIELD_OVERFLOW,
+            format!("date/time field value out of range: \"{input}\""),
+        ),
+        Fault::Zone => ValueError::new(
+            sqlstate::INVALID_TIME_ZONE_DISPLACEMENT,
+            format!("time zone displacement out of range: \"{input}\""),
+        ),
+        Fault::Unsupported => {
+            ValueError::unsupported(format!("date/time value \"{input}\" is not supported in type {name}"))
+        }
+    }
+}
+
+/// Cuts the text into tokens as `ParseDateTime` does.
+fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
+    let bytes = text.as_bytes();
+    let run = |from: usize, accept: &dyn Fn(u8) -> bool| {
+        bytes[from..]
+            .iter()
+            .position(|&byte| !accept(byte))
+            .map_or(bytes.len(), |length| from + length)
+    };
+    let digit = |byte: u8| byte.is_ascii_digit();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        match byte {
+            b'0'..=b'9' => {
+                at = run(start, &digit);
+                let token: fn(&str) -> Token<'_> = match bytes.get(at) {
+                    Some(b':') => {
+                        at = run(at, &|byte| digit(byte) || byte == b':' || byte == b'.');
+                        |text| Token::Time(text)
+                    }
+                    Some(&separator @ (b'-' | b'/' | b'.')) => {
+                        let letters = bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic);
+                        at = if letters {
+                            let word_end = run(at + 1, &|byte| byte.is_ascii_alphabetic());
+                            run(word_end, &|byte| digit(byte) || byte == separator)
+                        } else {
+                            run(at, &|byte| digit(byte) || byte == separator)
+                        };
+                        let dots_only =
+                            separator == b'.' && bytes[start..at].iter().filter(|b| **b == b'.').count() == 1;
+                        if dots_only {
+                            |text| Token::Number(text)
+                        } else {
+                            |text| Token::Date(text)
+                        }
+                    }
+                    _ => |text| Token::Number(text),
+                };
+                found.push(token(&text[start..at]));
+            }
+            b'a'..=b'z' | b'A'..=b'Z' => {
+                at = run(start, &|byte| byte.is_ascii_alphabetic());
+                let is_date = bytes.get(at).is_some_and(|byte| matches!(byte, b'-' | b'/' | b'.'))
+                    && bytes.get(at + 1).is_some_and(u8::is_ascii_digit)
+                    && month(&text[start..at]).is_some();
+                if is_date {
+                    let separator = bytes[at];
+                    at = run(at, &|byte| digit(byte) || byte == separator);
+                    found.push(Token::Date(&text[start..at]));
+                } else {
+                    found.push(Token::Word(&text[start..at]));
+                }
+            }
+            b'+' | b'-' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+                at = run(start + 1, &|byte| digit(byte) || byte == b':');
+                found.push(Token::Zone(&text[start..at]));
+            }
+            // `infinity` may carry a sign.
+            b'+' | b'-' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => at += 1,
+            b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' | b',' => at += 1,
+            _ => return Err(Fault::Syntax),
+        }
+    }
+    Ok(found)
+}
+
+fn read_fields(text: &str, data_type: Type) -> Result<Fields, Fault> {
+    let mut fields = Fields::default();
+    let tokens = tokens(text)?;
+    if tokens.is_empty() {
+        return Err(Fault::Syntax);
+    }
+    for (index, token) in tokens.iter().enumerate() {
+        match *token {
+            Token::Time(time) => set(&mut fields.time_us, read_time(time)?)?,
+            Token::Date(date) => read_date(date, &mut fields)?,
+            Token::Zone(zone) => {
+                if fields.time_us.is_none() {
+                    return Err(Fault::Syntax);
+                }
+                set(&mut fields.zone_us, read_zone(zone)?)?;
+            }
+            Token::Number(number) => {
+                let julian =
+                    index > 0 && matches!(tokens[index - 1], Token::Word(word) if word.eq_ignore_ascii_case("j"));
+                if julian {
+                    let julian: i64 = number.parse().map_err(|_| Fault::Syntax)?;
+                    set(&mut fields.day_number, julian - JULIAN_EPOCH)?;
+                } else {
+                    read_number(number, data_type, &mut fields)?;
+                }
+            }
+            Token::Word(word) => {
+                let before_digits = matches!(tokens.get(index + 1), Some(Token::Number(_) | Token::Time(_)));
+                read_word(word, before_digits, &mut fields)?;
+            }
+        }
+    }
+    Ok(fields)
+}
+
+/// Sets a field that may come once.
+fn set<T>(field: &mut Option<T>, value: T) -> Result<(), Fault> {
+    if field.replace(value).is_none() {
+        Ok(())
+    } else {
+        Err(Fault::Syntax)
+    }
+}
+
+/// The number of the month with this name or abbreviation.
+fn month(word: &str) -> Option<u32> {
+    let word = word.to_ascii_lowercase();
+    MONTHS
+        .iter()
+        .position(|name| {
+            *name == word || (word.len() == 3 && name.starts_with(&word)) || (word == "sept" && *name == "september")
+        })
+        .map(|index| index as u32 + 1)
+}
+
+fn read_word(word: &str, before_digits: bool, fields: &mut Fields) -> Result<(), Fault> {
+    if let Some(number) = month(word) {
+        return set(&mut fields.month, number);
+    }
+    let word = word.to_ascii_lowercase();
+    match word.as_str() {
+        "am" => set(&mut fields.afternoon, false),
+        "pm" => set(&mut fields.afternoon, true),
+        "ad" => Ok(()),
+        "bc" => {
+            fields.before_christ = true;
+            Ok(())
+        }
+        "z" | "zulu" | "utc" | "ut" | "uct" | "gmt" => set(&mut fields.zone_us, 0),
+        "t" | "j" if before_digits => Ok(()),
+        "on" | "at" => Ok(()),
+        "epoch" => {
+            set(&mut fields.day_number, -UNIX_EPOCH_DAYS)?;
+            set(&mut fields.time_us, 0)?;
+            set(&mut fields.zone_us, 0)
+        }
+        "allballs" => {
+            set(&mut fields.time_us, 0)?;
+            set(&mut fields.zone_us, 0)
+        }
+        "infinity" | "now" | "today" | "tomorrow" | "yesterday" => Err(Fault::Unsupported),
+        _ => {
+            let weekday = WEEKDAYS
+                .iter()
+                .any(|name| *name == word || (word.len() >= 3 && name.starts_with(&word)));
+            if weekday { Ok(()) } else { Err(Fault::Syntax) }
+        }
+    }
+}
+
+/// Digits without separators: `20240229`, `130506`, or a part of `Feb 29 2024`.
+fn read_number(text: &str, data_type: Type, fields: &mut Fields) -> Result<(), Fault> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let has_date = fields.day_number.is_some() || (fields.day.is_some() && fields.year.is_some());
+    if fields.time_us.is_none() && (has_date || data_type == Type::Time) && matches!(whole.len(), 4 | 6) {
+        let digits = |range: std::ops::Range<usize>| whole.get(range).map_or(Ok(0), digits_of);
+        let (hours, minutes, seconds) = (digits(0..2)?, digits(2..4)?, digits(4..6)?);
+        fields.time_us = Some(time_us(hours, minutes, seconds, fraction_us(fraction)?)?);
+        return Ok(());
+    }
+    if !fraction.is_empty() || text.contains('.') {
+        return Err(Fault::Syntax);
+    }
+    if whole.len() >= 8 && fields.month.is_none() && fields.day.is_none() && fields.year.is_none() {
+        let (year, rest) = whole.split_at(whole.len() - 4);
+        set_year(year, fields)?;
+        fields.month = Some(digits_of(&rest[..2])? as u32);
+        fields.day = Some(digits_of(&rest[2..])? as u32);
+        return Ok(());
+    }
+    if whole.len() >= 3 || fields.day.is_some() {
+        return set_year(whole, fields);
+    }
+    if fields.month.is_none() {
+        return Err(Fault::Syntax);
+    }
+    set(&mut fields.day, digits_of(whole)? as u32)
+}
+
+fn set_year(text: &str, fields: &mut Fields) -> Result<(), Fault> {
+    fields.short_year = text.len() <= 2;
+    set(&mut fields.year, digits_of(text)?)
+}
+
+fn digits_of(text: &str) -> Result<i64, Fault> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Fault::Syntax);
+    }
+    if text.len() > 9 {
+        Err(Fault::Field)
+    } else {
+        text.parse().map_err(|_| Fault::Syntax)
+    }
+}
+
+/// Three parts with separators; the order is year first if it has more than two digits, else month, day, year.
+fn read_date(text: &str, fields: &mut Fields) -> Result<(), Fault> {
+    let parts: Vec<&str> = text.split(['-', '/', '.']).collect();
+    let names = parts.iter().map(|part| month(part)).collect::<Vec<_>>();
+    let (year, month_number, day) = match (parts.as_slice(), names.as_slice()) {
+        ([day, _, year], [None, Some(name), None]) if day.len() <= 2 => (*year, *name, *day),
+        ([year, _, day], [None, Some(name), None]) => (*year, *name, *day),
+        ([_, day, year], [Some(name), None, None]) => (*year, *name, *day),
+        ([year, month, day], _) if year.len() > 2 => (*year, digits_of(month)? as u32, *day),
+        ([month, day, year], _) => (*year, digits_of(month)? as u32, *day),
+        // A year and the day of the year, as in 2024.060 or 2024-060.
+        ([year, day_of_year], _) if year.len() > 2 && day_of_year.len() == 3 => {
+            set_year(year, fields)?;
+            let first = day_number(Civil {
+                year: digits_of(year)?,
+                month: 1,
+                day: 1,
+            });
+            let date = crate::calendar::civil(first + digits_of(day_of_year)? - 1);
+            set(&mut fields.month, date.month)?;
+            return set(&mut fields.day, date.day);
+        }
+        _ => return Err(Fault::Syntax),
+    };
+    set_year(year, fields)?;
+    set(&mut fields.month, month_number)?;
+    set(&mut fields.day, digits_of(day)? as u32)
+}
+
+/// `13:05`, `13:05:06` or `13:05:06.789` as microseconds since midnight.
+fn read_time(text: &str) -> Result<i64, Fault> {
+    let mut parts = text.split(':');
+    let hours = digits_of(parts.next().unwrap_or_default())?;
+    let minutes = digits_of(parts.next().unwrap_or_default())?;
+    let (seconds, fraction) = match parts.next() {
+        None => (0, 0),
+        Some(text) => {
+            let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+            (digits_of(whole)?, fraction_us(fraction)?)
+        }
+    };
+    if parts.next().is_some() {
+        return Err(Fault::Syntax);
+    }
+    time_us(hours, minutes, seconds, fraction)
+}
+
+fn time_us(hours: i64, minutes: i64, seconds: i64, fraction_us: i64) -> Result<i64, Fault> {
+    let total = (hours * 3600 + minutes * 60 + seconds) * MICROSECONDS_PER_SECOND + fraction_us;
+    if minutes > 59 || seconds > 60 || total > MICROSECONDS_PER_DAY {
+        Err(Fault::Field)
+    } else {
+        Ok(total)
+    }
+}
+
+/// The digits behind the point of seconds, rounded to microseconds.
+fn fraction_us(digits: &str) -> Result<i64, Fault> {
+    if digits.is_empty() {
+        return Ok(0);
+    }
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Fault::Syntax);
+    }
+    let fraction: f64 = format!("0.{digits}").parse().map_err(|_| Fault::Syntax)?;
+    Ok((fraction * MICROSECONDS_PER_SECOND as f64).round_ties_even() as i64)
+}
+
+/// `+05`, `-0530`, `+05:30`, `+05:30:15` as microseconds east of Greenwich.
+fn read_zone(text: &str) -> Result<i64, Fault> {
+    let digits = &text[1..];
+    let parts: Vec<&str> = match digits.split(':').collect::<Vec<_>>().as_slice() {
+        [only] if matches!(only.len(), 3 | 4) => {
+            let (hours, minutes) = only.split_at(only.len() - 2);
+            vec![hours, minutes]
+        }
+        [only] if only.len() == 6 => vec![&only[..2], &only[2..4], &only[4..]],
+        parts @ ([_] | [_, _] | [_, _, _]) => parts.to_vec(),
+        _ => return Err(Fault::Syntax),
+    };
+    let part = |index: usize| parts.get(index).map_or(Ok(0), |part| digits_of(part));
+    let (hours, minutes, seconds) = (part(0)?, part(1)?, part(2)?);
+    if hours >= ZONE_HOURS_END || minutes > 59 || seconds > 59 {
+        return Err(Fault::Zone);
+    }
+    let offset = (hours * 3600 + minutes * 60 + seconds) * MICROSECONDS_PER_SECOND;
+    Ok(if text.starts_with('-') { -offset } else { offset })
+}
+
+/// Applies `am` and `pm`.
+fn time_of(fields: &Fields) -> Result<Option<i64>, Fault> {
+    let Some(afternoon) = fields.afternoon else {
+        return Ok(fields.time_us);
+    };
+    let half_day = MICROSECONDS_PER_DAY / 2;
+    let time = fields.time_us.ok_or(Fault::Syntax)?;
+    if time >= half_day + 3600 * MICROSECONDS_PER_SECOND {
+        return Err(Fault::Field);
+    }
+    Ok(Some(time % half_day + if afternoon { half_day } else { 0 }))
+}
+
+/// The day number; `None` if no date was given.
+fn day_of(fields: &Fields) -> Result<Option<i64>, Fault> {
+    if fields.day_number.is_some() {
+        return Ok(fields.day_number);
+    }
+    let (year, month, day) = match (fields.year, fields.month, fields.day) {
+        (None, None, None) => return Ok(None),
+        (Some(year), Some(month), Some(day)) => (year, month, day),
+        _ => return Err(Fault::Syntax),
+    };
+    let year = match year {
+        0 if !fields.short_year => return Err(Fault::Field),
+        year if fields.before_christ && year > 0 => 1 - year,
+        _ if fields.before_christ => return Err(Fault::Field),
+        year if fields.short_year && year < CENTURY_PIVOT => year + 2000,
+        year if fields.short_year => year + 1900,
+        year => year,
+    };
+    if !(1..=12).contains(&month) || day == 0 || day > days_in_month(year, month) {
+        return Err(Fault::Field);
+    }
+    Ok(Some(day_number(Civil { year, month, day })))
+}
+
+/// Makes the value; the inner error is a value beyond the bounds of its type.
+fn assemble(fields: &Fields, data_type: Type) -> Result<Result<Value, ValueError>, Fault> {
+    let time = time_of(fields)?;
+    if data_type == Type::Time {
+        day_of(fields)?;
+        return time.map(|time| Ok(Value::Time(time))).ok_or(Fault::Syntax);
+    }
+    let days = day_of(fields)?.ok_or(Fault::Syntax)?;
+    if data_type == Type::Date {
+        return Ok(checked_date(days).map(Value::Date));
+    }
+    if days > i64::from(DATE_MAX) {
+        return Ok(Err(ValueError::datetime_out_of_range("timestamp")));
+    }
+    let local = i128::from(days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(time.unwrap_or(0));
+    let offset = if data_type == Type::TimestampTz {
+        fields.zone_us.unwrap_or(0)
+    } else {
+        0
+    };
+    let instant = checked_timestamp(local - i128::from(offset));
+    Ok(instant.map(if data_type == Type::TimestampTz {
+        Value::TimestampTz
+    } else {
+        Value::Timestamp
+    }))
+}

@@ -1,0 +1,61 @@
+//! Fits a value to its column type's modifier: lengths of strings, precision and scale of numerics.
+//!
+//! Invariant: the result obeys the modifier, and a value of type `char` has no trailing blanks.
+
+use crate::error::{ValueError, sqlstate};
+use crate::numeric;
+use crate::types::Type;
+use crate::value::Value;
+
+/// How strictly a string is fitted to `varchar(n)` and `char(n)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// Storing into a column: characters that are cut off must be blanks.
+    Assignment,
+    /// `CAST(... AS ...)` written by the user: cuts silently.
+    Explicit,
+}
+
+/// Fits a value that already has the representation of `data_type`. Errors: 22001, 22003.
+pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Result<Value, ValueError> {
+    match (data_type, &value) {
+        (Type::Varchar(Some(length)), Value::Text(text)) => Ok(match cut(text, length, data_type, strictness)? {
+            Some(cut) => Value::text(cut),
+            None => value,
+        }),
+        (Type::Char(length), Value::Text(text)) => {
+            let kept = if length == 0 {
+                None
+            } else {
+                cut(text, length, data_type, strictness)?
+            };
+            let trimmed = kept.unwrap_or(text).trim_end_matches(' ');
+            Ok(if trimmed.len() == text.len() {
+                value
+            } else {
+                Value::text(trimmed)
+            })
+        }
+        (Type::Numeric(Some((precision, scale))), Value::Numeric(number)) => {
+            numeric::fit(number, precision, scale).map(Value::numeric)
+        }
+        _ => Ok(value),
+    }
+}
+
+/// The first `length` characters; `None` if there are no more than that.
+fn cut(text: &str, length: u32, data_type: Type, strictness: Strictness) -> Result<Option<&str>, ValueError> {
+    if text.len() <= length as usize {
+        return Ok(None);
+    }
+    let Some((end, _)) = text.char_indices().nth(length as usize) else {
+        return Ok(None);
+    };
+    if strictness == Strictness::Assignment && text[end..].bytes().any(|byte| byte != b' ') {
+        return Err(ValueError::new(
+            sqlstate::STRING_DATA_RIGHT_TRUNCATION,
+            format!("value too long for type {data_type}"),
+        ));
+    }
+    Ok(Some(&text[..end]))
+}
