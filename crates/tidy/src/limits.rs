@@ -9,6 +9,9 @@ pub const FUNCTION_LINES_MAX: usize = 70;
 /// How many lines above an `unsafe` block its `SAFETY:` comment may begin.
 pub const SAFETY_DISTANCE_LINES_MAX: usize = 6;
 
+/// How many lines below an attribute an exception from a ban reaches: over the rest of the attributes to the item.
+pub const EXCEPTION_REACH_LINES: usize = 3;
+
 /// Files larger than this, in bytes, are data: they are known by name and their text is not checked.
 pub const TEXT_BYTES_MAX: u64 = 2 << 20;
 

@@ -1,10 +1,12 @@
 //! Pure crates use nothing that would make two runs of the simulator differ, or that the simulator cannot take away.
 //!
 //! `crates/pure.clippy.toml` bans the same by type, test code included; this rule sees what clippy cannot (whole modules and
-//! crates) and leaves tests alone, since a golden script is a file.
+//! crates) and leaves tests alone, since a golden script is a file. An exception that clippy is told of, with a reason, holds here
+//! too: a library's interface may demand a randomly ordered map.
 
 use crate::architecture::Architecture;
-use crate::source::words;
+use crate::limits::EXCEPTION_REACH_LINES;
+use crate::source::{Line, words};
 use crate::tree::{Tree, Violation};
 
 /// A banned path.
@@ -15,6 +17,8 @@ struct Ban {
     except: &'static [&'static str],
     /// Lifted by `asynchronous = true`.
     asynchronous: bool,
+    /// Clippy's name for the same ban; an exception from that lint is one from this.
+    lint: Option<&'static str>,
     /// What to do.
     instead: &'static str,
 }
@@ -24,7 +28,22 @@ const fn ban(path: &'static [&'static str], instead: &'static str) -> Ban {
         path,
         except: &[],
         asynchronous: false,
+        lint: None,
         instead,
+    }
+}
+
+const fn method(path: &'static [&'static str], instead: &'static str) -> Ban {
+    Ban {
+        lint: Some("clippy::disallowed_methods"),
+        ..ban(path, instead)
+    }
+}
+
+const fn of_type(path: &'static [&'static str], instead: &'static str) -> Ban {
+    Ban {
+        lint: Some("clippy::disallowed_types"),
+        ..ban(path, instead)
     }
 }
 
@@ -34,13 +53,13 @@ const RANDOM: &str = "draw from the seeded generator that is passed in";
 const THREAD: &str = "a machine runs on its caller's thread; put the work into the outbox";
 
 const BANS: &[Ban] = &[
-    ban(&["Instant", "now"], CLOCK),
-    ban(&["SystemTime", "now"], CLOCK),
+    method(&["Instant", "now"], CLOCK),
+    method(&["SystemTime", "now"], CLOCK),
     ban(&["Utc", "now"], CLOCK),
     ban(&["Local", "now"], CLOCK),
     ban(&["std", "thread"], THREAD),
-    ban(&["thread", "spawn"], THREAD),
-    ban(&["thread", "sleep"], THREAD),
+    method(&["thread", "spawn"], THREAD),
+    method(&["thread", "sleep"], THREAD),
     Ban {
         path: &["std", "net"],
         except: &[
@@ -51,26 +70,26 @@ const BANS: &[Ban] = &[
             "Ipv4Addr",
             "Ipv6Addr",
         ],
-        asynchronous: false,
-        instead: "send a message; channels belong to raidcomm and site",
+        ..ban(&[], "send a message; channels belong to raidcomm and site")
     },
     ban(
         &["std", "fs"],
         "ask through the outbox; files belong to site and commit_log",
     ),
     Ban {
-        path: &["tokio"],
-        except: &[],
         asynchronous: true,
-        instead: "a machine is not asynchronous; put the work into the outbox",
+        ..ban(
+            &["tokio"],
+            "a machine is not asynchronous; put the work into the outbox",
+        )
     },
     ban(&["rand"], RANDOM),
     ban(&["fastrand"], RANDOM),
     ban(&["getrandom"], RANDOM),
     ban(&["Uuid", "new_v4"], RANDOM),
-    ban(&["collections", "HashMap"], MAP),
-    ban(&["collections", "HashSet"], MAP),
-    ban(&["RandomState"], MAP),
+    of_type(&["collections", "HashMap"], MAP),
+    of_type(&["collections", "HashSet"], MAP),
+    of_type(&["RandomState"], MAP),
 ];
 
 const CONSOLE: [&str; 4] = ["print", "println", "eprint", "eprintln"];
@@ -94,7 +113,9 @@ pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
             let banned = BANS
                 .iter()
                 .find(|ban| !(ban.asynchronous && part.asynchronous) && matches(ban, &path));
-            if let Some(ban) = banned.filter(|_| !file.source.lines[line].test) {
+            if let Some(ban) =
+                banned.filter(|ban| !file.source.lines[line].test && !is_excepted(ban, &file.source.lines, line))
+            {
                 complain(line, &path, ban.instead);
             }
         }
@@ -118,6 +139,14 @@ pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
         }
     }
     violations
+}
+
+/// Whether an attribute for the whole file, or one just above, lifts the ban and says why.
+fn is_excepted(ban: &Ban, lines: &[Line], at: usize) -> bool {
+    let Some(lint) = ban.lint else { return false };
+    let lifts = |line: &Line| line.code.contains(lint) && line.code.contains("reason");
+    let near = at.saturating_sub(EXCEPTION_REACH_LINES)..at;
+    lines[near].iter().any(lifts) || lines.iter().any(|line| line.code.starts_with("#![") && lifts(line))
 }
 
 fn matches(ban: &Ban, path: &str) -> bool {
@@ -189,6 +218,24 @@ mod tests {
             check_text("[a]\nkind = 'server'\n", "use std::fs;"),
             Vec::<String>::new()
         );
+    }
+
+    /// An exception must be one that clippy knows of, give its reason, and reach no further than its item.
+    #[test]
+    fn an_exception_with_a_reason_holds() {
+        let map = "use std::collections::HashMap;\n";
+        let except = "[expect(clippy::disallowed_types, reason = \"the library's interface\")]\n";
+        assert_eq!(check_text(PURE, &format!("#{except}{map}")), Vec::<String>::new());
+        assert_eq!(
+            check_text(PURE, &format!("#!{except}\n\n\n\n\n{map}")),
+            Vec::<String>::new()
+        );
+        assert_eq!(check_text(PURE, &format!("#{except}\n\n\n\n\n{map}")).len(), 1);
+        assert_eq!(
+            check_text(PURE, &format!("#[expect(clippy::disallowed_types)]\n{map}")).len(),
+            1
+        );
+        assert_eq!(check_text(PURE, &format!("#{except}use std::fs;")).len(), 1);
     }
 
     /// The query crate streams; it still may not look at a clock.
