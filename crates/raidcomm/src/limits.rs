@@ -1,0 +1,89 @@
+//! Bounds of communication, and how they relate. Times are in nanoseconds of a clock that never goes back.
+
+/// One millisecond.
+pub const MILLISECOND: u64 = 1_000_000;
+/// One second.
+pub const SECOND: u64 = 1_000 * MILLISECOND;
+
+// Frames.
+
+/// Bytes of one frame's payload.
+pub const FRAME_BYTES_MAX: usize = 64 << 20;
+/// Bytes of a frame's payload before the other side has said who it is.
+pub const GREETING_BYTES_MAX: usize = 64;
+
+// Streams.
+
+/// Sites that one site may be connected with.
+pub const PEERS_MAX: usize = 64;
+/// Accepted connections that have not said who they are; one more closes the oldest of them.
+pub const HANDSHAKES_MAX: usize = 64;
+/// Connections accepted in one turn of the event loop.
+pub const ACCEPTS_PER_TURN: usize = 64;
+/// Poll tokens that the streams of a site need: the listener, two connections per peer, and those in handshake. One
+/// more, because a connection is accepted before the oldest handshake is closed for it.
+pub const TOKENS: usize = 2 + 2 * PEERS_MAX + HANDSHAKES_MAX;
+/// Bytes that may wait for one peer; a frame that would make it more is dropped.
+pub const QUEUED_BYTES_MAX: usize = 128 << 20;
+/// Bytes asked for by one read.
+pub const READ_BYTES: usize = 256 << 10;
+/// Bytes read from one connection in one turn of the event loop, so that a busy peer does not starve the others.
+pub const READ_BYTES_PER_TURN: usize = 8 * READ_BYTES;
+/// Bytes of an output buffer that are kept when it runs empty; a larger one is given back.
+pub const OUTPUT_BYTES_KEPT: usize = 1 << 20;
+/// From the start of a connection until both sides know each other; a connection that takes longer is closed.
+pub const HANDSHAKE: u64 = SECOND;
+/// Pause after the second failed attempt to connect in a row; the first is repeated at once.
+pub const RECONNECT_MIN: u64 = 20 * MILLISECOND;
+/// Longest pause between two attempts: the pause doubles up to it. A connection that broke sooner than this after it
+/// was made counts as a failed attempt.
+pub const RECONNECT_MAX: u64 = 500 * MILLISECOND;
+/// A peer's host that acknowledges nothing for this long has vanished: the connection is closed. In milliseconds.
+pub const UNACKNOWLEDGED_MS: u32 = 5_000;
+/// A silent connection is probed after this long, and then as often. In seconds.
+pub const KEEPALIVE_SECONDS: u64 = 1;
+/// Probes without an answer after which the peer's host has vanished.
+pub const KEEPALIVE_PROBES: u32 = 3;
+
+// Exchanges.
+
+/// Requests of one client to one server that have no reply yet, counted from the oldest of them.
+pub const WINDOW: u64 = 64;
+/// Wait for a reply before any round trip to that server has been measured.
+pub const RETRANSMIT_FIRST: u64 = 50 * MILLISECOND;
+/// Shortest wait for a reply before the request is sent again.
+pub const RETRANSMIT_MIN: u64 = 5 * MILLISECOND;
+/// Longest wait for a reply before the request is sent again: the wait doubles up to it.
+pub const RETRANSMIT_MAX: u64 = 500 * MILLISECOND;
+/// How often a request is sent again, without a sign of life from the server, before the client gives up.
+pub const RETRANSMISSIONS_MAX: u32 = 8;
+/// Clients whose replies one server keeps.
+pub const SESSIONS_MAX: usize = 1_024;
+/// A client that was silent for this long is forgotten; a copy of a request that is older than this is not expected.
+pub const SESSION_IDLE: u64 = 60 * SECOND;
+
+// The directory.
+
+/// Addresses that a directory knows.
+pub const PLACES_MAX: usize = 4_096;
+/// Groups that a directory knows.
+pub const GROUPS_MAX: usize = 1_024;
+
+const _: () = assert!(FRAME_BYTES_MAX < u32::MAX as usize, "a frame's length is a u32");
+const _: () = assert!(
+    2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX,
+    "the largest frame fits behind another one"
+);
+const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");
+const _: () = assert!(
+    RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE,
+    "pauses are shorter than attempts"
+);
+const _: () = assert!(
+    RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX,
+    "waits grow"
+);
+const _: () = assert!(
+    2 * RETRANSMIT_MAX * (RETRANSMISSIONS_MAX as u64 + 1) < SESSION_IDLE,
+    "a client has given up long before its server forgets it"
+);

@@ -1,0 +1,363 @@
+//! Streams: the channel between processes, over TCP, on an event loop that the caller owns.
+//!
+//! Each site connects to every peer and sends on the connection that it made; it receives on those that it accepted.
+//! So nobody has to agree on which of two connections stays. A frame is a datagram: sent at most once, dropped when the
+//! peer is not connected or takes too little; protocols above send again what must arrive.
+//!
+//! A turn of the event loop: [`Streams::ready`] for each event, [`Streams::tick`] once, handle what came in and send,
+//! [`Streams::flush`] once, then sleep until an event or [`Streams::next_deadline`].
+//!
+//! Invariants: frames of one incarnation of a peer are delivered in the order sent, none twice, and none after a frame of
+//! a newer incarnation. At most one connection in each direction carries frames of a peer. A connection is closed in the
+//! turn in which it breaks, but no slot (and so no poll token) is used again before the next call of the owner.
+//!
+//! In reading order: [`hello`] (the handshake), [`status`] (what the owner is told), `connection` (one socket), `links`
+//! (the life of connections).
+
+mod connection;
+pub mod hello;
+mod links;
+pub mod status;
+#[cfg(test)]
+mod tests;
+
+pub use hello::{Hello, INCARNATION_UNKNOWN, PROTOCOL_VERSION, Refusal};
+pub use status::{DisconnectReason, Incoming, PeerCounters, PeerStatus, SendError, StrangerCounters, StreamsError};
+
+use crate::address::SiteId;
+use crate::frame::{self, HEADER_BYTES};
+use crate::limits::{FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEUED_BYTES_MAX, READ_BYTES, TOKENS};
+use connection::{Connection, Output, Role};
+use links::{Outgoing, Peer};
+use mio::event::Event;
+use mio::net::TcpListener;
+use mio::{Interest, Registry, Token};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+
+/// The connections of one site with its peers.
+///
+/// Times are nanoseconds of a clock that never goes back.
+#[derive(Debug)]
+pub struct Streams {
+    registry: Registry,
+    /// The listener's token; the connection in slot n has the token n + 1 above it.
+    first_token: usize,
+    local: Hello,
+    listener: TcpListener,
+    /// Connections may wait that no event will announce.
+    accept_again: bool,
+    connections: Vec<Option<Connection>>,
+    free_slots: Vec<usize>,
+    peers: BTreeMap<SiteId, Peer>,
+    strangers: StrangerCounters,
+    /// Came in, and is handed out before the current call, or the next one, returns.
+    arrived: Vec<Incoming>,
+    /// The latest time that a caller has named.
+    now: u64,
+    scratch: Box<[u8]>,
+}
+
+impl Streams {
+    /// Listens at `address` (port 0: any free one) as the site that `local` names. Events with a token in `tokens`, of
+    /// which [`TOKENS`] are needed, belong to these streams.
+    ///
+    /// # Errors
+    /// The operating system does not let us listen there.
+    ///
+    /// # Panics
+    /// If there are too few tokens.
+    pub fn listen(
+        registry: &Registry,
+        tokens: Range<usize>,
+        local: Hello,
+        address: SocketAddr,
+    ) -> Result<Streams, StreamsError> {
+        assert!(
+            tokens.len() >= TOKENS,
+            "streams need {TOKENS} poll tokens, not {}",
+            tokens.len()
+        );
+        let start = || -> io::Result<(Registry, TcpListener)> {
+            let registry = registry.try_clone()?;
+            let mut listener = TcpListener::bind(address)?;
+            registry.register(&mut listener, Token(tokens.start), Interest::READABLE)?;
+            Ok((registry, listener))
+        };
+        let (registry, listener) = start().map_err(|source| StreamsError::Listen { address, source })?;
+        Ok(Streams {
+            registry,
+            first_token: tokens.start,
+            local,
+            listener,
+            accept_again: false,
+            connections: Vec::new(),
+            free_slots: Vec::new(),
+            peers: BTreeMap::new(),
+            strangers: StrangerCounters::default(),
+            arrived: Vec::new(),
+            now: 0,
+            scratch: vec![0; READ_BYTES].into_boxed_slice(),
+        })
+    }
+
+    /// Where other sites can connect to.
+    ///
+    /// # Errors
+    /// The operating system does not say.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// What this site says of itself.
+    pub fn local(&self) -> Hello {
+        self.local
+    }
+
+    /// Makes a site a peer, or gives it another address; the next tick connects. Only peers are listened to.
+    ///
+    /// # Errors
+    /// It is this site, or there are too many peers.
+    pub fn set_peer(&mut self, site: SiteId, address: SocketAddr) -> Result<(), StreamsError> {
+        if site == self.local.site {
+            return Err(StreamsError::Local(site));
+        }
+        let count = self.peers.len();
+        let Some(peer) = self.peers.get_mut(&site) else {
+            if count >= PEERS_MAX {
+                return Err(StreamsError::TooManyPeers(site));
+            }
+            self.peers.insert(site, Peer::new(address));
+            return Ok(());
+        };
+        if peer.address != address {
+            peer.address = address;
+            if let Outgoing::Open(slot) = peer.outgoing {
+                self.close(slot, DisconnectReason::Removed);
+            }
+            if let Some(peer) = self.peers.get_mut(&site) {
+                peer.retry_at_once();
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets a peer and closes its connections; what waits for it is dropped.
+    pub fn remove_peer(&mut self, site: SiteId) {
+        let Some(peer) = self.peers.get(&site) else { return };
+        let (incoming, outgoing) = (peer.incoming, peer.outgoing);
+        if let Outgoing::Open(slot) = outgoing {
+            self.close(slot, DisconnectReason::Removed);
+        }
+        if let Some(slot) = incoming {
+            self.close(slot, DisconnectReason::Removed);
+        }
+        self.peers.remove(&site);
+    }
+
+    /// Sends one frame with this payload to a peer; it leaves with the next flush.
+    ///
+    /// # Errors
+    /// The frame is dropped.
+    pub fn send(&mut self, site: SiteId, payload: &[u8]) -> Result<(), SendError> {
+        self.send_with(site, |buffer| buffer.extend_from_slice(payload))
+    }
+
+    /// As [`Streams::send`], but `write` appends the payload to the peer's output buffer in place. It is not called
+    /// when the peer is not connected.
+    ///
+    /// # Errors
+    /// The frame is dropped.
+    pub fn send_with(&mut self, site: SiteId, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError> {
+        self.append(site, |output| {
+            let room = QUEUED_BYTES_MAX.saturating_sub(output.waiting() + HEADER_BYTES);
+            frame::append_with(output.end(), room.min(FRAME_BYTES_MAX), write).map_err(|bytes| {
+                if bytes > FRAME_BYTES_MAX {
+                    SendError::TooLarge { bytes }
+                } else {
+                    SendError::QueueFull(site)
+                }
+            })
+        })
+    }
+
+    /// Sends one frame with this payload to each of the sites, encoding and checksumming it once, and says to how many
+    /// of them it could not be sent.
+    ///
+    /// # Errors
+    /// The payload is too large for a frame.
+    pub fn multicast(&mut self, sites: &[SiteId], payload: &[u8]) -> Result<usize, SendError> {
+        if payload.len() > FRAME_BYTES_MAX {
+            return Err(SendError::TooLarge { bytes: payload.len() });
+        }
+        let header = frame::header(payload);
+        let mut dropped = 0;
+        for &site in sites {
+            let sent = self.append(site, |output| {
+                if output.waiting() + HEADER_BYTES + payload.len() > QUEUED_BYTES_MAX {
+                    return Err(SendError::QueueFull(site));
+                }
+                output.end().extend_from_slice(&header);
+                output.end().extend_from_slice(payload);
+                Ok(())
+            });
+            dropped += usize::from(sent.is_err());
+        }
+        Ok(dropped)
+    }
+
+    /// Appends one frame to a peer's output, and counts it.
+    fn append(
+        &mut self,
+        site: SiteId,
+        append: impl FnOnce(&mut Output) -> Result<(), SendError>,
+    ) -> Result<(), SendError> {
+        let peer = self.peers.get_mut(&site).ok_or(SendError::UnknownPeer(site))?;
+        let sent = match sending(&mut self.connections, peer.outgoing) {
+            Some(connection) => append(&mut connection.output),
+            None => Err(SendError::NotConnected(site)),
+        };
+        match sent {
+            Ok(()) => peer.counters.frames_out += 1,
+            Err(_) => peer.counters.frames_dropped += 1,
+        }
+        sent
+    }
+
+    /// Writes what waits: one write per peer, once per turn of the event loop.
+    pub fn flush(&mut self) {
+        let mut broken = Vec::new();
+        for peer in self.peers.values_mut() {
+            let Outgoing::Open(slot) = peer.outgoing else { continue };
+            let Some(connection) = sending(&mut self.connections, peer.outgoing) else {
+                continue;
+            };
+            if !connection.output.is_writable() {
+                continue;
+            }
+            peer.counters.writes += 1;
+            match connection.write() {
+                Ok(bytes) => peer.counters.bytes_out += bytes as u64,
+                Err(error) => broken.push((slot, error)),
+            }
+        }
+        for (slot, error) in broken {
+            self.close(slot, error.into());
+        }
+    }
+
+    /// Takes an event of the poll, and appends what came in to `incoming`. `false`: the event is not ours.
+    pub fn ready(&mut self, now: u64, event: &Event, incoming: &mut Vec<Incoming>) -> bool {
+        self.now = self.now.max(now);
+        let Some(place) = event
+            .token()
+            .0
+            .checked_sub(self.first_token)
+            .filter(|&place| place < TOKENS)
+        else {
+            return false;
+        };
+        match place.checked_sub(1) {
+            None => self.accept(),
+            Some(slot) => {
+                let ending = event.is_error() || event.is_read_closed() || event.is_write_closed();
+                if event.is_writable() || ending {
+                    self.writable(slot);
+                }
+                if event.is_readable() || ending {
+                    self.readable(slot, ending);
+                }
+            }
+        }
+        incoming.append(&mut self.arrived);
+        true
+    }
+
+    /// Connects, connects again, and closes handshakes that take too long. To be called once per turn; appends what has
+    /// happened since to `incoming`.
+    pub fn tick(&mut self, now: u64, incoming: &mut Vec<Incoming>) {
+        self.now = self.now.max(now);
+        for slot in 0..self.connections.len() {
+            let since = self.connections[slot].as_ref().and_then(Connection::handshake_since);
+            if since.is_some_and(|since| since.saturating_add(HANDSHAKE) <= self.now) {
+                self.close(slot, DisconnectReason::Handshake);
+            }
+        }
+        if self.accept_again {
+            self.accept();
+        }
+        let due = |peer: &Peer| matches!(peer.outgoing, Outgoing::Waiting { until } if until <= self.now);
+        let due: Vec<SiteId> = self
+            .peers
+            .iter()
+            .filter(|&(_, peer)| due(peer))
+            .map(|(&site, _)| site)
+            .collect();
+        for site in due {
+            self.connect(site);
+        }
+        incoming.append(&mut self.arrived);
+    }
+
+    /// When tick must be called next, even if no event comes; 0 for at once.
+    pub fn next_deadline(&self) -> Option<u64> {
+        if !self.arrived.is_empty() {
+            return Some(0);
+        }
+        let handshakes = self
+            .connections
+            .iter()
+            .flatten()
+            .filter_map(Connection::handshake_since);
+        let retries = self.peers.values().filter_map(|peer| match peer.outgoing {
+            Outgoing::Waiting { until } => Some(until),
+            Outgoing::Open(_) => None,
+        });
+        let accept = self
+            .accept_again
+            .then(|| self.now.saturating_add(crate::limits::RECONNECT_MIN));
+        handshakes
+            .map(|since| since.saturating_add(HANDSHAKE))
+            .chain(retries)
+            .chain(accept)
+            .min()
+    }
+
+    /// Whether both directions to this peer work.
+    pub fn is_connected(&self, site: SiteId) -> bool {
+        self.peers.get(&site).is_some_and(|peer| peer.reported.is_some())
+    }
+
+    /// The state of every peer, by site.
+    pub fn status(&self) -> Vec<PeerStatus> {
+        let queued = |peer: &Peer| match peer.outgoing {
+            Outgoing::Open(slot) => self.connections[slot].as_ref().map_or(0, |open| open.output.waiting()),
+            Outgoing::Waiting { .. } => 0,
+        };
+        let status = |(&site, peer): (&SiteId, &Peer)| PeerStatus {
+            site,
+            address: peer.address,
+            incarnation: peer.newest,
+            connected: peer.reported.is_some(),
+            bytes_queued: queued(peer),
+            last_failure: peer.last_failure,
+            counters: peer.counters,
+        };
+        self.peers.iter().map(status).collect()
+    }
+
+    /// Accepted connections that became nobody's.
+    pub fn strangers(&self) -> StrangerCounters {
+        self.strangers
+    }
+}
+
+/// The connection that carries frames to a peer, if it has been greeted.
+fn sending(connections: &mut [Option<Connection>], outgoing: Outgoing) -> Option<&mut Connection> {
+    let Outgoing::Open(slot) = outgoing else { return None };
+    connections[slot]
+        .as_mut()
+        .filter(|connection| matches!(connection.role, Role::Sending { .. }))
+}

@@ -1,0 +1,203 @@
+//! The handshake: who is at the two ends of a connection.
+//!
+//! The side that connects sends a hello in the first frame; the other answers with its own, or says why it refuses.
+//! Invariant: magic and version stand first in every version of the protocol, so that sides of different versions can
+//! tell each other so.
+
+use crate::address::{InstanceId, SiteId};
+use thiserror::Error;
+
+/// The version of the protocol between sites that this code speaks.
+pub const PROTOCOL_VERSION: u16 = 1;
+
+/// The incarnation of a process that has not been given one yet; it is older than none and newer than none.
+pub const INCARNATION_UNKNOWN: u32 = 0;
+
+const MAGIC: [u8; 4] = *b"RAID";
+const KIND_HELLO: u8 = 1;
+const KIND_REFUSAL: u8 = 2;
+
+/// What a site says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Version of the protocol; both sides must speak the same.
+    pub version: u16,
+    /// The database; both sides must belong to the same.
+    pub instance: InstanceId,
+    /// The site that speaks.
+    pub site: SiteId,
+    /// Which life of that site, counted up, or [`INCARNATION_UNKNOWN`].
+    pub incarnation: u32,
+}
+
+impl Hello {
+    /// What a site says that speaks this version of the protocol.
+    pub const fn new(instance: InstanceId, site: SiteId, incarnation: u32) -> Hello {
+        Hello {
+            version: PROTOCOL_VERSION,
+            instance,
+            site,
+            incarnation,
+        }
+    }
+}
+
+/// Why one side refuses the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The first bytes are no greeting.
+    #[error("it does not speak Raid's protocol between sites")]
+    Foreign,
+    /// The versions differ: upgrade the older side.
+    #[error("it speaks another version of the protocol between sites")]
+    Version,
+    /// The instances differ: an address in a configuration leads to another database.
+    #[error("it belongs to another instance")]
+    Instance,
+    /// The sites differ: an address in a configuration leads to another site.
+    #[error("another site was expected at this address")]
+    Site,
+    /// The site that speaks is not among the peers of the site that listens.
+    #[error("its site is not known here")]
+    Unknown,
+    /// A newer incarnation of the site has been seen.
+    #[error("a newer incarnation of its site has been seen")]
+    Stale,
+}
+
+impl Refusal {
+    /// The refusals that are told to the other side, with their codes.
+    const CODES: [(Refusal, u8); 5] = [
+        (Refusal::Version, 1),
+        (Refusal::Instance, 2),
+        (Refusal::Site, 3),
+        (Refusal::Unknown, 4),
+        (Refusal::Stale, 5),
+    ];
+}
+
+/// The first frame in either direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Greeting {
+    /// Who speaks, and to which site it believes to speak.
+    Hello { hello: Hello, to: SiteId },
+    /// The other side refuses the one that connected, and closes.
+    Refused(Refusal),
+}
+
+impl Greeting {
+    /// The payload that carries the greeting. A refusal that is not told, [`Refusal::Foreign`], has none.
+    pub(super) fn encode(self, version: u16) -> Option<Vec<u8>> {
+        let mut payload = MAGIC.to_vec();
+        payload.extend_from_slice(&version.to_le_bytes());
+        match self {
+            Greeting::Hello { hello, to } => {
+                payload.push(KIND_HELLO);
+                payload.extend_from_slice(&hello.instance.0.to_le_bytes());
+                payload.extend_from_slice(&hello.site.0.to_le_bytes());
+                payload.extend_from_slice(&hello.incarnation.to_le_bytes());
+                payload.extend_from_slice(&to.0.to_le_bytes());
+            }
+            Greeting::Refused(refusal) => {
+                let (_, code) = Refusal::CODES.into_iter().find(|&(told, _)| told == refusal)?;
+                payload.extend_from_slice(&[KIND_REFUSAL, code]);
+            }
+        }
+        Some(payload)
+    }
+
+    /// Reads a greeting on a side that speaks `version`.
+    ///
+    /// # Errors
+    /// The payload is no greeting, or one of another version.
+    pub(super) fn decode(payload: &[u8], version: u16) -> Result<Greeting, Refusal> {
+        let mut fields = Fields(payload);
+        if fields.take::<4>()? != MAGIC {
+            return Err(Refusal::Foreign);
+        }
+        if u16::from_le_bytes(fields.take()?) != version {
+            return Err(Refusal::Version);
+        }
+        let [kind] = fields.take()?;
+        let greeting = match kind {
+            KIND_HELLO => {
+                let instance = InstanceId(u64::from_le_bytes(fields.take()?));
+                let site = SiteId(u16::from_le_bytes(fields.take()?));
+                let incarnation = u32::from_le_bytes(fields.take()?);
+                let to = SiteId(u16::from_le_bytes(fields.take()?));
+                Greeting::Hello {
+                    hello: Hello {
+                        version,
+                        instance,
+                        site,
+                        incarnation,
+                    },
+                    to,
+                }
+            }
+            KIND_REFUSAL => {
+                let [code] = fields.take()?;
+                let known = Refusal::CODES.into_iter().find(|&(_, known)| known == code);
+                Greeting::Refused(known.ok_or(Refusal::Foreign)?.0)
+            }
+            _ => return Err(Refusal::Foreign),
+        };
+        if fields.0.is_empty() {
+            Ok(greeting)
+        } else {
+            Err(Refusal::Foreign)
+        }
+    }
+}
+
+/// The bytes that are still to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], Refusal> {
+        let (&field, rest) = self.0.split_first_chunk().ok_or(Refusal::Foreign)?;
+        self.0 = rest;
+        Ok(field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::GREETING_BYTES_MAX;
+    use proptest::prelude::*;
+
+    #[test]
+    fn greetings_are_read_as_they_were_written_and_fit_their_bound() {
+        let hello = Hello::new(InstanceId(u64::MAX), SiteId(3), 9);
+        let refusals = Refusal::CODES
+            .into_iter()
+            .map(|(refusal, _)| Greeting::Refused(refusal));
+        for greeting in refusals.chain([Greeting::Hello { hello, to: SiteId(4) }]) {
+            let payload = greeting.encode(PROTOCOL_VERSION).expect("this greeting is told");
+            assert!(payload.len() <= GREETING_BYTES_MAX);
+            assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION), Ok(greeting));
+            assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION + 1), Err(Refusal::Version));
+            assert_eq!(
+                Greeting::decode(&payload[..payload.len() - 1], PROTOCOL_VERSION),
+                Err(Refusal::Foreign)
+            );
+        }
+    }
+
+    proptest! {
+        /// If this failed, whoever reaches the port could stop a site.
+        #[test]
+        fn arbitrary_greetings_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..40), prefix in 0usize..8) {
+            let mut payload = MAGIC.to_vec();
+            payload.extend_from_slice(&PROTOCOL_VERSION.to_le_bytes());
+            payload.push(KIND_HELLO);
+            payload.truncate(prefix);
+            payload.extend_from_slice(&bytes);
+            let greeting = Greeting::decode(&payload, PROTOCOL_VERSION);
+            if let Ok(greeting) = greeting {
+                prop_assert_eq!(greeting.encode(PROTOCOL_VERSION), Some(payload));
+            }
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! The life of connections: connecting, accepting, greeting, closing, and what that means for a peer.
+//!
+//! Invariant: `Peer::outgoing` and `Peer::incoming` name the slots of the connections whose role names that peer, and no
+//! others; `Peer::reported` is the incarnation that both carry, and the owner has been told so.
+
+use super::connection::{Connection, Role};
+use super::hello::{Greeting, Hello, INCARNATION_UNKNOWN, Refusal};
+use super::status::{DisconnectReason, Incoming, PeerCounters};
+use super::{Streams, sending};
+use crate::address::SiteId;
+use crate::limits::{ACCEPTS_PER_TURN, FRAME_BYTES_MAX, HANDSHAKES_MAX, RECONNECT_MAX, RECONNECT_MIN, TOKENS};
+use bytes::Bytes;
+use mio::net::TcpStream;
+use mio::{Interest, Token};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+/// Our connection to a peer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Outgoing {
+    /// There is none; the next attempt is made then.
+    Waiting { until: u64 },
+    /// It is in this slot, made or being made.
+    Open(usize),
+}
+
+/// A site that we are to be connected with.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub address: SocketAddr,
+    /// The newest life of it that has been seen.
+    pub newest: u32,
+    pub outgoing: Outgoing,
+    /// The slot of the connection that it made to us.
+    pub incoming: Option<usize>,
+    /// Attempts in a row that made no lasting connection.
+    attempts: u32,
+    /// The life that was reported as connected.
+    pub reported: Option<u32>,
+    pub last_failure: Option<DisconnectReason>,
+    pub counters: PeerCounters,
+}
+
+impl Peer {
+    pub(super) fn new(address: SocketAddr) -> Peer {
+        Peer {
+            address,
+            newest: INCARNATION_UNKNOWN,
+            outgoing: Outgoing::Waiting { until: 0 },
+            incoming: None,
+            attempts: 0,
+            reported: None,
+            last_failure: None,
+            counters: PeerCounters::default(),
+        }
+    }
+
+    /// Does not wait for the end of a pause.
+    pub(super) fn retry_at_once(&mut self) {
+        if let Outgoing::Waiting { until } = &mut self.outgoing {
+            *until = 0;
+        }
+    }
+
+    /// Our connection is gone: sets when the next attempt is made.
+    fn retry_later(&mut self, now: u64) {
+        let pause = match self.attempts {
+            0 => 0,
+            attempts => RECONNECT_MAX.min(RECONNECT_MIN << (attempts - 1).min(16)),
+        };
+        self.attempts = self.attempts.saturating_add(1);
+        self.outgoing = Outgoing::Waiting {
+            until: now.saturating_add(pause),
+        };
+    }
+
+    fn failed(&mut self, reason: DisconnectReason) {
+        self.last_failure = Some(reason);
+        self.counters.failures += 1;
+        if matches!(reason, DisconnectReason::Refused(_) | DisconnectReason::Refusing(_)) {
+            self.counters.refusals += 1;
+        }
+    }
+}
+
+impl Streams {
+    /// Puts a new connection into a slot and asks for its events.
+    fn open(&mut self, stream: TcpStream, role: Role, interest: Interest) -> io::Result<usize> {
+        let mut connection = Connection::new(stream, role)?;
+        let slot = self.free_slots.pop().unwrap_or(self.connections.len());
+        assert!(slot + 1 < TOKENS, "the bounds on peers and handshakes bound the slots");
+        if slot == self.connections.len() {
+            self.connections.push(None);
+        }
+        if let Err(error) = self
+            .registry
+            .register(&mut connection.stream, self.token(slot), interest)
+        {
+            self.free_slots.push(slot);
+            return Err(error);
+        }
+        self.connections[slot] = Some(connection);
+        Ok(slot)
+    }
+
+    fn token(&self, slot: usize) -> Token {
+        Token(self.first_token + 1 + slot)
+    }
+
+    /// Starts our connection to a peer that waits for one.
+    pub(super) fn connect(&mut self, site: SiteId) {
+        let Some(peer) = self.peers.get(&site) else { return };
+        let role = Role::Connecting { site, since: self.now };
+        let opened = TcpStream::connect(peer.address)
+            .and_then(|stream| self.open(stream, role, Interest::READABLE | Interest::WRITABLE));
+        let Some(peer) = self.peers.get_mut(&site) else { return };
+        match opened {
+            Ok(slot) => peer.outgoing = Outgoing::Open(slot),
+            Err(error) => {
+                peer.failed(error.into());
+                peer.retry_later(self.now);
+            }
+        }
+    }
+
+    /// Accepts what waits, up to this turn's share.
+    pub(super) fn accept(&mut self) {
+        self.accept_again = false;
+        for _ in 0..ACCEPTS_PER_TURN {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.accepted(stream),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // The one that waited first has given up; others may wait behind it.
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error) => {
+                    self.strangers.accept_failures += 1;
+                    self.strangers.last_failure = Some(error.into());
+                    break;
+                }
+            }
+        }
+        self.accept_again = true;
+    }
+
+    fn accepted(&mut self, stream: TcpStream) {
+        self.strangers.accepted += 1;
+        if let Err(error) = self.open(stream, Role::Stranger { since: self.now }, Interest::READABLE) {
+            self.strangers.broken += 1;
+            self.strangers.last_failure = Some(error.into());
+            return;
+        }
+        let since = |connection: &Connection| match connection.role {
+            Role::Stranger { since } => Some(since),
+            _ => None,
+        };
+        let strangers = self.connections.iter().enumerate();
+        let mut strangers: Vec<(u64, usize)> = strangers
+            .filter_map(|(slot, connection)| Some((since(connection.as_ref()?)?, slot)))
+            .collect();
+        if strangers.len() > HANDSHAKES_MAX {
+            strangers.sort_unstable();
+            self.close(strangers[0].1, DisconnectReason::Crowded);
+        }
+    }
+
+    /// The operating system takes bytes, or has made our connection, or has failed to.
+    pub(super) fn writable(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else {
+            return;
+        };
+        match connection.role {
+            Role::Connecting { site, since } => {
+                let made = connection.is_made().and_then(|made| {
+                    if made {
+                        connection.role = Role::Greeting { site, since };
+                        let hello = Greeting::Hello {
+                            hello: self.local,
+                            to: site,
+                        };
+                        connection.greet(hello, self.local.version)?;
+                    }
+                    Ok(())
+                });
+                if let Err(reason) = made {
+                    self.close(slot, reason);
+                }
+            }
+            Role::Sending { .. } => connection.output.unblock(),
+            Role::Stranger { .. } | Role::Receiving { .. } | Role::Greeting { .. } => {}
+        }
+    }
+
+    /// Bytes wait, or the connection has ended.
+    pub(super) fn readable(&mut self, slot: usize, ending: bool) {
+        let token = self.token(slot);
+        let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else {
+            return;
+        };
+        if matches!(connection.role, Role::Connecting { .. }) {
+            return;
+        }
+        let outcome = connection.read(&mut self.scratch, ending);
+        if let Role::Receiving { site, .. } = connection.role
+            && let Some(peer) = self.peers.get_mut(&site)
+        {
+            peer.counters.bytes_in += outcome.bytes;
+            peer.counters.reads += outcome.reads;
+        }
+        // A frame may close this connection; then there are no others.
+        while let Some(connection) = self.connections[slot].as_mut() {
+            match connection.decoder.next_frame() {
+                Ok(Some(payload)) => self.frame(slot, payload),
+                Ok(None) => break,
+                Err(error) => self.close(slot, error.into()),
+            }
+        }
+        if let Some(reason) = outcome.end {
+            self.close(slot, reason);
+        } else if outcome.unfinished
+            && let Some(connection) = self.connections[slot].as_mut()
+            // Asking for the events anew makes one at once if bytes wait (epoll_ctl(2), EPOLL_CTL_MOD).
+            && let Err(error) = self.registry.reregister(&mut connection.stream, token, interest(connection.role))
+        {
+            self.close(slot, error.into());
+        }
+    }
+
+    /// Takes one frame.
+    fn frame(&mut self, slot: usize, payload: Bytes) {
+        let Some(connection) = self.connections[slot].as_ref() else {
+            return;
+        };
+        match connection.role {
+            Role::Receiving { site, incarnation } => {
+                if let Some(peer) = self.peers.get_mut(&site) {
+                    peer.counters.frames_in += 1;
+                }
+                self.arrived.push(Incoming::Message {
+                    from: site,
+                    incarnation,
+                    payload,
+                });
+            }
+            Role::Stranger { .. } => match self.judge_stranger(&payload) {
+                Ok(hello) => self.welcome(slot, hello),
+                Err(refusal) => self.refuse(slot, refusal),
+            },
+            Role::Greeting { site, .. } => match self.judge_answer(site, &payload) {
+                Ok(hello) => self.greeted(slot, hello),
+                Err(reason) => self.close(slot, reason),
+            },
+            Role::Sending { .. } => self.close(slot, DisconnectReason::Unexpected),
+            Role::Connecting { .. } => unreachable!("a connection that is not made is not read"),
+        }
+    }
+
+    /// Whether a site may talk with us.
+    fn judge(&self, hello: Hello) -> Result<(), Refusal> {
+        if hello.instance != self.local.instance {
+            return Err(Refusal::Instance);
+        }
+        let peer = self.peers.get(&hello.site).ok_or(Refusal::Unknown)?;
+        if hello.incarnation != INCARNATION_UNKNOWN && hello.incarnation < peer.newest {
+            return Err(Refusal::Stale);
+        }
+        Ok(())
+    }
+
+    /// Whether the first frame of an accepted connection comes from a peer.
+    fn judge_stranger(&self, payload: &[u8]) -> Result<Hello, Refusal> {
+        match Greeting::decode(payload, self.local.version)? {
+            Greeting::Hello { hello, .. } if hello.instance != self.local.instance => Err(Refusal::Instance),
+            Greeting::Hello { to, .. } if to != self.local.site => Err(Refusal::Site),
+            Greeting::Hello { hello, .. } => self.judge(hello).map(|()| hello),
+            Greeting::Refused(_) => Err(Refusal::Foreign),
+        }
+    }
+
+    /// Whether the first frame on our connection comes from the site that we wanted.
+    fn judge_answer(&self, site: SiteId, payload: &[u8]) -> Result<Hello, DisconnectReason> {
+        let hello = match Greeting::decode(payload, self.local.version).map_err(DisconnectReason::Refusing)? {
+            Greeting::Hello { hello, .. } => hello,
+            Greeting::Refused(refusal) => return Err(DisconnectReason::Refused(refusal)),
+        };
+        let judged = if hello.instance == self.local.instance && hello.site != site {
+            Err(Refusal::Site)
+        } else {
+            self.judge(hello)
+        };
+        judged.map(|()| hello).map_err(DisconnectReason::Refusing)
+    }
+
+    /// Tells a stranger why it is refused, as far as it can be told, and closes.
+    fn refuse(&mut self, slot: usize, refusal: Refusal) {
+        if let Some(connection) = self.connections[slot].as_mut() {
+            // It is closed whether or not it could be told.
+            connection
+                .greet(Greeting::Refused(refusal), self.local.version)
+                .unwrap_or_default();
+        }
+        self.close(slot, DisconnectReason::Refusing(refusal));
+    }
+
+    /// Takes a peer's connection to us into use.
+    fn welcome(&mut self, slot: usize, hello: Hello) {
+        let answer = Greeting::Hello {
+            hello: self.local,
+            to: hello.site,
+        };
+        let Some(connection) = self.connections[slot].as_mut() else {
+            return;
+        };
+        if let Err(error) = connection.greet(answer, self.local.version) {
+            self.close(slot, error.into());
+            return;
+        }
+        self.seen(hello);
+        if let Some(older) = self.peers.get(&hello.site).and_then(|peer| peer.incoming) {
+            self.close(older, DisconnectReason::Superseded);
+        }
+        let Some(peer) = self.peers.get_mut(&hello.site) else {
+            return;
+        };
+        peer.incoming = Some(slot);
+        // Whoever connects also listens.
+        peer.retry_at_once();
+        if let Some(connection) = self.connections[slot].as_mut() {
+            connection.role = Role::Receiving {
+                site: hello.site,
+                incarnation: hello.incarnation,
+            };
+            connection.decoder.accept(FRAME_BYTES_MAX);
+        }
+        self.report(hello.site);
+    }
+
+    /// Takes our connection to a peer into use.
+    fn greeted(&mut self, slot: usize, hello: Hello) {
+        self.seen(hello);
+        if let Some(peer) = self.peers.get_mut(&hello.site) {
+            peer.counters.connections += 1;
+        }
+        if let Some(connection) = self.connections[slot].as_mut() {
+            connection.role = Role::Sending {
+                site: hello.site,
+                incarnation: hello.incarnation,
+                since: self.now,
+            };
+        }
+        self.report(hello.site);
+    }
+
+    /// Notes a life of a peer, and closes connections with its earlier ones.
+    fn seen(&mut self, hello: Hello) {
+        let Some(peer) = self.peers.get_mut(&hello.site) else {
+            return;
+        };
+        if hello.incarnation <= peer.newest {
+            return;
+        }
+        peer.newest = hello.incarnation;
+        let (incoming, outgoing) = (peer.incoming, peer.outgoing);
+        if let Some(slot) = incoming {
+            self.close(slot, DisconnectReason::Superseded);
+        }
+        if let Outgoing::Open(slot) = outgoing
+            && sending(&mut self.connections, outgoing).is_some()
+        {
+            self.close(slot, DisconnectReason::Superseded);
+        }
+    }
+
+    /// Closes a connection, if it is open, and tells what that means for its peer.
+    pub(super) fn close(&mut self, slot: usize, reason: DisconnectReason) {
+        let Some(mut connection) = self.connections[slot].take() else {
+            return;
+        };
+        // The kernel forgets a closed socket by itself; a failure here changes nothing.
+        self.registry.deregister(&mut connection.stream).unwrap_or_default();
+        self.free_slots.push(slot);
+        let (site, lived) = match connection.role {
+            Role::Stranger { .. } => {
+                let refused = matches!(reason, DisconnectReason::Refusing(refusal) if refusal != Refusal::Foreign);
+                *(if refused {
+                    &mut self.strangers.refused
+                } else {
+                    &mut self.strangers.broken
+                }) += 1;
+                self.strangers.last_failure = Some(reason);
+                return;
+            }
+            Role::Receiving { site, .. } => {
+                if let Some(peer) = self.peers.get_mut(&site) {
+                    assert_eq!(peer.incoming, Some(slot), "a peer knows the connection it receives on");
+                    peer.incoming = None;
+                    peer.last_failure = Some(reason);
+                }
+                return self.report_loss(site, reason);
+            }
+            Role::Connecting { site, .. } | Role::Greeting { site, .. } => (site, 0),
+            Role::Sending { site, since, .. } => (site, self.now.saturating_sub(since)),
+        };
+        if let Some(peer) = self.peers.get_mut(&site) {
+            peer.failed(reason);
+            peer.counters.bytes_lost += connection.output.waiting() as u64;
+            if lived >= RECONNECT_MAX {
+                peer.attempts = 0;
+            }
+            peer.retry_later(self.now);
+        }
+        self.report_loss(site, reason);
+    }
+
+    /// Tells that a peer no longer works in both directions, if it did.
+    fn report_loss(&mut self, site: SiteId, reason: DisconnectReason) {
+        if let Some(peer) = self.peers.get_mut(&site)
+            && peer.reported.take().is_some()
+        {
+            self.arrived.push(Incoming::Disconnected { site, reason });
+        }
+    }
+
+    /// Tells that a peer works in both directions, if it does and did not before.
+    fn report(&mut self, site: SiteId) {
+        let Some(peer) = self.peers.get_mut(&site) else { return };
+        let life = |slot: Option<usize>| match self.connections[slot?].as_ref()?.role {
+            Role::Receiving { incarnation, .. } | Role::Sending { incarnation, .. } => Some(incarnation),
+            Role::Stranger { .. } | Role::Connecting { .. } | Role::Greeting { .. } => None,
+        };
+        let outgoing = match peer.outgoing {
+            Outgoing::Open(slot) => Some(slot),
+            Outgoing::Waiting { .. } => None,
+        };
+        let both = life(peer.incoming).filter(|&incarnation| life(outgoing) == Some(incarnation));
+        if let Some(incarnation) = both {
+            assert_eq!(
+                peer.reported, None,
+                "what was reported has been taken back when a connection closed"
+            );
+            peer.reported = both;
+            self.arrived.push(Incoming::Connected { site, incarnation });
+        }
+    }
+}
+
+/// The events that a connection needs: only ours are written to once greeted.
+fn interest(role: Role) -> Interest {
+    match role {
+        Role::Stranger { .. } | Role::Receiving { .. } => Interest::READABLE,
+        Role::Connecting { .. } | Role::Greeting { .. } | Role::Sending { .. } => {
+            Interest::READABLE | Interest::WRITABLE
+        }
+    }
+}
