@@ -1,1 +1,349 @@
 //! Distributed commit in one round, and resolution after a failure.
+//!
+//! The home site multicasts one prepare that carries the whole history; every participant commit-locks and checks it, logs it and
+//! votes with a proposed clock; all yes is the commit point, and the largest proposal the commit timestamp. What an epoch leaves
+//! undecided is resolved by its successor. Rules 2 to 5 and 8 of the design; the papers' atomicity controller (Raid 1989, III.A).
+//!
+//! It must not know rows, sockets, disks or what an epoch change consists of: it is told to seal, to report, to resolve and to
+//! activate. In reading order:
+//!
+//! * [`clock`]: the site's hybrid clock;
+//! * [`home`]: transactions that this site coordinates;
+//! * [`participant`]: this site's votes, its own transactions included;
+//! * [`snapshot`]: where read-only transactions begin;
+//! * [`resolution`]: outcomes after an epoch change.
+
+pub mod clock;
+pub mod home;
+pub mod limits;
+pub mod participant;
+pub mod resolution;
+pub mod snapshot;
+
+use clock::HybridClock;
+use home::HomeTransaction;
+use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
+use messages::concurrency::ConcurrencyReply;
+use messages::log_record::LogRecord;
+use messages::planted::Planted;
+use messages::{
+    Age, Envelope, Epoch, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SiteId, Timestamp,
+    TransactionId,
+};
+use participant::Participants;
+use snapshot::Snapshots;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What commits and aborts have come to, for status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Transactions of this home that committed.
+    pub committed: u64,
+    /// Of them, those answered from memory: no disk sync between request and answer.
+    pub committed_in_memory: u64,
+    /// Transactions of this home that aborted after their prepare.
+    pub aborted: u64,
+    /// Prepares sent for the first time, one for each transaction and remote participant.
+    pub prepares: u64,
+    /// Prepares sent again.
+    pub prepares_resent: u64,
+    /// Rounds of messages between sites before an answer, added up over committed transactions.
+    pub rounds: u64,
+    /// Disk syncs waited for before an answer.
+    pub syncs_before_answer: u64,
+    /// Transactions resolved by an epoch change.
+    pub resolved: u64,
+}
+
+/// Whether the controller may vote and decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// In no epoch, or sealed.
+    Stopped,
+    /// In an active epoch.
+    Active,
+}
+
+/// What to do when the log is synced up to a token.
+enum AfterSync {
+    /// Answer a commit that waited for the disk.
+    Answer(TransactionId, Timestamp),
+    /// Report how far everything is synced.
+    Report(EpochNumber, u64),
+}
+
+/// The atomicity controller of one site.
+pub struct AtomicityController {
+    site: SiteId,
+    incarnation: Incarnation,
+    planted: Planted,
+    standing: Standing,
+    epoch: Option<Arc<Epoch>>,
+    clock: HybridClock,
+    next_sequence: u64,
+    next_order: u64,
+    home: BTreeMap<TransactionId, HomeTransaction>,
+    /// Orders of this home that are not finished: the mark is the lowest.
+    unfinished: BTreeMap<u64, TransactionId>,
+    participants: Participants,
+    snapshots: Snapshots,
+    /// Requests that came while stopped.
+    waiting: Vec<CommitRequest>,
+    after_sync: BTreeMap<u64, AfterSync>,
+    next_sync: u64,
+    /// The clock up to which `SyncedThrough` was reported or asked for; and when (boot clock).
+    synced_asked: (u64, u64),
+    /// Since the last request for a sync something was logged.
+    unsynced: bool,
+    counters: Counters,
+}
+
+impl AtomicityController {
+    /// A controller of this life of a site, in no epoch yet.
+    pub fn new(site: SiteId, incarnation: Incarnation, planted: Planted) -> AtomicityController {
+        AtomicityController {
+            site,
+            incarnation,
+            planted,
+            standing: Standing::Stopped,
+            epoch: None,
+            clock: HybridClock::default(),
+            next_sequence: 1,
+            next_order: 1,
+            home: BTreeMap::new(),
+            unfinished: BTreeMap::new(),
+            participants: Participants::default(),
+            snapshots: Snapshots::default(),
+            waiting: Vec::new(),
+            after_sync: BTreeMap::new(),
+            next_sync: 1,
+            synced_asked: (0, 0),
+            unsynced: false,
+            counters: Counters::default(),
+        }
+    }
+
+    /// What commits and aborts have come to.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Transactions voted for here and undecided.
+    pub fn undecided(&self) -> usize {
+        self.participants.undecided().len()
+    }
+
+    fn active_epoch(&self) -> Option<&Arc<Epoch>> {
+        match self.standing {
+            Standing::Active => self.epoch.as_ref(),
+            Standing::Stopped => None,
+        }
+    }
+
+    fn sync_then(&mut self, then: AfterSync, outbox: &mut Outbox) {
+        let token = self.next_sync;
+        self.next_sync += 1;
+        self.after_sync.insert(token, then);
+        outbox.sync(token);
+    }
+
+    fn request(&mut self, now: Now, request: CommitRequest, outbox: &mut Outbox) {
+        match request {
+            CommitRequest::Begin { tag } => {
+                let transaction = TransactionId {
+                    home: self.site,
+                    incarnation: self.incarnation,
+                    sequence: self.next_sequence,
+                };
+                self.next_sequence += 1;
+                let age = Age {
+                    clock: self.clock.tick(now),
+                    first: transaction,
+                };
+                let reply = CommitReply::Begun { tag, transaction, age };
+                outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+            }
+            stopped if self.standing == Standing::Stopped => self.waiting.push(stopped),
+            CommitRequest::Commit {
+                transaction,
+                age,
+                history,
+            } => {
+                self.commit(now, transaction, age, history, outbox);
+            }
+            CommitRequest::BeginSnapshot { tag } => self.begin_snapshot(now, tag, outbox),
+        }
+    }
+
+    fn epoch_request(&mut self, now: Now, request: EpochRequest, outbox: &mut Outbox) {
+        match request {
+            EpochRequest::Seal { .. } => {
+                self.stop(outbox);
+                self.report(0, outbox);
+            }
+            EpochRequest::Report { tag } => self.report(tag, outbox),
+            EpochRequest::Resolve { epoch, reports, fresh } => self.resolve(&epoch, &reports, fresh, outbox),
+            EpochRequest::Activate { epoch } => self.activate(now, epoch, outbox),
+        }
+    }
+
+    /// Rule 8, last step: every member has logged the outcomes, so nothing of earlier epochs is open anywhere.
+    fn activate(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
+        assert_eq!(
+            self.standing,
+            Standing::Stopped,
+            "an epoch is activated once, after a seal"
+        );
+        assert!(
+            self.participants.undecided().is_empty(),
+            "an activated epoch leaves nothing undecided"
+        );
+        self.participants.forget_all();
+        self.epoch = Some(epoch);
+        self.standing = Standing::Active;
+        self.synced_asked = (0, now.boot);
+        self.unsynced = true;
+        self.answer_resolved(outbox);
+        self.snapshots_may_begin(now, outbox);
+        for request in std::mem::take(&mut self.waiting) {
+            self.request(now, request, outbox);
+        }
+    }
+
+    /// Rule 11 needs to know how far this site is safe against a power loss: everything that commits at or below the reported clock has
+    /// been voted for here (later votes propose more), is decided, logged and synced.
+    fn report_synced(&mut self, now: Now, outbox: &mut Outbox) {
+        let Some(epoch) = self.active_epoch().map(|epoch| epoch.number) else {
+            return;
+        };
+        if !self.unsynced || now.boot < self.synced_asked.1 + limits::SYNC_INTERVAL {
+            return;
+        }
+        let clock = match self.participants.lowest_undecided_clock() {
+            Some(undecided) => undecided - 1,
+            None => self.clock.tick(now),
+        };
+        if clock <= self.synced_asked.0 {
+            return;
+        }
+        self.synced_asked = (clock, now.boot);
+        self.unsynced = !self.participants.undecided().is_empty();
+        self.sync_then(AfterSync::Report(epoch, clock), outbox);
+    }
+
+    fn synced(&mut self, token: u64, outbox: &mut Outbox) {
+        match self.after_sync.remove(&token) {
+            Some(AfterSync::Answer(transaction, timestamp)) => self.answer_from_disk(transaction, timestamp, outbox),
+            Some(AfterSync::Report(epoch, clock)) => {
+                let reply = EpochReply::SyncedThrough { epoch, clock };
+                outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
+            }
+            None => {}
+        }
+    }
+
+    fn checkpoint(&mut self, outbox: &mut Outbox) {
+        let report = self.participants.report(self.clock.now());
+        outbox.append(LogRecord::Transactions { report });
+        self.participants.repeat_prepared(outbox);
+    }
+}
+
+impl Server for AtomicityController {
+    fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
+        let Envelope {
+            from_site,
+            epoch,
+            incarnation,
+            message,
+            ..
+        } = envelope;
+        match message {
+            Message::CommitRequest(request) => self.request(now, request, outbox),
+            Message::Commit(message) => {
+                if self.may_hear(from_site, incarnation, epoch, &message) {
+                    self.peer_message(now, from_site, message, outbox);
+                }
+            }
+            Message::ConcurrencyReply(ConcurrencyReply::CommitLockReply { transaction, conflict }) => {
+                self.commit_locked(transaction, conflict, outbox);
+            }
+            Message::AccessReply(messages::access::AccessReply::CheckReply { transaction, conflict }) => {
+                self.checked(now, transaction, conflict, outbox);
+            }
+            Message::EpochRequest(request) => self.epoch_request(now, request, outbox),
+            Message::Synced(token) => self.synced(token, outbox),
+            Message::Checkpoint => self.checkpoint(outbox),
+            other => tracing::error!(?other, "not a message for an atomicity controller"),
+        }
+    }
+
+    fn tick(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.standing == Standing::Active {
+            self.resend(now, outbox);
+            self.acknowledge(now, outbox);
+            self.inquire(now, outbox);
+            self.report_synced(now, outbox);
+        }
+    }
+
+    fn replay(&mut self, record: &LogRecord, outbox: &mut Outbox) {
+        self.replay_record(record, outbox);
+    }
+}
+
+impl AtomicityController {
+    /// Rule "identity": only the same epoch and the life that belongs to it are heard.
+    fn may_hear(&self, from: SiteId, incarnation: Incarnation, epoch: EpochNumber, message: &CommitMessage) -> bool {
+        let Some(current) = self.active_epoch() else {
+            return self.planted.is(messages::planted::Bug::SealedMemberVotes) && self.epoch.is_some();
+        };
+        let old_vote = matches!(message, CommitMessage::Vote { .. })
+            && self.planted.is(messages::planted::Bug::OldVotesCount)
+            && epoch < current.number;
+        old_vote || (epoch == current.number && current.has(from, incarnation))
+    }
+
+    fn peer_message(&mut self, now: Now, from: SiteId, message: CommitMessage, outbox: &mut Outbox) {
+        match message {
+            CommitMessage::Prepare {
+                transaction,
+                age,
+                order,
+                finished_below,
+                participants,
+                history,
+            } => {
+                if transaction.home != from || !participants.contains(&self.site) {
+                    tracing::warn!(%from, %transaction, "a prepare that its sender cannot have made");
+                    return;
+                }
+                self.participants
+                    .finished_below(transaction.home, transaction.incarnation, finished_below);
+                let prepare = participant::Prepare {
+                    transaction,
+                    age,
+                    order,
+                    participants,
+                    history,
+                };
+                self.prepare(now, prepare, outbox);
+            }
+            CommitMessage::Vote { transaction, vote } => self.vote_came(now, from, transaction, vote, outbox),
+            CommitMessage::Decide {
+                transaction,
+                order,
+                outcome,
+            } => {
+                self.decision_came(now, from, transaction, order, outcome, outbox);
+            }
+            CommitMessage::DecideAck { transactions } => {
+                for transaction in transactions {
+                    self.acknowledged(from, transaction, outbox);
+                }
+            }
+            CommitMessage::Inquire { transactions } => self.inquired(from, &transactions, outbox),
+        }
+    }
+}

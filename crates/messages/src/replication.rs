@@ -74,6 +74,8 @@ pub enum ReplicationMessage {
         last: Option<(EpochNumber, ProposalId)>,
         /// Whether its copy was current there: after a total failure only such sites may restart the instance.
         was_up: bool,
+        /// Sites that it has heard from lately: a member is taken in only when it has contact with all members.
+        reachable: Vec<SiteId>,
     },
     /// Member to member, now and then: everything that commits in this epoch at or below this clock is synced here.
     SyncedThrough {
@@ -117,10 +119,9 @@ pub struct MemberReport {
     pub chain: Vec<(EpochNumber, ProposalId)>,
     /// Its transactions.
     pub transactions: Arc<TransactionsReport>,
-    /// Its fail-lock tables, by site; those who are up in the basis have one for every other site, up ones too (what
-    /// they have not synced).
+    /// Its fail-lock tables, one for every other site; those of members that are current name nothing but what these have synced.
     pub fail_locks: BTreeMap<SiteId, FailLockTable>,
-    /// After a total failure only: what has committed here and may be missing at other members, from the log.
+    /// What has committed here and may not be synced at every member.
     pub recent: Vec<(Timestamp, Vec<Item>)>,
 }
 

@@ -1,0 +1,428 @@
+//! Transactions that this site coordinates: one round of prepare and votes, an answer, and decisions until all have them.
+//!
+//! Invariants: after the prepare was sent only a no vote or a resolution aborts; an abort is answered only after every participant
+//! knows of it; a decision is forgotten only once every participant has logged it; `unfinished` holds exactly the orders of
+//! `home`, so its lowest key is the mark.
+
+use crate::participant::Prepare;
+use crate::{AfterSync, AtomicityController};
+use messages::commit::{CommitMessage, CommitReply, EpochReply, Outcome, Vote};
+use messages::limits::{RESEND, SILENT_VOTER};
+use messages::log_record::LogRecord;
+use messages::planted::Bug;
+use messages::session::Receipt;
+use messages::{Age, Conflict, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How far a transaction of this home is.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// Votes are coming in.
+    Voting {
+        /// Who has not voted, the own site included.
+        missing: BTreeSet<SiteId>,
+        /// The largest proposal so far.
+        clock: u64,
+    },
+    /// Decided; an abort is answered when `missing` is empty.
+    Decided {
+        /// Who has not acknowledged.
+        missing: BTreeSet<SiteId>,
+        /// What was decided.
+        outcome: Outcome,
+        /// Why, for an abort.
+        conflict: Option<Conflict>,
+    },
+    /// An epoch change has decided it; answered when the epoch is active.
+    Resolved(Outcome),
+}
+
+/// One transaction of this home, from its commit request until every participant has logged the outcome.
+#[derive(Debug)]
+pub(crate) struct HomeTransaction {
+    age: Age,
+    order: u64,
+    participants: Vec<SiteId>,
+    history: Arc<History>,
+    phase: Phase,
+    sent_at: u64,
+    begun_at: u64,
+    accused: bool,
+}
+
+impl AtomicityController {
+    /// Rule 2: one multicast carries the whole history.
+    pub(crate) fn commit(
+        &mut self,
+        now: Now,
+        transaction: TransactionId,
+        age: Age,
+        history: Arc<History>,
+        outbox: &mut Outbox,
+    ) {
+        let epoch = self.epoch.clone().expect("commits are taken only in an active epoch");
+        assert_eq!(transaction.home, self.site, "a transaction commits at its home site");
+        let order = self.next_order;
+        self.next_order += 1;
+        self.unfinished.insert(order, transaction);
+        let participants: Vec<SiteId> = epoch.members.keys().copied().collect();
+        let home = HomeTransaction {
+            age,
+            order,
+            participants: participants.clone(),
+            history: history.clone(),
+            phase: Phase::Voting {
+                missing: participants.iter().copied().collect(),
+                clock: 0,
+            },
+            sent_at: now.boot,
+            begun_at: now.boot,
+            accused: false,
+        };
+        let twice = self.home.insert(transaction, home);
+        assert!(twice.is_none(), "a transaction identifier commits once");
+        for site in epoch.others(self.site) {
+            self.counters.prepares += 1;
+            self.send_prepare(transaction, site, outbox);
+        }
+        self.prepare(
+            now,
+            Prepare {
+                transaction,
+                age,
+                order,
+                participants,
+                history,
+            },
+            outbox,
+        );
+    }
+
+    fn send_prepare(&self, transaction: TransactionId, site: SiteId, outbox: &mut Outbox) {
+        let home = &self.home[&transaction];
+        let message = CommitMessage::Prepare {
+            transaction,
+            age: home.age,
+            order: home.order,
+            finished_below: self.mark(),
+            participants: home.participants.clone(),
+            history: home.history.clone(),
+        };
+        self.to_peer(site, message, outbox);
+    }
+
+    pub(crate) fn to_peer(&self, site: SiteId, message: CommitMessage, outbox: &mut Outbox) {
+        let epoch = self
+            .epoch
+            .as_ref()
+            .map_or(messages::EpochNumber(0), |epoch| epoch.number);
+        outbox.remote(site, ServerKind::AtomicityController, epoch, Message::Commit(message));
+    }
+
+    /// Everything of this home below it is finished.
+    fn mark(&self) -> u64 {
+        self.unfinished.keys().next().copied().unwrap_or(self.next_order)
+    }
+
+    /// Rule 4: all yes in this epoch is the commit point; the answer leaves at once.
+    pub(crate) fn vote_came(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        transaction: TransactionId,
+        vote: Vote,
+        outbox: &mut Outbox,
+    ) {
+        let Some(home) = self.home.get_mut(&transaction) else {
+            return;
+        };
+        let Phase::Voting { missing, clock } = &mut home.phase else {
+            return;
+        };
+        match vote {
+            Vote::Yes { clock: proposal } => {
+                if !self.clock.believes(now, proposal) {
+                    tracing::warn!(%from, %transaction, proposal, "a proposed clock too far ahead is not counted");
+                    return;
+                }
+                if !missing.remove(&from) {
+                    return;
+                }
+                *clock = (*clock).max(proposal);
+                self.clock.merge(proposal);
+                if missing.is_empty() {
+                    let clock = *clock;
+                    self.decide_commit(transaction, clock, outbox);
+                }
+            }
+            Vote::No { conflict } => self.decide_abort(transaction, conflict, outbox),
+        }
+    }
+
+    fn decide_commit(&mut self, transaction: TransactionId, clock: u64, outbox: &mut Outbox) {
+        let epoch = self.epoch.clone().expect("votes are counted only in an active epoch");
+        let timestamp = Timestamp {
+            epoch: epoch.number,
+            clock,
+            transaction,
+        };
+        let outcome = Outcome::Commit(timestamp);
+        self.set_decided(transaction, outcome, None);
+        self.counters.rounds += u64::from(epoch.members.len() > 1);
+        if self.planted.is(Bug::LocksReleasedBeforeDecision) {
+            let finish = messages::concurrency::ConcurrencyRequest::Finish { transaction };
+            outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(finish));
+        }
+        self.apply(transaction, outcome, epoch.number, outbox);
+        let copies = epoch.up().count() as u16;
+        if copies >= epoch.required_copies {
+            self.counters.committed_in_memory += 1;
+            self.answer_commit(transaction, timestamp, Receipt::Memory { copies }, outbox);
+        } else {
+            self.counters.syncs_before_answer += 1;
+            self.sync_then(AfterSync::Answer(transaction, timestamp), outbox);
+        }
+        self.send_decisions(transaction, outbox);
+    }
+
+    fn answer_commit(
+        &mut self,
+        transaction: TransactionId,
+        timestamp: Timestamp,
+        receipt: Receipt,
+        outbox: &mut Outbox,
+    ) {
+        self.counters.committed += 1;
+        let reply = CommitReply::Committed {
+            transaction,
+            timestamp,
+            receipt,
+        };
+        outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+    }
+
+    pub(crate) fn answer_from_disk(&mut self, transaction: TransactionId, timestamp: Timestamp, outbox: &mut Outbox) {
+        self.answer_commit(transaction, timestamp, Receipt::Disk, outbox);
+    }
+
+    pub(crate) fn decide_abort(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
+        let epoch = self.epoch.clone().expect("votes are counted only in an active epoch");
+        self.set_decided(transaction, Outcome::Abort, Some(conflict.clone()));
+        self.apply(transaction, Outcome::Abort, epoch.number, outbox);
+        self.counters.aborted += 1;
+        if self.answers_aborts_early() {
+            let reply = CommitReply::Aborted { transaction, conflict };
+            outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+        }
+        self.send_decisions(transaction, outbox);
+        self.finish_if_acknowledged(transaction, outbox);
+    }
+
+    fn answers_aborts_early(&self) -> bool {
+        self.planted.is(Bug::AbortAnsweredEarly) || self.planted.is(Bug::LateVotesAbort)
+    }
+
+    fn set_decided(&mut self, transaction: TransactionId, outcome: Outcome, conflict: Option<Conflict>) {
+        let own = self.site;
+        let home = self
+            .home
+            .get_mut(&transaction)
+            .expect("only a known transaction is decided");
+        let Phase::Voting { missing: not_voted, .. } = &home.phase else {
+            panic!("a transaction is decided once")
+        };
+        let mut missing: BTreeSet<SiteId> = home.participants.iter().copied().filter(|site| *site != own).collect();
+        if self.planted.is(Bug::AbortNotToNoVoters) && outcome == Outcome::Abort {
+            missing.retain(|site| not_voted.contains(site));
+        }
+        home.phase = Phase::Decided {
+            missing,
+            outcome,
+            conflict,
+        };
+    }
+
+    fn send_decisions(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        let home = &self.home[&transaction];
+        let Phase::Decided { missing, outcome, .. } = &home.phase else {
+            return;
+        };
+        for site in missing {
+            let decide = CommitMessage::Decide {
+                transaction,
+                order: home.order,
+                outcome: *outcome,
+            };
+            self.to_peer(*site, decide, outbox);
+        }
+        if self.planted.is(Bug::DecisionForgotten) && matches!(outcome, Outcome::Commit(_)) {
+            let order = home.order;
+            self.home.remove(&transaction);
+            self.unfinished.remove(&order);
+            return;
+        }
+        self.finish_if_acknowledged(transaction, outbox);
+    }
+
+    pub(crate) fn acknowledged(&mut self, from: SiteId, transaction: TransactionId, outbox: &mut Outbox) {
+        let Some(home) = self.home.get_mut(&transaction) else {
+            return;
+        };
+        if let Phase::Decided { missing, .. } = &mut home.phase {
+            missing.remove(&from);
+            self.finish_if_acknowledged(transaction, outbox);
+        }
+    }
+
+    fn finish_if_acknowledged(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        let Some(home) = self.home.get(&transaction) else {
+            return;
+        };
+        let Phase::Decided {
+            missing,
+            outcome,
+            conflict,
+        } = &home.phase
+        else {
+            return;
+        };
+        if !missing.is_empty() {
+            return;
+        }
+        let (order, outcome, conflict) = (home.order, *outcome, conflict.clone());
+        self.home.remove(&transaction);
+        self.unfinished.remove(&order);
+        self.participants
+            .finished_below(self.site, self.incarnation, self.mark());
+        if outcome == Outcome::Abort && !self.answers_aborts_early() {
+            let conflict = conflict.expect("an abort by votes has a reason");
+            let reply = CommitReply::Aborted { transaction, conflict };
+            outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+        }
+    }
+
+    /// Lost votes and acknowledgements are asked for again; a voter that stays silent is named.
+    pub(crate) fn resend(&mut self, now: Now, outbox: &mut Outbox) {
+        let due: Vec<TransactionId> = self
+            .home
+            .iter()
+            .filter(|(_, home)| now.boot >= home.sent_at + RESEND)
+            .map(|(id, _)| *id)
+            .collect();
+        for transaction in due {
+            let home = self.home.get_mut(&transaction).expect("collected just above");
+            home.sent_at = now.boot;
+            match &home.phase {
+                Phase::Voting { missing, .. } => {
+                    let missing: Vec<SiteId> = missing.iter().copied().filter(|site| *site != self.site).collect();
+                    let silent = now.boot >= home.begun_at + SILENT_VOTER && !home.accused;
+                    if silent && !missing.is_empty() {
+                        home.accused = true;
+                        self.accuse(&missing, outbox);
+                    }
+                    if self.planted.is(Bug::LateVotesAbort) && !missing.is_empty() {
+                        self.decide_abort(transaction, Conflict::of(messages::ConflictKind::Refused), outbox);
+                        continue;
+                    }
+                    for site in missing {
+                        self.counters.prepares_resent += 1;
+                        self.send_prepare(transaction, site, outbox);
+                    }
+                }
+                Phase::Decided { .. } => self.send_decisions(transaction, outbox),
+                Phase::Resolved(_) => {}
+            }
+        }
+    }
+
+    fn accuse(&self, silent: &[SiteId], outbox: &mut Outbox) {
+        for site in silent {
+            let reply = EpochReply::SilentVoter { site: *site };
+            outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
+        }
+    }
+
+    /// An undecided participant asks.
+    pub(crate) fn inquired(&mut self, from: SiteId, transactions: &[TransactionId], outbox: &mut Outbox) {
+        for transaction in transactions {
+            let Some(home) = self.home.get(transaction) else {
+                continue;
+            };
+            if let Phase::Decided { outcome, .. } = &home.phase {
+                let decide = CommitMessage::Decide {
+                    transaction: *transaction,
+                    order: home.order,
+                    outcome: *outcome,
+                };
+                self.to_peer(from, decide, outbox);
+            }
+        }
+    }
+
+    /// An epoch change has decided everything of this home that votes had not.
+    pub(crate) fn home_resolved(&mut self, outcome_of: impl Fn(TransactionId) -> Outcome) {
+        let mut finished = Vec::new();
+        for (transaction, home) in &mut self.home {
+            match &home.phase {
+                Phase::Voting { .. } | Phase::Resolved(_) => home.phase = Phase::Resolved(outcome_of(*transaction)),
+                // Answered already, or an abort: not yet answered, because not all knew; now they do.
+                Phase::Decided {
+                    outcome: Outcome::Commit(_),
+                    ..
+                } => finished.push(*transaction),
+                Phase::Decided {
+                    outcome: Outcome::Abort,
+                    ..
+                } => home.phase = Phase::Resolved(Outcome::Abort),
+            }
+        }
+        for transaction in finished {
+            self.home.remove(&transaction);
+        }
+    }
+
+    /// The new epoch is active: answer what the change decided.
+    pub(crate) fn answer_resolved(&mut self, outbox: &mut Outbox) {
+        self.unfinished.clear();
+        for (transaction, home) in std::mem::take(&mut self.home) {
+            let Phase::Resolved(outcome) = home.phase else {
+                panic!("an activated epoch leaves no vote open")
+            };
+            self.counters.resolved += 1;
+            match outcome {
+                Outcome::Commit(timestamp) => {
+                    let epoch = self.epoch.clone().expect("set by the activation");
+                    let copies = epoch.up().count() as u16;
+                    if copies >= epoch.required_copies {
+                        self.answer_commit(transaction, timestamp, Receipt::Memory { copies }, outbox);
+                    } else {
+                        self.sync_then(AfterSync::Answer(transaction, timestamp), outbox);
+                    }
+                }
+                Outcome::Abort => {
+                    self.counters.aborted += 1;
+                    let conflict = Conflict::of(messages::ConflictKind::EpochChanged);
+                    let reply = CommitReply::Aborted { transaction, conflict };
+                    outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+                }
+            }
+        }
+    }
+
+    /// Logs a decision. Before any lock is released and before it is acknowledged.
+    pub(crate) fn log_decision(
+        &mut self,
+        transaction: TransactionId,
+        outcome: Outcome,
+        by: messages::EpochNumber,
+        outbox: &mut Outbox,
+    ) {
+        self.unsynced = true;
+        outbox.append(LogRecord::Decided {
+            transaction,
+            outcome,
+            by,
+        });
+    }
+}

@@ -1,0 +1,17 @@
+//! Bounds of the atomicity controller; times in nanoseconds of the boot clock.
+
+use messages::limits::{MILLISECOND, RESEND, SECOND};
+
+/// Acknowledgements of decisions are gathered for this long, so that many share a message.
+pub const ACKNOWLEDGE_AFTER: u64 = 5 * MILLISECOND;
+/// A participant that has been undecided for this long asks the home site.
+pub const INQUIRE_AFTER: u64 = SECOND;
+/// How often the log is synced behind the commits, at most.
+pub const SYNC_INTERVAL: u64 = 20 * MILLISECOND;
+/// Transactions named in one inquiry.
+pub const INQUIRE_MAX: usize = 256;
+
+const _: () = assert!(
+    ACKNOWLEDGE_AFTER < RESEND,
+    "an acknowledgement must come before the decision is sent again"
+);

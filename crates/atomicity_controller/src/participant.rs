@@ -1,0 +1,704 @@
+//! This site's votes, those for its own transactions included.
+//!
+//! Invariants: a vote is final and repeated word for word; a yes leaves only after its prepared record; commit-locks are held from
+//! before the vote until the decision is logged and installed; an order below its home's mark is never executed again.
+
+use crate::{AtomicityController, Standing, limits};
+use messages::access::AccessRequest;
+use messages::commit::{
+    CommitMessage, EpochReply, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote,
+};
+use messages::concurrency::ConcurrencyRequest;
+use messages::log_record::LogRecord;
+use messages::planted::Bug;
+use messages::{
+    Age, Conflict, EpochNumber, History, Incarnation, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+    TransactionId,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a home site asks a vote for.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepare {
+    pub(crate) transaction: TransactionId,
+    pub(crate) age: Age,
+    pub(crate) order: u64,
+    pub(crate) participants: Vec<SiteId>,
+    pub(crate) history: Arc<History>,
+}
+
+/// How far this site is with a transaction.
+#[derive(Clone, Debug)]
+enum Stage {
+    /// The concurrency controller was asked for commit-locks.
+    Locking,
+    /// The access manager was asked whether the versions read still stand.
+    Checking,
+    /// Voted yes: logged, undecided.
+    Prepared {
+        /// The proposed clock.
+        clock: u64,
+        /// Counts up with every yes vote of this site.
+        vote_number: u64,
+        /// When to ask the home site (boot clock).
+        inquire_at: u64,
+    },
+    /// Voted no.
+    Refused(Conflict),
+    /// Decided, by the epoch named.
+    Decided(Outcome, EpochNumber),
+}
+
+#[derive(Clone, Debug)]
+struct Participation {
+    epoch: EpochNumber,
+    order: u64,
+    age: Age,
+    participants: Vec<SiteId>,
+    history: Arc<History>,
+    stage: Stage,
+    /// The proposed clock, kept so that a vote can be repeated after the decision.
+    voted: Option<u64>,
+}
+
+/// All transactions that this site has been asked to vote for and that are not finished everywhere.
+#[derive(Default)]
+pub(crate) struct Participants {
+    all: BTreeMap<TransactionId, Participation>,
+    by_order: BTreeMap<(SiteId, Incarnation), BTreeMap<u64, TransactionId>>,
+    marks: BTreeMap<(SiteId, Incarnation), u64>,
+    /// Voted yes and undecided, by vote number.
+    undecided: BTreeMap<u64, TransactionId>,
+    votes: u64,
+    /// Decisions to acknowledge, by home site.
+    acknowledgements: BTreeMap<SiteId, Vec<TransactionId>>,
+    acknowledge_at: u64,
+}
+
+impl Participants {
+    /// Voted yes and undecided, by vote number.
+    pub(crate) fn undecided(&self) -> &BTreeMap<u64, TransactionId> {
+        &self.undecided
+    }
+
+    /// The number of the last yes vote.
+    pub(crate) fn last_vote(&self) -> u64 {
+        self.votes
+    }
+
+    /// The lowest proposal of what is undecided.
+    pub(crate) fn lowest_undecided_clock(&self) -> Option<u64> {
+        self.undecided
+            .values()
+            .filter_map(|transaction| self.all[transaction].voted)
+            .min()
+    }
+
+    /// Everything of this home and life below the mark is decided at every participant: forget it.
+    pub(crate) fn finished_below(&mut self, home: SiteId, incarnation: Incarnation, mark: u64) {
+        let known = self.marks.entry((home, incarnation)).or_default();
+        if mark <= *known {
+            return;
+        }
+        *known = mark;
+        let Some(orders) = self.by_order.get_mut(&(home, incarnation)) else {
+            return;
+        };
+        while let Some(entry) = orders.first_entry() {
+            if *entry.key() >= mark || !matches!(self.all[entry.get()].stage, Stage::Decided(..)) {
+                break;
+            }
+            let transaction = entry.remove();
+            self.all.remove(&transaction);
+        }
+    }
+
+    fn is_below_mark(&self, transaction: TransactionId, order: u64) -> bool {
+        self.marks
+            .get(&(transaction.home, transaction.incarnation))
+            .is_some_and(|mark| order < *mark)
+    }
+
+    fn insert(&mut self, transaction: TransactionId, participation: Participation) {
+        self.by_order
+            .entry((transaction.home, transaction.incarnation))
+            .or_default()
+            .insert(participation.order, transaction);
+        self.all.insert(transaction, participation);
+    }
+
+    fn remove(&mut self, transaction: TransactionId) {
+        if let Some(participation) = self.all.remove(&transaction)
+            && let Some(orders) = self.by_order.get_mut(&(transaction.home, transaction.incarnation))
+        {
+            orders.remove(&participation.order);
+        }
+    }
+
+    /// A new epoch is active: nothing of earlier ones is open.
+    pub(crate) fn forget_all(&mut self) {
+        self.all.clear();
+        self.by_order.clear();
+        self.marks.clear();
+        self.undecided.clear();
+        self.acknowledgements.clear();
+    }
+
+    /// What this site would report of transactions.
+    pub(crate) fn report(&self, clock: u64) -> TransactionsReport {
+        let mut transactions = BTreeMap::new();
+        for (transaction, participation) in &self.all {
+            let state = match &participation.stage {
+                Stage::Locking | Stage::Checking => continue,
+                Stage::Prepared { .. } => TransactionState::Prepared,
+                Stage::Refused(_) => TransactionState::Refused,
+                Stage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
+            };
+            let Participation {
+                epoch,
+                order,
+                participants,
+                ..
+            } = participation;
+            let report = TransactionReport {
+                epoch: *epoch,
+                order: *order,
+                participants: participants.clone(),
+                state,
+            };
+            transactions.insert(*transaction, report);
+        }
+        TransactionsReport {
+            joined: EpochNumber(0),
+            clock,
+            transactions,
+        }
+    }
+
+    /// At a checkpoint: the histories of what is undecided.
+    pub(crate) fn repeat_prepared(&self, outbox: &mut Outbox) {
+        for transaction in self.undecided.values() {
+            let participation = &self.all[transaction];
+            let clock = participation.voted.expect("what is undecided was voted for");
+            outbox.append(participation.prepared_record(*transaction, clock));
+        }
+    }
+}
+
+impl Participation {
+    fn prepared_record(&self, transaction: TransactionId, clock: u64) -> LogRecord {
+        LogRecord::Prepared {
+            transaction,
+            age: self.age,
+            epoch: self.epoch,
+            order: self.order,
+            clock,
+            participants: self.participants.clone(),
+            history: self.history.clone(),
+        }
+    }
+}
+
+impl AtomicityController {
+    /// Rule 3, first half: commit-lock the whole history.
+    pub(crate) fn prepare(&mut self, now: Now, prepare: Prepare, outbox: &mut Outbox) {
+        let Prepare {
+            transaction,
+            age,
+            order,
+            participants,
+            history,
+        } = prepare;
+        let again = self.planted.is(Bug::DuplicatePrepareExecuted);
+        if self.participants.is_below_mark(transaction, order) && !again {
+            return;
+        }
+        if let Some(known) = self.participants.all.get(&transaction) {
+            let rejudge = self.planted.is(Bug::NoBecomesYes) && matches!(known.stage, Stage::Refused(_));
+            if !rejudge {
+                self.repeat_vote(transaction, outbox);
+                return;
+            }
+            self.participants.remove(transaction);
+        }
+        if !self.clock.believes(now, age.clock) {
+            tracing::warn!(%transaction, "a prepare whose age lies too far ahead is left unanswered");
+            return;
+        }
+        let epoch = self.epoch.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
+        let lock = ConcurrencyRequest::CommitLock {
+            transaction,
+            age,
+            history: history.clone(),
+        };
+        let participation = Participation {
+            epoch,
+            order,
+            age,
+            participants,
+            history,
+            stage: Stage::Locking,
+            voted: None,
+        };
+        self.participants.insert(transaction, participation);
+        outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(lock));
+    }
+
+    fn repeat_vote(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        let participation = &self.participants.all[&transaction];
+        let vote = match (&participation.stage, participation.voted) {
+            (Stage::Refused(conflict), _) => Vote::No {
+                conflict: conflict.clone(),
+            },
+            (Stage::Prepared { .. } | Stage::Decided(..), Some(clock)) => Vote::Yes { clock },
+            (Stage::Decided(..), None) => Vote::No {
+                conflict: Conflict::of(messages::ConflictKind::Refused),
+            },
+            (Stage::Locking | Stage::Checking | Stage::Prepared { .. }, _) => return,
+        };
+        self.to_peer(transaction.home, CommitMessage::Vote { transaction, vote }, outbox);
+    }
+
+    /// The concurrency controller has answered.
+    pub(crate) fn commit_locked(
+        &mut self,
+        transaction: TransactionId,
+        conflict: Option<Conflict>,
+        outbox: &mut Outbox,
+    ) {
+        let Some(participation) = self.participants.all.get_mut(&transaction) else {
+            return;
+        };
+        if !matches!(participation.stage, Stage::Locking) {
+            return;
+        }
+        if let Some(conflict) = conflict {
+            self.refuse(transaction, conflict, outbox);
+            return;
+        }
+        participation.stage = Stage::Checking;
+        let history = if self.planted.is(Bug::OnlyHomeValidates) && transaction.home != self.site {
+            Arc::default()
+        } else {
+            participation.history.clone()
+        };
+        outbox.local(
+            ServerKind::AccessManager,
+            Message::Access(AccessRequest::Check { transaction, history }),
+        );
+    }
+
+    /// Rule 3, second half: the access manager has compared the versions; vote.
+    pub(crate) fn checked(
+        &mut self,
+        now: Now,
+        transaction: TransactionId,
+        conflict: Option<Conflict>,
+        outbox: &mut Outbox,
+    ) {
+        let Some(participation) = self.participants.all.get_mut(&transaction) else {
+            return;
+        };
+        if !matches!(participation.stage, Stage::Checking) {
+            return;
+        }
+        if let Some(conflict) = conflict {
+            self.finish_locks(transaction, outbox);
+            self.refuse(transaction, conflict, outbox);
+            return;
+        }
+        let clock = self.clock.tick(now);
+        let vote_number = self.participants.votes + 1;
+        self.participants.votes = vote_number;
+        self.participants.undecided.insert(vote_number, transaction);
+        participation.stage = Stage::Prepared {
+            clock,
+            vote_number,
+            inquire_at: now.boot + limits::INQUIRE_AFTER,
+        };
+        participation.voted = Some(clock);
+        self.unsynced = true;
+        if !self.planted.is(Bug::VoteBeforeLog) {
+            outbox.append(participation.prepared_record(transaction, clock));
+        }
+        let proposal = Timestamp::snapshot(participation.epoch, clock);
+        let voted = ConcurrencyRequest::Voted {
+            transaction,
+            proposal: Timestamp {
+                transaction,
+                ..proposal
+            },
+        };
+        outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(voted));
+        if self.planted.is(Bug::LocksDroppedAtVote) {
+            self.finish_locks(transaction, outbox);
+        }
+        let vote = Vote::Yes { clock };
+        if transaction.home == self.site {
+            self.vote_came(now, self.site, transaction, vote, outbox);
+        } else {
+            self.to_peer(transaction.home, CommitMessage::Vote { transaction, vote }, outbox);
+        }
+    }
+
+    fn refuse(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
+        let participation = self
+            .participants
+            .all
+            .get_mut(&transaction)
+            .expect("refused while it is judged");
+        participation.stage = Stage::Refused(conflict.clone());
+        participation.history = Arc::default();
+        let (order, epoch) = (participation.order, participation.epoch);
+        outbox.append(LogRecord::Refused {
+            transaction,
+            order,
+            epoch,
+        });
+        if transaction.home == self.site {
+            self.decide_abort(transaction, conflict, outbox);
+        } else {
+            self.to_peer(
+                transaction.home,
+                CommitMessage::Vote {
+                    transaction,
+                    vote: Vote::No { conflict },
+                },
+                outbox,
+            );
+        }
+    }
+
+    fn finish_locks(&self, transaction: TransactionId, outbox: &mut Outbox) {
+        let finish = ConcurrencyRequest::Finish { transaction };
+        outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(finish));
+    }
+
+    /// A decision from the home site.
+    pub(crate) fn decision_came(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        transaction: TransactionId,
+        order: u64,
+        outcome: Outcome,
+        outbox: &mut Outbox,
+    ) {
+        if transaction.home != from {
+            tracing::warn!(%from, %transaction, "a decision that its sender cannot have made");
+            return;
+        }
+        if let Outcome::Commit(timestamp) = outcome
+            && !self.clock.believes(now, timestamp.clock)
+        {
+            tracing::warn!(%from, %transaction, "a decision whose clock lies too far ahead is not taken");
+            return;
+        }
+        let epoch = self.epoch.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
+        if self.participants.is_below_mark(transaction, order) {
+            self.acknowledge_later(from, transaction);
+            return;
+        }
+        match self.participants.all.get(&transaction).map(|known| &known.stage) {
+            None if outcome == Outcome::Abort => {
+                outbox.append(LogRecord::Refused {
+                    transaction,
+                    order,
+                    epoch,
+                });
+                let age = Age {
+                    clock: 0,
+                    first: transaction,
+                };
+                let participation = Participation {
+                    epoch,
+                    order,
+                    age,
+                    participants: Vec::new(),
+                    history: Arc::default(),
+                    stage: Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
+                    voted: None,
+                };
+                self.participants.insert(transaction, participation);
+                self.apply(transaction, outcome, epoch, outbox);
+            }
+            None => {
+                tracing::error!(%transaction, "a commit of what was never voted for is not taken");
+                return;
+            }
+            Some(Stage::Decided(..)) if self.planted.is(Bug::DecisionAppliedTwice) => {
+                self.apply_again(now, transaction, outcome, outbox);
+            }
+            Some(Stage::Decided(..)) => {}
+            Some(Stage::Prepared { .. }) => self.apply(transaction, outcome, epoch, outbox),
+            Some(Stage::Locking | Stage::Checking | Stage::Refused(_)) if outcome == Outcome::Abort => {
+                self.apply(transaction, outcome, epoch, outbox);
+            }
+            Some(_) => {
+                tracing::error!(%transaction, "a commit of what was not voted for is not taken");
+                return;
+            }
+        }
+        self.acknowledge_later(from, transaction);
+    }
+
+    /// Applies an outcome at this site: logs it, installs the writes, tells the replication controller, releases the locks. In
+    /// this order.
+    pub(crate) fn apply(&mut self, transaction: TransactionId, outcome: Outcome, by: EpochNumber, outbox: &mut Outbox) {
+        self.log_decision(transaction, outcome, by, outbox);
+        let participation = self
+            .participants
+            .all
+            .get_mut(&transaction)
+            .expect("only what is known is applied");
+        let stage = std::mem::replace(&mut participation.stage, Stage::Decided(outcome, by));
+        let keep = self.planted.is(Bug::DecisionAppliedTwice);
+        let history = if keep {
+            participation.history.clone()
+        } else {
+            std::mem::take(&mut participation.history)
+        };
+        if let Stage::Prepared { vote_number, .. } = stage {
+            self.participants.undecided.remove(&vote_number);
+        }
+        if let Outcome::Commit(timestamp) = outcome {
+            self.clock.merge(timestamp.clock);
+            self.install(timestamp, history, outbox);
+        }
+        self.finish_locks(transaction, outbox);
+        self.snapshots_decided(outbox);
+    }
+
+    fn install(&self, timestamp: Timestamp, history: Arc<History>, outbox: &mut Outbox) {
+        if history.is_read_only() {
+            return;
+        }
+        let install = AccessRequest::Install {
+            timestamp,
+            history: history.clone(),
+        };
+        outbox.local(ServerKind::AccessManager, Message::Access(install));
+        let committed = EpochReply::Committed { timestamp, history };
+        outbox.local(ServerKind::ReplicationController, Message::EpochReply(committed));
+    }
+
+    /// The planted bug: a repeated decision installs the old values as new versions.
+    fn apply_again(&mut self, now: Now, transaction: TransactionId, outcome: Outcome, outbox: &mut Outbox) {
+        if let Outcome::Commit(timestamp) = outcome {
+            let history = self.participants.all[&transaction].history.clone();
+            let timestamp = Timestamp {
+                clock: self.clock.tick(now),
+                ..timestamp
+            };
+            self.install(timestamp, history, outbox);
+        }
+    }
+
+    fn acknowledge_later(&mut self, home: SiteId, transaction: TransactionId) {
+        self.participants
+            .acknowledgements
+            .entry(home)
+            .or_default()
+            .push(transaction);
+    }
+
+    /// Sends the acknowledgements that have gathered.
+    pub(crate) fn acknowledge(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.participants.acknowledgements.is_empty() || now.boot < self.participants.acknowledge_at {
+            return;
+        }
+        self.participants.acknowledge_at = now.boot + limits::ACKNOWLEDGE_AFTER;
+        for (home, transactions) in std::mem::take(&mut self.participants.acknowledgements) {
+            self.to_peer(home, CommitMessage::DecideAck { transactions }, outbox);
+        }
+    }
+
+    /// Asks the home sites of what has been undecided for long.
+    pub(crate) fn inquire(&mut self, now: Now, outbox: &mut Outbox) {
+        let mut questions: BTreeMap<SiteId, Vec<TransactionId>> = BTreeMap::new();
+        for transaction in self.participants.undecided.values().take(limits::INQUIRE_MAX) {
+            let participation = self
+                .participants
+                .all
+                .get_mut(transaction)
+                .expect("what is undecided is known");
+            if let Stage::Prepared { inquire_at, .. } = &mut participation.stage
+                && now.boot >= *inquire_at
+                && transaction.home != self.site
+            {
+                *inquire_at = now.boot + limits::INQUIRE_AFTER;
+                questions.entry(transaction.home).or_default().push(*transaction);
+            }
+        }
+        for (home, transactions) in questions {
+            self.to_peer(home, CommitMessage::Inquire { transactions }, outbox);
+        }
+    }
+
+    /// Rule 7: no vote any more. What was not voted for never will be.
+    pub(crate) fn stop(&mut self, outbox: &mut Outbox) {
+        self.standing = Standing::Stopped;
+        let judging: Vec<TransactionId> = (self.participants.all.iter())
+            .filter(|(_, participation)| matches!(participation.stage, Stage::Locking | Stage::Checking))
+            .map(|(transaction, _)| *transaction)
+            .collect();
+        for transaction in judging {
+            self.finish_locks(transaction, outbox);
+            self.participants.remove(transaction);
+        }
+    }
+
+    pub(crate) fn report(&mut self, tag: u64, outbox: &mut Outbox) {
+        let report = Arc::new(self.participants.report(self.clock.now()));
+        let reply = EpochReply::TransactionsReported { tag, report };
+        outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
+    }
+
+    /// Applies a resolved outcome. Returns what was committed by it and was not before.
+    pub(crate) fn apply_resolved(
+        &mut self,
+        transaction: TransactionId,
+        outcome: Outcome,
+        by: EpochNumber,
+        outbox: &mut Outbox,
+    ) -> Option<(Timestamp, Arc<History>)> {
+        let participation = self.participants.all.get(&transaction)?;
+        let history = participation.history.clone();
+        match (&participation.stage, outcome) {
+            (Stage::Decided(before, _), _) => {
+                assert_eq!(*before, outcome, "an outcome is final: {transaction}");
+                None
+            }
+            (Stage::Prepared { .. }, Outcome::Commit(timestamp)) => {
+                self.apply(transaction, outcome, by, outbox);
+                Some((timestamp, history))
+            }
+            (_, Outcome::Commit(_)) => {
+                panic!("a resolution commits only what every member has prepared: {transaction}")
+            }
+            (_, Outcome::Abort) => {
+                self.apply(transaction, outcome, by, outbox);
+                None
+            }
+        }
+    }
+
+    /// This copy takes part from now on: what its log holds of transactions counts for nothing.
+    pub(crate) fn forget_participations(&mut self, outbox: &mut Outbox) {
+        for transaction in self.participants.all.keys() {
+            self.finish_locks(*transaction, outbox);
+        }
+        self.participants.forget_all();
+    }
+
+    pub(crate) fn replay_record(&mut self, record: &LogRecord, outbox: &mut Outbox) {
+        match record {
+            LogRecord::Prepared {
+                transaction,
+                age,
+                epoch,
+                order,
+                clock,
+                participants,
+                history,
+            } => {
+                self.clock.merge(*clock);
+                if self.participants.all.contains_key(transaction) {
+                    return;
+                }
+                let vote_number = self.participants.votes + 1;
+                self.participants.votes = vote_number;
+                self.participants.undecided.insert(vote_number, *transaction);
+                let participation = Participation {
+                    epoch: *epoch,
+                    order: *order,
+                    age: *age,
+                    participants: participants.clone(),
+                    history: history.clone(),
+                    stage: Stage::Prepared {
+                        clock: *clock,
+                        vote_number,
+                        inquire_at: 0,
+                    },
+                    voted: Some(*clock),
+                };
+                self.participants.insert(*transaction, participation);
+            }
+            LogRecord::Refused {
+                transaction,
+                order,
+                epoch,
+            } => {
+                let participation = Participation {
+                    epoch: *epoch,
+                    order: *order,
+                    age: Age {
+                        clock: 0,
+                        first: *transaction,
+                    },
+                    participants: Vec::new(),
+                    history: Arc::default(),
+                    stage: Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
+                    voted: None,
+                };
+                self.participants.insert(*transaction, participation);
+            }
+            LogRecord::Decided {
+                transaction,
+                outcome,
+                by,
+            } => {
+                self.replay_decision(*transaction, *outcome, *by, outbox);
+            }
+            LogRecord::Transactions { report } => {
+                self.clock.merge(report.clock);
+                self.participants.forget_all();
+                for (transaction, known) in &report.transactions {
+                    self.replay_reported(*transaction, known);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn replay_decision(&mut self, transaction: TransactionId, outcome: Outcome, by: EpochNumber, outbox: &mut Outbox) {
+        let Some(participation) = self.participants.all.get_mut(&transaction) else {
+            return;
+        };
+        if matches!(participation.stage, Stage::Decided(..)) {
+            return;
+        }
+        let stage = std::mem::replace(&mut participation.stage, Stage::Decided(outcome, by));
+        let history = std::mem::take(&mut participation.history);
+        if let Stage::Prepared { vote_number, .. } = stage {
+            self.participants.undecided.remove(&vote_number);
+        }
+        if let Outcome::Commit(timestamp) = outcome {
+            self.clock.merge(timestamp.clock);
+            self.install(timestamp, history, outbox);
+        }
+    }
+
+    fn replay_reported(&mut self, transaction: TransactionId, known: &TransactionReport) {
+        let stage = match known.state {
+            // Its history follows in a record of its own.
+            TransactionState::Prepared => return,
+            TransactionState::Refused => Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
+            TransactionState::Decided(outcome, by) => Stage::Decided(outcome, by),
+        };
+        let participation = Participation {
+            epoch: known.epoch,
+            order: known.order,
+            age: Age {
+                clock: 0,
+                first: transaction,
+            },
+            participants: known.participants.clone(),
+            history: Arc::default(),
+            stage,
+            voted: None,
+        };
+        self.participants.insert(transaction, participation);
+    }
+}

@@ -1,0 +1,239 @@
+//! Outcomes of what a sealed epoch left open (rule 8): a pure function of the members' reports, the same at every member.
+//!
+//! Only copies that took part when a transaction was prepared count. An outcome that one of them knows wins, that of the highest epoch
+//! first; a refusal or a missing record aborts; prepared at all of them commits, with the new epoch's clock 0, above
+//! everything of the old one. A commit answered to a client had every vote, so it is found; an abort answered to a client is
+//! known to every participant, so it is found too.
+
+use crate::AtomicityController;
+use messages::commit::{EpochReply, Outcome, TransactionState, TransactionsReport};
+use messages::planted::{Bug, Planted};
+use messages::{Epoch, EpochNumber, Message, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Reports by member.
+pub type Reports = BTreeMap<SiteId, Arc<TransactionsReport>>;
+
+/// What becomes of every transaction that any member reports, and the epoch that made each outcome.
+pub fn resolve(epoch: &Epoch, reports: &Reports, planted: Planted) -> BTreeMap<TransactionId, (Outcome, EpochNumber)> {
+    let everything: BTreeSet<TransactionId> = reports
+        .values()
+        .flat_map(|report| report.transactions.keys().copied())
+        .collect();
+    everything
+        .into_iter()
+        .map(|id| (id, resolve_one(epoch, reports, id, planted)))
+        .collect()
+}
+
+fn resolve_one(
+    epoch: &Epoch,
+    reports: &Reports,
+    transaction: TransactionId,
+    planted: Planted,
+) -> (Outcome, EpochNumber) {
+    let mut decided: Option<(Outcome, EpochNumber)> = None;
+    let mut all_prepared = true;
+    let prepared_in = reports
+        .values()
+        .filter_map(|report| report.transactions.get(&transaction))
+        .map(|known| known.epoch)
+        .max()
+        .expect("at least one member reports it");
+    for report in reports.values() {
+        let void = report.joined > prepared_in && !planted.is(Bug::VoidOutcomeWins);
+        if void {
+            continue;
+        }
+        match report.transactions.get(&transaction).map(|known| known.state) {
+            Some(TransactionState::Decided(outcome, by)) => {
+                let better = decided.is_none_or(|(_, before)| match planted.is(Bug::VoidOutcomeWins) {
+                    true => by < before,
+                    false => by > before,
+                });
+                if better {
+                    decided = Some((outcome, by));
+                }
+            }
+            Some(TransactionState::Prepared) => {}
+            None if planted.is(Bug::RestartFromAnyLog) && epoch.restart => {}
+            Some(TransactionState::Refused) | None => all_prepared = false,
+        }
+    }
+    let stamp = if planted.is(Bug::TimestampsWithoutEpoch) {
+        prepared_in
+    } else {
+        epoch.number
+    };
+    match decided {
+        Some(outcome) => outcome,
+        None if all_prepared => (
+            Outcome::Commit(Timestamp {
+                epoch: stamp,
+                clock: 0,
+                transaction,
+            }),
+            epoch.number,
+        ),
+        None => (Outcome::Abort, epoch.number),
+    }
+}
+
+impl AtomicityController {
+    pub(crate) fn resolve(&mut self, epoch: &Arc<Epoch>, reports: &Reports, fresh: bool, outbox: &mut Outbox) {
+        for report in reports.values() {
+            self.clock.merge(report.clock);
+        }
+        let mut committed = Vec::new();
+        let outcomes = resolve(epoch, reports, self.planted);
+        if fresh {
+            self.forget_participations(outbox);
+        } else {
+            for (transaction, (outcome, by)) in &outcomes {
+                committed.extend(self.apply_resolved(*transaction, *outcome, *by, outbox));
+            }
+        }
+        self.home_resolved(|transaction| {
+            outcomes
+                .get(&transaction)
+                .map_or(Outcome::Abort, |(outcome, _)| *outcome)
+        });
+        let resolved = EpochReply::Resolved {
+            epoch: epoch.number,
+            committed,
+        };
+        outbox.local(ServerKind::ReplicationController, Message::EpochReply(resolved));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use messages::commit::TransactionReport;
+    use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+    use messages::{Incarnation, SiteId};
+
+    const T: TransactionId = TransactionId {
+        home: SiteId(9),
+        incarnation: Incarnation(1),
+        sequence: 1,
+    };
+
+    fn epoch(number: u64) -> Epoch {
+        let member = Member {
+            incarnation: Incarnation(1),
+            state: MemberState::Up,
+        };
+        Epoch {
+            number: EpochNumber(number),
+            proposal: ProposalId::default(),
+            parent: ProposalId::default(),
+            members: [(SiteId(1), member), (SiteId(2), member)].into(),
+            sessions: BTreeMap::new(),
+            method: Method::Locking,
+            required_copies: 2,
+            placement: Placement::Everywhere,
+            restart: false,
+        }
+    }
+
+    fn report(joined: u64, state: Option<TransactionState>) -> Arc<TransactionsReport> {
+        let participants = vec![SiteId(1), SiteId(2), SiteId(9)];
+        let transactions = state
+            .map(|state| {
+                (
+                    T,
+                    TransactionReport {
+                        epoch: EpochNumber(4),
+                        order: 1,
+                        participants,
+                        state,
+                    },
+                )
+            })
+            .into_iter()
+            .collect();
+        Arc::new(TransactionsReport {
+            joined: EpochNumber(joined),
+            clock: 0,
+            transactions,
+        })
+    }
+
+    fn outcome(reports: [Arc<TransactionsReport>; 2]) -> (Outcome, EpochNumber) {
+        let [first, second] = reports;
+        let reports = Reports::from([(SiteId(1), first), (SiteId(2), second)]);
+        resolve(&epoch(5), &reports, Planted::none())[&T]
+    }
+
+    fn commit(by: u64) -> TransactionState {
+        let timestamp = Timestamp {
+            epoch: EpochNumber(by),
+            clock: 7,
+            transaction: T,
+        };
+        TransactionState::Decided(Outcome::Commit(timestamp), EpochNumber(by))
+    }
+
+    #[test]
+    fn prepared_everywhere_commits_above_the_old_epoch() {
+        let prepared = || report(1, Some(TransactionState::Prepared));
+        let (result, by) = outcome([prepared(), prepared()]);
+        let Outcome::Commit(timestamp) = result else {
+            panic!("an answered commit would be lost")
+        };
+        assert!(
+            timestamp > Timestamp::snapshot(EpochNumber(4), u64::MAX),
+            "it must lie above the whole old epoch"
+        );
+        assert_eq!(by, EpochNumber(5));
+    }
+
+    #[test]
+    fn a_missing_record_aborts() {
+        let result = outcome([report(1, Some(TransactionState::Prepared)), report(1, None)]);
+        assert_eq!(
+            result.0,
+            Outcome::Abort,
+            "a member without the writes could not apply them"
+        );
+    }
+
+    #[test]
+    fn a_refusal_aborts() {
+        let result = outcome([
+            report(1, Some(TransactionState::Prepared)),
+            report(1, Some(TransactionState::Refused)),
+        ]);
+        assert_eq!(result.0, Outcome::Abort);
+    }
+
+    #[test]
+    fn a_decision_wins() {
+        let result = outcome([report(1, Some(TransactionState::Prepared)), report(1, Some(commit(4)))]);
+        assert!(
+            matches!(result, (Outcome::Commit(_), EpochNumber(4))),
+            "a client may have been told"
+        );
+    }
+
+    #[test]
+    fn the_outcome_of_the_highest_epoch_wins() {
+        let abort = TransactionState::Decided(Outcome::Abort, EpochNumber(3));
+        let result = outcome([report(1, Some(abort)), report(1, Some(commit(4)))]);
+        assert!(
+            matches!(result, (Outcome::Commit(_), EpochNumber(4))),
+            "an outcome of a void epoch must not win"
+        );
+    }
+
+    #[test]
+    fn a_copy_that_joined_later_does_not_count() {
+        let result = outcome([report(1, Some(TransactionState::Prepared)), report(5, None)]);
+        assert!(
+            matches!(result.0, Outcome::Commit(_)),
+            "a joiner's missing record means nothing"
+        );
+    }
+}
