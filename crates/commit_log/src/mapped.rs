@@ -121,8 +121,9 @@ impl MappedLog {
             }
         };
         let Prepared { segment, mapping } = active;
-        // Everything up to the end has been synced by recovery; the mark says so to the next one.
-        let marked = segment.file.sync_all().and_then(|()| segment.write_mark(end, 0));
+        // Everything up to the end has been synced by recovery; the mark says so to the next one. The syncer starts with
+        // the other slot.
+        let marked = segment.file.sync_all().and_then(|()| segment.write_mark(end, 1));
         marked.map_err(|source| LogError::io("sync", &segment.path, 0, source))?;
         let used = segments.last().map_or(0, |active| end.since(active.first));
         let syncer = Syncer::start(template, segment, end, next_sequence, on_synced)?;
@@ -318,5 +319,112 @@ fn lock_folder(folder: &Path) -> Result<File, LogError> {
             folder: folder.to_path_buf(),
         }),
         Err(error) => Err(LogError::io("lock", &path, 0, error.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn opened(on_synced: Option<OnSynced>) -> (tempfile::TempDir, MappedLog) {
+        let folder = tempfile::tempdir().unwrap();
+        let identity = Identity { instance: 1, site: 1 };
+        let options = LogOptions {
+            segment_bytes: 4096,
+            on_synced,
+            ..LogOptions::new(identity)
+        };
+        let (log, _) = MappedLog::open(folder.path(), options).unwrap();
+        (folder, log)
+    }
+
+    /// Has every sync of the log fail: its thread gets a file that cannot be synced.
+    fn break_disk(log: &mut MappedLog) {
+        let active = log.segments.last().unwrap().clone();
+        let Kept {
+            sequence,
+            capacity,
+            path,
+            ..
+        } = active;
+        let unsyncable = Arc::new(File::open("/dev/null").unwrap());
+        let segment = Segment {
+            sequence,
+            capacity,
+            path: path.clone(),
+            file: unsyncable,
+        };
+        let folder = path.parent().unwrap().to_path_buf();
+        let template = Template {
+            folder,
+            owner: Identity { instance: 1, site: 1 },
+            capacity,
+        };
+        log.syncer = Syncer::start(template, segment, log.end, 100, None).unwrap();
+    }
+
+    /// If this fails, a site goes on after a failed sync, and answers for transactions that no disk holds.
+    #[test]
+    fn a_failed_sync_is_told_once_and_is_final() {
+        for first_call in 0..4 {
+            let (_folder, mut log) = opened(None);
+            log.append(b"on disk").unwrap();
+            log.sync_now().unwrap();
+            let synced = log.synced();
+            break_disk(&mut log);
+            log.append(b"not on disk").unwrap();
+            log.request_sync();
+            log.syncer.wait_synced(log.end);
+            let told = match first_call {
+                0 => log.append(b"x").err(),
+                1 => log.poll_synced().err(),
+                2 => log.sync_now().err(),
+                _ => log.truncate_before(Position::START).err(),
+            };
+            assert!(matches!(told, Some(LogError::SyncFailed { .. })), "{told:?}");
+            assert!(matches!(log.append(b"x"), Err(LogError::Failed)));
+            assert!(matches!(log.poll_synced(), Err(LogError::Failed)));
+            assert!(matches!(log.truncate_before(Position::START), Err(LogError::Failed)));
+            assert!(matches!(log.sync_now(), Err(LogError::Failed)));
+            assert_eq!(log.synced(), synced);
+            assert_eq!(log.read_from(Position::START).filter(Result::is_ok).count(), 2);
+        }
+    }
+
+    /// If this fails, a bug of the caller's callback hangs the site instead of stopping it.
+    #[test]
+    fn a_panic_of_the_thread_is_a_failed_sync() {
+        let (_folder, mut log) = opened(Some(Box::new(|| panic!("planted: a callback that panics"))));
+        log.append(b"first").unwrap();
+        // The sync itself succeeds, and the thread dies afterwards.
+        let first = log.sync_now();
+        assert!(matches!(first, Ok(()) | Err(LogError::SyncFailed { .. })), "{first:?}");
+        if first.is_ok() {
+            let told = loop {
+                match log.append(b"next").and_then(|_| log.sync_now()) {
+                    Ok(()) => continue,
+                    Err(error) => break error,
+                }
+            };
+            assert!(matches!(told, LogError::SyncFailed { .. }), "{told:?}");
+        }
+        assert!(matches!(log.sync_now(), Err(LogError::Failed)));
+    }
+
+    /// If this fails, a stalled disk lets the loss that a power failure would cause grow without bound.
+    #[test]
+    fn a_disk_that_stalls_stops_the_log_at_the_bound() {
+        let (_folder, mut log) = opened(None);
+        log.end = Position(UNSYNCED_BYTES_MAX);
+        log.used = log.capacity();
+        assert!(matches!(
+            log.append(b"x"),
+            Err(LogError::Behind {
+                unsynced_bytes: UNSYNCED_BYTES_MAX
+            })
+        ));
+        assert_eq!(log.appended(), Position(UNSYNCED_BYTES_MAX));
     }
 }

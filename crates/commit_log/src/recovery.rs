@@ -129,6 +129,7 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
         segment::remove(&candidate.path).map_err(|source| LogError::io("remove", &candidate.path, 0, source))?;
     }
     walk.clear_tail()?;
+    walk.lower_marks(&candidates)?;
     walk.bring_to_disk(mark)?;
     if walk.kept.is_empty() {
         // Positions are not used again, not even if nothing could be kept.
@@ -250,6 +251,30 @@ impl Walk {
             let segment = Segment::open(&last.path, last.sequence, last.capacity)?;
             let cleared = segment.clear(self.last_row_end as u64, used as u64);
             cleared.map_err(|source| LogError::io("clear the tail of", &last.path, 0, source))?;
+        }
+        Ok(())
+    }
+
+    /// Takes back the marks that promise more than is left after a cut. This comes last, so that a crash before it leaves
+    /// a log that is still known to be damaged.
+    fn lower_marks(&self, candidates: &[Candidate]) -> Result<(), LogError> {
+        let promises_more = |header: Header| header.mark.is_some_and(|mark| mark > self.end);
+        let too_high = candidates
+            .iter()
+            .filter(|candidate| candidate.header.is_ok_and(promises_more));
+        let kept = self
+            .kept
+            .iter()
+            .filter(|kept| too_high.clone().any(|found| found.sequence == kept.sequence));
+        for Kept {
+            sequence,
+            capacity,
+            path,
+            ..
+        } in kept
+        {
+            let lowered = Segment::open(path, *sequence, *capacity)?.overwrite_marks(self.end);
+            lowered.map_err(|source| LogError::io("mark", path, 0, source))?;
         }
         Ok(())
     }

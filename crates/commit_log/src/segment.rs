@@ -234,6 +234,13 @@ impl Segment {
         self.file.write_all_at(&bytes, MARK_SLOTS[(turn % 2) as usize] as u64)
     }
 
+    /// Has both slots say that only what is below `position` is on disk, and brings that to disk.
+    pub(crate) fn overwrite_marks(&self, position: Position) -> io::Result<()> {
+        self.write_mark(position, 0)?;
+        self.write_mark(position, 1)?;
+        self.file.sync_all()
+    }
+
     /// Makes the header and the records at `from..to` (bytes behind the header) dirty again and brings them to disk.
     /// After a failed sync the kernel takes the pages for clean though they are not on disk; only writing helps.
     pub(crate) fn rewrite(&self, from: u64, to: u64) -> io::Result<()> {

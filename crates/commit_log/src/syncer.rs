@@ -79,6 +79,8 @@ struct State {
     retired: Vec<Mapping>,
     failure: Option<io::Error>,
     stop: bool,
+    /// The thread waits for work and nobody has woken it yet.
+    idle: bool,
 }
 
 struct Shared {
@@ -99,6 +101,15 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic of the thread marks the log as failed, so the state behind a poisoned lock is not built upon.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the thread for the work that was put into `state`. Costs a system call only if the thread sleeps.
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        let sleeps = std::mem::replace(&mut state.idle, false);
+        drop(state);
+        if sleeps {
+            self.work.notify_one();
+        }
     }
 
     fn fail(&self, error: io::Error) {
@@ -148,6 +159,7 @@ impl Syncer {
             retired: Vec::new(),
             failure: None,
             stop: false,
+            idle: false,
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -195,8 +207,9 @@ impl Syncer {
     }
 
     pub(crate) fn request_sync(&self) {
-        self.shared.lock().sync_requested = true;
-        self.shared.work.notify_one();
+        let mut state = self.shared.lock();
+        state.sync_requested = true;
+        self.shared.wake(state);
     }
 
     /// Waits until all below `position` is on disk or the log has failed.
@@ -245,14 +258,14 @@ impl Syncer {
         if matches!(state.next, Next::Missing) {
             state.next = Next::Wanted;
         }
-        drop(state);
-        self.shared.work.notify_one();
+        self.shared.wake(state);
     }
 
     /// Has segments removed, oldest first.
     pub(crate) fn remove(&self, paths: impl IntoIterator<Item = PathBuf>) {
-        self.shared.lock().removals.extend(paths);
-        self.shared.work.notify_one();
+        let mut state = self.shared.lock();
+        state.removals.extend(paths);
+        self.shared.wake(state);
     }
 
     /// The counters, but for the bytes appended.
@@ -268,8 +281,9 @@ impl Syncer {
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        self.shared.lock().stop = true;
-        self.shared.work.notify_one();
+        let mut state = self.shared.lock();
+        state.stop = true;
+        self.shared.wake(state);
         // A panic of the thread has been reported as the failure of the log.
         let _ = self.thread.take().map(thread::JoinHandle::join);
     }
@@ -355,7 +369,9 @@ impl Worker {
             if let Some(path) = state.removals.pop_front() {
                 return Task::Remove(path);
             }
+            state.idle = true;
             state = self.shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle = false;
         }
     }
 
@@ -381,10 +397,10 @@ impl Worker {
         }
         let latency = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         let shared = &self.shared;
-        let turn = shared.syncs.fetch_add(1, Ordering::Relaxed);
         if let Some(last) = segments.last() {
-            last.write_mark(target, turn)?;
+            last.write_mark(target, shared.syncs.load(Ordering::Relaxed))?;
         }
+        shared.syncs.fetch_add(1, Ordering::Relaxed);
         shared.latency_us_last.store(latency, Ordering::Relaxed);
         shared.latency_us_max.fetch_max(latency, Ordering::Relaxed);
         let mut state = shared.lock();
