@@ -196,7 +196,7 @@ fn a_damaged_byte_in_the_middle_stops_the_open_and_is_cut_on_request() {
 #[test]
 fn a_lost_segment_or_header_is_corruption() {
     let (image, positions) = closed(300);
-    let mut used = image
+    let used = image
         .files
         .iter()
         .filter(|(_, bytes)| first_of(bytes).is_some())
