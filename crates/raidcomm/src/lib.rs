@@ -1,13 +1,25 @@
 //! Communication: addresses, channels, exchanges, groups.
 //!
+//! Servers name a destination, an address or a group, and the address decides the channel: inside the process values are
+//! handed over, to other processes go frames. A channel has the semantics of a datagram, whatever carries it: a message
+//! arrives at most once, in the order of sending, or not at all; what must arrive is sent again by an exchange or by the
+//! protocol above. This crate knows nothing of what is said: messages are the business of `messages`.
+//!
+//! In reading order:
+//!
 //! * [`address`]: who a server is: the papers' 4-tuple, and patterns over it;
-//! * [`limits`]: every bound;
-//! * [`frame`]: messages on a stream of bytes;
+//! * [`directory`]: where addresses live, and groups;
+//! * [`port`]: the one interface: the destination picks the channel;
 //! * [`memory`]: the channel between threads of a process;
-//! * [`streams`]: the channel between processes.
+//! * [`frame`], [`streams`]: the channel between processes;
+//! * [`exchange`]: request and reply over any channel, executed at most once;
+//! * [`limits`]: every bound.
 
 pub mod address;
+pub mod directory;
+pub mod exchange;
 pub mod frame;
 pub mod limits;
 pub mod memory;
+pub mod port;
 pub mod streams;
