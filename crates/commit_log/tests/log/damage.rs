@@ -1,13 +1,11 @@
 //! Opening a log after a crash or on a bad disk. Two stories: what had never been synced may go, quietly; what had been
 //! synced may not, and if it has, nobody shall learn it by accident.
 
-mod common;
-
 use std::fs;
 use std::ops::Range;
 
+use crate::common::{HEADER, Image, append, first_of, open, read_all, record, records, segments, try_open};
 use commit_log::{Cut, CutReason, Log, LogError, MappedLog, Position, Repair};
-use common::{HEADER, Image, append, first_of, open, read_all, record, records, segments, try_open};
 use proptest::prelude::*;
 
 /// A crash with the records `0..synced` on disk and `synced..appended` in memory, and where each record starts.

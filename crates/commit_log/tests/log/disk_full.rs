@@ -1,14 +1,12 @@
 //! A full disk is an error of `append`, before anything is written, and never a signal. Needs a small file system of its
 //! own, which only root may mount.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::{append, open, options, read_all, record, records};
 use commit_log::{Log, LogError, Repair};
-use common::{append, open, options, read_all, record, records};
 
 /// A file system of one mebibyte, unmounted when dropped.
 struct SmallDisk {

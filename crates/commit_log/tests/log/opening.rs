@@ -1,12 +1,10 @@
 //! Opening a log that nothing has happened to: everything is there, and nobody else can have it.
 
-mod common;
-
 use std::fs;
 use std::sync::mpsc;
 
+use crate::common::{append, first_of, open, options, read_all, record, records, segments, try_open};
 use commit_log::{Identity, Log, LogError, LogOptions, MappedLog, Position, Repair};
-use common::{append, first_of, open, options, read_all, record, records, segments, try_open};
 
 /// If this fails, a restart loses records or repeats positions.
 #[test]

@@ -1,7 +1,5 @@
 //! What the tests of the log share: small logs, and copies of their files as a crash would leave them.
 
-#![allow(dead_code, reason = "every test program uses a part of this")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -3,15 +3,13 @@
 //! The test starts this very program again as a child that appends until it is killed, and tells of each append through a
 //! pipe.
 
-mod common;
-
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::common::{open, read_all, record};
 use commit_log::{CutReason, Log};
-use common::{open, read_all, record};
 
 const FOLDER: &str = "COMMIT_LOG_TEST_FOLDER";
 const ROUNDS: u64 = 12;
@@ -41,7 +39,7 @@ fn start_child(folder: &Path) -> Child {
     let program = env::current_exe().unwrap();
     let arguments = [
         "--exact",
-        "child_appends_until_it_is_killed",
+        "kill::child_appends_until_it_is_killed",
         "--ignored",
         "--nocapture",
     ];

@@ -1,10 +1,8 @@
 //! The contract of [`Log`], run on the real log and on its twin: what the simulator proves with the one must hold for the
 //! other.
 
-mod common;
-
+use crate::common::{open, record};
 use commit_log::{Log, LogError, MemoryLog, Position};
-use common::{open, record};
 
 /// Runs `check` on an empty log of each kind.
 fn on_each(check: impl Fn(&mut dyn Log)) {
