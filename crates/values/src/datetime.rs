@@ -300,10 +300,16 @@ fn read_number(text: &str, data_type: Type, fields: &mut Fields) -> Result<(), F
         fields.time_us = Some(time_us(hours, minutes, seconds, fraction_us(fraction)?)?);
         return Ok(());
     }
-    if !fraction.is_empty() || text.contains('.') {
-        return Err(Fault::Syntax);
+    let nothing_yet = fields.month.is_none() && fields.day.is_none() && fields.year.is_none();
+    if text.contains('.') {
+        // A year and the day of the year.
+        return if nothing_yet && fraction.len() == 3 {
+            read_date(text, fields)
+        } else {
+            Err(Fault::Syntax)
+        };
     }
-    if whole.len() >= 8 && fields.month.is_none() && fields.day.is_none() && fields.year.is_none() {
+    if whole.len() >= 8 && nothing_yet {
         let (year, rest) = whole.split_at(whole.len() - 4);
         set_year(year, fields)?;
         fields.month = Some(digits_of(&rest[..2])? as u32);
@@ -312,9 +318,6 @@ fn read_number(text: &str, data_type: Type, fields: &mut Fields) -> Result<(), F
     }
     if whole.len() >= 3 || fields.day.is_some() {
         return set_year(whole, fields);
-    }
-    if fields.month.is_none() {
-        return Err(Fault::Syntax);
     }
     set(&mut fields.day, digits_of(whole)? as u32)
 }

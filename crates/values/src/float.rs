@@ -5,11 +5,17 @@
 use crate::error::{ValueError, sqlstate};
 use bigdecimal::BigDecimal;
 use std::io::Write;
+use std::ops::RangeInclusive;
 
 /// Exponents from which a double prints as `1e+15`; below, in full.
 const DOUBLE_FULL_EXPONENT_END: i32 = 15;
 /// As above, for real.
 const REAL_FULL_EXPONENT_END: i32 = 6;
+/// Doubles outside this range are never printed as the exact middle between two of them: below, the middle has more
+/// digits than a double ever prints; above, so few that 5 to their power exceeds 54 bits.
+const DOUBLE_MIDPOINTS: RangeInclusive<f64> = 4_503_599_627_370_496.0..=1e41;
+/// As above, for real, with 25 bits.
+const REAL_MIDPOINTS: RangeInclusive<f32> = 8_388_608.0..=1e21;
 /// Exponents below which a float prints as `1e-05`.
 const FULL_EXPONENT_MIN: i32 = -4;
 
@@ -19,21 +25,26 @@ pub(crate) fn write_double(number: f64, out: &mut Vec<u8>) {
         return;
     }
     let shortest = format!("{number:e}");
-    let exact = |bits: u64| BigDecimal::try_from(f64::from_bits(bits)).ok();
-    let bits = number.abs().to_bits();
-    if is_midpoint(
-        &shortest,
-        exact(bits),
-        [bits.checked_sub(1).and_then(exact), exact(bits + 1)],
-    ) {
-        // The shortest text lies exactly between two floats; PostgreSQL does not rely on how a reader breaks the tie.
+    let decimals = decimals_of(&shortest);
+    let round_to = |decimals: usize| {
+        let rounded = format!("{number:.decimals$e}");
+        // Below a power of two the floats are denser, and the closest text may read back as another one.
+        if rounded.parse() == Ok(number) {
+            rounded
+        } else {
+            shortest.clone()
+        }
+    };
+    if DOUBLE_MIDPOINTS.contains(&number.abs()) {
+        let bits = number.abs().to_bits();
+        let exact = [bits - 1, bits, bits + 1].map(|bits| BigDecimal::try_from(f64::from_bits(bits)).ok());
         write_scientific(
-            &next_shortest(&shortest, |digits| format!("{number:.digits$e}")),
+            &avoiding_midpoints(decimals, round_to, exact),
             DOUBLE_FULL_EXPONENT_END,
             out,
         );
     } else {
-        write_scientific(&shortest, DOUBLE_FULL_EXPONENT_END, out);
+        write_scientific(&round_to(decimals), DOUBLE_FULL_EXPONENT_END, out);
     }
 }
 
@@ -43,24 +54,30 @@ pub(crate) fn write_real(number: f32, out: &mut Vec<u8>) {
         return;
     }
     let shortest = format!("{number:e}");
-    let exact = |bits: u32| BigDecimal::try_from(f32::from_bits(bits)).ok();
-    let bits = number.abs().to_bits();
-    if is_midpoint(
-        &shortest,
-        exact(bits),
-        [bits.checked_sub(1).and_then(exact), exact(bits + 1)],
-    ) {
+    let decimals = decimals_of(&shortest);
+    let round_to = |decimals: usize| {
+        let rounded = format!("{number:.decimals$e}");
+        // Below a power of two the floats are denser, and the closest text may read back as another one.
+        if rounded.parse() == Ok(number) {
+            rounded
+        } else {
+            shortest.clone()
+        }
+    };
+    if REAL_MIDPOINTS.contains(&number.abs()) {
+        let bits = number.abs().to_bits();
+        let exact = [bits - 1, bits, bits + 1].map(|bits| BigDecimal::try_from(f32::from_bits(bits)).ok());
         write_scientific(
-            &next_shortest(&shortest, |digits| format!("{number:.digits$e}")),
+            &avoiding_midpoints(decimals, round_to, exact),
             REAL_FULL_EXPONENT_END,
             out,
         );
     } else {
-        write_scientific(&shortest, REAL_FULL_EXPONENT_END, out);
+        write_scientific(&round_to(decimals), REAL_FULL_EXPONENT_END, out);
     }
 }
 
-/// Appends what has no digits: infinities and NaN. Zero too, whose neighbours have no digits in common with it.
+/// Appends what has no significant digits: infinities, NaN and zeros; true if that is all.
 fn write_special(number: f64, out: &mut Vec<u8>) -> bool {
     let text: &[u8] = if number.is_nan() {
         b"NaN"
@@ -75,24 +92,38 @@ fn write_special(number: f64, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// True if the text, such as `9.5e-7`, is exactly half-way between the float and one of its neighbours. Only a text far
-/// shorter than the float's exact expansion could be, so texts with as many digits as fit are not looked at closely.
-fn is_midpoint(text: &str, exact: Option<BigDecimal>, neighbours: [Option<BigDecimal>; 2]) -> bool {
-    let Some((exact, text)) = exact.zip(text.trim_start_matches('-').parse::<BigDecimal>().ok()) else {
-        return false;
-    };
-    let twice = &text + &text;
-    exact != text
-        && neighbours
-            .into_iter()
-            .flatten()
-            .any(|neighbour| neighbour + &exact == twice)
+/// Digits behind the point of the shortest text that reads back as the float, such as `9.5e22`. Rounding to as many
+/// digits again, half to even, gives PostgreSQL's choice where two texts are equally short and close.
+fn decimals_of(shortest: &str) -> usize {
+    shortest
+        .split('e')
+        .next()
+        .unwrap_or_default()
+        .bytes()
+        .filter(u8::is_ascii_digit)
+        .count()
+        - 1
 }
 
-/// The float with one significant digit more than `shortest` has.
-fn next_shortest(shortest: &str, with_decimals: impl Fn(usize) -> String) -> String {
-    let mantissa = shortest.split('e').next().unwrap_or_default();
-    with_decimals(mantissa.bytes().filter(u8::is_ascii_digit).count())
+/// The float with the fewest digits, `decimals` or more, that are not exactly half-way between it and a neighbour:
+/// PostgreSQL does not rely on how a reader breaks that tie. `exact` has the lower neighbour, the float and the upper one.
+fn avoiding_midpoints(
+    mut decimals: usize,
+    round_to: impl Fn(usize) -> String,
+    exact: [Option<BigDecimal>; 3],
+) -> String {
+    let [Some(below), Some(number), Some(above)] = exact else {
+        return round_to(decimals);
+    };
+    let twice_middles = [&below + &number, &number + &above];
+    loop {
+        let text = round_to(decimals);
+        let candidate: Option<BigDecimal> = text.trim_start_matches('-').parse().ok();
+        if !candidate.is_some_and(|candidate| twice_middles.contains(&(&candidate + &candidate))) {
+            return text;
+        }
+        decimals += 1;
+    }
 }
 
 /// Appends Rust's scientific form, such as `-1.25e-7`, in PostgreSQL's form.
@@ -106,7 +137,10 @@ fn write_scientific(text: &str, full_exponent_end: i32, out: &mut Vec<u8>) {
         }
         None => mantissa,
     };
-    let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+    let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+    while digits.len() > 1 && digits.last() == Some(&b'0') {
+        digits.pop();
+    }
     if !(FULL_EXPONENT_MIN..full_exponent_end).contains(&exponent) {
         out.push(digits[0]);
         if digits.len() > 1 {

@@ -53,6 +53,10 @@ fn unit(word: &str) -> Option<Unit> {
 /// Sums wide enough that only the result needs a check.
 #[derive(Default)]
 struct Sum {
+    /// Units that have been given: each may come once.
+    seen: Vec<Unit>,
+    /// A field exceeded its bounds before anything was summed up.
+    overflow: bool,
     months: i128,
     days: i128,
     microseconds: i128,
@@ -60,7 +64,13 @@ struct Sum {
 
 impl Sum {
     /// Adds a whole number and a fraction, both of the same sign, of a unit.
-    fn add(&mut self, whole: i64, fraction: f64, unit: Unit) {
+    fn add(&mut self, whole: i64, fraction: f64, unit: Unit) -> Option<()> {
+        if self.seen.contains(&unit) {
+            return None;
+        }
+        self.seen.push(unit);
+        let is_clock = matches!(unit, Unit::Microseconds(_));
+        self.overflow |= !is_clock && i32::try_from(whole).is_err();
         match unit {
             Unit::Months(factor) => {
                 self.months += i128::from(whole) * i128::from(factor);
@@ -79,6 +89,7 @@ impl Sum {
                 self.microseconds += (fraction * factor as f64).round_ties_even() as i128;
             }
         }
+        Some(())
     }
 
     /// Adds a number of days with a fraction, which becomes microseconds.
@@ -93,14 +104,24 @@ impl Sum {
             months: -self.months,
             days: -self.days,
             microseconds: -self.microseconds,
+            ..self
         }
     }
 
-    fn finish(&self) -> Option<Interval> {
-        Some(Interval {
-            months: i32::try_from(self.months).ok()?,
-            days: i32::try_from(self.days).ok()?,
-            microseconds: i64::try_from(self.microseconds).ok()?,
+    /// Checks the bounds. Errors: 22015 for a field, 22008 for the whole; `input` completes the message.
+    fn finish(&self, input: &str) -> Result<Interval, ValueError> {
+        let days = i32::try_from(self.days).ok().filter(|_| !self.overflow);
+        let Some((days, microseconds)) = days.zip(i64::try_from(self.microseconds).ok()) else {
+            return Err(ValueError::new(
+                sqlstate::INTERVAL_FIELD_OVERFLOW,
+                format!("interval field value out of range: \"{input}\""),
+            ));
+        };
+        let months = i32::try_from(self.months).map_err(|_| out_of_range())?;
+        Ok(Interval {
+            months,
+            days,
+            microseconds,
         })
     }
 }
@@ -121,12 +142,7 @@ pub(crate) fn parse(input: &str) -> Result<Interval, ValueError> {
             format!("invalid input syntax for type interval: \"{input}\""),
         )
     })?;
-    sum.finish().ok_or_else(|| {
-        ValueError::new(
-            sqlstate::INTERVAL_FIELD_OVERFLOW,
-            format!("interval field value out of range: \"{input}\""),
-        )
-    })
+    sum.finish(input)
 }
 
 /// A number with an optional sign and decimals: whole part and fraction, both signed.
@@ -174,12 +190,12 @@ fn parse_words(text: &str) -> Option<Sum> {
                 ago = true;
             } else {
                 let (whole, fraction) = pending.take()?;
-                sum.add(whole, fraction, unit(token)?);
+                sum.add(whole, fraction, unit(token)?)?;
             }
         } else if token.contains(':') {
             // A number before a time of day counts days.
             if let Some((whole, fraction)) = pending.take() {
-                sum.add(whole, fraction, DAY);
+                sum.add(whole, fraction, DAY)?;
             }
             add_time(token, &mut sum)?;
         } else if let Some(months) = years_and_months(token) {
@@ -196,7 +212,7 @@ fn parse_words(text: &str) -> Option<Sum> {
         fields += 1;
     }
     if let Some((whole, fraction)) = pending {
-        sum.add(whole, fraction, SECOND);
+        sum.add(whole, fraction, SECOND)?;
     }
     if fields == 0 {
         return None;
@@ -234,14 +250,11 @@ fn add_time(token: &str, sum: &mut Sum) -> Option<()> {
     };
     let (hours, minutes) = (unsigned(hours)?, unsigned(minutes)?);
     let (seconds, fraction) = number(seconds).filter(|(whole, fraction)| *whole >= 0 && *fraction >= 0.0)?;
-    if minutes > 59 || seconds > 60 {
-        return None;
-    }
+    sum.overflow |= minutes > 59 || seconds > 60;
     let sign = if negative { -1 } else { 1 };
-    sum.add(sign * hours, 0.0, HOUR);
-    sum.add(sign * minutes, 0.0, MINUTE);
-    sum.add(sign * seconds, f64::from(sign as i32) * fraction, SECOND);
-    Some(())
+    sum.add(sign * hours, 0.0, HOUR)?;
+    sum.add(sign * minutes, 0.0, MINUTE)?;
+    sum.add(sign * seconds, f64::from(sign as i32) * fraction, SECOND)
 }
 
 /// ISO 8601 behind its `P`: `1Y2M3DT4H5M6.7S`, `2W`.
@@ -267,7 +280,7 @@ fn parse_iso(text: &str) -> Option<Sum> {
             (b'S', true) => SECOND,
             _ => return None,
         };
-        sum.add(whole, fraction, unit);
+        sum.add(whole, fraction, unit)?;
         rest = &rest[end + 1..];
     }
     (!text.is_empty()).then_some(sum)

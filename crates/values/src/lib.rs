@@ -10,14 +10,18 @@
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes;
-//! [`text`] and [`binary`] for clients.
+//! [`text`] and [`binary`] for clients; [`operators`],
+//! [`cast`] and [`functions`] to compute.
 
+mod arithmetic;
 pub mod binary;
 mod calendar;
+pub mod cast;
 pub mod compare;
 mod datetime;
 pub mod error;
 mod float;
+pub mod functions;
 #[cfg(test)]
 mod generate;
 mod interval;
@@ -25,7 +29,10 @@ pub mod key;
 pub mod limits;
 mod modifier;
 pub mod numeric;
+pub mod operators;
+mod pattern;
 pub mod row;
+mod temporal;
 pub mod text;
 pub mod types;
 pub mod value;

@@ -1,0 +1,218 @@
+//! Casts between types: explicit, and on assignment to a column.
+//!
+//! Invariant: the result is NULL or has the representation of the target type and obeys its modifier. Which casts exist,
+//! and which of them need `CAST`, is PostgreSQL's `pg_cast`; every type casts to and from the strings.
+
+use crate::calendar::split_timestamp;
+use crate::error::{ValueError, sqlstate};
+use crate::limits::MICROSECONDS_PER_DAY;
+use crate::modifier;
+use crate::numeric;
+use crate::operators::cast_text;
+use crate::temporal::midnight;
+use crate::text;
+use crate::types::Type;
+use crate::value::{Interval, Value};
+use bigdecimal::{BigDecimal, ToPrimitive};
+
+pub use crate::modifier::Strictness;
+
+/// How freely a cast applies (`pg_cast.castcontext`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Context {
+    /// Anywhere, without being asked for.
+    Implicit,
+    /// When a value is stored into a column.
+    Assignment,
+    /// Only when written as a cast.
+    Explicit,
+}
+
+/// Where a cast from one type to another applies; `None` if there is none.
+pub fn context(from: Type, to: Type) -> Option<Context> {
+    use Context::{Assignment, Explicit, Implicit};
+    use Type::{Boolean, Date, Integer, Time, Timestamp, TimestampTz};
+    if from.unmodified() == to.unmodified() {
+        return Some(Implicit);
+    }
+    let width = |data_type: Type| match data_type {
+        Type::SmallInt => 1,
+        Type::Integer => 2,
+        Type::BigInt => 3,
+        Type::Numeric(_) => 4,
+        Type::Real => 5,
+        _ => 6,
+    };
+    Some(match (from, to) {
+        _ if from.is_string() && to.is_string() => Implicit,
+        _ if from.is_number() && to.is_number() => {
+            if width(from) < width(to) {
+                Implicit
+            } else {
+                Assignment
+            }
+        }
+        (_, to) if to.is_string() => Assignment,
+        (from, _) if from.is_string() => Explicit,
+        (Boolean, Integer) | (Integer, Boolean) => Explicit,
+        (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Type::Interval) => Implicit,
+        (Timestamp, Date | Time) | (TimestampTz, Date | Time | Timestamp) | (Type::Interval, Time) => Assignment,
+        _ => return None,
+    })
+}
+
+/// `CAST(value AS target)`: strings are cut to length, numbers rounded. Errors: 42846 if there is no such cast, 22003,
+/// 22008, and those of [`text::parse`].
+pub fn explicit(value: &Value, target: Type) -> Result<Value, ValueError> {
+    modifier::fit(convert(value, target)?, target, Strictness::Explicit)
+}
+
+/// Converts a value that is stored into a column. Errors: as [`explicit`]; 42804 for a cast that has to be written;
+/// 22001 for a string that is too long. A literal of unknown type is read by [`text::parse`] instead.
+pub fn assign(value: &Value, target: Type) -> Result<Value, ValueError> {
+    if let Some(from) = value.data_type()
+        && context(from, target).is_none_or(|context| context > Context::Assignment)
+    {
+        return Err(ValueError::new(
+            sqlstate::DATATYPE_MISMATCH,
+            format!(
+                "column is of type {} but expression is of type {}",
+                target.base_name(),
+                from.base_name()
+            ),
+        ));
+    }
+    modifier::fit(convert(value, target)?, target, Strictness::Assignment)
+}
+
+/// Changes the representation, whatever the context.
+fn convert(value: &Value, target: Type) -> Result<Value, ValueError> {
+    let Some(from) = value.data_type() else {
+        return Ok(Value::Null);
+    };
+    if from == target.unmodified() || (from == Type::Text && target.is_string()) {
+        return Ok(value.clone());
+    }
+    if let Value::Text(text) = value {
+        return text::parse(text, target.unmodified());
+    }
+    if target.is_string() {
+        return Ok(cast_text(value).map_or(Value::Null, Value::text));
+    }
+    let converted = if from.is_number() && target.is_number() {
+        Some(number(value, target)?)
+    } else {
+        other(value, target)?
+    };
+    converted.ok_or_else(|| {
+        ValueError::new(
+            sqlstate::CANNOT_COERCE,
+            format!("cannot cast type {} to {}", from.base_name(), target.base_name()),
+        )
+    })
+}
+
+fn number(value: &Value, target: Type) -> Result<Value, ValueError> {
+    match target {
+        Type::SmallInt => {
+            let number = rounded(value, target)?;
+            i16::try_from(number)
+                .map(Value::SmallInt)
+                .map_err(|_| ValueError::out_of_range(target.base_name()))
+        }
+        Type::Integer => {
+            let number = rounded(value, target)?;
+            i32::try_from(number)
+                .map(Value::Integer)
+                .map_err(|_| ValueError::out_of_range(target.base_name()))
+        }
+        Type::BigInt => rounded(value, target).map(Value::BigInt),
+        Type::Real => to_real(value).map(Value::Real),
+        Type::Double => to_double(value).map(Value::Double),
+        _ => to_numeric(value).map(Value::numeric),
+    }
+}
+
+/// Rounds floats half to even, numerics half away from zero. Errors: 22003.
+fn rounded(value: &Value, target: Type) -> Result<i64, ValueError> {
+    let out_of_range = || ValueError::out_of_range(target.base_name());
+    let float = |number: f64| {
+        let rounded = number.round_ties_even();
+        // 2^63 itself does not fit; NaN fails every comparison.
+        if rounded >= i64::MIN as f64 && rounded < -(i64::MIN as f64) {
+            Ok(rounded as i64)
+        } else {
+            Err(out_of_range())
+        }
+    };
+    match value {
+        Value::Real(number) => float(f64::from(*number)),
+        Value::Double(number) => float(*number),
+        Value::Numeric(number) => numeric::to_bigint(number).ok_or_else(out_of_range),
+        other => other.as_integer().ok_or_else(out_of_range),
+    }
+}
+
+fn to_numeric(value: &Value) -> Result<BigDecimal, ValueError> {
+    match value {
+        Value::Real(number) => numeric::from_real(*number),
+        Value::Double(number) => numeric::from_double(*number),
+        Value::Numeric(number) => Ok(BigDecimal::clone(number)),
+        other => Ok(BigDecimal::from(other.as_integer().unwrap_or(0))),
+    }
+}
+
+/// Errors: 22003 for a numeric beyond the doubles.
+fn to_double(value: &Value) -> Result<f64, ValueError> {
+    match value {
+        Value::Real(number) => Ok(f64::from(*number)),
+        Value::Double(number) => Ok(*number),
+        Value::Numeric(number) => crate::float::parse_double(&number.to_scientific_notation()),
+        other => Ok(other.as_integer().unwrap_or(0) as f64),
+    }
+}
+
+/// Errors: 22003 for what becomes infinite or zero.
+fn to_real(value: &Value) -> Result<f32, ValueError> {
+    match value {
+        Value::Real(number) => Ok(*number),
+        Value::Double(number) => {
+            let real = *number as f32;
+            let message = if real.is_infinite() && number.is_finite() {
+                "value out of range: overflow"
+            } else if real == 0.0 && *number != 0.0 {
+                "value out of range: underflow"
+            } else {
+                return Ok(real);
+            };
+            Err(ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message))
+        }
+        Value::Numeric(number) => crate::float::parse_real(&number.to_scientific_notation()),
+        other => Ok(other.as_integer().and_then(|number| number.to_f32()).unwrap_or(0.0)),
+    }
+}
+
+/// Casts among the types that are neither numbers nor strings; `None` if there is no such cast.
+fn other(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
+    Ok(Some(match (value, target) {
+        (Value::Boolean(truth), Type::Integer) => Value::Integer(i32::from(*truth)),
+        (Value::Integer(number), Type::Boolean) => Value::Boolean(*number != 0),
+        (Value::Date(days), Type::Timestamp) => Value::Timestamp(midnight(*days)?),
+        (Value::Date(days), Type::TimestampTz) => Value::TimestampTz(midnight(*days)?),
+        (Value::Timestamp(instant), Type::TimestampTz) => Value::TimestampTz(*instant),
+        (Value::TimestampTz(instant), Type::Timestamp) => Value::Timestamp(*instant),
+        (Value::Timestamp(instant) | Value::TimestampTz(instant), Type::Date) => {
+            // Every day of a timestamp is a date: the bounds of the types say so.
+            Value::Date(split_timestamp(*instant).0 as i32)
+        }
+        (Value::Timestamp(instant) | Value::TimestampTz(instant), Type::Time) => {
+            Value::Time(split_timestamp(*instant).1)
+        }
+        (Value::Time(time), Type::Interval) => Value::Interval(Interval {
+            microseconds: *time,
+            ..Interval::ZERO
+        }),
+        (Value::Interval(span), Type::Time) => Value::Time(span.microseconds.rem_euclid(MICROSECONDS_PER_DAY)),
+        _ => return Ok(None),
+    }))
+}

@@ -1,0 +1,81 @@
+//! Functions of dates and times, and those that need the environment.
+
+use super::{Body, Entry, Volatility, entry, numeric_of, text_of};
+use crate::calendar::split_timestamp;
+use crate::compare::as_double;
+use crate::error::ValueError;
+use crate::temporal;
+use crate::types::Type::{self, Date, Double, Text, Time, Timestamp, TimestampTz};
+use crate::value::Value;
+
+const NUMERIC: Type = Type::Numeric(None);
+const INTERVAL: Type = Type::Interval;
+
+pub(super) const TABLE: &[Entry] = &[
+    stable("now", TimestampTz, NOW),
+    stable("current_timestamp", TimestampTz, NOW),
+    stable("transaction_timestamp", TimestampTz, NOW),
+    stable("statement_timestamp", TimestampTz, NOW),
+    stable("localtimestamp", Timestamp, |_, environment| {
+        Ok(Value::Timestamp(environment.statement_time))
+    }),
+    stable("current_date", Date, |_, environment| {
+        Ok(Value::Date(split_timestamp(environment.statement_time).0 as i32))
+    }),
+    stable("localtime", Time, |_, environment| {
+        Ok(Value::Time(split_timestamp(environment.statement_time).1))
+    }),
+    entry("extract", &[Text, Timestamp], NUMERIC, EXTRACT),
+    entry("extract", &[Text, TimestampTz], NUMERIC, EXTRACT),
+    entry("extract", &[Text, Date], NUMERIC, EXTRACT),
+    entry("extract", &[Text, Time], NUMERIC, EXTRACT),
+    entry("extract", &[Text, INTERVAL], NUMERIC, EXTRACT),
+    entry("date_part", &[Text, Timestamp], Double, DATE_PART),
+    entry("date_part", &[Text, TimestampTz], Double, DATE_PART),
+    entry("date_part", &[Text, Date], Double, DATE_PART),
+    entry("date_part", &[Text, Time], Double, DATE_PART),
+    entry("date_part", &[Text, INTERVAL], Double, DATE_PART),
+    entry("date_trunc", &[Text, Timestamp], Timestamp, DATE_TRUNC),
+    entry("date_trunc", &[Text, TimestampTz], TimestampTz, DATE_TRUNC),
+    entry("date_trunc", &[Text, Date], TimestampTz, DATE_TRUNC),
+    entry("date_trunc", &[Text, INTERVAL], INTERVAL, DATE_TRUNC),
+    Entry {
+        name: "gen_random_uuid",
+        parameters: &[],
+        result: Type::Uuid,
+        volatility: Volatility::Volatile,
+        body: |_, environment| {
+            let (high, low) = ((environment.random)(), (environment.random)());
+            let mut bytes = ((u128::from(high) << 64) | u128::from(low)).to_be_bytes();
+            // Version 4 and variant, RFC 4122, section 4.4.
+            bytes[6] = bytes[6] & 0x0f | 0x40;
+            bytes[8] = bytes[8] & 0x3f | 0x80;
+            Ok(Value::Uuid(bytes))
+        },
+    },
+];
+
+/// A function of the statement's time.
+const fn stable(name: &'static str, result: Type, body: Body) -> Entry {
+    Entry {
+        name,
+        parameters: &[],
+        result,
+        volatility: Volatility::Stable,
+        body,
+    }
+}
+
+const NOW: Body = |_, environment| Ok(Value::TimestampTz(environment.statement_time));
+const EXTRACT: Body = |arguments, _| extract(&arguments[0], &arguments[1]);
+const DATE_PART: Body = |arguments, _| {
+    let number = extract(&arguments[0], &arguments[1])?;
+    Ok(Value::Double(as_double(&number).unwrap_or(f64::NAN)))
+};
+const DATE_TRUNC: Body = |arguments, _| temporal::truncate(text_of(&arguments[0]), &arguments[1]);
+
+fn extract(field: &Value, source: &Value) -> Result<Value, ValueError> {
+    let value = Value::numeric(temporal::extract(text_of(field), source)?);
+    debug_assert!(numeric_of(&value).fractional_digit_count() >= 0, "{value:?}");
+    Ok(value)
+}

@@ -1,0 +1,362 @@
+//! Unary and binary operators: the type that results, and the value.
+//!
+//! Invariant: for operands of the given types, [`binary`] returns a value of the type that [`binary_type`] names, NULL, or
+//! an error; and every operator but AND, OR and IS [NOT] DISTINCT FROM yields NULL if an operand is NULL. Operands of
+//! different types are promoted as PostgreSQL does; literals of unknown type have to be cast before.
+
+use crate::arithmetic;
+use crate::compare::compare_present;
+use crate::error::{ValueError, sqlstate};
+use crate::pattern::like;
+use crate::temporal;
+use crate::text;
+use crate::types::Type;
+use crate::value::Value;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::fmt;
+
+pub use crate::compare::compare;
+pub use crate::pattern::literal_prefix;
+
+/// An operator of two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum BinaryOperator {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `IS DISTINCT FROM`
+    IsDistinctFrom,
+    /// `IS NOT DISTINCT FROM`
+    IsNotDistinctFrom,
+    /// `AND`
+    And,
+    /// `OR`
+    Or,
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Modulo,
+    /// `^`, of doubles
+    Power,
+    /// `||`
+    Concatenate,
+    /// `LIKE`
+    Like,
+    /// `NOT LIKE`
+    NotLike,
+    /// `ILIKE`
+    ILike,
+    /// `NOT ILIKE`
+    NotILike,
+    /// `&`, of integers
+    BitAnd,
+    /// `|`, of integers
+    BitOr,
+    /// `#`, of integers
+    BitXor,
+}
+
+/// An operator of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum UnaryOperator {
+    /// `NOT`
+    Not,
+    /// `-`
+    Negate,
+    /// `+`
+    Plus,
+    /// `IS NULL`
+    IsNull,
+    /// `IS NOT NULL`
+    IsNotNull,
+    /// `IS TRUE`
+    IsTrue,
+    /// `IS NOT TRUE`
+    IsNotTrue,
+    /// `IS FALSE`
+    IsFalse,
+    /// `IS NOT FALSE`
+    IsNotFalse,
+}
+
+impl BinaryOperator {
+    /// As SQL writes it.
+    pub fn symbol(&self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::IsDistinctFrom => "IS DISTINCT FROM",
+            Self::IsNotDistinctFrom => "IS NOT DISTINCT FROM",
+            Self::And => "AND",
+            Self::Or => "OR",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Modulo => "%",
+            Self::Power => "^",
+            Self::Concatenate => "||",
+            Self::Like => "~~",
+            Self::NotLike => "!~~",
+            Self::ILike => "~~*",
+            Self::NotILike => "!~~*",
+            Self::BitAnd => "&",
+            Self::BitOr => "|",
+            Self::BitXor => "#",
+        }
+    }
+
+    /// True for the six comparisons and the two tests of distinctness.
+    pub fn is_comparison(&self) -> bool {
+        matches!(
+            self,
+            Self::Equal
+                | Self::NotEqual
+                | Self::Less
+                | Self::LessOrEqual
+                | Self::Greater
+                | Self::GreaterOrEqual
+                | Self::IsDistinctFrom
+                | Self::IsNotDistinctFrom
+        )
+    }
+}
+
+impl fmt::Display for BinaryOperator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.symbol())
+    }
+}
+
+/// True if SQL compares values of these two types without a cast.
+pub fn comparable(left: Type, right: Type) -> bool {
+    let is_instant = |data_type: Type| matches!(data_type, Type::Date | Type::Timestamp | Type::TimestampTz);
+    left.unmodified() == right.unmodified()
+        || (left.is_number() && right.is_number())
+        || (left.is_string() && right.is_string())
+        || (is_instant(left) && is_instant(right))
+}
+
+/// The type of a binary operator's result, or `None` if it does not take operands of these types.
+pub fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<Type> {
+    use BinaryOperator as Op;
+    match operator {
+        _ if operator.is_comparison() => comparable(left, right).then_some(Type::Boolean),
+        Op::And | Op::Or => (left == Type::Boolean && right == Type::Boolean).then_some(Type::Boolean),
+        Op::Like | Op::NotLike | Op::ILike | Op::NotILike => {
+            (left.is_string() && right.is_string()).then_some(Type::Boolean)
+        }
+        Op::Concatenate => match (left, right) {
+            (Type::Bytea, Type::Bytea) => Some(Type::Bytea),
+            (left, right) if left.is_string() || right.is_string() => Some(Type::Text),
+            _ => None,
+        },
+        Op::BitAnd | Op::BitOr | Op::BitXor => {
+            if left.is_integer() && right.is_integer() {
+                arithmetic::promoted(left, right)
+            } else {
+                None
+            }
+        }
+        Op::Power => match arithmetic::promoted(left, right)? {
+            Type::Numeric(_) => None,
+            _ => Some(Type::Double),
+        },
+        _ if left.is_number() && right.is_number() => {
+            let promoted = arithmetic::promoted(left, right)?;
+            let is_float = matches!(promoted, Type::Real | Type::Double);
+            if operator == Op::Modulo && is_float {
+                None
+            } else {
+                Some(promoted)
+            }
+        }
+        _ => temporal::binary_type(operator, left, right),
+    }
+}
+
+/// Applies a binary operator. Errors: 42883 if it does not take such operands, 22003, 22008, 22012, 22025.
+pub fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, ValueError> {
+    use BinaryOperator as Op;
+    match operator {
+        Op::And | Op::Or => return connect(operator, left, right),
+        Op::IsDistinctFrom => {
+            return Ok(Value::Boolean(
+                distinct(left, right).ok_or_else(|| undefined(operator, left, right))?,
+            ));
+        }
+        Op::IsNotDistinctFrom => {
+            return Ok(Value::Boolean(
+                !distinct(left, right).ok_or_else(|| undefined(operator, left, right))?,
+            ));
+        }
+        _ if left.is_null() || right.is_null() => return Ok(Value::Null),
+        _ => {}
+    }
+    let truth = match operator {
+        _ if operator.is_comparison() => {
+            let ordering = compare_present(left, right).ok_or_else(|| undefined(operator, left, right))?;
+            satisfies(operator, ordering)
+        }
+        Op::Like | Op::NotLike | Op::ILike | Op::NotILike => {
+            let (Value::Text(text), Value::Text(pattern)) = (left, right) else {
+                return Err(undefined(operator, left, right));
+            };
+            let matches = like(text, pattern, matches!(operator, Op::ILike | Op::NotILike))?;
+            matches != matches!(operator, Op::NotLike | Op::NotILike)
+        }
+        Op::Concatenate => return concatenate(left, right).ok_or_else(|| undefined(operator, left, right)),
+        _ => {
+            return match arithmetic::binary(operator, left, right)? {
+                Some(value) => Ok(value),
+                None => temporal::binary(operator, left, right)?.ok_or_else(|| undefined(operator, left, right)),
+            };
+        }
+    };
+    Ok(Value::Boolean(truth))
+}
+
+/// True if two values that compare like this satisfy the comparison.
+fn satisfies(operator: BinaryOperator, ordering: Ordering) -> bool {
+    match operator {
+        BinaryOperator::Equal => ordering.is_eq(),
+        BinaryOperator::NotEqual => ordering.is_ne(),
+        BinaryOperator::Less => ordering.is_lt(),
+        BinaryOperator::LessOrEqual => ordering.is_le(),
+        BinaryOperator::Greater => ordering.is_gt(),
+        BinaryOperator::GreaterOrEqual => ordering.is_ge(),
+        other => panic!("{other} is no comparison"),
+    }
+}
+
+/// Whether two values differ, NULL being a value like any other; `None` if their types do not compare.
+fn distinct(left: &Value, right: &Value) -> Option<bool> {
+    match (left.is_null(), right.is_null()) {
+        (false, false) => compare_present(left, right).map(Ordering::is_ne),
+        (left, right) => Some(left != right),
+    }
+}
+
+/// AND and OR in three-valued logic.
+fn connect(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, ValueError> {
+    let truth = |value: &Value| match value {
+        Value::Null => Ok(None),
+        Value::Boolean(truth) => Ok(Some(*truth)),
+        other => Err(ValueError::new(
+            sqlstate::DATATYPE_MISMATCH,
+            format!(
+                "argument of {operator} must be type boolean, not type {}",
+                type_name(other)
+            ),
+        )),
+    };
+    // FALSE decides AND, TRUE decides OR.
+    let deciding = operator == BinaryOperator::Or;
+    Ok(match (truth(left)?, truth(right)?) {
+        (Some(left), _) if left == deciding => Value::Boolean(deciding),
+        (_, Some(right)) if right == deciding => Value::Boolean(deciding),
+        (Some(_), Some(_)) => Value::Boolean(!deciding),
+        _ => Value::Null,
+    })
+}
+
+/// Strings with anything that has a text, or two byte strings.
+fn concatenate(left: &Value, right: &Value) -> Option<Value> {
+    match (left, right) {
+        (Value::Bytea(left), Value::Bytea(right)) => Some(Value::bytea([left.as_ref(), right.as_ref()].concat())),
+        (Value::Text(left), Value::Text(right)) => Some(Value::text([left.as_ref(), right.as_ref()].concat())),
+        (Value::Text(_), _) | (_, Value::Text(_)) => Some(Value::text(cast_text(left)? + &cast_text(right)?)),
+        _ => None,
+    }
+}
+
+/// The text of a value as a cast to `text` prints it, which spells booleans out; `None` for NULL.
+pub(crate) fn cast_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Boolean(truth) => Some(truth.to_string()),
+        other => text::to_string(other),
+    }
+}
+
+/// The type of a unary operator's result, or `None` if it does not take an operand of this type.
+pub fn unary_type(operator: UnaryOperator, operand: Type) -> Option<Type> {
+    match operator {
+        UnaryOperator::IsNull | UnaryOperator::IsNotNull => Some(Type::Boolean),
+        UnaryOperator::Negate if operand == Type::Interval => Some(Type::Interval),
+        UnaryOperator::Negate | UnaryOperator::Plus => operand.is_number().then(|| operand.unmodified()),
+        _ => (operand == Type::Boolean).then_some(Type::Boolean),
+    }
+}
+
+/// Applies a unary operator. Errors: 42883 if it does not take such an operand, 22003, 22008.
+pub fn unary(operator: UnaryOperator, operand: &Value) -> Result<Value, ValueError> {
+    let is = |truth: Option<bool>| match operand {
+        Value::Null | Value::Boolean(_) => Ok(operand.as_boolean() == truth),
+        other => Err(ValueError::new(
+            sqlstate::DATATYPE_MISMATCH,
+            format!("argument must be type boolean, not type {}", type_name(other)),
+        )),
+    };
+    Ok(match (operator, operand) {
+        (UnaryOperator::IsNull, _) => Value::Boolean(operand.is_null()),
+        (UnaryOperator::IsNotNull, _) => Value::Boolean(!operand.is_null()),
+        (UnaryOperator::IsTrue, _) => Value::Boolean(is(Some(true))?),
+        (UnaryOperator::IsNotTrue, _) => Value::Boolean(!is(Some(true))?),
+        (UnaryOperator::IsFalse, _) => Value::Boolean(is(Some(false))?),
+        (UnaryOperator::IsNotFalse, _) => Value::Boolean(!is(Some(false))?),
+        (_, Value::Null) => Value::Null,
+        (UnaryOperator::Not, Value::Boolean(truth)) => Value::Boolean(!truth),
+        (UnaryOperator::Negate, operand) => return arithmetic::negate(operand),
+        (UnaryOperator::Plus, operand) if operand.data_type().is_some_and(|data_type| data_type.is_number()) => {
+            operand.clone()
+        }
+        (_, operand) => {
+            let symbol = if operator == UnaryOperator::Not { "NOT" } else { "+" };
+            return Err(undefined_unary(symbol, operand));
+        }
+    })
+}
+
+fn type_name(value: &Value) -> &'static str {
+    value.data_type().map_or("unknown", |data_type| data_type.base_name())
+}
+
+#[cold]
+fn undefined(operator: BinaryOperator, left: &Value, right: &Value) -> ValueError {
+    ValueError::new(
+        sqlstate::UNDEFINED_FUNCTION,
+        format!(
+            "operator does not exist: {} {operator} {}",
+            type_name(left),
+            type_name(right)
+        ),
+    )
+}
+
+#[cold]
+pub(crate) fn undefined_unary(symbol: &str, operand: &Value) -> ValueError {
+    ValueError::new(
+        sqlstate::UNDEFINED_FUNCTION,
+        format!("operator does not exist: {symbol} {}", type_name(operand)),
+    )
+}

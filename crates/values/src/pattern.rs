@@ -1,0 +1,111 @@
+//! `LIKE` and `ILIKE`.
+//!
+//! Invariant: matching takes time at most in proportion to the lengths of text and pattern multiplied: only the last `%`
+//! is ever tried again.
+
+use crate::error::{ValueError, sqlstate};
+
+/// One element of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Element {
+    /// `%`
+    Any,
+    /// `_`
+    One,
+    /// This character.
+    Exactly(char),
+}
+
+/// True if the text matches the pattern, in which `%` stands for any characters, `_` for one, and a backslash takes the
+/// next character literally. `ignore_case` compares lower-case letters. Errors: 22025 for a backslash at the end.
+pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueError> {
+    let folded = |text: &str| {
+        if ignore_case {
+            text.to_lowercase()
+        } else {
+            text.to_string()
+        }
+    };
+    let elements = elements(&folded(pattern))?;
+    let characters: Vec<char> = folded(text).chars().collect();
+    let (mut at, mut element) = (0, 0);
+    // Where to go on when something does not match: behind the last `%`, one character further.
+    let mut retry = None;
+    while at < characters.len() {
+        match elements.get(element) {
+            Some(Element::Any) => {
+                element += 1;
+                retry = Some((at, element));
+                continue;
+            }
+            Some(Element::One) => {}
+            Some(Element::Exactly(character)) if *character == characters[at] => {}
+            _ => match retry {
+                None => return Ok(false),
+                Some((tried, behind)) => {
+                    at = tried + 1;
+                    element = behind;
+                    retry = Some((at, behind));
+                    continue;
+                }
+            },
+        }
+        at += 1;
+        element += 1;
+    }
+    Ok(elements[element..].iter().all(|element| *element == Element::Any))
+}
+
+fn elements(pattern: &str) -> Result<Vec<Element>, ValueError> {
+    let mut elements = Vec::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        elements.push(match character {
+            '%' => Element::Any,
+            '_' => Element::One,
+            '\\' => Element::Exactly(characters.next().ok_or_else(|| {
+                ValueError::new(
+                    sqlstate::INVALID_ESCAPE_SEQUENCE,
+                    "LIKE pattern must not end with escape character",
+                )
+            })?),
+            literal => Element::Exactly(literal),
+        });
+    }
+    Ok(elements)
+}
+
+/// The text that every match of the pattern starts with, so that `LIKE 'abc%'` can use an index; the second part is true
+/// if the pattern matches this text alone. Errors: as [`like`].
+pub fn literal_prefix(pattern: &str) -> Result<(String, bool), ValueError> {
+    let elements = elements(pattern)?;
+    let prefix: String = elements
+        .iter()
+        .map_while(|element| match element {
+            Element::Exactly(character) => Some(*character),
+            _ => None,
+        })
+        .collect();
+    let is_whole = prefix.chars().count() == elements.len();
+    Ok((prefix, is_whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index scan with a wrong prefix would lose rows.
+    #[test]
+    fn prefixes_end_at_the_first_wildcard() {
+        assert_eq!(literal_prefix("ab\\%c_d%"), Ok(("ab%c".into(), false)));
+        assert_eq!(literal_prefix("abc"), Ok(("abc".into(), true)));
+        assert!(literal_prefix("abc\\").is_err());
+    }
+
+    /// Patterns with many `%` must not take exponential time.
+    #[test]
+    fn many_wildcards_finish() {
+        let text = "a".repeat(2000);
+        assert_eq!(like(&text, &format!("{}b", "%a".repeat(200)), false), Ok(false));
+    }
+}

@@ -1,0 +1,395 @@
+//! Arithmetic of dates, times, timestamps and intervals, with the time zone UTC.
+//!
+//! Invariant: results lie within their type's bounds or are errors (22008); a time of day wraps at midnight.
+
+use crate::calendar::{
+    Civil, add_months, checked_date, checked_timestamp, civil, day_number, day_of_week, iso_week, split_timestamp,
+};
+use crate::compare::as_double;
+use crate::error::{ValueError, sqlstate};
+use crate::interval;
+use crate::limits::{DATE_MAX, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
+use crate::operators::BinaryOperator::{self, Add, Divide, Multiply, Subtract};
+use crate::types::Type;
+use crate::value::{Interval, Value};
+use bigdecimal::BigDecimal;
+
+/// The type of the result, `None` if the operator does not take operands of these types.
+pub(crate) fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<Type> {
+    use Type::{Date, Time, Timestamp, TimestampTz};
+    let (span, small) = (Type::Interval, |data_type| {
+        matches!(data_type, Type::SmallInt | Type::Integer)
+    });
+    Some(match (operator, left, right) {
+        (Add, Date, number) | (Add, number, Date) | (Subtract, Date, number) if small(number) => Date,
+        (Subtract, Date, Date) => Type::Integer,
+        (Add, Date, Time) | (Add, Time, Date) => Timestamp,
+        (Add | Subtract, Date, Type::Interval) | (Add, Type::Interval, Date) => Timestamp,
+        (Add | Subtract, Timestamp, Type::Interval) | (Add, Type::Interval, Timestamp) => Timestamp,
+        (Add | Subtract, TimestampTz, Type::Interval) | (Add, Type::Interval, TimestampTz) => TimestampTz,
+        (Add | Subtract, Time, Type::Interval) | (Add, Type::Interval, Time) => Time,
+        (Subtract, Date | Timestamp | TimestampTz, Date | Timestamp | TimestampTz) => span,
+        (Subtract, Time, Time) => span,
+        (Add | Subtract, Type::Interval, Type::Interval) => span,
+        (Multiply | Divide, Type::Interval, number) if number.is_number() => span,
+        (Multiply, number, Type::Interval) if number.is_number() => span,
+        _ => return None,
+    })
+}
+
+/// Applies an operator; `None` if it does not take such operands.
+pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Option<Value>, ValueError> {
+    use Value::{Date, Time, Timestamp, TimestampTz};
+    let value = match (operator, left, right) {
+        (Add, Value::Interval(_), Date(_) | Time(_) | Timestamp(_) | TimestampTz(_))
+        | (Add, Time(_), Date(_))
+        | (Add, Value::SmallInt(_) | Value::Integer(_), Date(_)) => return binary(operator, right, left),
+        (Add | Subtract, Date(days), Value::SmallInt(_) | Value::Integer(_)) => {
+            let more = right.as_integer().unwrap_or(0);
+            let more = if operator == Subtract { -more } else { more };
+            Date(checked_date(i64::from(*days) + more)?)
+        }
+        (Subtract, Date(left), Date(right)) => Value::Integer(
+            i32::try_from(i64::from(*left) - i64::from(*right)).map_err(|_| ValueError::out_of_range("integer"))?,
+        ),
+        (Add, Date(days), Time(time)) => {
+            Timestamp(checked_timestamp(i128::from(midnight(*days)?) + i128::from(*time))?)
+        }
+        (Add | Subtract, Date(days), Value::Interval(span)) => {
+            Timestamp(shift(midnight(*days)?, &signed(operator, span)?)?)
+        }
+        (Add | Subtract, Timestamp(instant), Value::Interval(span)) => {
+            Timestamp(shift(*instant, &signed(operator, span)?)?)
+        }
+        (Add | Subtract, TimestampTz(instant), Value::Interval(span)) => {
+            TimestampTz(shift(*instant, &signed(operator, span)?)?)
+        }
+        (Add | Subtract, Time(time), Value::Interval(span)) => {
+            let span = i128::from(span.microseconds);
+            let moved = i128::from(*time) + if operator == Subtract { -span } else { span };
+            Time(moved.rem_euclid(i128::from(MICROSECONDS_PER_DAY)) as i64)
+        }
+        (Subtract, Time(left), Time(right)) => Value::Interval(Interval {
+            microseconds: left - right,
+            ..Interval::ZERO
+        }),
+        (Subtract, Date(_) | Timestamp(_) | TimestampTz(_), Date(_) | Timestamp(_) | TimestampTz(_)) => {
+            Value::Interval(difference(instant(left)?, instant(right)?)?)
+        }
+        (Add | Subtract, Value::Interval(left), Value::Interval(right)) => {
+            Value::Interval(interval::add(left, &signed(operator, right)?)?)
+        }
+        (Multiply, number, Value::Interval(span)) | (Multiply | Divide, Value::Interval(span), number) => {
+            let Some(factor) = as_double(number) else {
+                return Ok(None);
+            };
+            Value::Interval(match operator {
+                Multiply => interval::multiply(span, factor)?,
+                _ => interval::divide(span, factor)?,
+            })
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(value))
+}
+
+fn signed(operator: BinaryOperator, span: &Interval) -> Result<Interval, ValueError> {
+    if operator == Subtract {
+        interval::negate(span)
+    } else {
+        Ok(*span)
+    }
+}
+
+/// A date's midnight as a timestamp. Errors: 22008 for a date that no timestamp can name.
+pub(crate) fn midnight(days: i32) -> Result<i64, ValueError> {
+    checked_timestamp(i128::from(days) * i128::from(MICROSECONDS_PER_DAY))
+        .map_err(|_| ValueError::new(sqlstate::DATETIME_FIELD_OVERFLOW, "date out of range for timestamp"))
+}
+
+fn instant(value: &Value) -> Result<i64, ValueError> {
+    match value {
+        Value::Date(days) => midnight(*days),
+        Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => Ok(*microseconds),
+        other => panic!("{other:?} is no instant"),
+    }
+}
+
+/// Adds months, then days, then microseconds.
+pub(crate) fn shift(timestamp: i64, span: &Interval) -> Result<i64, ValueError> {
+    let (days, time) = split_timestamp(timestamp);
+    let moved = add_months(civil(days), i64::from(span.months));
+    let days = i128::from(day_number(moved)) + i128::from(span.days);
+    let midnight = days * i128::from(MICROSECONDS_PER_DAY);
+    // PostgreSQL checks after each unit.
+    let before_time = checked_timestamp(midnight + i128::from(time))?;
+    checked_timestamp(i128::from(before_time) + i128::from(span.microseconds))
+}
+
+/// Whole days and the rest, both of the same sign.
+fn difference(left: i64, right: i64) -> Result<Interval, ValueError> {
+    let span = i128::from(left) - i128::from(right);
+    let day = i128::from(MICROSECONDS_PER_DAY);
+    let days = i32::try_from(span / day).map_err(|_| ValueError::datetime_out_of_range("interval"))?;
+    Ok(Interval {
+        months: 0,
+        days,
+        microseconds: (span % day) as i64,
+    })
+}
+
+/// A field such as `year` or `epoch` of a date, time, timestamp or interval, as `extract` returns it. Errors: 0A000 and
+/// 22023 for fields that the type does not have, 42883 for other types.
+pub(crate) fn extract(field: &str, source: &Value) -> Result<BigDecimal, ValueError> {
+    let lower = field.to_ascii_lowercase();
+    let found = match source {
+        Value::Date(days) => extract_day(&lower, i64::from(*days)),
+        Value::Time(time) => extract_time(&lower, *time),
+        Value::Timestamp(microseconds) => extract_timestamp(&lower, *microseconds),
+        Value::TimestampTz(microseconds) => match lower.as_str() {
+            "timezone" | "timezone_hour" | "timezone_minute" => Some(BigDecimal::from(0)),
+            other => extract_timestamp(other, *microseconds),
+        },
+        Value::Interval(span) => extract_interval(&lower, span),
+        other => {
+            let name = other.data_type().map_or("unknown", |data_type| data_type.base_name());
+            return Err(ValueError::new(
+                sqlstate::UNDEFINED_FUNCTION,
+                format!("function pg_catalog.extract(unknown, {name}) does not exist"),
+            ));
+        }
+    };
+    found.ok_or_else(|| unit_error(&lower, source))
+}
+
+/// Units that exist for some type.
+const UNITS: [&str; 24] = [
+    "microseconds",
+    "milliseconds",
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+    "decade",
+    "century",
+    "millennium",
+    "epoch",
+    "julian",
+    "dow",
+    "isodow",
+    "doy",
+    "isoyear",
+    "timezone",
+    "timezone_hour",
+    "timezone_minute",
+    "seconds",
+    "minutes",
+];
+
+#[cold]
+fn unit_error(unit: &str, source: &Value) -> ValueError {
+    let name = source.data_type().map_or("unknown", |data_type| data_type.base_name());
+    if UNITS.contains(&unit) {
+        ValueError::unsupported(format!("unit \"{unit}\" not supported for type {name}"))
+    } else {
+        ValueError::new(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("unit \"{unit}\" not recognized for type {name}"),
+        )
+    }
+}
+
+fn whole(number: i64) -> BigDecimal {
+    BigDecimal::from(number)
+}
+
+/// Microseconds as a number of units of 10^-`scale` microseconds.
+fn scaled(microseconds: i128, scale: i64) -> BigDecimal {
+    BigDecimal::new(microseconds.into(), scale)
+}
+
+fn extract_day(field: &str, days: i64) -> Option<BigDecimal> {
+    let Civil { year, month, day } = civil(days);
+    // Years before Christ count -1, -2, ...; astronomical year 0 is 1 BC.
+    let printed_year = if year > 0 { year } else { year - 1 };
+    let round_away = |size: i64| {
+        if year > 0 {
+            (year + size - 1) / size
+        } else {
+            -((size - 1 - (year - 1)) / size)
+        }
+    };
+    Some(whole(match field {
+        "day" | "days" => i64::from(day),
+        "month" | "months" | "mon" => i64::from(month),
+        "quarter" => i64::from(month - 1) / 3 + 1,
+        "year" | "years" => printed_year,
+        "decade" => year.div_euclid(10),
+        "century" => round_away(100),
+        "millennium" => round_away(1000),
+        "week" => iso_week(days).1,
+        "isoyear" => {
+            let (iso_year, _) = iso_week(days);
+            if iso_year > 0 { iso_year } else { iso_year - 1 }
+        }
+        "dow" => day_of_week(days),
+        "isodow" => (day_of_week(days) + 6) % 7 + 1,
+        "doy" => days - day_number(Civil { year, month: 1, day: 1 }) + 1,
+        "julian" => days + crate::calendar::JULIAN_EPOCH,
+        "epoch" => (days + crate::calendar::UNIX_EPOCH_DAYS) * 86_400,
+        _ => return None,
+    }))
+}
+
+/// Fields of a time of day; of an interval too, whose hours exceed 23 and may be negative.
+fn extract_clock(field: &str, microseconds: i64) -> Option<BigDecimal> {
+    let minute = 60 * MICROSECONDS_PER_SECOND;
+    Some(match field {
+        "hour" | "hours" => whole(microseconds / (60 * minute)),
+        "minute" | "minutes" => whole(microseconds / minute % 60),
+        "second" | "seconds" => scaled(i128::from(microseconds % minute), 6),
+        "milliseconds" => scaled(i128::from(microseconds % minute), 3),
+        "microseconds" => whole(microseconds % minute),
+        _ => return None,
+    })
+}
+
+fn extract_time(field: &str, time: i64) -> Option<BigDecimal> {
+    if field == "epoch" {
+        Some(scaled(i128::from(time), 6))
+    } else {
+        extract_clock(field, time)
+    }
+}
+
+fn extract_timestamp(field: &str, microseconds: i64) -> Option<BigDecimal> {
+    let (days, time) = split_timestamp(microseconds);
+    match field {
+        "epoch" => {
+            let unix = i128::from(crate::calendar::UNIX_EPOCH_DAYS) * i128::from(MICROSECONDS_PER_DAY);
+            Some(scaled(i128::from(microseconds) + unix, 6))
+        }
+        "julian" => {
+            let day = BigDecimal::from(MICROSECONDS_PER_DAY);
+            let fraction = crate::numeric::divide(&BigDecimal::from(time), &day).ok()?;
+            Some(whole(days + crate::calendar::JULIAN_EPOCH) + fraction)
+        }
+        _ => extract_day(field, days).or_else(|| extract_clock(field, time)),
+    }
+}
+
+fn extract_interval(field: &str, span: &Interval) -> Option<BigDecimal> {
+    let (years, months) = (i64::from(span.months / 12), i64::from(span.months % 12));
+    Some(match field {
+        "year" | "years" => whole(years),
+        "month" | "months" | "mon" => whole(months),
+        "quarter" => whole(months / 3 + 1),
+        "decade" => whole(years / 10),
+        "century" => whole(years / 100),
+        "millennium" => whole(years / 1000),
+        "day" | "days" => whole(i64::from(span.days)),
+        "epoch" => {
+            // A year counts 365.25 days here, a month 30.
+            let quarter_days = i128::from(years) * 1461 + (i128::from(months) * 30 + i128::from(span.days)) * 4;
+            scaled(
+                quarter_days * i128::from(MICROSECONDS_PER_DAY / 4) + i128::from(span.microseconds),
+                6,
+            )
+        }
+        other => return extract_clock(other, span.microseconds),
+    })
+}
+
+/// `date_trunc`: sets all smaller fields to their start. Errors: 22023 and 0A000 as [`extract`], 22008.
+pub(crate) fn truncate(field: &str, source: &Value) -> Result<Value, ValueError> {
+    let lower = field.to_ascii_lowercase();
+    match source {
+        Value::Date(days) => truncate(field, &Value::TimestampTz(midnight(*days)?)),
+        Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => {
+            let (days, time) = split_timestamp(*microseconds);
+            let cut = truncate_instant(&lower, days, time).ok_or_else(|| unit_error(&lower, source))?;
+            let cut = checked_timestamp(cut)?;
+            Ok(if matches!(source, Value::Timestamp(_)) {
+                Value::Timestamp(cut)
+            } else {
+                Value::TimestampTz(cut)
+            })
+        }
+        Value::Interval(span) => truncate_interval(&lower, span)
+            .map(Value::Interval)
+            .ok_or_else(|| unit_error(&lower, source)),
+        other => Err(unit_error(&lower, other)),
+    }
+}
+
+/// Microseconds that a field of a time of day lasts.
+fn clock_unit(field: &str) -> Option<i64> {
+    Some(match field {
+        "microseconds" => 1,
+        "milliseconds" => 1000,
+        "second" | "seconds" => MICROSECONDS_PER_SECOND,
+        "minute" | "minutes" => 60 * MICROSECONDS_PER_SECOND,
+        "hour" | "hours" => 3600 * MICROSECONDS_PER_SECOND,
+        _ => return None,
+    })
+}
+
+fn truncate_instant(field: &str, days: i64, time: i64) -> Option<i128> {
+    let day_us = i128::from(MICROSECONDS_PER_DAY);
+    if let Some(unit) = clock_unit(field) {
+        return Some(i128::from(days) * day_us + i128::from(time - time % unit));
+    }
+    let Civil { year, month, .. } = civil(days);
+    // Centuries and millennia start with the year 1; before Christ, with the year that ends in 00 or 000.
+    let start_of = |size: i64| {
+        if year > 0 {
+            (year - 1) / size * size + 1
+        } else {
+            -((size - 1 - (year - 1)) / size) * size + 1
+        }
+    };
+    let first = |year, month| day_number(Civil { year, month, day: 1 });
+    let start = match field {
+        "day" | "days" => days,
+        "week" => days - (day_of_week(days) + 6) % 7,
+        "month" | "months" | "mon" => first(year, month),
+        "quarter" => first(year, (month - 1) / 3 * 3 + 1),
+        "year" | "years" => first(year, 1),
+        "decade" => first(year.div_euclid(10) * 10, 1),
+        "century" => first(start_of(100), 1),
+        "millennium" => first(start_of(1000), 1),
+        _ => return None,
+    };
+    debug_assert!(start <= i64::from(DATE_MAX));
+    Some(i128::from(start) * day_us)
+}
+
+fn truncate_interval(field: &str, span: &Interval) -> Option<Interval> {
+    if let Some(unit) = clock_unit(field) {
+        return Some(Interval {
+            microseconds: span.microseconds / unit * unit,
+            ..*span
+        });
+    }
+    let months = |unit: i32| Interval {
+        months: span.months / unit * unit,
+        ..Interval::ZERO
+    };
+    Some(match field {
+        "day" | "days" => Interval {
+            microseconds: 0,
+            ..*span
+        },
+        "month" | "months" | "mon" => months(1),
+        "quarter" => months(3),
+        "year" | "years" => months(12),
+        "decade" => months(120),
+        "century" => months(1200),
+        "millennium" => months(12_000),
+        _ => return None,
+    })
+}
