@@ -78,7 +78,7 @@ pub struct MappedLog {
     failed: bool,
     syncer: Syncer,
     /// Holds the lock on the folder, and goes last.
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl MappedLog {
@@ -302,8 +302,20 @@ fn whole_pages(bytes: u64) -> u64 {
     bytes.next_multiple_of(SEGMENT_HEADER_BYTES)
 }
 
+/// The exclusive use of a folder.
+#[derive(Debug)]
+struct FolderLock(File);
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child process that is just being started by another thread holds a copy of the
+        // descriptor until it has replaced its program, and the lock with it. If this fails, closing has to do.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// Makes sure that the folder exists and nobody else uses it.
-fn lock_folder(folder: &Path) -> Result<File, LogError> {
+fn lock_folder(folder: &Path) -> Result<FolderLock, LogError> {
     if !folder.is_dir() {
         fs::create_dir_all(folder).map_err(|source| LogError::io("create", folder, 0, source))?;
         if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -314,7 +326,7 @@ fn lock_folder(folder: &Path) -> Result<File, LogError> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
     let file = opened.map_err(|source| LogError::io("create", &path, 0, source))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(FolderLock(file)),
         Err(Errno::WOULDBLOCK) => Err(LogError::Locked {
             folder: folder.to_path_buf(),
         }),
@@ -411,6 +423,21 @@ mod tests {
             assert!(matches!(told, LogError::SyncFailed { .. }), "{told:?}");
         }
         assert!(matches!(log.sync_now(), Err(LogError::Failed)));
+    }
+
+    /// If this fails, a log that is closed while another thread starts a program cannot be opened again.
+    #[test]
+    fn a_copy_of_the_descriptor_in_a_child_does_not_keep_the_lock() {
+        let (folder, log) = opened(None);
+        let inherited = log._lock.0.try_clone().unwrap();
+        drop(log);
+        let options = LogOptions {
+            segment_bytes: 4096,
+            ..LogOptions::new(Identity { instance: 1, site: 1 })
+        };
+        let again = MappedLog::open(folder.path(), options);
+        assert!(again.is_ok(), "{again:?}");
+        drop(inherited);
     }
 
     /// If this fails, a stalled disk lets the loss that a power failure would cause grow without bound.
