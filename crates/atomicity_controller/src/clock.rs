@@ -47,20 +47,14 @@ mod tests {
         let mut clock = HybridClock::default();
         let first = clock.tick(at(1_000));
         let second = clock.tick(at(500));
-        assert!(
-            second > first,
-            "a wall clock that was set back must not set the hybrid clock back"
-        );
+        assert!(second > first, "a wall clock that was set back must not set the hybrid clock back");
     }
 
     #[test]
     fn lies_above_what_it_merged() {
         let mut clock = HybridClock::default();
         clock.merge(1 << 40);
-        assert!(
-            clock.tick(at(1)) > 1 << 40,
-            "a proposal must lie above every decision seen"
-        );
+        assert!(clock.tick(at(1)) > 1 << 40, "a proposal must lie above every decision seen");
     }
 
     #[test]
@@ -68,9 +62,6 @@ mod tests {
         let clock = HybridClock::default();
         let near = (10 + CLOCK_JUMP_MICROS_MAX) << CLOCK_LOGICAL_BITS;
         assert!(clock.believes(at(10), near));
-        assert!(
-            !clock.believes(at(10), near + 1),
-            "one site's broken clock must not drag all others along"
-        );
+        assert!(!clock.believes(at(10), near + 1), "one site's broken clock must not drag all others along");
     }
 }

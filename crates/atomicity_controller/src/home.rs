@@ -72,10 +72,7 @@ impl AtomicityController {
             order,
             participants: participants.clone(),
             history: history.clone(),
-            phase: Phase::Voting {
-                missing: participants.iter().copied().collect(),
-                clock: 0,
-            },
+            phase: Phase::Voting { missing: participants.iter().copied().collect(), clock: 0 },
             sent_at: now.boot,
             begun_at: now.boot,
             accused: false,
@@ -86,17 +83,7 @@ impl AtomicityController {
             self.counters.prepares += 1;
             self.send_prepare(transaction, site, outbox);
         }
-        self.prepare(
-            now,
-            Prepare {
-                transaction,
-                age,
-                order,
-                participants,
-                history,
-            },
-            outbox,
-        );
+        self.prepare(now, Prepare { transaction, age, order, participants, history }, outbox);
     }
 
     fn send_prepare(&self, transaction: TransactionId, site: SiteId, outbox: &mut Outbox) {
@@ -113,10 +100,7 @@ impl AtomicityController {
     }
 
     pub(crate) fn to_peer(&self, site: SiteId, message: CommitMessage, outbox: &mut Outbox) {
-        let epoch = self
-            .epoch
-            .as_ref()
-            .map_or(messages::EpochNumber(0), |epoch| epoch.number);
+        let epoch = self.epoch.as_ref().map_or(messages::EpochNumber(0), |epoch| epoch.number);
         outbox.remote(site, ServerKind::AtomicityController, epoch, Message::Commit(message));
     }
 
@@ -162,11 +146,7 @@ impl AtomicityController {
 
     fn decide_commit(&mut self, transaction: TransactionId, clock: u64, outbox: &mut Outbox) {
         let epoch = self.epoch.clone().expect("votes are counted only in an active epoch");
-        let timestamp = Timestamp {
-            epoch: epoch.number,
-            clock,
-            transaction,
-        };
+        let timestamp = Timestamp { epoch: epoch.number, clock, transaction };
         let outcome = Outcome::Commit(timestamp);
         self.set_decided(transaction, outcome, None);
         self.counters.rounds += u64::from(epoch.members.len() > 1);
@@ -194,11 +174,7 @@ impl AtomicityController {
         outbox: &mut Outbox,
     ) {
         self.counters.committed += 1;
-        let reply = CommitReply::Committed {
-            transaction,
-            timestamp,
-            receipt,
-        };
+        let reply = CommitReply::Committed { transaction, timestamp, receipt };
         outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
     }
 
@@ -225,22 +201,13 @@ impl AtomicityController {
 
     fn set_decided(&mut self, transaction: TransactionId, outcome: Outcome, conflict: Option<Conflict>) {
         let own = self.site;
-        let home = self
-            .home
-            .get_mut(&transaction)
-            .expect("only a known transaction is decided");
-        let Phase::Voting { missing: not_voted, .. } = &home.phase else {
-            panic!("a transaction is decided once")
-        };
+        let home = self.home.get_mut(&transaction).expect("only a known transaction is decided");
+        let Phase::Voting { missing: not_voted, .. } = &home.phase else { panic!("a transaction is decided once") };
         let mut missing: BTreeSet<SiteId> = home.participants.iter().copied().filter(|site| *site != own).collect();
         if self.planted.is(Bug::AbortNotToNoVoters) && outcome == Outcome::Abort {
             missing.retain(|site| not_voted.contains(site));
         }
-        home.phase = Phase::Decided {
-            missing,
-            outcome,
-            conflict,
-        };
+        home.phase = Phase::Decided { missing, outcome, conflict };
     }
 
     fn send_decisions(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
@@ -249,11 +216,7 @@ impl AtomicityController {
             return;
         };
         for site in missing {
-            let decide = CommitMessage::Decide {
-                transaction,
-                order: home.order,
-                outcome: *outcome,
-            };
+            let decide = CommitMessage::Decide { transaction, order: home.order, outcome: *outcome };
             self.to_peer(*site, decide, outbox);
         }
         if self.planted.is(Bug::DecisionForgotten) && matches!(outcome, Outcome::Commit(_)) {
@@ -279,12 +242,7 @@ impl AtomicityController {
         let Some(home) = self.home.get(&transaction) else {
             return;
         };
-        let Phase::Decided {
-            missing,
-            outcome,
-            conflict,
-        } = &home.phase
-        else {
+        let Phase::Decided { missing, outcome, conflict } = &home.phase else {
             return;
         };
         if !missing.is_empty() {
@@ -293,8 +251,7 @@ impl AtomicityController {
         let (order, outcome, conflict) = (home.order, *outcome, conflict.clone());
         self.home.remove(&transaction);
         self.unfinished.remove(&order);
-        self.participants
-            .finished_below(self.site, self.incarnation, self.mark());
+        self.participants.finished_below(self.site, self.incarnation, self.mark());
         if outcome == Outcome::Abort && !self.answers_aborts_early() {
             let conflict = conflict.expect("an abort by votes has a reason");
             let reply = CommitReply::Aborted { transaction, conflict };
@@ -304,12 +261,8 @@ impl AtomicityController {
 
     /// Lost votes and acknowledgements are asked for again; a voter that stays silent is named.
     pub(crate) fn resend(&mut self, now: Now, outbox: &mut Outbox) {
-        let due: Vec<TransactionId> = self
-            .home
-            .iter()
-            .filter(|(_, home)| now.boot >= home.sent_at + RESEND)
-            .map(|(id, _)| *id)
-            .collect();
+        let due: Vec<TransactionId> =
+            self.home.iter().filter(|(_, home)| now.boot >= home.sent_at + RESEND).map(|(id, _)| *id).collect();
         for transaction in due {
             let home = self.home.get_mut(&transaction).expect("collected just above");
             home.sent_at = now.boot;
@@ -350,11 +303,7 @@ impl AtomicityController {
                 continue;
             };
             if let Phase::Decided { outcome, .. } = &home.phase {
-                let decide = CommitMessage::Decide {
-                    transaction: *transaction,
-                    order: home.order,
-                    outcome: *outcome,
-                };
+                let decide = CommitMessage::Decide { transaction: *transaction, order: home.order, outcome: *outcome };
                 self.to_peer(from, decide, outbox);
             }
         }
@@ -367,14 +316,8 @@ impl AtomicityController {
             match &home.phase {
                 Phase::Voting { .. } | Phase::Resolved(_) => home.phase = Phase::Resolved(outcome_of(*transaction)),
                 // Answered already, or an abort: not yet answered, because not all knew; now they do.
-                Phase::Decided {
-                    outcome: Outcome::Commit(_),
-                    ..
-                } => finished.push(*transaction),
-                Phase::Decided {
-                    outcome: Outcome::Abort,
-                    ..
-                } => home.phase = Phase::Resolved(Outcome::Abort),
+                Phase::Decided { outcome: Outcome::Commit(_), .. } => finished.push(*transaction),
+                Phase::Decided { outcome: Outcome::Abort, .. } => home.phase = Phase::Resolved(Outcome::Abort),
             }
         }
         for transaction in finished {
@@ -386,9 +329,7 @@ impl AtomicityController {
     pub(crate) fn answer_resolved(&mut self, outbox: &mut Outbox) {
         self.unfinished.clear();
         for (transaction, home) in std::mem::take(&mut self.home) {
-            let Phase::Resolved(outcome) = home.phase else {
-                panic!("an activated epoch leaves no vote open")
-            };
+            let Phase::Resolved(outcome) = home.phase else { panic!("an activated epoch leaves no vote open") };
             self.counters.resolved += 1;
             match outcome {
                 Outcome::Commit(timestamp) => {
@@ -419,10 +360,6 @@ impl AtomicityController {
         outbox: &mut Outbox,
     ) {
         self.unsynced = true;
-        outbox.append(LogRecord::Decided {
-            transaction,
-            outcome,
-            by,
-        });
+        outbox.append(LogRecord::Decided { transaction, outcome, by });
     }
 }

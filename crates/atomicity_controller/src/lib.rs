@@ -151,25 +151,15 @@ impl AtomicityController {
     fn request(&mut self, now: Now, request: CommitRequest, outbox: &mut Outbox) {
         match request {
             CommitRequest::Begin { tag } => {
-                let transaction = TransactionId {
-                    home: self.site,
-                    incarnation: self.incarnation,
-                    sequence: self.next_sequence,
-                };
+                let transaction =
+                    TransactionId { home: self.site, incarnation: self.incarnation, sequence: self.next_sequence };
                 self.next_sequence += 1;
-                let age = Age {
-                    clock: self.clock.tick(now),
-                    first: transaction,
-                };
+                let age = Age { clock: self.clock.tick(now), first: transaction };
                 let reply = CommitReply::Begun { tag, transaction, age };
                 outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
             }
             stopped if self.standing == Standing::Stopped => self.waiting.push(stopped),
-            CommitRequest::Commit {
-                transaction,
-                age,
-                history,
-            } => {
+            CommitRequest::Commit { transaction, age, history } => {
                 self.commit(now, transaction, age, history, outbox);
             }
             CommitRequest::BeginSnapshot { tag } => self.begin_snapshot(now, tag, outbox),
@@ -190,15 +180,8 @@ impl AtomicityController {
 
     /// Rule 8, last step: every member has logged the outcomes, so nothing of earlier epochs is open anywhere.
     fn activate(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
-        assert_eq!(
-            self.standing,
-            Standing::Stopped,
-            "an epoch is activated once, after a seal"
-        );
-        assert!(
-            self.participants.undecided().is_empty(),
-            "an activated epoch leaves nothing undecided"
-        );
+        assert_eq!(self.standing, Standing::Stopped, "an epoch is activated once, after a seal");
+        assert!(self.participants.undecided().is_empty(), "an activated epoch leaves nothing undecided");
         self.participants.forget_all();
         self.epoch = Some(epoch);
         self.standing = Standing::Active;
@@ -252,13 +235,7 @@ impl AtomicityController {
 
 impl Server for AtomicityController {
     fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
-        let Envelope {
-            from_site,
-            epoch,
-            incarnation,
-            message,
-            ..
-        } = envelope;
+        let Envelope { from_site, epoch, incarnation, message, .. } = envelope;
         match message {
             Message::CommitRequest(request) => self.request(now, request, outbox),
             Message::Commit(message) => {
@@ -307,35 +284,17 @@ impl AtomicityController {
 
     fn peer_message(&mut self, now: Now, from: SiteId, message: CommitMessage, outbox: &mut Outbox) {
         match message {
-            CommitMessage::Prepare {
-                transaction,
-                age,
-                order,
-                finished_below,
-                participants,
-                history,
-            } => {
+            CommitMessage::Prepare { transaction, age, order, finished_below, participants, history } => {
                 if transaction.home != from || !participants.contains(&self.site) {
                     tracing::warn!(%from, %transaction, "a prepare that its sender cannot have made");
                     return;
                 }
-                self.participants
-                    .finished_below(transaction.home, transaction.incarnation, finished_below);
-                let prepare = participant::Prepare {
-                    transaction,
-                    age,
-                    order,
-                    participants,
-                    history,
-                };
+                self.participants.finished_below(transaction.home, transaction.incarnation, finished_below);
+                let prepare = participant::Prepare { transaction, age, order, participants, history };
                 self.prepare(now, prepare, outbox);
             }
             CommitMessage::Vote { transaction, vote } => self.vote_came(now, from, transaction, vote, outbox),
-            CommitMessage::Decide {
-                transaction,
-                order,
-                outcome,
-            } => {
+            CommitMessage::Decide { transaction, order, outcome } => {
                 self.decision_came(now, from, transaction, order, outcome, outbox);
             }
             CommitMessage::DecideAck { transactions } => {

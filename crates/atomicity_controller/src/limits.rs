@@ -11,7 +11,4 @@ pub const SYNC_INTERVAL: u64 = 20 * MILLISECOND;
 /// Transactions named in one inquiry.
 pub const INQUIRE_MAX: usize = 256;
 
-const _: () = assert!(
-    ACKNOWLEDGE_AFTER < RESEND,
-    "an acknowledgement must come before the decision is sent again"
-);
+const _: () = assert!(ACKNOWLEDGE_AFTER < RESEND, "an acknowledgement must come before the decision is sent again");

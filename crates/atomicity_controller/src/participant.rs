@@ -12,7 +12,7 @@ use messages::concurrency::ConcurrencyRequest;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::{
-    Age, Conflict, EpochNumber, History, Incarnation, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+    Age, Conflict, EpochNumber, History, Incarnation, Item, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
     TransactionId,
 };
 use std::collections::BTreeMap;
@@ -37,8 +37,6 @@ enum Stage {
     Checking,
     /// Voted yes: logged, undecided.
     Prepared {
-        /// The proposed clock.
-        clock: u64,
         /// Counts up with every yes vote of this site.
         vote_number: u64,
         /// When to ask the home site (boot clock).
@@ -89,10 +87,7 @@ impl Participants {
 
     /// The lowest proposal of what is undecided.
     pub(crate) fn lowest_undecided_clock(&self) -> Option<u64> {
-        self.undecided
-            .values()
-            .filter_map(|transaction| self.all[transaction].voted)
-            .min()
+        self.undecided.values().filter_map(|transaction| self.all[transaction].voted).min()
     }
 
     /// Everything of this home and life below the mark is decided at every participant: forget it.
@@ -115,9 +110,7 @@ impl Participants {
     }
 
     fn is_below_mark(&self, transaction: TransactionId, order: u64) -> bool {
-        self.marks
-            .get(&(transaction.home, transaction.incarnation))
-            .is_some_and(|mark| order < *mark)
+        self.marks.get(&(transaction.home, transaction.incarnation)).is_some_and(|mark| order < *mark)
     }
 
     fn insert(&mut self, transaction: TransactionId, participation: Participation) {
@@ -155,25 +148,18 @@ impl Participants {
                 Stage::Refused(_) => TransactionState::Refused,
                 Stage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
             };
-            let Participation {
-                epoch,
-                order,
-                participants,
-                ..
-            } = participation;
+            let Participation { epoch, order, participants, .. } = participation;
+            let writes = participation.history.writes.iter();
             let report = TransactionReport {
                 epoch: *epoch,
                 order: *order,
                 participants: participants.clone(),
+                writes: writes.map(|write| Item { table: write.table, key: write.key.clone() }).collect(),
                 state,
             };
             transactions.insert(*transaction, report);
         }
-        TransactionsReport {
-            joined: EpochNumber(0),
-            clock,
-            transactions,
-        }
+        TransactionsReport { joined: EpochNumber(0), clock, transactions }
     }
 
     /// At a checkpoint: the histories of what is undecided.
@@ -203,13 +189,7 @@ impl Participation {
 impl AtomicityController {
     /// Rule 3, first half: commit-lock the whole history.
     pub(crate) fn prepare(&mut self, now: Now, prepare: Prepare, outbox: &mut Outbox) {
-        let Prepare {
-            transaction,
-            age,
-            order,
-            participants,
-            history,
-        } = prepare;
+        let Prepare { transaction, age, order, participants, history } = prepare;
         let again = self.planted.is(Bug::DuplicatePrepareExecuted);
         if self.participants.is_below_mark(transaction, order) && !again {
             return;
@@ -227,20 +207,9 @@ impl AtomicityController {
             return;
         }
         let epoch = self.epoch.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
-        let lock = ConcurrencyRequest::CommitLock {
-            transaction,
-            age,
-            history: history.clone(),
-        };
-        let participation = Participation {
-            epoch,
-            order,
-            age,
-            participants,
-            history,
-            stage: Stage::Locking,
-            voted: None,
-        };
+        let lock = ConcurrencyRequest::CommitLock { transaction, age, history: history.clone() };
+        let participation =
+            Participation { epoch, order, age, participants, history, stage: Stage::Locking, voted: None };
         self.participants.insert(transaction, participation);
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(lock));
     }
@@ -248,13 +217,9 @@ impl AtomicityController {
     fn repeat_vote(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         let participation = &self.participants.all[&transaction];
         let vote = match (&participation.stage, participation.voted) {
-            (Stage::Refused(conflict), _) => Vote::No {
-                conflict: conflict.clone(),
-            },
+            (Stage::Refused(conflict), _) => Vote::No { conflict: conflict.clone() },
             (Stage::Prepared { .. } | Stage::Decided(..), Some(clock)) => Vote::Yes { clock },
-            (Stage::Decided(..), None) => Vote::No {
-                conflict: Conflict::of(messages::ConflictKind::Refused),
-            },
+            (Stage::Decided(..), None) => Vote::No { conflict: Conflict::of(messages::ConflictKind::Refused) },
             (Stage::Locking | Stage::Checking | Stage::Prepared { .. }, _) => return,
         };
         self.to_peer(transaction.home, CommitMessage::Vote { transaction, vote }, outbox);
@@ -283,10 +248,7 @@ impl AtomicityController {
         } else {
             participation.history.clone()
         };
-        outbox.local(
-            ServerKind::AccessManager,
-            Message::Access(AccessRequest::Check { transaction, history }),
-        );
+        outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::Check { transaction, history }));
     }
 
     /// Rule 3, second half: the access manager has compared the versions; vote.
@@ -312,24 +274,14 @@ impl AtomicityController {
         let vote_number = self.participants.votes + 1;
         self.participants.votes = vote_number;
         self.participants.undecided.insert(vote_number, transaction);
-        participation.stage = Stage::Prepared {
-            clock,
-            vote_number,
-            inquire_at: now.boot + limits::INQUIRE_AFTER,
-        };
+        participation.stage = Stage::Prepared { vote_number, inquire_at: now.boot + limits::INQUIRE_AFTER };
         participation.voted = Some(clock);
         self.unsynced = true;
         if !self.planted.is(Bug::VoteBeforeLog) {
             outbox.append(participation.prepared_record(transaction, clock));
         }
         let proposal = Timestamp::snapshot(participation.epoch, clock);
-        let voted = ConcurrencyRequest::Voted {
-            transaction,
-            proposal: Timestamp {
-                transaction,
-                ..proposal
-            },
-        };
+        let voted = ConcurrencyRequest::Voted { transaction, proposal: Timestamp { transaction, ..proposal } };
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(voted));
         if self.planted.is(Bug::LocksDroppedAtVote) {
             self.finish_locks(transaction, outbox);
@@ -343,30 +295,15 @@ impl AtomicityController {
     }
 
     fn refuse(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
-        let participation = self
-            .participants
-            .all
-            .get_mut(&transaction)
-            .expect("refused while it is judged");
+        let participation = self.participants.all.get_mut(&transaction).expect("refused while it is judged");
         participation.stage = Stage::Refused(conflict.clone());
         participation.history = Arc::default();
         let (order, epoch) = (participation.order, participation.epoch);
-        outbox.append(LogRecord::Refused {
-            transaction,
-            order,
-            epoch,
-        });
+        outbox.append(LogRecord::Refused { transaction, order, epoch });
         if transaction.home == self.site {
             self.decide_abort(transaction, conflict, outbox);
         } else {
-            self.to_peer(
-                transaction.home,
-                CommitMessage::Vote {
-                    transaction,
-                    vote: Vote::No { conflict },
-                },
-                outbox,
-            );
+            self.to_peer(transaction.home, CommitMessage::Vote { transaction, vote: Vote::No { conflict } }, outbox);
         }
     }
 
@@ -402,15 +339,8 @@ impl AtomicityController {
         }
         match self.participants.all.get(&transaction).map(|known| &known.stage) {
             None if outcome == Outcome::Abort => {
-                outbox.append(LogRecord::Refused {
-                    transaction,
-                    order,
-                    epoch,
-                });
-                let age = Age {
-                    clock: 0,
-                    first: transaction,
-                };
+                outbox.append(LogRecord::Refused { transaction, order, epoch });
+                let age = Age { clock: 0, first: transaction };
                 let participation = Participation {
                     epoch,
                     order,
@@ -447,18 +377,10 @@ impl AtomicityController {
     /// this order.
     pub(crate) fn apply(&mut self, transaction: TransactionId, outcome: Outcome, by: EpochNumber, outbox: &mut Outbox) {
         self.log_decision(transaction, outcome, by, outbox);
-        let participation = self
-            .participants
-            .all
-            .get_mut(&transaction)
-            .expect("only what is known is applied");
+        let participation = self.participants.all.get_mut(&transaction).expect("only what is known is applied");
         let stage = std::mem::replace(&mut participation.stage, Stage::Decided(outcome, by));
         let keep = self.planted.is(Bug::DecisionAppliedTwice);
-        let history = if keep {
-            participation.history.clone()
-        } else {
-            std::mem::take(&mut participation.history)
-        };
+        let history = if keep { participation.history.clone() } else { std::mem::take(&mut participation.history) };
         if let Stage::Prepared { vote_number, .. } = stage {
             self.participants.undecided.remove(&vote_number);
         }
@@ -474,10 +396,7 @@ impl AtomicityController {
         if history.is_read_only() {
             return;
         }
-        let install = AccessRequest::Install {
-            timestamp,
-            history: history.clone(),
-        };
+        let install = AccessRequest::Install { timestamp, history: history.clone() };
         outbox.local(ServerKind::AccessManager, Message::Access(install));
         let committed = EpochReply::Committed { timestamp, history };
         outbox.local(ServerKind::ReplicationController, Message::EpochReply(committed));
@@ -487,20 +406,13 @@ impl AtomicityController {
     fn apply_again(&mut self, now: Now, transaction: TransactionId, outcome: Outcome, outbox: &mut Outbox) {
         if let Outcome::Commit(timestamp) = outcome {
             let history = self.participants.all[&transaction].history.clone();
-            let timestamp = Timestamp {
-                clock: self.clock.tick(now),
-                ..timestamp
-            };
+            let timestamp = Timestamp { clock: self.clock.tick(now), ..timestamp };
             self.install(timestamp, history, outbox);
         }
     }
 
     fn acknowledge_later(&mut self, home: SiteId, transaction: TransactionId) {
-        self.participants
-            .acknowledgements
-            .entry(home)
-            .or_default()
-            .push(transaction);
+        self.participants.acknowledgements.entry(home).or_default().push(transaction);
     }
 
     /// Sends the acknowledgements that have gathered.
@@ -518,11 +430,7 @@ impl AtomicityController {
     pub(crate) fn inquire(&mut self, now: Now, outbox: &mut Outbox) {
         let mut questions: BTreeMap<SiteId, Vec<TransactionId>> = BTreeMap::new();
         for transaction in self.participants.undecided.values().take(limits::INQUIRE_MAX) {
-            let participation = self
-                .participants
-                .all
-                .get_mut(transaction)
-                .expect("what is undecided is known");
+            let participation = self.participants.all.get_mut(transaction).expect("what is undecided is known");
             if let Stage::Prepared { inquire_at, .. } = &mut participation.stage
                 && now.boot >= *inquire_at
                 && transaction.home != self.site
@@ -555,32 +463,22 @@ impl AtomicityController {
         outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
     }
 
-    /// Applies a resolved outcome. Returns what was committed by it and was not before.
+    /// Applies a resolved outcome, if it is new here.
     pub(crate) fn apply_resolved(
         &mut self,
         transaction: TransactionId,
         outcome: Outcome,
         by: EpochNumber,
         outbox: &mut Outbox,
-    ) -> Option<(Timestamp, Arc<History>)> {
-        let participation = self.participants.all.get(&transaction)?;
-        let history = participation.history.clone();
+    ) {
+        // What is not known here is finished here, or this copy had lost it and is fail-locked for it.
+        let Some(participation) = self.participants.all.get(&transaction) else { return };
         match (&participation.stage, outcome) {
-            (Stage::Decided(before, _), _) => {
-                assert_eq!(*before, outcome, "an outcome is final: {transaction}");
-                None
+            (Stage::Decided(before, _), _) => assert_eq!(*before, outcome, "an outcome is final: {transaction}"),
+            (Stage::Refused(_) | Stage::Locking | Stage::Checking, Outcome::Commit(_)) => {
+                panic!("what this site refused was committed: {transaction}")
             }
-            (Stage::Prepared { .. }, Outcome::Commit(timestamp)) => {
-                self.apply(transaction, outcome, by, outbox);
-                Some((timestamp, history))
-            }
-            (_, Outcome::Commit(_)) => {
-                panic!("a resolution commits only what every member has prepared: {transaction}")
-            }
-            (_, Outcome::Abort) => {
-                self.apply(transaction, outcome, by, outbox);
-                None
-            }
+            _ => self.apply(transaction, outcome, by, outbox),
         }
     }
 
@@ -594,15 +492,7 @@ impl AtomicityController {
 
     pub(crate) fn replay_record(&mut self, record: &LogRecord, outbox: &mut Outbox) {
         match record {
-            LogRecord::Prepared {
-                transaction,
-                age,
-                epoch,
-                order,
-                clock,
-                participants,
-                history,
-            } => {
+            LogRecord::Prepared { transaction, age, epoch, order, clock, participants, history } => {
                 self.clock.merge(*clock);
                 if self.participants.all.contains_key(transaction) {
                     return;
@@ -616,27 +506,16 @@ impl AtomicityController {
                     age: *age,
                     participants: participants.clone(),
                     history: history.clone(),
-                    stage: Stage::Prepared {
-                        clock: *clock,
-                        vote_number,
-                        inquire_at: 0,
-                    },
+                    stage: Stage::Prepared { vote_number, inquire_at: 0 },
                     voted: Some(*clock),
                 };
                 self.participants.insert(*transaction, participation);
             }
-            LogRecord::Refused {
-                transaction,
-                order,
-                epoch,
-            } => {
+            LogRecord::Refused { transaction, order, epoch } => {
                 let participation = Participation {
                     epoch: *epoch,
                     order: *order,
-                    age: Age {
-                        clock: 0,
-                        first: *transaction,
-                    },
+                    age: Age { clock: 0, first: *transaction },
                     participants: Vec::new(),
                     history: Arc::default(),
                     stage: Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
@@ -644,11 +523,7 @@ impl AtomicityController {
                 };
                 self.participants.insert(*transaction, participation);
             }
-            LogRecord::Decided {
-                transaction,
-                outcome,
-                by,
-            } => {
+            LogRecord::Decided { transaction, outcome, by } => {
                 self.replay_decision(*transaction, *outcome, *by, outbox);
             }
             LogRecord::Transactions { report } => {
@@ -690,10 +565,7 @@ impl AtomicityController {
         let participation = Participation {
             epoch: known.epoch,
             order: known.order,
-            age: Age {
-                clock: 0,
-                first: transaction,
-            },
+            age: Age { clock: 0, first: transaction },
             participants: known.participants.clone(),
             history: Arc::default(),
             stage,

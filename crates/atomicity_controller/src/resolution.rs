@@ -8,7 +8,7 @@
 use crate::AtomicityController;
 use messages::commit::{EpochReply, Outcome, TransactionState, TransactionsReport};
 use messages::planted::{Bug, Planted};
-use messages::{Epoch, EpochNumber, Message, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use messages::{Epoch, EpochNumber, Item, Message, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,14 +17,9 @@ pub type Reports = BTreeMap<SiteId, Arc<TransactionsReport>>;
 
 /// What becomes of every transaction that any member reports, and the epoch that made each outcome.
 pub fn resolve(epoch: &Epoch, reports: &Reports, planted: Planted) -> BTreeMap<TransactionId, (Outcome, EpochNumber)> {
-    let everything: BTreeSet<TransactionId> = reports
-        .values()
-        .flat_map(|report| report.transactions.keys().copied())
-        .collect();
-    everything
-        .into_iter()
-        .map(|id| (id, resolve_one(epoch, reports, id, planted)))
-        .collect()
+    let everything: BTreeSet<TransactionId> =
+        reports.values().flat_map(|report| report.transactions.keys().copied()).collect();
+    everything.into_iter().map(|id| (id, resolve_one(epoch, reports, id, planted))).collect()
 }
 
 fn resolve_one(
@@ -61,23 +56,31 @@ fn resolve_one(
             Some(TransactionState::Refused) | None => all_prepared = false,
         }
     }
-    let stamp = if planted.is(Bug::TimestampsWithoutEpoch) {
-        prepared_in
-    } else {
-        epoch.number
-    };
+    let stamp = if planted.is(Bug::TimestampsWithoutEpoch) { prepared_in } else { epoch.number };
     match decided {
         Some(outcome) => outcome,
-        None if all_prepared => (
-            Outcome::Commit(Timestamp {
-                epoch: stamp,
-                clock: 0,
-                transaction,
-            }),
-            epoch.number,
-        ),
+        None if all_prepared => (Outcome::Commit(Timestamp { epoch: stamp, clock: 0, transaction }), epoch.number),
         None => (Outcome::Abort, epoch.number),
     }
+}
+
+/// What commits, with its writes, where some member had not decided it.
+fn committed(
+    outcomes: &BTreeMap<TransactionId, (Outcome, EpochNumber)>,
+    reports: &Reports,
+) -> Vec<(Timestamp, Vec<Item>)> {
+    let mut committed = Vec::new();
+    for (transaction, (outcome, _)) in outcomes {
+        let Outcome::Commit(timestamp) = outcome else { continue };
+        let undecided = reports
+            .values()
+            .filter_map(|report| report.transactions.get(transaction))
+            .find(|known| known.state == TransactionState::Prepared);
+        if let Some(known) = undecided {
+            committed.push((*timestamp, known.writes.clone()));
+        }
+    }
+    committed
 }
 
 impl AtomicityController {
@@ -85,24 +88,17 @@ impl AtomicityController {
         for report in reports.values() {
             self.clock.merge(report.clock);
         }
-        let mut committed = Vec::new();
         let outcomes = resolve(epoch, reports, self.planted);
+        let committed = committed(&outcomes, reports);
         if fresh {
             self.forget_participations(outbox);
         } else {
             for (transaction, (outcome, by)) in &outcomes {
-                committed.extend(self.apply_resolved(*transaction, *outcome, *by, outbox));
+                self.apply_resolved(*transaction, *outcome, *by, outbox);
             }
         }
-        self.home_resolved(|transaction| {
-            outcomes
-                .get(&transaction)
-                .map_or(Outcome::Abort, |(outcome, _)| *outcome)
-        });
-        let resolved = EpochReply::Resolved {
-            epoch: epoch.number,
-            committed,
-        };
+        self.home_resolved(|transaction| outcomes.get(&transaction).map_or(Outcome::Abort, |(outcome, _)| *outcome));
+        let resolved = EpochReply::Resolved { epoch: epoch.number, committed };
         outbox.local(ServerKind::ReplicationController, Message::EpochReply(resolved));
     }
 }
@@ -114,17 +110,10 @@ mod tests {
     use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
     use messages::{Incarnation, SiteId};
 
-    const T: TransactionId = TransactionId {
-        home: SiteId(9),
-        incarnation: Incarnation(1),
-        sequence: 1,
-    };
+    const T: TransactionId = TransactionId { home: SiteId(9), incarnation: Incarnation(1), sequence: 1 };
 
     fn epoch(number: u64) -> Epoch {
-        let member = Member {
-            incarnation: Incarnation(1),
-            state: MemberState::Up,
-        };
+        let member = Member { incarnation: Incarnation(1), state: MemberState::Up };
         Epoch {
             number: EpochNumber(number),
             proposal: ProposalId::default(),
@@ -141,24 +130,10 @@ mod tests {
     fn report(joined: u64, state: Option<TransactionState>) -> Arc<TransactionsReport> {
         let participants = vec![SiteId(1), SiteId(2), SiteId(9)];
         let transactions = state
-            .map(|state| {
-                (
-                    T,
-                    TransactionReport {
-                        epoch: EpochNumber(4),
-                        order: 1,
-                        participants,
-                        state,
-                    },
-                )
-            })
+            .map(|state| (T, TransactionReport { epoch: EpochNumber(4), order: 1, participants, state }))
             .into_iter()
             .collect();
-        Arc::new(TransactionsReport {
-            joined: EpochNumber(joined),
-            clock: 0,
-            transactions,
-        })
+        Arc::new(TransactionsReport { joined: EpochNumber(joined), clock: 0, transactions })
     }
 
     fn outcome(reports: [Arc<TransactionsReport>; 2]) -> (Outcome, EpochNumber) {
@@ -168,11 +143,7 @@ mod tests {
     }
 
     fn commit(by: u64) -> TransactionState {
-        let timestamp = Timestamp {
-            epoch: EpochNumber(by),
-            clock: 7,
-            transaction: T,
-        };
+        let timestamp = Timestamp { epoch: EpochNumber(by), clock: 7, transaction: T };
         TransactionState::Decided(Outcome::Commit(timestamp), EpochNumber(by))
     }
 
@@ -180,60 +151,39 @@ mod tests {
     fn prepared_everywhere_commits_above_the_old_epoch() {
         let prepared = || report(1, Some(TransactionState::Prepared));
         let (result, by) = outcome([prepared(), prepared()]);
-        let Outcome::Commit(timestamp) = result else {
-            panic!("an answered commit would be lost")
-        };
-        assert!(
-            timestamp > Timestamp::snapshot(EpochNumber(4), u64::MAX),
-            "it must lie above the whole old epoch"
-        );
+        let Outcome::Commit(timestamp) = result else { panic!("an answered commit would be lost") };
+        assert!(timestamp > Timestamp::snapshot(EpochNumber(4), u64::MAX), "it must lie above the whole old epoch");
         assert_eq!(by, EpochNumber(5));
     }
 
     #[test]
     fn a_missing_record_aborts() {
         let result = outcome([report(1, Some(TransactionState::Prepared)), report(1, None)]);
-        assert_eq!(
-            result.0,
-            Outcome::Abort,
-            "a member without the writes could not apply them"
-        );
+        assert_eq!(result.0, Outcome::Abort, "a member without the writes could not apply them");
     }
 
     #[test]
     fn a_refusal_aborts() {
-        let result = outcome([
-            report(1, Some(TransactionState::Prepared)),
-            report(1, Some(TransactionState::Refused)),
-        ]);
+        let result = outcome([report(1, Some(TransactionState::Prepared)), report(1, Some(TransactionState::Refused))]);
         assert_eq!(result.0, Outcome::Abort);
     }
 
     #[test]
     fn a_decision_wins() {
         let result = outcome([report(1, Some(TransactionState::Prepared)), report(1, Some(commit(4)))]);
-        assert!(
-            matches!(result, (Outcome::Commit(_), EpochNumber(4))),
-            "a client may have been told"
-        );
+        assert!(matches!(result, (Outcome::Commit(_), EpochNumber(4))), "a client may have been told");
     }
 
     #[test]
     fn the_outcome_of_the_highest_epoch_wins() {
         let abort = TransactionState::Decided(Outcome::Abort, EpochNumber(3));
         let result = outcome([report(1, Some(abort)), report(1, Some(commit(4)))]);
-        assert!(
-            matches!(result, (Outcome::Commit(_), EpochNumber(4))),
-            "an outcome of a void epoch must not win"
-        );
+        assert!(matches!(result, (Outcome::Commit(_), EpochNumber(4))), "an outcome of a void epoch must not win");
     }
 
     #[test]
     fn a_copy_that_joined_later_does_not_count() {
         let result = outcome([report(1, Some(TransactionState::Prepared)), report(5, None)]);
-        assert!(
-            matches!(result.0, Outcome::Commit(_)),
-            "a joiner's missing record means nothing"
-        );
+        assert!(matches!(result.0, Outcome::Commit(_)), "a joiner's missing record means nothing");
     }
 }

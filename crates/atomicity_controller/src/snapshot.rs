@@ -46,14 +46,7 @@ impl AtomicityController {
             }
             self.snapshots.waiting.pop_front();
             // The wall clock may be read late: the hybrid clock alone keeps the order.
-            self.snapshot_begun(
-                Now {
-                    boot: 0,
-                    wall_micros: 0,
-                },
-                tag,
-                outbox,
-            );
+            self.snapshot_begun(Now { boot: 0, wall_micros: 0 }, tag, outbox);
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::conflict::Conflict;
 use crate::epoch::Epoch;
 use crate::identifiers::{EpochNumber, TransactionId};
-use crate::item::History;
+use crate::item::{History, Item};
 use crate::session::Receipt;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -190,8 +190,8 @@ pub enum EpochReply {
     Resolved {
         /// The epoch that they were resolved for.
         epoch: EpochNumber,
-        /// What was committed by the resolution, for fail-locks. (Transactions that were decided before are not repeated.)
-        committed: Vec<(Timestamp, Arc<History>)>,
+        /// What the reports and the resolution name as committed and at least one member had not decided: for fail-locks.
+        committed: Vec<(Timestamp, Vec<Item>)>,
     },
     /// A transaction has committed here: for fail-locks.
     Committed {
@@ -236,6 +236,8 @@ pub struct TransactionReport {
     pub order: u64,
     /// Whose votes count.
     pub participants: Vec<SiteId>,
+    /// What it writes, while it is undecided here.
+    pub writes: Vec<Item>,
     /// What is known.
     pub state: TransactionState,
 }

@@ -71,10 +71,6 @@ pub struct Conflict {
 impl Conflict {
     /// A conflict of this kind, nothing else known.
     pub fn of(kind: ConflictKind) -> Conflict {
-        Conflict {
-            kind,
-            item: None,
-            other: None,
-        }
+        Conflict { kind, item: None, other: None }
     }
 }

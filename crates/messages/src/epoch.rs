@@ -85,25 +85,17 @@ impl Epoch {
 
     /// Whether this life of this site belongs to the epoch.
     pub fn has(&self, site: SiteId, incarnation: Incarnation) -> bool {
-        self.members
-            .get(&site)
-            .is_some_and(|member| member.incarnation == incarnation)
+        self.members.get(&site).is_some_and(|member| member.incarnation == incarnation)
     }
 
     /// Sites that belong to the instance and not to this epoch.
     pub fn absent(&self) -> impl Iterator<Item = SiteId> + '_ {
-        self.sessions
-            .keys()
-            .copied()
-            .filter(|site| !self.members.contains_key(site))
+        self.sessions.keys().copied().filter(|site| !self.members.contains_key(site))
     }
 
     /// Members whose copy is current.
     pub fn up(&self) -> impl Iterator<Item = SiteId> + '_ {
-        self.members
-            .iter()
-            .filter(|(_, member)| member.state == MemberState::Up)
-            .map(|(site, _)| *site)
+        self.members.iter().filter(|(_, member)| member.state == MemberState::Up).map(|(site, _)| *site)
     }
 
     /// All members but this one.

@@ -63,11 +63,7 @@ pub struct TransactionId {
 
 impl TransactionId {
     /// Below every real transaction.
-    pub const ZERO: TransactionId = TransactionId {
-        home: SiteId(0),
-        incarnation: Incarnation(0),
-        sequence: 0,
-    };
+    pub const ZERO: TransactionId = TransactionId { home: SiteId(0), incarnation: Incarnation(0), sequence: 0 };
 }
 
 impl fmt::Display for TransactionId {

@@ -107,11 +107,7 @@ pub struct KeyRange {
 impl KeyRange {
     /// A whole storage.
     pub fn whole(table: TableId) -> KeyRange {
-        KeyRange {
-            table,
-            low: Key::lowest(),
-            high: None,
-        }
+        KeyRange { table, low: Key::lowest(), high: None }
     }
 
     /// The range that holds one key.

@@ -48,11 +48,6 @@ pub const COPY_BYTES_MAX: usize = 1 << 20;
 pub const SITES_MAX: usize = 16;
 
 const _: () = assert!(2 * LEASE_RENEWAL < LEASE, "a lost renewal must not lose the lease");
-const _: () = assert!(
-    SUSPICION + LEASE_MARGIN < LEASE + LEASE_RENEWAL,
-    "suspicion must not wait longer than the lease"
-);
-const _: () = assert!(
-    LEASE < SEAL_PATIENCE + LEASE_MARGIN,
-    "a sealed member lets the proposer wait out the leases"
-);
+const _: () =
+    assert!(SUSPICION + LEASE_MARGIN < LEASE + LEASE_RENEWAL, "suspicion must not wait longer than the lease");
+const _: () = assert!(LEASE < SEAL_PATIENCE + LEASE_MARGIN, "a sealed member lets the proposer wait out the leases");

@@ -131,10 +131,13 @@ pub enum InsertInput {
 pub struct OnConflict {
     /// The unique key it speaks of: `None` any, else the primary key or an index.
     pub target: Option<ConflictTarget>,
-    /// `None`: DO NOTHING. Else DO UPDATE: assignments over the columns of the old row, followed by those of the row
-    /// that was to be inserted (`excluded`).
-    pub update: Option<(Vec<(usize, Expression)>, Option<Expression>)>,
+    /// `None`: DO NOTHING. Else DO UPDATE.
+    pub update: Option<ConflictUpdate>,
 }
+
+/// `DO UPDATE SET assignments WHERE filter`, over the columns of the old row, followed by those of the row that was to be
+/// inserted (`excluded`).
+pub type ConflictUpdate = (Vec<(usize, Expression)>, Option<Expression>);
 
 /// A unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

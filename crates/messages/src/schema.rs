@@ -79,9 +79,7 @@ impl TableSchema {
 
     /// The position of a column that was not dropped.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns
-            .iter()
-            .position(|column| !column.dropped && column.name == name)
+        self.columns.iter().position(|column| !column.dropped && column.name == name)
     }
 }
 
@@ -112,9 +110,7 @@ impl CatalogEntry {
 
     /// As a row's bytes.
     pub fn encode(&self) -> crate::Row {
-        postcard::to_stdvec(self)
-            .expect("a catalog entry always encodes")
-            .into()
+        postcard::to_stdvec(self).expect("a catalog entry always encodes").into()
     }
 
     /// Back from a row's bytes.

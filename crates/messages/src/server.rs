@@ -136,22 +136,12 @@ pub struct Outgoing {
 impl Outbox {
     /// To a server of the own site.
     pub fn local(&mut self, to: ServerKind, message: Message) {
-        self.messages.push(Outgoing {
-            site: None,
-            to,
-            epoch: EpochNumber(0),
-            message,
-        });
+        self.messages.push(Outgoing { site: None, to, epoch: EpochNumber(0), message });
     }
 
     /// To a server of another site.
     pub fn remote(&mut self, site: SiteId, to: ServerKind, epoch: EpochNumber, message: Message) {
-        self.messages.push(Outgoing {
-            site: Some(site),
-            to,
-            epoch,
-            message,
-        });
+        self.messages.push(Outgoing { site: Some(site), to, epoch, message });
     }
 
     /// Into the log.

@@ -22,11 +22,7 @@ pub struct Timestamp {
 
 impl Timestamp {
     /// Below every commit: the version of an absent item.
-    pub const ZERO: Timestamp = Timestamp {
-        epoch: EpochNumber(0),
-        clock: 0,
-        transaction: TransactionId::ZERO,
-    };
+    pub const ZERO: Timestamp = Timestamp { epoch: EpochNumber(0), clock: 0, transaction: TransactionId::ZERO };
 
     /// The largest timestamp with this epoch and clock: a snapshot there sees all commits up to and with this clock.
     pub fn snapshot(epoch: EpochNumber, clock: u64) -> Timestamp {
@@ -35,11 +31,7 @@ impl Timestamp {
             incarnation: crate::Incarnation(u32::MAX),
             sequence: u64::MAX,
         };
-        Timestamp {
-            epoch,
-            clock,
-            transaction: last,
-        }
+        Timestamp { epoch, clock, transaction: last }
     }
 }
 

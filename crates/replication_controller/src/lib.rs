@@ -1,1 +1,409 @@
-//! Epochs seen from a site: leases, seals, fail-locks, copiers.
+//! Epochs seen from a site: leases, seals, changes of the epoch, fail-locks, copiers, coming back.
+//!
+//! Read-one-write-all-available: a member reads its own copy under leases from all other members, and every commit reaches all of them;
+//! whoever is away is fail-locked for what it misses (rules 6 to 12 of the design; Raid 1989, sections III.D and IV). It decides
+//! *whether* the site may serve and *which* items of whose copy are stale. It must not know rows, votes, sockets or disks: outcomes
+//! come from the atomicity controller, copies from the access manager.
+//!
+//! A site is always in exactly one of three states ([`State`]): joining, changing into an epoch, or a member of an
+//! active one (perhaps sealed). In reading order:
+//!
+//! * [`leases`]: granting, holding, suspecting;
+//! * [`service`]: may the site serve now?
+//! * [`proposal`]: from a suspicion to a new epoch at the oracle;
+//! * [`change`]: from a new epoch at the oracle to serving in it;
+//! * [`joining`]: coming back, and restarting after a total failure;
+//! * [`fail_locks`]: what other sites miss; [`copier`]: refreshing what this one misses;
+//! * [`replay`]: what a restart takes from the log.
+
+pub mod change;
+pub mod copier;
+pub mod fail_locks;
+pub mod joining;
+pub mod leases;
+pub mod limits;
+pub mod proposal;
+pub mod replay;
+pub mod service;
+
+use change::Change;
+use copier::Copiers;
+use fail_locks::FailLocks;
+use joining::Joiners;
+use leases::Leases;
+use messages::commit::EpochReply;
+use messages::epoch::ProposalId;
+use messages::log_record::LogRecord;
+use messages::oracle::{OracleReply, OracleRequest};
+use messages::planted::{Bug, Planted};
+use messages::replication::{ReplicationMessage, ServiceReply, SiteNotice};
+use messages::server::ORACLE_SITE;
+use messages::{
+    Envelope, Epoch, EpochNumber, Incarnation, MemberState, Message, Now, Outbox, Server, ServerKind, SiteId,
+};
+use proposal::Proposals;
+use replay::LogTail;
+use service::Questions;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the site is with respect to epochs.
+pub(crate) enum State {
+    /// In no epoch in this life, or not yet.
+    Joining,
+    /// A member of an epoch that not all members have logged yet.
+    Changing(Change),
+    /// A member of an active epoch; sealed when `sealed_through` has reached it.
+    Member(Arc<Epoch>),
+}
+
+/// What to do when the log is synced up to a token.
+pub(crate) enum AfterSync {
+    /// The outcomes and fail-locks of this epoch are on disk.
+    Logged(EpochNumber),
+    /// These refreshed items are on disk: tell the others.
+    Refreshed(Vec<messages::Item>, Vec<messages::TableId>),
+    /// Nothing is stale any more, and that is on disk.
+    Current,
+}
+
+/// The replication controller of one site.
+pub struct ReplicationController {
+    pub(crate) site: SiteId,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) planted: Planted,
+    pub(crate) state: State,
+    /// The highest epoch known to exist.
+    pub(crate) known: Option<Arc<Epoch>>,
+    /// The last epoch whose outcomes and fail-locks are logged here, by this life or an earlier one.
+    pub(crate) logged: Option<Arc<Epoch>>,
+    /// The life that logged it.
+    pub(crate) logged_by: Option<Incarnation>,
+    /// This life has logged an epoch: it takes part.
+    pub(crate) took_part: bool,
+    /// Since which epoch this copy takes part without a break.
+    pub(crate) joined: EpochNumber,
+    /// The chain of epochs, oldest first.
+    pub(crate) chain: Vec<(EpochNumber, ProposalId)>,
+    /// No vote, no grant in this epoch or any before.
+    pub(crate) sealed_through: EpochNumber,
+    /// Since when the present epoch is sealed (boot clock).
+    pub(crate) sealed_at: u64,
+    pub(crate) leases: Leases,
+    pub(crate) proposals: Proposals,
+    pub(crate) joiners: Joiners,
+    pub(crate) fail_locks: FailLocks,
+    pub(crate) copiers: Copiers,
+    pub(crate) questions: Questions,
+    pub(crate) tail: LogTail,
+    pub(crate) after_sync: BTreeMap<u64, AfterSync>,
+    pub(crate) next_token: u64,
+    pub(crate) started_at: Option<u64>,
+    pub(crate) oracle_read_at: u64,
+    pub(crate) halted: bool,
+}
+
+/// What `raid status` shows of replication at a site.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The highest epoch known.
+    pub epoch: Option<Arc<Epoch>>,
+    /// In words.
+    pub state: &'static str,
+    /// Fail-locked items of every other site, as this one keeps them.
+    pub fail_locks: BTreeMap<SiteId, u64>,
+    /// Stale items of the own copy, at the last look.
+    pub stale: u64,
+    /// Bytes that copiers brought since the start.
+    pub copied_bytes: u64,
+    /// Commits that some member has not synced yet: at risk if all sites lose power at once.
+    pub unsynced_commits: u64,
+}
+
+impl ReplicationController {
+    /// A controller of this life of a site. `sites` are all sites of the instance, as configured.
+    pub fn new(site: SiteId, incarnation: Incarnation, sites: &[SiteId], planted: Planted) -> ReplicationController {
+        ReplicationController {
+            site,
+            incarnation,
+            planted,
+            state: State::Joining,
+            known: None,
+            logged: None,
+            logged_by: None,
+            took_part: false,
+            joined: EpochNumber(0),
+            chain: Vec::new(),
+            sealed_through: EpochNumber(0),
+            sealed_at: 0,
+            leases: Leases::default(),
+            proposals: Proposals::default(),
+            joiners: Joiners::new(site, sites),
+            fail_locks: FailLocks::default(),
+            copiers: Copiers::default(),
+            questions: Questions::default(),
+            tail: LogTail::default(),
+            after_sync: BTreeMap::new(),
+            next_token: 1,
+            started_at: None,
+            oracle_read_at: 0,
+            halted: false,
+        }
+    }
+
+    /// What `raid status` shows.
+    pub fn status(&self) -> Status {
+        let state = match &self.state {
+            _ if self.halted => "halted",
+            State::Joining => "joining",
+            State::Changing(_) => "changing",
+            State::Member(epoch) if self.sealed_through >= epoch.number => "sealed",
+            State::Member(epoch) => match epoch.member(self.site).map(|member| member.state) {
+                Some(MemberState::Up) => "up",
+                _ => "recovering",
+            },
+        };
+        Status {
+            epoch: self.known.clone(),
+            state,
+            fail_locks: self.fail_locks.counts(),
+            stale: self.copiers.left(),
+            copied_bytes: self.copiers.bytes(),
+            unsynced_commits: self.fail_locks.recent_len() as u64,
+        }
+    }
+
+    /// The epoch in which this site may vote and grant.
+    pub(crate) fn serving(&self) -> Option<&Arc<Epoch>> {
+        match &self.state {
+            State::Member(epoch) if epoch.number > self.sealed_through && !self.halted => Some(epoch),
+            _ => None,
+        }
+    }
+
+    /// Whether this life is an up member of the epoch.
+    pub(crate) fn is_up_in(&self, epoch: &Epoch) -> bool {
+        epoch.has(self.site, self.incarnation)
+            && (epoch.members[&self.site].state == MemberState::Up || self.planted.is(Bug::RecoveringFormsEpoch))
+    }
+
+    pub(crate) fn to_peer(&self, site: SiteId, message: ReplicationMessage, outbox: &mut Outbox) {
+        let epoch = self.known.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
+        outbox.remote(site, ServerKind::ReplicationController, epoch, Message::Replication(message));
+    }
+
+    pub(crate) fn to_oracle(&self, request: OracleRequest, outbox: &mut Outbox) {
+        outbox.remote(ORACLE_SITE, ServerKind::Oracle, EpochNumber(0), Message::Oracle(request));
+    }
+
+    pub(crate) fn token(&mut self) -> u64 {
+        self.next_token += 1;
+        self.next_token
+    }
+
+    pub(crate) fn sync_then(&mut self, then: AfterSync, outbox: &mut Outbox) {
+        let token = self.token();
+        self.after_sync.insert(token, then);
+        outbox.sync(token);
+    }
+
+    pub(crate) fn read_oracle(&mut self, now: Now, outbox: &mut Outbox) {
+        if now.boot < self.oracle_read_at + limits::ORACLE_READ_INTERVAL {
+            return;
+        }
+        self.oracle_read_at = now.boot;
+        let tag = self.token();
+        // The highest epoch that this site knows goes along: an oracle that was set back learns it from its members.
+        self.to_oracle(OracleRequest::Confirm { tag, epoch: self.known.clone() }, outbox);
+    }
+
+    pub(crate) fn halt(&mut self, reason: String, outbox: &mut Outbox) {
+        if !std::mem::replace(&mut self.halted, true) {
+            outbox.local(ServerKind::Site, Message::Site(SiteNotice::Halt { reason }));
+        }
+    }
+
+    pub(crate) fn start_again(&mut self, reason: &str, outbox: &mut Outbox) {
+        if !std::mem::replace(&mut self.halted, true) {
+            outbox.local(ServerKind::Site, Message::Site(SiteNotice::StartAgain { reason: reason.to_owned() }));
+        }
+    }
+
+    fn peer_message(&mut self, now: Now, envelope: Envelope, message: ReplicationMessage, outbox: &mut Outbox) {
+        let from = envelope.from_site;
+        let life = envelope.incarnation;
+        self.joiners.heard(from, life, now);
+        if self.leases.is_present_life(from, life) {
+            self.leases.heard(from, now);
+        }
+        if envelope.epoch > self.known.as_ref().map_or(EpochNumber(0), |epoch| epoch.number) {
+            self.read_oracle(now, outbox);
+        }
+        match message {
+            ReplicationMessage::Join { last, was_up, reachable } => {
+                self.join_asked(now, from, life, last, was_up, reachable, outbox);
+            }
+            ReplicationMessage::EpochIs { epoch } => self.learn(now, epoch, outbox),
+            ReplicationMessage::Seal { epoch, proposal } => {
+                self.seal_asked(now, from, epoch, proposal, outbox);
+            }
+            ReplicationMessage::Sealed { epoch, proposal, current } => {
+                self.sealed_came(now, from, life, epoch, proposal, current, outbox);
+            }
+            ReplicationMessage::Report { epoch, proposal, report } => {
+                self.report_came(now, from, life, (epoch, proposal), report, outbox);
+            }
+            ReplicationMessage::Logged { epoch, proposal, complete } => {
+                self.logged_came(now, from, life, (epoch, proposal), complete, outbox);
+            }
+            inside => self.member_message(now, &envelope.clone_header(), inside, outbox),
+        }
+    }
+
+    /// Messages that only members of the same active epoch exchange.
+    fn member_message(&mut self, now: Now, header: &Header, message: ReplicationMessage, outbox: &mut Outbox) {
+        let Some(epoch) = self.serving().cloned() else { return };
+        let from = header.from;
+        if header.epoch != epoch.number || !epoch.has(from, header.incarnation) {
+            if header.epoch < epoch.number {
+                self.to_peer(from, ReplicationMessage::EpochIs { epoch }, outbox);
+            }
+            return;
+        }
+        match message {
+            ReplicationMessage::LeaseRequest { sent_at } => {
+                self.lease_asked(now, from, header.incarnation, sent_at, outbox);
+            }
+            ReplicationMessage::LeaseGrant { sent_at } => self.lease_granted(now, from, sent_at, outbox),
+            ReplicationMessage::SyncedThrough { clock } => self.fail_locks.synced(from, (epoch.number, clock)),
+            ReplicationMessage::Refreshed { items, storages, everything } => {
+                self.fail_locks.refreshed(from, &items, &storages, everything);
+            }
+            ReplicationMessage::CopyRequest { tag, wanted } => self.copy_asked(from, tag, wanted, outbox),
+            ReplicationMessage::CopyReply { tag, copies } => self.copies_came(now, tag, copies, outbox),
+            ReplicationMessage::Current => {
+                self.joiners.current(from, header.incarnation);
+            }
+            _ => {}
+        }
+    }
+
+    fn oracle_reply(&mut self, now: Now, reply: OracleReply, outbox: &mut Outbox) {
+        match reply {
+            OracleReply::EpochRead { epoch, .. } => {
+                let behind = self.known.as_ref().is_some_and(|known| epoch.number < known.number);
+                if behind {
+                    // Rule 13: an oracle older than our log decides nothing; it has our epoch now and asks the others.
+                    tracing::warn!(oracle = %epoch.number, "the oracle is older than this site's log");
+                    return;
+                }
+                self.learn(now, epoch.clone(), outbox);
+                self.oracle_read(now, &epoch, outbox);
+            }
+            OracleReply::EpochSwapped { tag, won, epoch, unconfirmed } => {
+                self.swap_answered(now, tag, won, epoch, &unconfirmed, outbox);
+            }
+            _ => {}
+        }
+    }
+
+    fn synced(&mut self, now: Now, token: u64, outbox: &mut Outbox) {
+        match self.after_sync.remove(&token) {
+            Some(AfterSync::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
+            Some(AfterSync::Refreshed(items, storages)) => self.tell_refreshed(items, storages, outbox),
+            Some(AfterSync::Current) => self.tell_current(outbox),
+            None => {}
+        }
+    }
+
+    fn site_notice(&mut self, now: Now, notice: SiteNotice) {
+        match notice {
+            SiteNotice::PeerLost { site } => self.leases.lost(site, now),
+            SiteNotice::PeerFound { site, incarnation } => {
+                self.joiners.heard(site, incarnation, now);
+                if self.leases.is_present_life(site, incarnation) {
+                    self.leases.found(site, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn epoch_reply(&mut self, now: Now, reply: EpochReply, outbox: &mut Outbox) {
+        match reply {
+            EpochReply::TransactionsReported { tag, report } => self.transactions_reported(now, tag, &report, outbox),
+            EpochReply::Resolved { epoch, committed } => self.resolved(now, epoch, committed, outbox),
+            EpochReply::Committed { timestamp, history } => self.committed(timestamp, history),
+            EpochReply::SyncedThrough { epoch, clock } => self.own_synced(epoch, clock, outbox),
+            EpochReply::SilentVoter { site } => {
+                if !self.planted.is(Bug::SilentVoterKept) {
+                    self.leases.accuse(site);
+                }
+            }
+        }
+    }
+}
+
+/// The part of an envelope that says who speaks.
+pub(crate) struct Header {
+    pub(crate) from: SiteId,
+    pub(crate) epoch: EpochNumber,
+    pub(crate) incarnation: Incarnation,
+}
+
+trait CloneHeader {
+    fn clone_header(&self) -> Header;
+}
+
+impl CloneHeader for Envelope {
+    fn clone_header(&self) -> Header {
+        Header { from: self.from_site, epoch: self.epoch, incarnation: self.incarnation }
+    }
+}
+
+impl Server for ReplicationController {
+    fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
+        self.started_at.get_or_insert(now.boot);
+        if self.halted {
+            return;
+        }
+        match envelope.message {
+            Message::Replication(ref message) => {
+                let message = message.clone();
+                self.peer_message(now, envelope, message, outbox);
+            }
+            Message::OracleReply(reply) => self.oracle_reply(now, reply, outbox),
+            Message::EpochReply(reply) => self.epoch_reply(now, reply, outbox),
+            Message::Service(request) => self.service_asked(now, request, outbox),
+            Message::AccessReply(reply) => self.access_reply(now, reply, outbox),
+            Message::Site(notice) => self.site_notice(now, notice),
+            Message::Synced(token) => self.synced(now, token, outbox),
+            Message::Checkpoint => self.checkpoint(outbox),
+            other => tracing::error!(?other, "not a message for a replication controller"),
+        }
+    }
+
+    fn tick(&mut self, now: Now, outbox: &mut Outbox) {
+        self.started_at.get_or_insert(now.boot);
+        if self.halted {
+            self.answer_questions(now, outbox);
+            return;
+        }
+        self.renew_leases(now, outbox);
+        self.tick_joining(now, outbox);
+        self.tick_change(now, outbox);
+        self.tick_proposal(now, outbox);
+        self.tick_copiers(now, outbox);
+        self.answer_questions(now, outbox);
+    }
+
+    fn replay(&mut self, record: &LogRecord, outbox: &mut Outbox) {
+        self.replay_record(record, outbox);
+    }
+}
+
+/// A short answer to the action driver.
+pub(crate) fn service_reply(tag: u64, verdict: Result<EpochNumber, String>, outbox: &mut Outbox) {
+    let reply = ServiceReply::ServiceReply { tag, verdict };
+    outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
+}

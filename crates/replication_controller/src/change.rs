@@ -1,0 +1,374 @@
+//! From a new epoch at the oracle to serving in it (rule 7, second half, and rule 8).
+//!
+//! Every member reports what it knows to every other; each computes the same outcomes and fail-locks from the same reports, logs and
+//! syncs them, waits out the leases that it granted to outsiders, and says so. Whoever has heard that of all members serves. No
+//! member drives: any that falls silent is suspected, and the next epoch goes on from the same reports.
+
+use crate::{AfterSync, ReplicationController, State, limits};
+use messages::access::{AccessRequest, StaleSet};
+use messages::commit::{EpochRequest, TransactionsReport};
+use messages::epoch::ProposalId;
+use messages::limits::{LEASE, LEASE_MARGIN, RESEND};
+use messages::log_record::LogRecord;
+use messages::planted::Bug;
+use messages::replication::{MemberReport, ReplicationMessage, SiteNotice};
+use messages::{
+    Epoch, EpochNumber, Incarnation, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A change under way at this site.
+pub(crate) struct Change {
+    epoch: Arc<Epoch>,
+    reports: BTreeMap<SiteId, Arc<MemberReport>>,
+    resolving: bool,
+    /// Outcomes and fail-locks are logged and synced here.
+    synced: bool,
+    /// `Logged` was said: also the leases are over.
+    said: bool,
+    logged: BTreeSet<SiteId>,
+    /// Who needs to hear nothing more.
+    complete: BTreeSet<SiteId>,
+    /// Members of the epoch before, for the planted bug that waits only for the latest evictees.
+    parent: Option<Arc<Epoch>>,
+    sent_at: u64,
+}
+
+impl Change {
+    pub(crate) fn epoch(&self) -> &Arc<Epoch> {
+        &self.epoch
+    }
+
+    fn is(&self, id: (EpochNumber, ProposalId)) -> bool {
+        (self.epoch.number, self.epoch.proposal) == id
+    }
+}
+
+impl ReplicationController {
+    /// An epoch that the oracle holds, or held.
+    pub(crate) fn learn(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
+        if let Some(known) = &self.known {
+            if epoch.number < known.number {
+                return;
+            }
+            if epoch.number == known.number && epoch.proposal != known.proposal {
+                let reason = format!(
+                    "{} exists twice: the oracle and this site's log do not belong together; give this site the \
+                     instance's own oracle, or an empty data directory",
+                    epoch.number
+                );
+                self.halt(reason, outbox);
+                return;
+            }
+        }
+        let newer = self.known.as_ref().is_none_or(|known| known.number < epoch.number);
+        if newer {
+            outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
+            self.known = Some(epoch.clone());
+            self.proposals.drop_below(epoch.number);
+            self.joiners.learnt(&epoch, now);
+        }
+        if epoch.has(self.site, self.incarnation) {
+            let there_already = match &self.state {
+                State::Joining => false,
+                State::Changing(change) => change.epoch.number >= epoch.number,
+                State::Member(active) => active.number >= epoch.number,
+            };
+            if !there_already {
+                self.begin_change(now, epoch, outbox);
+            }
+        } else if self.took_part || !matches!(self.state, State::Joining) {
+            self.start_again(&format!("{} does not have this life of the site", epoch.number), outbox);
+        }
+    }
+
+    fn begin_change(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
+        self.seal(now, EpochNumber(epoch.number.0 - 1), outbox);
+        let parent = match &self.state {
+            State::Member(active) => Some(active.clone()),
+            State::Changing(change) => Some(change.epoch.clone()),
+            State::Joining => None,
+        };
+        self.leases.enter(&epoch, self.site, now);
+        self.copiers.stop();
+        let tag = epoch.number.0;
+        self.state = State::Changing(Change {
+            epoch,
+            reports: BTreeMap::new(),
+            resolving: false,
+            synced: false,
+            said: false,
+            logged: BTreeSet::new(),
+            complete: BTreeSet::new(),
+            parent,
+            sent_at: now.boot,
+        });
+        outbox.local(ServerKind::AtomicityController, Message::EpochRequest(EpochRequest::Report { tag }));
+    }
+
+    /// A copy that takes part from this epoch on: what its log says of transactions counts for nothing.
+    fn is_fresh(&self, epoch: &Epoch) -> bool {
+        let restarts = epoch.restart && epoch.members[&self.site].state == MemberState::Up;
+        !self.took_part && !restarts
+    }
+
+    pub(crate) fn transactions_reported(
+        &mut self,
+        now: Now,
+        tag: u64,
+        transactions: &TransactionsReport,
+        outbox: &mut Outbox,
+    ) {
+        let State::Changing(change) = &self.state else { return };
+        if change.epoch.number.0 != tag || change.reports.contains_key(&self.site) {
+            return;
+        }
+        let epoch = change.epoch.clone();
+        let fresh = self.is_fresh(&epoch);
+        let joined = if fresh { epoch.number } else { self.joined };
+        let transactions = Arc::new(TransactionsReport { joined, ..transactions.clone() });
+        let basis = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
+        let report = Arc::new(match fresh {
+            true => MemberReport { basis, transactions, ..MemberReport::default() },
+            false => MemberReport {
+                basis,
+                chain: self.chain.clone(),
+                transactions,
+                fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys()),
+                recent: self.fail_locks.recent(),
+            },
+        });
+        let State::Changing(change) = &mut self.state else { return };
+        change.reports.insert(self.site, report);
+        self.send_progress(now, outbox);
+        self.resolve_if_complete(outbox);
+    }
+
+    pub(crate) fn report_came(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        life: Incarnation,
+        id: (EpochNumber, ProposalId),
+        report: Arc<MemberReport>,
+        outbox: &mut Outbox,
+    ) {
+        match &mut self.state {
+            State::Changing(change) if change.is(id) && change.epoch.has(from, life) => {
+                change.reports.insert(from, report);
+                self.resolve_if_complete(outbox);
+            }
+            State::Member(epoch) if (epoch.number, epoch.proposal) == id => {
+                let logged = ReplicationMessage::Logged { epoch: id.0, proposal: id.1, complete: true };
+                self.to_peer(from, logged, outbox);
+            }
+            _ => self.answer_if_behind(now, from, id.0, outbox),
+        }
+    }
+
+    fn answer_if_behind(&mut self, now: Now, from: SiteId, epoch: EpochNumber, outbox: &mut Outbox) {
+        match self.known.clone() {
+            Some(known) if known.number > epoch => {
+                self.to_peer(from, ReplicationMessage::EpochIs { epoch: known }, outbox);
+            }
+            _ => self.read_oracle(now, outbox),
+        }
+    }
+
+    fn resolve_if_complete(&mut self, outbox: &mut Outbox) {
+        let State::Changing(change) = &mut self.state else { return };
+        let complete = change.epoch.members.keys().all(|site| change.reports.contains_key(site));
+        if !complete || std::mem::replace(&mut change.resolving, true) {
+            return;
+        }
+        let epoch = change.epoch.clone();
+        let reports = change.reports.iter().map(|(site, report)| (*site, report.transactions.clone())).collect();
+        let fresh = self.is_fresh(&epoch);
+        let request = EpochRequest::Resolve { epoch, reports: Arc::new(reports), fresh };
+        outbox.local(ServerKind::AtomicityController, Message::EpochRequest(request));
+    }
+
+    /// Outcomes are logged and applied here: now what everybody misses is known, too.
+    pub(crate) fn resolved(
+        &mut self,
+        now: Now,
+        number: EpochNumber,
+        committed: Vec<(Timestamp, Vec<Item>)>,
+        outbox: &mut Outbox,
+    ) {
+        let State::Changing(change) = &self.state else { return };
+        if change.epoch.number != number {
+            return;
+        }
+        let (epoch, reports) = (change.epoch.clone(), change.reports.clone());
+        let fresh = self.is_fresh(&epoch);
+        let stale = Arc::new(self.take_over(&epoch, &reports, committed, fresh));
+        self.append_chain(&epoch, &reports);
+        if fresh {
+            self.joined = epoch.number;
+        }
+        self.took_part = true;
+        self.logged = Some(epoch.clone());
+        self.logged_by = Some(self.incarnation);
+        self.tail.clear();
+        if !stale.is_empty() {
+            outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::MarkStale { stale: stale.clone() }));
+        }
+        if fresh || epoch.restart {
+            outbox.append(self.fail_locks.recent_record());
+        }
+        outbox.append(self.logged_record(&epoch, stale));
+        if self.planted.is(Bug::NoSyncOnSoleSurvivor) {
+            self.logged_is_synced(now, epoch.number, outbox);
+        } else {
+            self.sync_then(AfterSync::Logged(epoch.number), outbox);
+        }
+    }
+
+    pub(crate) fn logged_record(&self, epoch: &Arc<Epoch>, stale: Arc<StaleSet>) -> LogRecord {
+        LogRecord::EpochLogged {
+            epoch: epoch.clone(),
+            incarnation: self.incarnation,
+            chain: self.chain.clone(),
+            fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys()),
+            stale,
+        }
+    }
+
+    fn append_chain(&mut self, epoch: &Epoch, reports: &BTreeMap<SiteId, Arc<MemberReport>>) {
+        for report in reports.values() {
+            let longer = report.chain.last().map(|last| last.0) > self.chain.last().map(|last| last.0);
+            if longer {
+                self.chain = report.chain.clone();
+            }
+        }
+        self.chain.push((epoch.number, epoch.proposal));
+        let surplus = self.chain.len().saturating_sub(limits::CHAIN_MAX);
+        self.chain.drain(..surplus);
+    }
+
+    pub(crate) fn logged_is_synced(&mut self, now: Now, number: EpochNumber, outbox: &mut Outbox) {
+        if let State::Changing(change) = &mut self.state
+            && change.epoch.number == number
+        {
+            change.synced = true;
+            self.say_logged(now, outbox);
+        }
+    }
+
+    /// When the last lease is over that this site ever granted to anybody who is not in the epoch.
+    fn leases_over(&self, change: &Change) -> u64 {
+        if self.planted.is(Bug::ServeWithoutLeaseWait) {
+            return 0;
+        }
+        let only = change.parent.as_deref().filter(|_| self.planted.is(Bug::WaitOnlyForLatestEvictee));
+        let granted = self.leases.granted_to_outsiders(&change.epoch, only);
+        // After a total failure nobody remembers what was granted: one whole lease is waited for.
+        let forgotten = match change.epoch.restart {
+            true => self.started_at.unwrap_or(0) + LEASE + LEASE_MARGIN,
+            false => 0,
+        };
+        granted.max(forgotten)
+    }
+
+    fn say_logged(&mut self, now: Now, outbox: &mut Outbox) {
+        let State::Changing(change) = &self.state else { return };
+        if !change.synced || change.said || now.boot < self.leases_over(change) {
+            return;
+        }
+        let State::Changing(change) = &mut self.state else { return };
+        change.said = true;
+        change.logged.insert(self.site);
+        self.send_progress(now, outbox);
+        self.activate_if_complete(now, outbox);
+    }
+
+    /// Reports and `Logged`, to whoever may need them.
+    fn send_progress(&mut self, now: Now, outbox: &mut Outbox) {
+        let State::Changing(change) = &mut self.state else { return };
+        change.sent_at = now.boot;
+        let (epoch, proposal) = (change.epoch.number, change.epoch.proposal);
+        let own = change.reports.get(&self.site).cloned();
+        let (said, everybody) = (change.said, change.epoch.clone());
+        let (logged, complete) = (change.logged.clone(), change.complete.clone());
+        for site in everybody.others(self.site) {
+            if let Some(report) = own.clone().filter(|_| !logged.contains(&site)) {
+                self.to_peer(site, ReplicationMessage::Report { epoch, proposal, report }, outbox);
+            }
+            if said && !complete.contains(&site) {
+                self.to_peer(site, ReplicationMessage::Logged { epoch, proposal, complete: false }, outbox);
+            }
+        }
+    }
+
+    pub(crate) fn logged_came(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        life: Incarnation,
+        id: (EpochNumber, ProposalId),
+        complete: bool,
+        outbox: &mut Outbox,
+    ) {
+        match &mut self.state {
+            State::Changing(change) if change.is(id) && change.epoch.has(from, life) => {
+                change.logged.insert(from);
+                if complete {
+                    change.complete.insert(from);
+                    // Whoever serves has heard of all members that they have logged.
+                    change.logged.extend(change.epoch.members.keys().copied().filter(|site| *site != self.site));
+                }
+                self.activate_if_complete(now, outbox);
+            }
+            State::Member(epoch) if (epoch.number, epoch.proposal) == id => {
+                if !complete {
+                    let logged = ReplicationMessage::Logged { epoch: id.0, proposal: id.1, complete: true };
+                    self.to_peer(from, logged, outbox);
+                }
+            }
+            _ => self.answer_if_behind(now, from, id.0, outbox),
+        }
+    }
+
+    /// Rule 8: nobody serves before every member has logged all outcomes and fail-locks.
+    fn activate_if_complete(&mut self, now: Now, outbox: &mut Outbox) {
+        let State::Changing(change) = &self.state else { return };
+        let all = change.epoch.members.keys().all(|site| change.logged.contains(site))
+            || self.planted.is(Bug::ServeBeforeAllLogged);
+        if !change.said || !all || change.epoch.number <= self.sealed_through {
+            return;
+        }
+        let epoch = change.epoch.clone();
+        let state = epoch.members[&self.site].state;
+        self.state = State::Member(epoch.clone());
+        self.fail_locks.enter(&epoch, self.site);
+        self.joiners.entered(&epoch);
+        self.copiers.enter(state == MemberState::Recovering || epoch.restart);
+        self.leases.entered();
+        outbox.local(
+            ServerKind::AtomicityController,
+            Message::EpochRequest(EpochRequest::Activate { epoch: epoch.clone() }),
+        );
+        for site in epoch.others(self.site) {
+            let logged = ReplicationMessage::Logged { epoch: epoch.number, proposal: epoch.proposal, complete: true };
+            self.to_peer(site, logged, outbox);
+        }
+        outbox.local(ServerKind::Site, Message::Site(SiteNotice::Serving { epoch }));
+        self.renew_leases(now, outbox);
+        self.answer_questions(now, outbox);
+    }
+
+    pub(crate) fn tick_change(&mut self, now: Now, outbox: &mut Outbox) {
+        if !matches!(self.state, State::Changing(_)) {
+            return;
+        }
+        self.say_logged(now, outbox);
+        self.activate_if_complete(now, outbox);
+        if let State::Changing(change) = &self.state
+            && now.boot >= change.sent_at + RESEND
+        {
+            self.send_progress(now, outbox);
+        }
+    }
+}

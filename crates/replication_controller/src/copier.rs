@@ -1,0 +1,271 @@
+//! Copiers: refreshing what is stale in the own copy, from members whose copy is current (rule 11).
+//!
+//! Two steps at once: what a read waits for is fetched first and at once (step one), everything else in batches behind it, one under way
+//! at a time (step two). The access manager knows what is stale; this file only moves requests and copies.
+
+use crate::{AfterSync, ReplicationController, limits};
+use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
+use messages::limits::{COPY_ITEMS_MAX, LEASE_RENEWAL};
+use messages::planted::Bug;
+use messages::replication::{ReplicationMessage, ServiceReply};
+use messages::{Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Who waits for a fetch.
+#[derive(Clone)]
+struct Question {
+    tag: u64,
+    range: KeyRange,
+    deadline: u64,
+}
+
+/// One copier.
+struct Fetch {
+    /// `None`: the background batch.
+    question: Option<Question>,
+    /// What was asked of another member, and when.
+    asked: Option<(CopyRequest, u64)>,
+}
+
+/// All copiers of this site, and those of others that it serves.
+#[derive(Default)]
+pub(crate) struct Copiers {
+    /// Something may be stale here.
+    active: bool,
+    /// Nothing is stale here, and that is synced.
+    current: bool,
+    fetches: BTreeMap<u64, Fetch>,
+    waiting: VecDeque<Question>,
+    background: Option<u64>,
+    left: u64,
+    bytes: u64,
+    next_source: usize,
+    refreshed: (Vec<Item>, Vec<TableId>),
+    refreshed_at: u64,
+    current_told_at: u64,
+    current_asked: bool,
+    /// Copies being read for other sites: whom to answer, with which tag.
+    serving: BTreeMap<u64, (SiteId, u64)>,
+}
+
+impl Copiers {
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn is_current(&self) -> bool {
+        self.current
+    }
+
+    /// The epoch changes: what is under way is asked for again in the next one.
+    pub(crate) fn stop(&mut self) {
+        let fetches = std::mem::take(&mut self.fetches);
+        self.waiting.extend(fetches.into_values().filter_map(|fetch| fetch.question));
+        self.background = None;
+        self.serving.clear();
+    }
+
+    pub(crate) fn enter(&mut self, may_be_stale: bool) {
+        self.active = may_be_stale;
+        self.current = !may_be_stale;
+        self.current_asked = false;
+    }
+}
+
+impl ReplicationController {
+    pub(crate) fn refresh_asked(&mut self, now: Now, tag: u64, range: KeyRange, deadline: u64, outbox: &mut Outbox) {
+        self.copiers.waiting.push_back(Question { tag, range, deadline });
+        self.copiers.active = true;
+        self.start_fetches(now, outbox);
+    }
+
+    fn start_fetches(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.serving().is_none() || !self.copiers.active {
+            return;
+        }
+        while self.copiers.fetches.len() < limits::WANTED_COPIES_MAX {
+            let Some(question) = self.copiers.waiting.pop_front() else { break };
+            self.start_fetch(Some(question), outbox);
+        }
+        if self.copiers.background.is_none() && !self.copiers.current && !self.copiers.current_asked {
+            let tag = self.start_fetch(None, outbox);
+            self.copiers.background = Some(tag);
+        }
+        let _ = now;
+    }
+
+    fn start_fetch(&mut self, question: Option<Question>, outbox: &mut Outbox) -> u64 {
+        let tag = self.token();
+        let wanted = question.as_ref().map(|question| question.range.clone());
+        self.copiers.fetches.insert(tag, Fetch { question, asked: None });
+        let request = AccessRequest::NextStale { tag, limit: COPY_ITEMS_MAX as u32, wanted };
+        outbox.local(ServerKind::AccessManager, Message::Access(request));
+        tag
+    }
+
+    pub(crate) fn access_reply(&mut self, now: Now, reply: AccessReply, outbox: &mut Outbox) {
+        match reply {
+            AccessReply::StaleBatch { tag, wanted, left } => self.stale_batch(now, tag, wanted, left, outbox),
+            AccessReply::CopiesInstalled { tag, bytes } => self.copies_installed(now, tag, bytes, outbox),
+            AccessReply::Copies { tag, copies } => {
+                if let Some((site, theirs)) = self.copiers.serving.remove(&tag) {
+                    self.to_peer(site, ReplicationMessage::CopyReply { tag: theirs, copies }, outbox);
+                }
+            }
+            AccessReply::Refreshed { items, storages } => {
+                if self.planted.is(Bug::ClearedBeforeSynced) {
+                    self.tell_refreshed(items, storages, outbox);
+                } else {
+                    self.copiers.refreshed.0.extend(items);
+                    self.copiers.refreshed.1.extend(storages);
+                }
+            }
+            other => tracing::error!(?other, "not an answer for a replication controller"),
+        }
+    }
+
+    fn stale_batch(&mut self, now: Now, tag: u64, wanted: Option<CopyRequest>, left: u64, outbox: &mut Outbox) {
+        self.copiers.left = left;
+        let Some(fetch) = self.copiers.fetches.get_mut(&tag) else { return };
+        match wanted {
+            Some(wanted) => {
+                fetch.asked = Some((wanted, now.boot));
+                self.ask_copies(tag, outbox);
+            }
+            None => {
+                let question = self.copiers.fetches.remove(&tag).and_then(|fetch| fetch.question);
+                match question {
+                    Some(question) => refresh_reply(question.tag, None, outbox),
+                    None => {
+                        self.copiers.background = None;
+                        if left == 0 && !self.copiers.current_asked {
+                            self.copiers.current_asked = true;
+                            self.sync_then(AfterSync::Current, outbox);
+                        }
+                    }
+                }
+                self.start_fetches(now, outbox);
+            }
+        }
+    }
+
+    /// Asks one of the members whose copy is current, in turn.
+    fn ask_copies(&mut self, tag: u64, outbox: &mut Outbox) {
+        let Some(epoch) = self.serving().cloned() else { return };
+        let Some((wanted, _)) = self.copiers.fetches.get(&tag).and_then(|fetch| fetch.asked.clone()) else { return };
+        let sources: Vec<SiteId> = epoch.up().filter(|site| *site != self.site).collect();
+        if sources.is_empty() {
+            return;
+        }
+        self.copiers.next_source = (self.copiers.next_source + 1) % sources.len();
+        let source = sources[self.copiers.next_source];
+        self.to_peer(source, ReplicationMessage::CopyRequest { tag, wanted }, outbox);
+    }
+
+    pub(crate) fn copy_asked(&mut self, from: SiteId, theirs: u64, wanted: CopyRequest, outbox: &mut Outbox) {
+        let tag = self.token();
+        self.copiers.serving.insert(tag, (from, theirs));
+        outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::ReadCopies { tag, wanted }));
+    }
+
+    pub(crate) fn copies_came(&mut self, _now: Now, tag: u64, copies: Arc<Copies>, outbox: &mut Outbox) {
+        let Some(fetch) = self.copiers.fetches.get_mut(&tag) else { return };
+        if fetch.asked.take().is_some() {
+            outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::InstallCopies { tag, copies }));
+        }
+    }
+
+    fn copies_installed(&mut self, now: Now, tag: u64, bytes: u64, outbox: &mut Outbox) {
+        self.copiers.bytes += bytes;
+        let Some(fetch) = self.copiers.fetches.remove(&tag) else { return };
+        if fetch.question.is_none() {
+            self.copiers.background = None;
+        } else if let Some(question) = fetch.question {
+            // More of the same may be stale: ask until nothing is.
+            self.start_fetch(Some(question), outbox);
+        }
+        self.start_fetches(now, outbox);
+    }
+
+    pub(crate) fn tick_copiers(&mut self, now: Now, outbox: &mut Outbox) {
+        self.give_up_questions(now, outbox);
+        let Some(epoch) = self.serving().cloned() else { return };
+        let late: Vec<u64> = (self.copiers.fetches.iter_mut())
+            .filter_map(|(tag, fetch)| match &mut fetch.asked {
+                Some((_, at)) if now.boot >= *at + limits::COPY_ANSWER => {
+                    *at = now.boot;
+                    Some(*tag)
+                }
+                _ => None,
+            })
+            .collect();
+        for tag in late {
+            self.ask_copies(tag, outbox);
+        }
+        self.start_fetches(now, outbox);
+        let something = !self.copiers.refreshed.0.is_empty() || !self.copiers.refreshed.1.is_empty();
+        if something && now.boot >= self.copiers.refreshed_at + limits::REFRESHED_INTERVAL {
+            self.copiers.refreshed_at = now.boot;
+            let (items, storages) = std::mem::take(&mut self.copiers.refreshed);
+            self.sync_then(AfterSync::Refreshed(items, storages), outbox);
+        }
+        let recovering = epoch.members[&self.site].state == MemberState::Recovering;
+        if recovering && self.copiers.current && now.boot >= self.copiers.current_told_at + LEASE_RENEWAL {
+            self.copiers.current_told_at = now.boot;
+            for site in epoch.up().filter(|site| *site != self.site) {
+                self.to_peer(site, ReplicationMessage::Current, outbox);
+            }
+        }
+    }
+
+    fn give_up_questions(&mut self, now: Now, outbox: &mut Outbox) {
+        let reason = || Some("no member with a current copy has answered in time".to_owned());
+        self.copiers.waiting.retain(|question| {
+            let over = now.boot >= question.deadline;
+            if over {
+                refresh_reply(question.tag, reason(), outbox);
+            }
+            !over
+        });
+        self.copiers.fetches.retain(|_, fetch| match &fetch.question {
+            Some(question) if now.boot >= question.deadline => {
+                refresh_reply(question.tag, reason(), outbox);
+                false
+            }
+            _ => true,
+        });
+    }
+
+    pub(crate) fn tell_refreshed(&mut self, items: Vec<Item>, storages: Vec<TableId>, outbox: &mut Outbox) {
+        let Some(epoch) = self.serving().cloned() else { return };
+        for site in epoch.others(self.site) {
+            let message =
+                ReplicationMessage::Refreshed { items: items.clone(), storages: storages.clone(), everything: false };
+            self.to_peer(site, message, outbox);
+        }
+    }
+
+    /// Nothing was stale when the sync was asked for, and nothing becomes stale within an epoch.
+    pub(crate) fn tell_current(&mut self, outbox: &mut Outbox) {
+        let Some(epoch) = self.serving().cloned() else { return };
+        if !self.copiers.current_asked {
+            return;
+        }
+        self.copiers.current = true;
+        self.copiers.active = false;
+        for site in epoch.others(self.site) {
+            let message = ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new(), everything: true };
+            self.to_peer(site, message, outbox);
+        }
+    }
+}
+
+fn refresh_reply(tag: u64, failure: Option<String>, outbox: &mut Outbox) {
+    let reply = ServiceReply::RefreshReply { tag, failure };
+    outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
+}

@@ -1,0 +1,320 @@
+//! What other sites miss (rule 10).
+//!
+//! Invariants: for every site that is away, `tables` names every item that committed above what the site is known to have synced;
+//! for every member, `recent` holds every commit above what that member is known to have synced, so that a table can be made of
+//! it the moment the member is gone. An entry goes only when the site has a version at least as new *synced*.
+
+use crate::{ReplicationController, limits};
+use messages::access::StaleSet;
+use messages::limits::FAIL_LOCKED_ITEMS_MAX;
+use messages::log_record::LogRecord;
+use messages::planted::{Bug, Planted};
+use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
+use messages::{Epoch, EpochNumber, History, Item, Outbox, SiteId, TableId, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Epoch and clock.
+pub(crate) type Point = (EpochNumber, u64);
+
+fn point(timestamp: &Timestamp) -> Point {
+    (timestamp.epoch, timestamp.clock)
+}
+
+/// Items of a commit, made only when somebody needs them.
+enum Written {
+    By(Arc<History>),
+    Items(Vec<Item>),
+}
+
+impl Written {
+    fn items(&self) -> Vec<Item> {
+        match self {
+            Written::By(history) => {
+                history.writes.iter().map(|write| Item { table: write.table, key: write.key.clone() }).collect()
+            }
+            Written::Items(items) => items.clone(),
+        }
+    }
+}
+
+/// Fail-locks that this site keeps for all others.
+#[derive(Default)]
+pub(crate) struct FailLocks {
+    tables: BTreeMap<SiteId, StaleSet>,
+    /// What each other site is known to have synced.
+    synced: BTreeMap<SiteId, Point>,
+    recent: BTreeMap<Timestamp, Written>,
+    absent: Vec<SiteId>,
+    members: Vec<SiteId>,
+    /// Everything at or below this is in the own copy, synced.
+    complete_through: Point,
+    overflow_drops: bool,
+}
+
+/// Adds an item; a full set is coarsened to whole storages.
+fn lock(stale: &mut StaleSet, item: Item, overflow_drops: bool) {
+    if stale.everything || stale.storages.contains(&item.table) {
+        return;
+    }
+    stale.items.insert(item);
+    let max = if overflow_drops { 8 } else { FAIL_LOCKED_ITEMS_MAX };
+    if stale.items.len() <= max {
+        return;
+    }
+    if overflow_drops {
+        stale.items.pop_first();
+        return;
+    }
+    let mut counts: BTreeMap<TableId, usize> = BTreeMap::new();
+    for item in &stale.items {
+        *counts.entry(item.table).or_default() += 1;
+    }
+    let largest = counts.into_iter().max_by_key(|(_, count)| *count).map(|(table, _)| table);
+    let table = largest.expect("a full set has a largest storage");
+    stale.items.retain(|item| item.table != table);
+    stale.storages.insert(table);
+}
+
+fn unite(into: &mut StaleSet, other: &StaleSet, overflow_drops: bool) {
+    into.everything |= other.everything;
+    into.storages.extend(&other.storages);
+    for item in &other.items {
+        lock(into, item.clone(), overflow_drops);
+    }
+}
+
+impl FailLocks {
+    pub(crate) fn counts(&self) -> BTreeMap<SiteId, u64> {
+        let count = |stale: &StaleSet| (stale.items.len() + stale.storages.len()) as u64 + u64::from(stale.everything);
+        self.tables.iter().map(|(site, stale)| (*site, count(stale))).collect()
+    }
+
+    pub(crate) fn recent_len(&self) -> usize {
+        self.recent.len()
+    }
+
+    /// One table for every other site of the instance. A site that nothing is known of misses everything.
+    pub(crate) fn tables<'a>(
+        &self,
+        own: SiteId,
+        sites: impl Iterator<Item = &'a SiteId>,
+    ) -> BTreeMap<SiteId, FailLockTable> {
+        let table = |site: SiteId| {
+            let unknown = !self.synced.contains_key(&site) && !self.tables.contains_key(&site);
+            let stale = match self.tables.get(&site) {
+                Some(stale) => stale.clone(),
+                None => StaleSet { everything: unknown, ..StaleSet::default() },
+            };
+            FailLockTable { base: self.synced.get(&site).copied().unwrap_or_default(), stale }
+        };
+        sites.copied().filter(|site| *site != own).map(|site| (site, table(site))).collect()
+    }
+
+    pub(crate) fn recent(&self) -> Vec<(Timestamp, Vec<Item>)> {
+        self.recent.iter().map(|(timestamp, written)| (*timestamp, written.items())).collect()
+    }
+
+    pub(crate) fn recent_record(&self) -> LogRecord {
+        LogRecord::Recent { complete_through: self.complete_through, commits: self.recent() }
+    }
+
+    pub(crate) fn enter(&mut self, epoch: &Epoch, own: SiteId) {
+        self.absent = epoch.absent().collect();
+        self.members = epoch.others(own).collect();
+    }
+
+    /// A member says how far it has synced.
+    pub(crate) fn synced(&mut self, site: SiteId, through: Point) {
+        let known = self.synced.entry(site).or_default();
+        *known = (*known).max(through);
+        self.trim();
+    }
+
+    /// What every member has synced need not be remembered.
+    fn trim(&mut self) {
+        let of = |site: &SiteId| self.synced.get(site).copied().unwrap_or_default();
+        let all = self.members.iter().map(of).min().unwrap_or(self.complete_through);
+        let all = all.min(self.complete_through);
+        while let Some(entry) = self.recent.first_entry() {
+            if point(entry.key()) > all {
+                break;
+            }
+            entry.remove();
+        }
+        while self.recent.len() > limits::RECENT_MAX {
+            let (timestamp, written) = self.recent.pop_first().expect("longer than its bound");
+            for site in self.members.clone() {
+                if of_site(&self.synced, site) < point(&timestamp) {
+                    let stale = self.tables.entry(site).or_default();
+                    written.items().into_iter().for_each(|item| lock(stale, item, self.overflow_drops));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn commit(&mut self, timestamp: Timestamp, history: Arc<History>) {
+        for site in &self.absent {
+            let stale = self.tables.entry(*site).or_default();
+            for write in &history.writes {
+                lock(stale, Item { table: write.table, key: write.key.clone() }, self.overflow_drops);
+            }
+        }
+        self.recent.insert(timestamp, Written::By(history));
+        if self.recent.len() > limits::RECENT_MAX {
+            self.trim();
+        }
+    }
+
+    pub(crate) fn refreshed(&mut self, site: SiteId, items: &[Item], storages: &[TableId], everything: bool) {
+        let Some(stale) = self.tables.get_mut(&site) else { return };
+        for item in items {
+            stale.items.remove(item);
+        }
+        for storage in storages {
+            stale.storages.remove(storage);
+        }
+        if everything {
+            *stale = StaleSet::default();
+        }
+    }
+
+    /// Replays or takes over commits that some member may not have synced.
+    pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, Vec<Item>)]) {
+        for (timestamp, items) in commits {
+            self.recent.entry(*timestamp).or_insert_with(|| Written::Items(items.clone()));
+        }
+    }
+
+    pub(crate) fn replay_tables(&mut self, tables: &BTreeMap<SiteId, FailLockTable>) {
+        for (site, table) in tables {
+            self.tables.insert(*site, table.stale.clone());
+            self.synced.insert(*site, table.base);
+        }
+    }
+
+    pub(crate) fn replay_complete(&mut self, through: Point) {
+        self.complete_through = self.complete_through.max(through);
+    }
+
+    fn has(&self, timestamp: &Timestamp) -> bool {
+        point(timestamp) <= self.complete_through || self.recent.contains_key(timestamp)
+    }
+
+    /// Everything written above a point.
+    fn written_above(&self, base: Point) -> impl Iterator<Item = Item> + '_ {
+        self.recent
+            .iter()
+            .filter(move |(timestamp, _)| point(timestamp) > base)
+            .flat_map(|(_, written)| written.items())
+    }
+}
+
+fn of_site(synced: &BTreeMap<SiteId, Point>, site: SiteId) -> Point {
+    synced.get(&site).copied().unwrap_or_default()
+}
+
+/// What the members who carry the parent epoch on say of one site: the union of their tables, the lowest and the highest base.
+fn united(reports: &[&MemberReport], site: SiteId, overflow_drops: bool) -> Option<(StaleSet, Point, Point)> {
+    let mut result: Option<(StaleSet, Point, Point)> = None;
+    for table in reports.iter().filter_map(|report| report.fail_locks.get(&site)) {
+        let (stale, low, high) = result.get_or_insert_with(|| (StaleSet::default(), table.base, table.base));
+        unite(stale, &table.stale, overflow_drops);
+        *low = (*low).min(table.base);
+        *high = (*high).max(table.base);
+    }
+    result
+}
+
+impl ReplicationController {
+    pub(crate) fn committed(&mut self, timestamp: Timestamp, history: Arc<History>) {
+        self.fail_locks.commit(timestamp, history);
+    }
+
+    /// This site has synced everything up to here: tell the others.
+    pub(crate) fn own_synced(&mut self, epoch: EpochNumber, clock: u64, outbox: &mut Outbox) {
+        let Some(serving) = self.serving().cloned().filter(|serving| serving.number == epoch) else { return };
+        self.fail_locks.complete_through = self.fail_locks.complete_through.max((epoch, clock));
+        self.fail_locks.trim();
+        for site in serving.others(self.site) {
+            self.to_peer(site, ReplicationMessage::SyncedThrough { clock }, outbox);
+        }
+    }
+
+    /// All reports are in and all outcomes known: sets the tables of all other sites and returns what is stale in the own
+    /// copy.
+    pub(crate) fn take_over(
+        &mut self,
+        epoch: &Epoch,
+        reports: &BTreeMap<SiteId, Arc<MemberReport>>,
+        committed: Vec<(Timestamp, Vec<Item>)>,
+        fresh: bool,
+    ) -> StaleSet {
+        let planted = self.planted;
+        self.fail_locks.overflow_drops = planted.is(Bug::OverflowDropsEntries);
+        let carries = |site: &SiteId| reports.get(site).is_some_and(|report| report.transactions.joined < epoch.number);
+        let carriers: Vec<&MemberReport> =
+            reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
+        let mut missed = StaleSet::default();
+        for (timestamp, items) in carriers.iter().flat_map(|report| &report.recent) {
+            if epoch.restart && !fresh && !self.fail_locks.has(timestamp) {
+                // A commit that this site's log has lost, though its site was up.
+                missed.items.extend(items.iter().cloned());
+            }
+        }
+        for report in &carriers {
+            self.fail_locks.merge_recent(&report.recent);
+        }
+        let early = fresh && planted.is(Bug::JoinerLocksBeforeResolution);
+        let stale_before = early.then(|| self.own_stale(&carriers, planted));
+        if !planted.is(Bug::NoFailLocksInResolution) {
+            self.fail_locks.merge_recent(&committed);
+        }
+        let own = self.site;
+        for site in epoch.sessions.keys().copied().filter(|site| *site != own) {
+            self.take_over_table(site, &carriers, carries(&site), planted);
+        }
+        match fresh {
+            true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, planted)),
+            false => missed,
+        }
+    }
+
+    fn take_over_table(&mut self, site: SiteId, carriers: &[&MemberReport], carries: bool, planted: Planted) {
+        let drops = self.fail_locks.overflow_drops;
+        let (mut stale, base) = match united(carriers, site, drops) {
+            Some(_) if planted.is(Bug::PromotedLacksTables) => {
+                let own = self.fail_locks.tables.get(&site).cloned().unwrap_or_default();
+                (own, of_site(&self.fail_locks.synced, site))
+            }
+            Some((stale, low, _)) => (stale, low),
+            // Before the first epoch every copy is empty, and so current.
+            None => (StaleSet::default(), Point::default()),
+        };
+        if !carries {
+            let written: Vec<Item> = self.fail_locks.written_above(base).collect();
+            written.into_iter().for_each(|item| lock(&mut stale, item, drops));
+        }
+        self.fail_locks.tables.insert(site, stale);
+        self.fail_locks.synced.insert(site, base);
+    }
+
+    /// What is stale in the copy of this site, which takes part from this epoch on.
+    fn own_stale(&self, carriers: &[&MemberReport], planted: Planted) -> StaleSet {
+        let everything = StaleSet { everything: true, ..StaleSet::default() };
+        let Some((mut stale, low, high)) = united(carriers, self.site, self.fail_locks.overflow_drops) else {
+            return everything;
+        };
+        let chain: BTreeSet<_> = carriers.iter().flat_map(|report| report.chain.iter().copied()).collect();
+        let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
+        let descends = last.is_some_and(|last| chain.contains(&last) && last.0 >= high.0);
+        if !descends || stale.everything {
+            return everything;
+        }
+        let written = self.fail_locks.written_above(low).chain(self.tail.items_above(low, planted));
+        for item in written.collect::<Vec<Item>>() {
+            lock(&mut stale, item, self.fail_locks.overflow_drops);
+        }
+        stale
+    }
+}

@@ -1,0 +1,196 @@
+//! Coming back (rule 11), and restarting after a total failure (rule 12).
+//!
+//! A site that belongs to no epoch asks all others to take it in, until an epoch has it. When nobody is left to take anybody in, the up
+//! members of the last epoch restart it together: one of them proposes the next epoch once it has heard all of them in a new life.
+
+use crate::{ReplicationController, State, limits};
+use messages::epoch::{Member, ProposalId};
+use messages::limits::JOIN_RETRY;
+use messages::planted::Bug;
+use messages::replication::ReplicationMessage;
+use messages::{Epoch, EpochNumber, Incarnation, MemberState, Now, Outbox, SiteId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A site's wish to be taken in.
+#[derive(Clone)]
+struct Wish {
+    life: Incarnation,
+    last: Option<(EpochNumber, ProposalId)>,
+    reachable: Vec<SiteId>,
+    at: u64,
+    not_before: u64,
+}
+
+/// Who wants in, who wants up, and who is in reach.
+pub(crate) struct Joiners {
+    others: Vec<SiteId>,
+    heard: BTreeMap<SiteId, (Incarnation, u64)>,
+    wishes: BTreeMap<SiteId, Wish>,
+    /// Recovering members whose copy is current, in this life.
+    current: BTreeMap<SiteId, Incarnation>,
+    asked_at: u64,
+    /// Since when all that a restart needs are there.
+    restart_since: Option<u64>,
+}
+
+impl Joiners {
+    pub(crate) fn new(own: SiteId, sites: &[SiteId]) -> Joiners {
+        Joiners {
+            others: sites.iter().copied().filter(|site| *site != own).collect(),
+            heard: BTreeMap::new(),
+            wishes: BTreeMap::new(),
+            current: BTreeMap::new(),
+            asked_at: 0,
+            restart_since: None,
+        }
+    }
+
+    pub(crate) fn heard(&mut self, site: SiteId, life: Incarnation, now: Now) {
+        let entry = self.heard.entry(site).or_insert((life, now.boot));
+        if life >= entry.0 {
+            *entry = (life, now.boot);
+        }
+    }
+
+    /// Whether a later life of the site was heard than this one.
+    pub(crate) fn has_later_life(&self, site: SiteId, life: Incarnation) -> bool {
+        self.heard.get(&site).is_some_and(|(heard, _)| *heard > life)
+    }
+
+    pub(crate) fn current(&mut self, site: SiteId, life: Incarnation) {
+        self.current.insert(site, life);
+    }
+
+    pub(crate) fn learnt(&mut self, epoch: &Epoch, now: Now) {
+        for (site, wish) in &mut self.wishes {
+            if epoch.has(*site, wish.life) {
+                wish.not_before = now.boot + limits::JOIN_BACKOFF;
+            }
+        }
+    }
+
+    pub(crate) fn entered(&mut self, epoch: &Epoch) {
+        self.wishes.retain(|site, wish| !epoch.has(*site, wish.life));
+        self.current.clear();
+    }
+
+    /// Joiners that can be taken in now: site, life, and whom they reach.
+    pub(crate) fn clone_ready(&self, now: Now) -> Vec<(SiteId, Incarnation, Vec<SiteId>)> {
+        (self.wishes.iter())
+            .filter(|(_, wish)| now.boot <= wish.at + limits::REACHABLE && now.boot >= wish.not_before)
+            .map(|(site, wish)| (*site, wish.life, wish.reachable.clone()))
+            .collect()
+    }
+
+    /// Whether somebody could be taken in or made up.
+    pub(crate) fn wants_change(&self, base: &Epoch, members: &[SiteId], now: Now) -> bool {
+        let promotable = self.current.iter().any(|(site, life)| {
+            base.has(*site, *life) && base.members[site].state == MemberState::Recovering && members.contains(site)
+        });
+        let joinable = self.clone_ready(now).iter().any(|(site, life, reachable)| {
+            !base.has(*site, *life)
+                && members.iter().filter(|member| *member != site).all(|member| reachable.contains(member))
+        });
+        promotable || joinable
+    }
+
+    fn reachable(&self, now: Now) -> Vec<SiteId> {
+        let lately = |at: &u64| now.boot <= at + limits::REACHABLE;
+        self.heard.iter().filter(|(_, (_, at))| lately(at)).map(|(site, _)| *site).collect()
+    }
+}
+
+impl ReplicationController {
+    pub(crate) fn tick_joining(&mut self, now: Now, outbox: &mut Outbox) {
+        if !matches!(self.state, State::Joining) || now.boot < self.joiners.asked_at + JOIN_RETRY {
+            return;
+        }
+        self.joiners.asked_at = now.boot;
+        self.read_oracle(now, outbox);
+        let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
+        let was_up = self
+            .logged
+            .as_ref()
+            .is_some_and(|logged| logged.member(self.site).is_some_and(|member| member.state == MemberState::Up));
+        let reachable = self.joiners.reachable(now);
+        for site in self.joiners.others.clone() {
+            let join = ReplicationMessage::Join { last, was_up, reachable: reachable.clone() };
+            self.to_peer(site, join, outbox);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the fields of one message and who sent it")]
+    pub(crate) fn join_asked(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        life: Incarnation,
+        last: Option<(EpochNumber, ProposalId)>,
+        _was_up: bool,
+        reachable: Vec<SiteId>,
+        outbox: &mut Outbox,
+    ) {
+        let not_before = match self.joiners.wishes.get(&from) {
+            Some(wish) if wish.life > life => return,
+            Some(wish) => wish.not_before,
+            None => 0,
+        };
+        self.joiners.wishes.insert(from, Wish { life, last, reachable, at: now.boot, not_before });
+        // The echo tells the joiner that it is heard; the epoch tells it where everybody is.
+        if let Some(epoch) = self.known.clone() {
+            self.to_peer(from, ReplicationMessage::EpochIs { epoch }, outbox);
+        }
+    }
+
+    /// Rule 12: the up members of the last epoch restart it, all of them, in new lives.
+    pub(crate) fn restart_if_complete(&mut self, now: Now, last: &Arc<Epoch>, outbox: &mut Outbox) {
+        if !matches!(self.state, State::Joining) || self.is_proposing() {
+            return;
+        }
+        let own = last.members.get(&self.site).filter(|member| member.state == MemberState::Up);
+        let alone = self.planted.is(Bug::RestartFromOneLog);
+        let mine = own.is_some_and(|own| own.incarnation < self.incarnation) && self.may_restart(last, None);
+        let everybody = last.up().filter(|site| *site != self.site && !alone).all(|site| {
+            self.joiners.wishes.get(&site).is_some_and(|wish| {
+                now.boot <= wish.at + limits::REACHABLE
+                    && wish.life > last.members[&site].incarnation
+                    && self.may_restart(last, Some(wish))
+            })
+        });
+        if !mine || !everybody {
+            self.joiners.restart_since = None;
+            return;
+        }
+        let since = *self.joiners.restart_since.get_or_insert(now.boot);
+        let rank = last.up().filter(|site| *site < self.site).count() as u64;
+        if now.boot >= since + rank * limits::MINORITY_PATIENCE {
+            let epoch = self.restart_epoch(last, alone);
+            self.propose_restart(now, last.clone(), epoch, outbox);
+        }
+    }
+
+    /// Before the first epoch only empty copies start; later only copies that have logged an epoch.
+    fn may_restart(&self, last: &Epoch, wish: Option<&Wish>) -> bool {
+        let logged = match wish {
+            Some(wish) => wish.last.is_some(),
+            None => self.logged.is_some(),
+        };
+        logged == (last.number > EpochNumber(0))
+    }
+
+    fn restart_epoch(&self, last: &Epoch, alone: bool) -> Epoch {
+        let life = |site: SiteId| match site == self.site {
+            true => self.incarnation,
+            false => self.joiners.wishes[&site].life,
+        };
+        let sites = last.up().filter(|site| !alone || *site == self.site);
+        let members: BTreeMap<SiteId, Member> =
+            sites.map(|site| (site, Member { incarnation: life(site), state: MemberState::Up })).collect();
+        let mut sessions = last.sessions.clone();
+        for site in members.keys() {
+            *sessions.entry(*site).or_default() += 1;
+        }
+        Epoch { number: last.number.next(), parent: last.proposal, members, sessions, restart: true, ..last.clone() }
+    }
+}

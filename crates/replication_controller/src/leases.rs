@@ -1,0 +1,132 @@
+//! Leases between members (rule 6), and whom they make us suspect.
+//!
+//! Inequality: a holder counts its lease from when it *asked*, the grantor from when it *granted*, plus a margin for clocks of
+//! different rates; so the grantor's end is never before the holder's.
+
+use crate::{ReplicationController, limits};
+use messages::limits::{LEASE, LEASE_MARGIN, LEASE_RENEWAL, SUSPICION};
+use messages::planted::Bug;
+use messages::replication::ReplicationMessage;
+use messages::{Epoch, Incarnation, Now, Outbox, SiteId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Leases held and granted, and when members were last heard.
+#[derive(Default)]
+pub(crate) struct Leases {
+    /// Until when each other member lets this site read.
+    held: BTreeMap<SiteId, u64>,
+    /// Until when every life that was ever granted a lease may read, by this site's clock.
+    granted: BTreeMap<(SiteId, Incarnation), u64>,
+    /// The other members' lives in the epoch at hand.
+    lives: BTreeMap<SiteId, Incarnation>,
+    heard: BTreeMap<SiteId, u64>,
+    lost: BTreeMap<SiteId, u64>,
+    accused: BTreeSet<SiteId>,
+    renewed_at: u64,
+}
+
+impl Leases {
+    /// A new epoch: leases of the old one are void, everybody is given time to be heard.
+    pub(crate) fn enter(&mut self, epoch: &Epoch, own: SiteId, now: Now) {
+        self.held.clear();
+        self.accused.clear();
+        self.lives = epoch.others(own).map(|site| (site, epoch.members[&site].incarnation)).collect();
+        self.lost.retain(|site, _| self.lives.contains_key(site));
+        self.heard = self.lives.keys().map(|site| (*site, now.boot)).collect();
+        self.renewed_at = 0;
+    }
+
+    /// The epoch is active: ask for leases at once.
+    pub(crate) fn entered(&mut self) {
+        self.renewed_at = 0;
+    }
+
+    pub(crate) fn is_present_life(&self, site: SiteId, incarnation: Incarnation) -> bool {
+        self.lives.get(&site) == Some(&incarnation)
+    }
+
+    pub(crate) fn heard(&mut self, site: SiteId, now: Now) {
+        self.heard.insert(site, now.boot);
+        self.lost.remove(&site);
+    }
+
+    pub(crate) fn lost(&mut self, site: SiteId, now: Now) {
+        self.lost.entry(site).or_insert(now.boot);
+    }
+
+    pub(crate) fn found(&mut self, site: SiteId, now: Now) {
+        self.heard(site, now);
+    }
+
+    pub(crate) fn accuse(&mut self, site: SiteId) {
+        self.accused.insert(site);
+    }
+
+    /// Members that are silent, whose connection broke, or who do not vote.
+    pub(crate) fn suspects(&self, now: Now) -> BTreeSet<SiteId> {
+        let suspected = |site: &SiteId| {
+            let silent = self.heard.get(site).is_none_or(|heard| now.boot > heard + SUSPICION);
+            let lost = self.lost.get(site).is_some_and(|lost| now.boot > lost + limits::LOST_PATIENCE);
+            silent || lost || self.accused.contains(site)
+        };
+        self.lives.keys().copied().filter(suspected).collect()
+    }
+
+    /// Whether every other member lets this site read now.
+    pub(crate) fn hold_all(&self, now: Now) -> bool {
+        self.lives.keys().all(|site| self.held.get(site).is_some_and(|until| now.boot < *until))
+    }
+
+    /// Who has not granted, or too long ago.
+    pub(crate) fn missing(&self, now: Now) -> Vec<SiteId> {
+        let lacks = |site: &SiteId| self.held.get(site).is_none_or(|until| now.boot >= *until);
+        self.lives.keys().copied().filter(lacks).collect()
+    }
+
+    /// When the last lease is over that this site ever granted to a life that is not in the epoch.
+    pub(crate) fn granted_to_outsiders(&self, epoch: &Epoch, only: Option<&Epoch>) -> u64 {
+        let outside = |(site, life): &(SiteId, Incarnation)| {
+            !epoch.has(*site, *life) && only.is_none_or(|parent| parent.has(*site, *life))
+        };
+        self.granted.iter().filter(|(who, _)| outside(who)).map(|(_, until)| *until).max().unwrap_or(0)
+    }
+
+    /// What is over need not be remembered.
+    fn trim(&mut self, now: Now) {
+        self.granted.retain(|_, until| *until > now.boot);
+    }
+}
+
+impl ReplicationController {
+    pub(crate) fn renew_leases(&mut self, now: Now, outbox: &mut Outbox) {
+        let Some(epoch) = self.serving().cloned() else { return };
+        let interval = if self.leases.hold_all(now) { LEASE_RENEWAL } else { limits::LEASE_FIRST };
+        if now.boot < self.leases.renewed_at + interval {
+            return;
+        }
+        self.leases.renewed_at = now.boot;
+        self.leases.trim(now);
+        for site in epoch.others(self.site) {
+            self.to_peer(site, ReplicationMessage::LeaseRequest { sent_at: now.boot }, outbox);
+        }
+    }
+
+    pub(crate) fn lease_asked(&mut self, now: Now, from: SiteId, life: Incarnation, sent_at: u64, outbox: &mut Outbox) {
+        if self.leases.accused.contains(&from) {
+            return;
+        }
+        self.leases.granted.insert((from, life), now.boot + LEASE + LEASE_MARGIN);
+        self.to_peer(from, ReplicationMessage::LeaseGrant { sent_at }, outbox);
+    }
+
+    pub(crate) fn lease_granted(&mut self, now: Now, from: SiteId, sent_at: u64, outbox: &mut Outbox) {
+        if sent_at > now.boot {
+            tracing::warn!(%from, "a grant of a lease that was not asked for yet");
+            return;
+        }
+        let start = if self.planted.is(Bug::LeaseFromReceipt) { now.boot } else { sent_at };
+        let held = self.leases.held.entry(from).or_default();
+        *held = (*held).max(start + LEASE);
+        self.answer_questions(now, outbox);
+    }
+}

@@ -1,0 +1,36 @@
+//! Bounds of the replication controller; times in nanoseconds of the boot clock.
+
+use messages::limits::{LEASE_RENEWAL, MILLISECOND, RESEND, SECOND, SUSPICION};
+
+/// A broken connection counts as a death when it has not come back by then.
+pub const LOST_PATIENCE: u64 = 10 * MILLISECOND;
+/// How often leases are asked for while one is missing.
+pub const LEASE_FIRST: u64 = 10 * MILLISECOND;
+/// The next member in order proposes when the one before it has not within this time.
+pub const PROPOSE_STAGGER: u64 = 40 * MILLISECOND;
+/// A member that sees no more than half of the epoch lets others propose first.
+pub const MINORITY_PATIENCE: u64 = 150 * MILLISECOND;
+/// A member that does not answer a seal within this time is left out.
+pub const SEAL_ANSWER: u64 = SUSPICION;
+/// How often the oracle is asked for the epoch, at most.
+pub const ORACLE_READ_INTERVAL: u64 = RESEND;
+/// A proposal that got nowhere is tried again after this time.
+pub const PROPOSE_AGAIN: u64 = 100 * MILLISECOND;
+/// A site heard from within this time is reachable.
+pub const REACHABLE: u64 = 2 * SUSPICION;
+/// How often a joiner that was left out may be considered again.
+pub const JOIN_BACKOFF: u64 = 500 * MILLISECOND;
+/// A copier that was not answered asks another member after this time.
+pub const COPY_ANSWER: u64 = 200 * MILLISECOND;
+/// How often a recovering site tells the others which items are refreshed and synced.
+pub const REFRESHED_INTERVAL: u64 = 50 * MILLISECOND;
+/// Copiers that reads wait for and that are under way at once; more queue.
+pub const WANTED_COPIES_MAX: usize = 64;
+/// Epochs of the chain that are remembered; whoever last belonged to an older one is fail-locked entirely.
+pub const CHAIN_MAX: usize = 256;
+/// Commits remembered because some member has not synced them; beyond it they turn into fail-locks of that member.
+pub const RECENT_MAX: usize = 200_000;
+
+const _: () = assert!(LOST_PATIENCE < LEASE_RENEWAL && PROPOSE_STAGGER < SEAL_ANSWER);
+const _: () = assert!(RESEND < SUSPICION, "a change must be heard of before it is suspected");
+const _: () = assert!(COPY_ANSWER < SECOND);

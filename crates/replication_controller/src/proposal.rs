@@ -1,0 +1,353 @@
+//! From a suspicion, a joiner or a recovered copy to a new epoch at the oracle (rule 7, first half).
+//!
+//! Read the oracle, seal the old epoch at whoever answers, swap. Only an up member proposes; the oracle is read before anything is sealed, so
+//! its absence disturbs nobody. A swap whose answer is lost is sent again: it is settled by its proposal identifier.
+
+use crate::{ReplicationController, State, limits};
+use messages::epoch::{Member, ProposalId};
+use messages::limits::{RESEND, SEAL_PATIENCE};
+use messages::log_record::LogRecord;
+use messages::oracle::OracleRequest;
+use messages::planted::Bug;
+use messages::replication::ReplicationMessage;
+use messages::{Epoch, EpochNumber, Incarnation, MemberState, Message, Now, Outbox, ServerKind, SiteId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How far a proposal is.
+enum Stage {
+    /// Waiting for the oracle's epoch.
+    Reading,
+    /// Sealing the old epoch; who answered, in which life, and whether its copy is current.
+    Sealing { sealed: BTreeMap<SiteId, (Incarnation, bool)> },
+    /// The oracle was asked to swap.
+    Swapping { tag: u64, epoch: Arc<Epoch>, resent: bool },
+}
+
+/// The proposal under way at this site.
+struct Proposal {
+    id: ProposalId,
+    /// The epoch to replace.
+    base: Arc<Epoch>,
+    /// Whom to seal.
+    candidates: Vec<SiteId>,
+    stage: Stage,
+    stage_since: u64,
+    sent_at: u64,
+}
+
+/// Proposals of this site.
+#[derive(Default)]
+pub(crate) struct Proposals {
+    under_way: Option<Proposal>,
+    sequence: u64,
+    /// Since when there is a reason to propose (boot clock).
+    wanted_since: Option<u64>,
+    /// Not before (boot clock).
+    not_before: u64,
+}
+
+impl Proposals {
+    /// Gives up whatever is under way: a newer epoch is known.
+    pub(crate) fn drop_below(&mut self, known: EpochNumber) {
+        if self.under_way.as_ref().is_some_and(|proposal| proposal.base.number < known) {
+            self.under_way = None;
+        }
+        self.wanted_since = None;
+    }
+}
+
+impl ReplicationController {
+    pub(crate) fn tick_proposal(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.proposals.under_way.is_some() {
+            self.push_proposal(now, outbox);
+            return;
+        }
+        let Some(base) = self.known.clone().filter(|known| self.is_up_in(known)) else { return };
+        if matches!(self.state, State::Joining) {
+            return;
+        }
+        if !self.wants_change(&base, now) {
+            self.proposals.wanted_since = None;
+            return;
+        }
+        let since = *self.proposals.wanted_since.get_or_insert(now.boot);
+        if now.boot >= since + self.turn(&base, now) && now.boot >= self.proposals.not_before {
+            self.propose(now, base, outbox);
+        }
+    }
+
+    fn wants_change(&self, base: &Arc<Epoch>, now: Now) -> bool {
+        if !self.leases.suspects(now).is_empty() {
+            return true;
+        }
+        match &self.state {
+            State::Changing(_) => false,
+            _ if base.number <= self.sealed_through => now.boot >= self.sealed_at + SEAL_PATIENCE,
+            _ => self.joiners.wants_change(base, &self.reachable_members(base, now), now),
+        }
+    }
+
+    /// Members that are not suspected, the own site included.
+    fn reachable_members(&self, base: &Epoch, now: Now) -> Vec<SiteId> {
+        let suspects = self.leases.suspects(now);
+        let alive = |(site, member): (&SiteId, &Member)| {
+            let gone = suspects.contains(site) || self.joiners.has_later_life(*site, member.incarnation);
+            (!gone).then_some(*site)
+        };
+        base.members.iter().filter_map(alive).collect()
+    }
+
+    /// How long to let others propose first: members in order, minorities later.
+    fn turn(&self, base: &Epoch, now: Now) -> u64 {
+        let reachable = self.reachable_members(base, now);
+        let ahead = reachable.iter().filter(|site| **site < self.site && base.up().any(|up| up == **site)).count();
+        let minority = 2 * reachable.len() <= base.members.len() && base.members.len() > 2;
+        ahead as u64 * limits::PROPOSE_STAGGER + if minority { limits::MINORITY_PATIENCE } else { 0 }
+    }
+
+    fn propose(&mut self, now: Now, base: Arc<Epoch>, outbox: &mut Outbox) {
+        self.proposals.sequence += 1;
+        let id = ProposalId { site: self.site, incarnation: self.incarnation, sequence: self.proposals.sequence };
+        let candidates = self.reachable_members(&base, now);
+        let proposal =
+            Proposal { id, base, candidates, stage: Stage::Reading, stage_since: now.boot, sent_at: now.boot };
+        self.proposals.under_way = Some(proposal);
+        self.oracle_read_at = 0;
+        self.read_oracle(now, outbox);
+    }
+
+    /// The oracle's epoch is the one to replace: seal it.
+    pub(crate) fn oracle_read(&mut self, now: Now, epoch: &Arc<Epoch>, outbox: &mut Outbox) {
+        self.restart_if_complete(now, epoch, outbox);
+        let Some(proposal) = &mut self.proposals.under_way else { return };
+        let Stage::Reading = proposal.stage else { return };
+        if (epoch.number, epoch.proposal) != (proposal.base.number, proposal.base.proposal) {
+            return;
+        }
+        proposal.stage = Stage::Sealing { sealed: BTreeMap::new() };
+        proposal.stage_since = now.boot;
+        proposal.sent_at = now.boot;
+        self.send_seals(now, outbox);
+    }
+
+    fn send_seals(&mut self, now: Now, outbox: &mut Outbox) {
+        let Some(proposal) = &self.proposals.under_way else { return };
+        let Stage::Sealing { sealed } = &proposal.stage else { return };
+        let (number, id) = (proposal.base.number, proposal.id);
+        let missing: Vec<SiteId> =
+            proposal.candidates.iter().copied().filter(|site| !sealed.contains_key(site)).collect();
+        for site in missing {
+            if site == self.site {
+                self.seal_asked(now, site, number, id, outbox);
+            } else {
+                self.to_peer(site, ReplicationMessage::Seal { epoch: number, proposal: id }, outbox);
+            }
+        }
+    }
+
+    /// Seals this site's epoch. A seal is logged, and never taken back.
+    pub(crate) fn seal_asked(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        epoch: EpochNumber,
+        proposal: ProposalId,
+        outbox: &mut Outbox,
+    ) {
+        let Some(known) = self.known.clone() else { return };
+        if known.number > epoch {
+            self.to_peer(from, ReplicationMessage::EpochIs { epoch: known }, outbox);
+            return;
+        }
+        if known.number < epoch {
+            self.read_oracle(now, outbox);
+            return;
+        }
+        if !known.has(self.site, self.incarnation) {
+            return;
+        }
+        self.seal(now, epoch, outbox);
+        let current = self.copiers.is_current() && known.members[&self.site].state == MemberState::Recovering;
+        if from == self.site {
+            self.sealed_came(now, from, self.incarnation, epoch, proposal, current, outbox);
+        } else {
+            self.to_peer(from, ReplicationMessage::Sealed { epoch, proposal, current }, outbox);
+        }
+    }
+
+    /// No vote and no grant in this epoch any more.
+    pub(crate) fn seal(&mut self, now: Now, epoch: EpochNumber, outbox: &mut Outbox) {
+        if self.sealed_through >= epoch {
+            return;
+        }
+        self.sealed_through = epoch;
+        self.sealed_at = now.boot;
+        outbox.append(LogRecord::Sealed { epoch });
+        if let State::Member(_) = &self.state {
+            let seal = messages::commit::EpochRequest::Seal { epoch };
+            outbox.local(ServerKind::AtomicityController, Message::EpochRequest(seal));
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the fields of one message and who sent it")]
+    pub(crate) fn sealed_came(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        life: Incarnation,
+        epoch: EpochNumber,
+        id: ProposalId,
+        current: bool,
+        outbox: &mut Outbox,
+    ) {
+        let Some(proposal) = &mut self.proposals.under_way else { return };
+        let Stage::Sealing { sealed } = &mut proposal.stage else { return };
+        if proposal.id != id || proposal.base.number != epoch || !proposal.base.has(from, life) {
+            return;
+        }
+        sealed.insert(from, (life, current));
+        if sealed.len() == proposal.candidates.len() {
+            self.swap(now, outbox);
+        }
+    }
+
+    /// Up in the new epoch: sealed up members, and sealed recovering ones whose copy is current. All others join as
+    /// recovering.
+    fn swap(&mut self, now: Now, outbox: &mut Outbox) {
+        let reachable_joiners = self.joiners.clone_ready(now);
+        let Some(proposal) = &mut self.proposals.under_way else { return };
+        let Stage::Sealing { sealed } = &proposal.stage else { return };
+        let base = &proposal.base;
+        let mut epoch = Epoch::clone(base);
+        epoch.number = base.number.next();
+        epoch.parent = base.proposal;
+        epoch.proposal = proposal.id;
+        epoch.restart = false;
+        epoch.members.retain(|site, _| sealed.contains_key(site));
+        for (site, (_, current)) in sealed {
+            if *current && let Some(member) = epoch.members.get_mut(site) {
+                member.state = MemberState::Up;
+            }
+        }
+        if self.planted.is(Bug::RecoveringFormsEpoch)
+            && let Some(own) = epoch.members.get_mut(&self.site)
+        {
+            own.state = MemberState::Up;
+        }
+        let old_members: Vec<SiteId> = epoch.members.keys().copied().collect();
+        for (site, life, reachable) in reachable_joiners {
+            let contact = old_members.iter().all(|member| reachable.contains(member));
+            if contact && !epoch.members.contains_key(&site) {
+                epoch.members.insert(site, Member { incarnation: life, state: MemberState::Recovering });
+                *epoch.sessions.entry(site).or_default() += 1;
+            }
+        }
+        let tag = now.boot.max(1);
+        let expected = (base.number, base.proposal);
+        let epoch = Arc::new(epoch);
+        proposal.stage = Stage::Swapping { tag, epoch: epoch.clone(), resent: false };
+        proposal.stage_since = now.boot;
+        proposal.sent_at = now.boot;
+        self.to_oracle(OracleRequest::SwapEpoch { tag, expected, epoch }, outbox);
+    }
+
+    /// After a total failure: all up members of the last epoch are back, so their logs together form the next one.
+    pub(crate) fn propose_restart(&mut self, now: Now, base: Arc<Epoch>, epoch: Epoch, outbox: &mut Outbox) {
+        self.proposals.sequence += 1;
+        let id = ProposalId { site: self.site, incarnation: self.incarnation, sequence: self.proposals.sequence };
+        let epoch = Arc::new(Epoch { proposal: id, ..epoch });
+        let tag = now.boot.max(1);
+        let expected = (base.number, base.proposal);
+        self.proposals.under_way = Some(Proposal {
+            id,
+            base,
+            candidates: Vec::new(),
+            stage: Stage::Swapping { tag, epoch: epoch.clone(), resent: false },
+            stage_since: now.boot,
+            sent_at: now.boot,
+        });
+        self.to_oracle(OracleRequest::SwapEpoch { tag, expected, epoch }, outbox);
+    }
+
+    pub(crate) fn is_proposing(&self) -> bool {
+        self.proposals.under_way.is_some()
+    }
+
+    fn push_proposal(&mut self, now: Now, outbox: &mut Outbox) {
+        let Some(proposal) = &mut self.proposals.under_way else { return };
+        let since = proposal.stage_since;
+        let due = now.boot >= proposal.sent_at + RESEND;
+        match &mut proposal.stage {
+            Stage::Reading if now.boot >= since + limits::SEAL_ANSWER => self.give_up(now),
+            Stage::Reading if due => {
+                proposal.sent_at = now.boot;
+                self.read_oracle(now, outbox);
+            }
+            Stage::Sealing { sealed } if now.boot >= since + limits::SEAL_ANSWER => {
+                // Whoever has not answered is left out, if those who have include an up member: this site.
+                proposal.candidates.retain(|site| sealed.contains_key(site));
+                if sealed.contains_key(&self.site) {
+                    self.swap(now, outbox);
+                } else {
+                    self.give_up(now);
+                }
+            }
+            Stage::Sealing { .. } if due => {
+                proposal.sent_at = now.boot;
+                self.send_seals(now, outbox);
+            }
+            Stage::Swapping { tag, epoch, resent } if due => {
+                proposal.sent_at = now.boot;
+                *resent = true;
+                let expected = (proposal.base.number, proposal.base.proposal);
+                let request = OracleRequest::SwapEpoch { tag: *tag, expected, epoch: epoch.clone() };
+                self.to_oracle(request, outbox);
+            }
+            _ => {}
+        }
+    }
+
+    fn give_up(&mut self, now: Now) {
+        self.proposals.under_way = None;
+        self.proposals.not_before = now.boot + limits::PROPOSE_AGAIN;
+    }
+
+    pub(crate) fn swap_answered(
+        &mut self,
+        now: Now,
+        tag: u64,
+        won: bool,
+        epoch: Arc<Epoch>,
+        unconfirmed: &[SiteId],
+        outbox: &mut Outbox,
+    ) {
+        let Some(proposal) = &self.proposals.under_way else { return };
+        let Stage::Swapping { tag: asked, resent, .. } = &proposal.stage else { return };
+        if *asked != tag {
+            return;
+        }
+        if !unconfirmed.is_empty() {
+            // The oracle was started anew and waits for its members: the swap is sent again until it has heard them.
+            tracing::warn!(?unconfirmed, "the oracle waits for these sites to confirm its epoch");
+            return;
+        }
+        if won && *resent && self.planted.is(Bug::WonSwapTakenForLoss) {
+            let base = proposal.base.clone();
+            self.proposals.under_way = None;
+            self.sealed_through = EpochNumber(base.number.0.saturating_sub(1));
+            if let State::Member(_) = &self.state {
+                let activate = messages::commit::EpochRequest::Activate { epoch: base };
+                outbox.local(ServerKind::AtomicityController, Message::EpochRequest(activate));
+            }
+            return;
+        }
+        self.proposals.under_way = None;
+        if won {
+            for site in epoch.sessions.keys().copied().filter(|site| *site != self.site) {
+                self.to_peer(site, ReplicationMessage::EpochIs { epoch: epoch.clone() }, outbox);
+            }
+        }
+        self.learn(now, epoch, outbox);
+    }
+}

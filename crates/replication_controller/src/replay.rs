@@ -1,0 +1,91 @@
+//! What a restart takes from the log: the last epoch, the tables, and what this copy may have that nobody else has.
+
+use crate::ReplicationController;
+use crate::fail_locks::Point;
+use messages::commit::Outcome;
+use messages::log_record::LogRecord;
+use messages::planted::{Bug, Planted};
+use messages::{EpochNumber, History, Item, Outbox, Timestamp, TransactionId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Transactions of the log since its last checkpoint, until the site takes part again.
+#[derive(Default)]
+pub(crate) struct LogTail {
+    undecided: BTreeMap<TransactionId, Arc<History>>,
+    committed: Vec<(Timestamp, Arc<History>)>,
+}
+
+impl LogTail {
+    pub(crate) fn clear(&mut self) {
+        *self = LogTail::default();
+    }
+
+    /// Everything that the log wrote above a point, undecided things included.
+    pub(crate) fn items_above(&self, base: Point, planted: Planted) -> impl Iterator<Item = Item> + '_ {
+        let committed = (self.committed.iter())
+            .filter(move |(timestamp, _)| (timestamp.epoch, timestamp.clock) > base && !planted.is(Bug::TailNotLocked))
+            .map(|(_, history)| history);
+        let undecided = self.undecided.values().filter(move |_| !planted.is(Bug::UndecidedNotLocked));
+        committed
+            .chain(undecided)
+            .flat_map(|history| history.writes.iter().map(|write| Item { table: write.table, key: write.key.clone() }))
+    }
+}
+
+impl ReplicationController {
+    pub(crate) fn replay_record(&mut self, record: &LogRecord, _outbox: &mut Outbox) {
+        match record {
+            LogRecord::EpochSeen { epoch } => self.known = Some(epoch.clone()),
+            LogRecord::Sealed { epoch } if !self.planted.is(Bug::SealOnlyInMemory) => {
+                self.sealed_through = self.sealed_through.max(*epoch);
+            }
+            LogRecord::EpochLogged { epoch, incarnation, chain, fail_locks, .. } => {
+                let restarted = epoch.restart && epoch.up().any(|site| site == self.site);
+                let same_life = self.logged_by == Some(*incarnation);
+                if !restarted && !same_life {
+                    self.joined = epoch.number;
+                }
+                self.logged_by = Some(*incarnation);
+                // An incarnation is given out once, so this is never so, unless a bug is planted.
+                self.took_part = *incarnation == self.incarnation;
+                self.logged = Some(epoch.clone());
+                self.chain = chain.clone();
+                self.fail_locks.replay_tables(fail_locks);
+                self.fail_locks.enter(epoch, self.site);
+                if self.known.as_ref().is_none_or(|known| known.number < epoch.number) {
+                    self.known = Some(epoch.clone());
+                }
+            }
+            LogRecord::Prepared { transaction, history, .. } => {
+                self.tail.undecided.insert(*transaction, history.clone());
+            }
+            LogRecord::Decided { transaction, outcome, .. } => {
+                let Some(history) = self.tail.undecided.remove(transaction) else { return };
+                if let Outcome::Commit(timestamp) = outcome {
+                    self.fail_locks.commit(*timestamp, history.clone());
+                    self.tail.committed.push((*timestamp, history));
+                }
+            }
+            LogRecord::Recent { complete_through, commits } => {
+                self.fail_locks.replay_complete(*complete_through);
+                self.fail_locks.merge_recent(commits);
+            }
+            _ => {}
+        }
+    }
+
+    /// At a checkpoint: everything that a replay needs.
+    pub(crate) fn checkpoint(&self, outbox: &mut Outbox) {
+        if let Some(epoch) = &self.known {
+            outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
+        }
+        if self.sealed_through > EpochNumber(0) {
+            outbox.append(LogRecord::Sealed { epoch: self.sealed_through });
+        }
+        if let Some(logged) = &self.logged {
+            outbox.append(self.logged_record(logged, Arc::default()));
+        }
+        outbox.append(self.fail_locks.recent_record());
+    }
+}

@@ -1,0 +1,74 @@
+//! May the site serve now? Asked by the action driver before and after every read.
+//!
+//! Invariant: yes only in an active, unsealed epoch, under an unexpired lease from every other member.
+
+use crate::{ReplicationController, State, service_reply};
+use messages::planted::Bug;
+use messages::replication::ServiceRequest;
+use messages::{EpochNumber, Now, Outbox};
+
+/// Questions that wait for the answer yes.
+#[derive(Default)]
+pub(crate) struct Questions {
+    /// Tag and deadline (boot clock).
+    waiting: Vec<(u64, u64)>,
+}
+
+impl ReplicationController {
+    pub(crate) fn service_asked(&mut self, now: Now, request: ServiceRequest, outbox: &mut Outbox) {
+        match request {
+            ServiceRequest::Check { tag, deadline } => match self.may_serve(now) {
+                Ok(epoch) => service_reply(tag, Ok(epoch), outbox),
+                Err(_) => self.questions.waiting.push((tag, deadline)),
+            },
+            ServiceRequest::CheckAfter { tag, epoch } => {
+                let ignore = self.planted.is(Bug::AfterCheckIgnoresEpoch);
+                let verdict = match self.may_serve(now) {
+                    Ok(present) if present == epoch || ignore => Ok(present),
+                    Ok(present) => Err(format!("the epoch changed from {} to {}", epoch.0, present.0)),
+                    Err(reason) => Err(reason),
+                };
+                service_reply(tag, verdict, outbox);
+            }
+            ServiceRequest::Refresh { tag, range, deadline } => self.refresh_asked(now, tag, range, deadline, outbox),
+        }
+    }
+
+    /// The epoch in which the site may serve, or why it may not.
+    pub(crate) fn may_serve(&self, now: Now) -> Result<EpochNumber, String> {
+        if self.halted {
+            return Err("this site has lost its place among the sites and starts again".to_owned());
+        }
+        match &self.state {
+            State::Joining => Err("this site is joining: it waits for the other sites or for the oracle".to_owned()),
+            State::Changing(change) => Err(format!("{} is being set up", change.epoch().number)),
+            State::Member(epoch) if epoch.number <= self.sealed_through => {
+                Err(format!("{} is sealed: the set of sites is being changed", epoch.number))
+            }
+            State::Member(epoch) if self.leases.hold_all(now) => Ok(epoch.number),
+            State::Member(_) => {
+                let missing: Vec<String> = self.leases.missing(now).iter().map(|site| site.to_string()).collect();
+                Err(format!("no lease from {}", missing.join(", ")))
+            }
+        }
+    }
+
+    /// Answers those that may go on, and those whose patience is over.
+    pub(crate) fn answer_questions(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.questions.waiting.is_empty() {
+            return;
+        }
+        let verdict = self.may_serve(now);
+        self.questions.waiting.retain(|(tag, deadline)| match &verdict {
+            Ok(epoch) => {
+                service_reply(*tag, Ok(*epoch), outbox);
+                false
+            }
+            Err(reason) if now.boot >= *deadline => {
+                service_reply(*tag, Err(reason.clone()), outbox);
+                false
+            }
+            Err(_) => true,
+        });
+    }
+}
