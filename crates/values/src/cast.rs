@@ -167,7 +167,7 @@ fn to_double(value: &Value) -> Result<f64, ValueError> {
     match value {
         Value::Real(number) => Ok(f64::from(*number)),
         Value::Double(number) => Ok(*number),
-        Value::Numeric(number) => crate::float::parse_double(&number.to_scientific_notation()),
+        Value::Numeric(_) => crate::float::parse_double(&cast_text(value).unwrap_or_default()),
         other => Ok(other.as_integer().unwrap_or(0) as f64),
     }
 }
@@ -187,7 +187,7 @@ fn to_real(value: &Value) -> Result<f32, ValueError> {
             };
             Err(ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message))
         }
-        Value::Numeric(number) => crate::float::parse_real(&number.to_scientific_notation()),
+        Value::Numeric(_) => crate::float::parse_real(&cast_text(value).unwrap_or_default()),
         other => Ok(other.as_integer().and_then(|number| number.to_f32()).unwrap_or(0.0)),
     }
 }

@@ -14,10 +14,13 @@ enum Element {
     One,
     /// This character.
     Exactly(char),
+    /// A backslash at the end, an error once matching gets there.
+    Dangling,
 }
 
 /// True if the text matches the pattern, in which `%` stands for any characters, `_` for one, and a backslash takes the
-/// next character literally. `ignore_case` compares lower-case letters. Errors: 22025 for a backslash at the end.
+/// next character literally. `ignore_case` compares lower-case letters. Errors: 22025 for a backslash at the end, if some text
+/// is left to match it.
 pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueError> {
     let folded = |text: &str| {
         if ignore_case {
@@ -26,7 +29,7 @@ pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueE
             text.to_string()
         }
     };
-    let elements = elements(&folded(pattern))?;
+    let elements = elements(&folded(pattern));
     let characters: Vec<char> = folded(text).chars().collect();
     let (mut at, mut element) = (0, 0);
     // Where to go on when something does not match: behind the last `%`, one character further.
@@ -39,6 +42,7 @@ pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueE
                 continue;
             }
             Some(Element::One) => {}
+            Some(Element::Dangling) => return Err(dangling()),
             Some(Element::Exactly(character)) if *character == characters[at] => {}
             _ => match retry {
                 None => return Ok(false),
@@ -56,29 +60,32 @@ pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueE
     Ok(elements[element..].iter().all(|element| *element == Element::Any))
 }
 
-fn elements(pattern: &str) -> Result<Vec<Element>, ValueError> {
+#[cold]
+fn dangling() -> ValueError {
+    ValueError::new(
+        sqlstate::INVALID_ESCAPE_SEQUENCE,
+        "LIKE pattern must not end with escape character",
+    )
+}
+
+fn elements(pattern: &str) -> Vec<Element> {
     let mut elements = Vec::with_capacity(pattern.len());
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
         elements.push(match character {
             '%' => Element::Any,
             '_' => Element::One,
-            '\\' => Element::Exactly(characters.next().ok_or_else(|| {
-                ValueError::new(
-                    sqlstate::INVALID_ESCAPE_SEQUENCE,
-                    "LIKE pattern must not end with escape character",
-                )
-            })?),
+            '\\' => characters.next().map_or(Element::Dangling, Element::Exactly),
             literal => Element::Exactly(literal),
         });
     }
-    Ok(elements)
+    elements
 }
 
 /// The text that every match of the pattern starts with, so that `LIKE 'abc%'` can use an index; the second part is true
-/// if the pattern matches this text alone. Errors: as [`like`].
-pub fn literal_prefix(pattern: &str) -> Result<(String, bool), ValueError> {
-    let elements = elements(pattern)?;
+/// if the pattern matches this text alone.
+pub fn literal_prefix(pattern: &str) -> (String, bool) {
+    let elements = elements(pattern);
     let prefix: String = elements
         .iter()
         .map_while(|element| match element {
@@ -87,7 +94,7 @@ pub fn literal_prefix(pattern: &str) -> Result<(String, bool), ValueError> {
         })
         .collect();
     let is_whole = prefix.chars().count() == elements.len();
-    Ok((prefix, is_whole))
+    (prefix, is_whole)
 }
 
 #[cfg(test)]
@@ -97,9 +104,9 @@ mod tests {
     /// An index scan with a wrong prefix would lose rows.
     #[test]
     fn prefixes_end_at_the_first_wildcard() {
-        assert_eq!(literal_prefix("ab\\%c_d%"), Ok(("ab%c".into(), false)));
-        assert_eq!(literal_prefix("abc"), Ok(("abc".into(), true)));
-        assert!(literal_prefix("abc\\").is_err());
+        assert_eq!(literal_prefix("ab\\%c_d%"), ("ab%c".into(), false));
+        assert_eq!(literal_prefix("abc"), ("abc".into(), true));
+        assert_eq!(literal_prefix("abc\\"), ("abc".into(), false));
     }
 
     /// Patterns with many `%` must not take exponential time.

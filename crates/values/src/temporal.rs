@@ -138,62 +138,69 @@ fn difference(left: i64, right: i64) -> Result<Interval, ValueError> {
     })
 }
 
-/// A field such as `year` or `epoch` of a date, time, timestamp or interval, as `extract` returns it. Errors: 0A000 and
-/// 22023 for fields that the type does not have, 42883 for other types.
+/// A field such as `year` or `epoch` of a date, time, timestamp or interval, as `extract` returns it. Errors: 22023 for
+/// fields that do not exist, 0A000 for those that the type does not have.
 pub(crate) fn extract(field: &str, source: &Value) -> Result<BigDecimal, ValueError> {
     let lower = field.to_ascii_lowercase();
+    let field = canonical(&lower).ok_or_else(|| unit_error(&lower, false, source))?;
     let found = match source {
-        Value::Date(days) => extract_day(&lower, i64::from(*days)),
-        Value::Time(time) => extract_time(&lower, *time),
-        Value::Timestamp(microseconds) => extract_timestamp(&lower, *microseconds),
-        Value::TimestampTz(microseconds) => match lower.as_str() {
+        Value::Date(days) => extract_day(field, i64::from(*days)),
+        Value::Time(time) => extract_time(field, *time),
+        Value::Timestamp(microseconds) => extract_timestamp(field, *microseconds),
+        Value::TimestampTz(microseconds) => match field {
             "timezone" | "timezone_hour" | "timezone_minute" => Some(BigDecimal::from(0)),
-            other => extract_timestamp(other, *microseconds),
+            _ => extract_timestamp(field, *microseconds),
         },
-        Value::Interval(span) => extract_interval(&lower, span),
-        other => {
-            let name = other.data_type().map_or("unknown", |data_type| data_type.base_name());
-            return Err(ValueError::new(
-                sqlstate::UNDEFINED_FUNCTION,
-                format!("function pg_catalog.extract(unknown, {name}) does not exist"),
-            ));
-        }
+        Value::Interval(span) => extract_interval(field, span),
+        _ => None,
     };
-    found.ok_or_else(|| unit_error(&lower, source))
+    found.ok_or_else(|| unit_error(&lower, true, source))
 }
 
-/// Units that exist for some type.
-const UNITS: [&str; 24] = [
-    "microseconds",
-    "milliseconds",
-    "second",
-    "minute",
-    "hour",
-    "day",
-    "week",
-    "month",
-    "quarter",
-    "year",
-    "decade",
-    "century",
-    "millennium",
-    "epoch",
-    "julian",
-    "dow",
-    "isodow",
-    "doy",
-    "isoyear",
-    "timezone",
-    "timezone_hour",
-    "timezone_minute",
-    "seconds",
-    "minutes",
-];
+/// An interval's `epoch` as `date_part` returns it, added up in doubles in PostgreSQL's order.
+pub(crate) fn epoch_as_double(span: &Interval) -> f64 {
+    let seconds = span.microseconds as f64 / MICROSECONDS_PER_SECOND as f64;
+    let with_years = seconds + 365.25 * 86_400.0 * f64::from(span.months / 12);
+    with_years + 30.0 * 86_400.0 * f64::from(span.months % 12) + 86_400.0 * f64::from(span.days)
+}
+
+/// The name of a field that all its aliases stand for; `None` if there is no such field.
+fn canonical(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecon" | "microsecond" | "microseconds" => {
+            "microseconds"
+        }
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" | "millisecond" | "milliseconds" => {
+            "milliseconds"
+        }
+        "s" | "sec" | "secs" | "second" | "seconds" => "second",
+        "m" | "min" | "mins" | "minute" | "minutes" => "minute",
+        "h" | "hr" | "hrs" | "hour" | "hours" => "hour",
+        "d" | "day" | "days" => "day",
+        "w" | "week" | "weeks" => "week",
+        "mon" | "mons" | "month" | "months" => "month",
+        "qtr" | "quarter" => "quarter",
+        "y" | "yr" | "yrs" | "year" | "years" => "year",
+        "dec" | "decs" | "decade" | "decades" => "decade",
+        "c" | "cent" | "century" | "centuries" => "century",
+        "mil" | "mils" | "millennium" | "millennia" => "millennium",
+        "j" | "jd" | "julian" => "julian",
+        "timezone" => "timezone",
+        "timezone_h" | "timezone_hour" => "timezone_hour",
+        "timezone_m" | "timezone_minute" => "timezone_minute",
+        "epoch" => "epoch",
+        "dow" => "dow",
+        "isodow" => "isodow",
+        "doy" => "doy",
+        "isoyear" => "isoyear",
+        _ => return None,
+    })
+}
 
 #[cold]
-fn unit_error(unit: &str, source: &Value) -> ValueError {
+fn unit_error(unit: &str, is_known: bool, source: &Value) -> ValueError {
     let name = source.data_type().map_or("unknown", |data_type| data_type.base_name());
-    if UNITS.contains(&unit) {
+    if is_known {
         ValueError::unsupported(format!("unit \"{unit}\" not supported for type {name}"))
     } else {
         ValueError::new(
@@ -224,10 +231,10 @@ fn extract_day(field: &str, days: i64) -> Option<BigDecimal> {
         }
     };
     Some(whole(match field {
-        "day" | "days" => i64::from(day),
-        "month" | "months" | "mon" => i64::from(month),
+        "day" => i64::from(day),
+        "month" => i64::from(month),
         "quarter" => i64::from(month - 1) / 3 + 1,
-        "year" | "years" => printed_year,
+        "year" => printed_year,
         "decade" => year.div_euclid(10),
         "century" => round_away(100),
         "millennium" => round_away(1000),
@@ -249,9 +256,9 @@ fn extract_day(field: &str, days: i64) -> Option<BigDecimal> {
 fn extract_clock(field: &str, microseconds: i64) -> Option<BigDecimal> {
     let minute = 60 * MICROSECONDS_PER_SECOND;
     Some(match field {
-        "hour" | "hours" => whole(microseconds / (60 * minute)),
-        "minute" | "minutes" => whole(microseconds / minute % 60),
-        "second" | "seconds" => scaled(i128::from(microseconds % minute), 6),
+        "hour" => whole(microseconds / (60 * minute)),
+        "minute" => whole(microseconds / minute % 60),
+        "second" => scaled(i128::from(microseconds % minute), 6),
         "milliseconds" => scaled(i128::from(microseconds % minute), 3),
         "microseconds" => whole(microseconds % minute),
         _ => return None,
@@ -285,13 +292,13 @@ fn extract_timestamp(field: &str, microseconds: i64) -> Option<BigDecimal> {
 fn extract_interval(field: &str, span: &Interval) -> Option<BigDecimal> {
     let (years, months) = (i64::from(span.months / 12), i64::from(span.months % 12));
     Some(match field {
-        "year" | "years" => whole(years),
-        "month" | "months" | "mon" => whole(months),
+        "year" => whole(years),
+        "month" => whole(months),
         "quarter" => whole(months / 3 + 1),
         "decade" => whole(years / 10),
         "century" => whole(years / 100),
         "millennium" => whole(years / 1000),
-        "day" | "days" => whole(i64::from(span.days)),
+        "day" => whole(i64::from(span.days)),
         "epoch" => {
             // A year counts 365.25 days here, a month 30.
             let quarter_days = i128::from(years) * 1461 + (i128::from(months) * 30 + i128::from(span.days)) * 4;
@@ -307,23 +314,22 @@ fn extract_interval(field: &str, span: &Interval) -> Option<BigDecimal> {
 /// `date_trunc`: sets all smaller fields to their start. Errors: 22023 and 0A000 as [`extract`], 22008.
 pub(crate) fn truncate(field: &str, source: &Value) -> Result<Value, ValueError> {
     let lower = field.to_ascii_lowercase();
-    match source {
-        Value::Date(days) => truncate(field, &Value::TimestampTz(midnight(*days)?)),
-        Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => {
-            let (days, time) = split_timestamp(*microseconds);
-            let cut = truncate_instant(&lower, days, time).ok_or_else(|| unit_error(&lower, source))?;
-            let cut = checked_timestamp(cut)?;
-            Ok(if matches!(source, Value::Timestamp(_)) {
-                Value::Timestamp(cut)
-            } else {
-                Value::TimestampTz(cut)
-            })
-        }
-        Value::Interval(span) => truncate_interval(&lower, span)
-            .map(Value::Interval)
-            .ok_or_else(|| unit_error(&lower, source)),
-        other => Err(unit_error(&lower, other)),
-    }
+    // These can be extracted only.
+    let only_extracted = |field: &&str| matches!(*field, "epoch" | "julian" | "dow" | "isodow" | "doy" | "isoyear");
+    let field = canonical(&lower)
+        .filter(|field| !only_extracted(field))
+        .ok_or_else(|| unit_error(&lower, false, source))?;
+    let unknown = || unit_error(&lower, true, source);
+    let truncate_at = |microseconds: i64| {
+        let (days, time) = split_timestamp(microseconds);
+        checked_timestamp(truncate_instant(field, days, time).ok_or_else(unknown)?)
+    };
+    Ok(match source {
+        Value::Timestamp(microseconds) => Value::Timestamp(truncate_at(*microseconds)?),
+        Value::TimestampTz(microseconds) => Value::TimestampTz(truncate_at(*microseconds)?),
+        Value::Interval(span) => Value::Interval(truncate_interval(field, span).ok_or_else(unknown)?),
+        _ => return Err(unknown()),
+    })
 }
 
 /// Microseconds that a field of a time of day lasts.
@@ -331,9 +337,9 @@ fn clock_unit(field: &str) -> Option<i64> {
     Some(match field {
         "microseconds" => 1,
         "milliseconds" => 1000,
-        "second" | "seconds" => MICROSECONDS_PER_SECOND,
-        "minute" | "minutes" => 60 * MICROSECONDS_PER_SECOND,
-        "hour" | "hours" => 3600 * MICROSECONDS_PER_SECOND,
+        "second" => MICROSECONDS_PER_SECOND,
+        "minute" => 60 * MICROSECONDS_PER_SECOND,
+        "hour" => 3600 * MICROSECONDS_PER_SECOND,
         _ => return None,
     })
 }
@@ -354,11 +360,11 @@ fn truncate_instant(field: &str, days: i64, time: i64) -> Option<i128> {
     };
     let first = |year, month| day_number(Civil { year, month, day: 1 });
     let start = match field {
-        "day" | "days" => days,
+        "day" => days,
         "week" => days - (day_of_week(days) + 6) % 7,
-        "month" | "months" | "mon" => first(year, month),
+        "month" => first(year, month),
         "quarter" => first(year, (month - 1) / 3 * 3 + 1),
-        "year" | "years" => first(year, 1),
+        "year" => first(year, 1),
         "decade" => first(year.div_euclid(10) * 10, 1),
         "century" => first(start_of(100), 1),
         "millennium" => first(start_of(1000), 1),
@@ -380,13 +386,13 @@ fn truncate_interval(field: &str, span: &Interval) -> Option<Interval> {
         ..Interval::ZERO
     };
     Some(match field {
-        "day" | "days" => Interval {
+        "day" => Interval {
             microseconds: 0,
             ..*span
         },
-        "month" | "months" | "mon" => months(1),
+        "month" => months(1),
         "quarter" => months(3),
-        "year" | "years" => months(12),
+        "year" => months(12),
         "decade" => months(120),
         "century" => months(1200),
         "millennium" => months(12_000),

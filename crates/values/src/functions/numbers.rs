@@ -64,7 +64,9 @@ pub(super) const TABLE: &[Entry] = &[
     }),
     entry("sign", &[Double], Double, |arguments, _| {
         let number = double_of(&arguments[0]);
-        Ok(Value::Double(if number == 0.0 { 0.0 } else { number.signum() }))
+        Ok(Value::Double(f64::from(
+            i8::from(number > 0.0) - i8::from(number < 0.0),
+        )))
     }),
     entry("sign", &[NUMERIC], NUMERIC, |arguments, _| {
         let number = numeric_of(&arguments[0]);

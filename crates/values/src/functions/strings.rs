@@ -231,21 +231,22 @@ fn split_part(arguments: &[Value]) -> Result<Value, ValueError> {
     Ok(Value::text(part.unwrap_or("")))
 }
 
-/// `chr`. Errors: 54000 for what is no character, and for the zero byte.
+/// `chr`. Errors: 54000 for what is no character, and for the zero byte; 22023 for negative numbers.
 fn character_of(code: i64) -> Result<Value, ValueError> {
-    if code == 0 {
+    let limit = |message: String| ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message);
+    if code < 0 {
         return Err(ValueError::new(
-            sqlstate::PROGRAM_LIMIT_EXCEEDED,
-            "null character not permitted",
+            sqlstate::INVALID_PARAMETER_VALUE,
+            "character number must be positive",
         ));
     }
-    let character = u32::try_from(code).ok().and_then(char::from_u32).ok_or_else(|| {
-        let message = if code < 0 {
-            "character number must be positive".to_string()
-        } else {
-            format!("requested character not valid for encoding: {code}")
-        };
-        ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
-    })?;
+    if code == 0 {
+        return Err(limit("null character not permitted".into()));
+    }
+    if code > i64::from(u32::from(char::MAX)) {
+        return Err(limit(format!("requested character too large for encoding: {code}")));
+    }
+    let character = u32::try_from(code).ok().and_then(char::from_u32);
+    let character = character.ok_or_else(|| limit(format!("requested character not valid for encoding: {code}")))?;
     Ok(Value::text(character.to_string()))
 }

@@ -32,12 +32,11 @@ pub(super) const TABLE: &[Entry] = &[
     entry("extract", &[Text, INTERVAL], NUMERIC, EXTRACT),
     entry("date_part", &[Text, Timestamp], Double, DATE_PART),
     entry("date_part", &[Text, TimestampTz], Double, DATE_PART),
-    entry("date_part", &[Text, Date], Double, DATE_PART),
     entry("date_part", &[Text, Time], Double, DATE_PART),
     entry("date_part", &[Text, INTERVAL], Double, DATE_PART),
-    entry("date_trunc", &[Text, Timestamp], Timestamp, DATE_TRUNC),
+    // A date becomes a timestamptz here, the preferred type of its family.
     entry("date_trunc", &[Text, TimestampTz], TimestampTz, DATE_TRUNC),
-    entry("date_trunc", &[Text, Date], TimestampTz, DATE_TRUNC),
+    entry("date_trunc", &[Text, Timestamp], Timestamp, DATE_TRUNC),
     entry("date_trunc", &[Text, INTERVAL], INTERVAL, DATE_TRUNC),
     Entry {
         name: "gen_random_uuid",
@@ -69,6 +68,9 @@ const fn stable(name: &'static str, result: Type, body: Body) -> Entry {
 const NOW: Body = |_, environment| Ok(Value::TimestampTz(environment.statement_time));
 const EXTRACT: Body = |arguments, _| extract(&arguments[0], &arguments[1]);
 const DATE_PART: Body = |arguments, _| {
+    if let (true, Value::Interval(span)) = (text_of(&arguments[0]).eq_ignore_ascii_case("epoch"), &arguments[1]) {
+        return Ok(Value::Double(temporal::epoch_as_double(span)));
+    }
     let number = extract(&arguments[0], &arguments[1])?;
     Ok(Value::Double(as_double(&number).unwrap_or(f64::NAN)))
 };
