@@ -41,11 +41,7 @@ pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> R
     {
         return narrow(Type::Integer, result).map(Some);
     }
-    let Some(common) = left
-        .data_type()
-        .zip(right.data_type())
-        .and_then(|(left, right)| promoted(left, right))
-    else {
+    let Some(common) = left.data_type().zip(right.data_type()).and_then(|(left, right)| promoted(left, right)) else {
         return Ok(None);
     };
     if operator == BinaryOperator::Power {
@@ -55,9 +51,7 @@ pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> R
         };
     }
     if let (Some(left), Some(right)) = (left.as_integer(), right.as_integer()) {
-        return integers(operator, left, right)?
-            .map(|result| narrow(common, result))
-            .transpose();
+        return integers(operator, left, right)?.map(|result| narrow(common, result)).transpose();
     }
     match common {
         Type::Numeric(_) => {
@@ -148,11 +142,7 @@ fn floats(operator: BinaryOperator, left: f64, right: f64) -> Result<Option<f64>
         BinaryOperator::Divide => left != 0.0 && right.is_finite(),
         _ => false,
     };
-    if result == 0.0 && underflows {
-        Err(float_underflow())
-    } else {
-        Ok(Some(result))
-    }
+    if result == 0.0 && underflows { Err(float_underflow()) } else { Ok(Some(result)) }
 }
 
 fn checked_real(result: f64, left: f64, right: f64) -> Result<f32, ValueError> {

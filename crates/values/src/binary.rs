@@ -34,11 +34,7 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
             // The bounds of numeric keep the four counts within 16 bits.
             out.extend_from_slice(&(parts.groups.len() as u16).to_be_bytes());
             out.extend_from_slice(&(parts.weight as i16).to_be_bytes());
-            let sign = if parts.negative {
-                NUMERIC_NEGATIVE
-            } else {
-                NUMERIC_POSITIVE
-            };
+            let sign = if parts.negative { NUMERIC_NEGATIVE } else { NUMERIC_POSITIVE };
             out.extend_from_slice(&sign.to_be_bytes());
             out.extend_from_slice(&(parts.scale as u16).to_be_bytes());
             for group in parts.groups {
@@ -114,9 +110,7 @@ fn parse_timestamp(bytes: &[u8], data_type: Type) -> Result<i64, ValueError> {
 
 fn refuse_infinity(number: i64, negative: i64, positive: i64, data_type: Type) -> Result<(), ValueError> {
     if number == negative || number == positive {
-        return Err(ValueError::unsupported(format!(
-            "infinity is not supported in type {data_type}"
-        )));
+        return Err(ValueError::unsupported(format!("infinity is not supported in type {data_type}")));
     }
     Ok(())
 }
@@ -126,9 +120,7 @@ fn parse_numeric(bytes: &[u8]) -> Result<Value, ValueError> {
     let [count, weight, sign, scale] =
         [0, 2, 4, 6].map(|offset| u16::from_be_bytes([header[offset], header[offset + 1]]));
     if sign & NUMERIC_SPECIAL == NUMERIC_SPECIAL {
-        return Err(ValueError::unsupported(
-            "NaN and infinity are not supported in type numeric",
-        ));
+        return Err(ValueError::unsupported("NaN and infinity are not supported in type numeric"));
     }
     let invalid = |what: &str| {
         Err(ValueError::new(
@@ -149,10 +141,7 @@ fn parse_numeric(bytes: &[u8]) -> Result<Value, ValueError> {
         negative: sign == NUMERIC_NEGATIVE,
         weight: i64::from(weight as i16),
         scale: i64::from(scale),
-        groups: digits
-            .chunks_exact(2)
-            .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
-            .collect(),
+        groups: digits.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect(),
     };
     numeric::from_groups(&parts).map(Value::numeric)
 }

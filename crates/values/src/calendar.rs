@@ -36,16 +36,8 @@ pub(crate) fn civil(days: i64) -> Civil {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = (day_of_year - (153 * month_from_march + 2) / 5 + 1) as u32;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    } as u32;
-    Civil {
-        year: year_of_era + era * 400 + i64::from(month <= 2),
-        month,
-        day,
-    }
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 } as u32;
+    Civil { year: year_of_era + era * 400 + i64::from(month <= 2), month, day }
 }
 
 /// The day number of a valid calendar day.
@@ -87,11 +79,7 @@ pub(crate) fn iso_week(days: i64) -> (i64, i64) {
 pub(crate) fn add_months(date: Civil, months: i64) -> Civil {
     let total = date.year * 12 + i64::from(date.month) - 1 + months;
     let (year, month) = (total.div_euclid(12), total.rem_euclid(12) as u32 + 1);
-    Civil {
-        year,
-        month,
-        day: date.day.min(days_in_month(year, month)),
-    }
+    Civil { year, month, day: date.day.min(days_in_month(year, month)) }
 }
 
 /// Checks the bounds of `date`. Errors: 22008.
@@ -112,10 +100,7 @@ pub(crate) fn checked_timestamp(microseconds: i128) -> Result<i64, ValueError> {
 
 /// The day number and the microseconds within the day.
 pub(crate) fn split_timestamp(microseconds: i64) -> (i64, i64) {
-    (
-        microseconds.div_euclid(MICROSECONDS_PER_DAY),
-        microseconds.rem_euclid(MICROSECONDS_PER_DAY),
-    )
+    (microseconds.div_euclid(MICROSECONDS_PER_DAY), microseconds.rem_euclid(MICROSECONDS_PER_DAY))
 }
 
 /// Appends `2024-02-29`, with ` BC` where due.
@@ -187,38 +172,10 @@ mod tests {
     /// The bounds of PostgreSQL's types are the days that they claim to be.
     #[test]
     fn bounds_are_the_documented_days() {
-        assert_eq!(
-            civil(i64::from(DATE_MIN)),
-            Civil {
-                year: -4713,
-                month: 11,
-                day: 24
-            }
-        );
-        assert_eq!(
-            civil(i64::from(DATE_MAX)),
-            Civil {
-                year: 5_874_897,
-                month: 12,
-                day: 31
-            }
-        );
-        assert_eq!(
-            civil(split_timestamp(TIMESTAMP_END).0),
-            Civil {
-                year: 294_277,
-                month: 1,
-                day: 1
-            }
-        );
-        assert_eq!(
-            civil(-UNIX_EPOCH_DAYS),
-            Civil {
-                year: 1970,
-                month: 1,
-                day: 1
-            }
-        );
+        assert_eq!(civil(i64::from(DATE_MIN)), Civil { year: -4713, month: 11, day: 24 });
+        assert_eq!(civil(i64::from(DATE_MAX)), Civil { year: 5_874_897, month: 12, day: 31 });
+        assert_eq!(civil(split_timestamp(TIMESTAMP_END).0), Civil { year: 294_277, month: 1, day: 1 });
+        assert_eq!(civil(-UNIX_EPOCH_DAYS), Civil { year: 1970, month: 1, day: 1 });
         assert_eq!(day_number(civil(0)), 0);
         // 2000-01-01 was a Saturday, in the last week of 1999.
         assert_eq!(day_of_week(0), 6);

@@ -75,11 +75,7 @@ pub fn assign(value: &Value, target: Type) -> Result<Value, ValueError> {
     {
         return Err(ValueError::new(
             sqlstate::DATATYPE_MISMATCH,
-            format!(
-                "column is of type {} but expression is of type {}",
-                target.base_name(),
-                from.base_name()
-            ),
+            format!("column is of type {} but expression is of type {}", target.base_name(), from.base_name()),
         ));
     }
     modifier::fit(convert(value, target)?, target, Strictness::Assignment)
@@ -99,11 +95,8 @@ fn convert(value: &Value, target: Type) -> Result<Value, ValueError> {
     if target.is_string() {
         return Ok(cast_text(value).map_or(Value::Null, Value::text));
     }
-    let converted = if from.is_number() && target.is_number() {
-        Some(number(value, target)?)
-    } else {
-        other(value, target)?
-    };
+    let converted =
+        if from.is_number() && target.is_number() { Some(number(value, target)?) } else { other(value, target)? };
     converted.ok_or_else(|| {
         ValueError::new(
             sqlstate::CANNOT_COERCE,
@@ -116,15 +109,11 @@ fn number(value: &Value, target: Type) -> Result<Value, ValueError> {
     match target {
         Type::SmallInt => {
             let number = rounded(value, target)?;
-            i16::try_from(number)
-                .map(Value::SmallInt)
-                .map_err(|_| ValueError::out_of_range(target.base_name()))
+            i16::try_from(number).map(Value::SmallInt).map_err(|_| ValueError::out_of_range(target.base_name()))
         }
         Type::Integer => {
             let number = rounded(value, target)?;
-            i32::try_from(number)
-                .map(Value::Integer)
-                .map_err(|_| ValueError::out_of_range(target.base_name()))
+            i32::try_from(number).map(Value::Integer).map_err(|_| ValueError::out_of_range(target.base_name()))
         }
         Type::BigInt => rounded(value, target).map(Value::BigInt),
         Type::Real => to_real(value).map(Value::Real),
@@ -208,11 +197,41 @@ fn other(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
         (Value::Timestamp(instant) | Value::TimestampTz(instant), Type::Time) => {
             Value::Time(split_timestamp(*instant).1)
         }
-        (Value::Time(time), Type::Interval) => Value::Interval(Interval {
-            microseconds: *time,
-            ..Interval::ZERO
-        }),
+        (Value::Time(time), Type::Interval) => Value::Interval(Interval { microseconds: *time, ..Interval::ZERO }),
         (Value::Interval(span), Type::Time) => Value::Time(span.microseconds.rem_euclid(MICROSECONDS_PER_DAY)),
         _ => return Ok(None),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// A column must never hold a value of another type, and no cast may stop a site.
+        #[test]
+        fn casts_yield_the_target_type(
+            (from, value) in generate::data_type().prop_flat_map(|t| (Just(t), generate::nullable(t))),
+            to in generate::data_type(),
+        ) {
+            for result in [explicit(&value, to), assign(&value, to)] {
+                match result {
+                    Ok(Value::Null) => prop_assert!(value.is_null()),
+                    Ok(converted) => {
+                        let held = converted.data_type().unwrap();
+                        prop_assert!(held == to.unmodified() || (held == Type::Text && to.is_string()));
+                        prop_assert!(context(from, to).is_some(), "{} to {}", from, to);
+                    }
+                    Err(error) if error.sqlstate == sqlstate::CANNOT_COERCE => {
+                        prop_assert!(context(from, to).is_none(), "{} to {}", from, to);
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+    }
 }

@@ -47,8 +47,7 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
 
 /// Compares as PostgreSQL does: NaN equals NaN and is above all else.
 pub(crate) fn compare_floats(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right)
-        .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+    left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
 fn is_float(value: &Value) -> bool {

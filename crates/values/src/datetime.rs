@@ -34,15 +34,7 @@ pub(crate) const MONTHS: [&str; 12] = [
     "december",
 ];
 /// The English names of the days, from Sunday on.
-pub(crate) const WEEKDAYS: [&str; 7] = [
-    "sunday",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-];
+pub(crate) const WEEKDAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 /// One field of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +88,7 @@ pub(crate) fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(_)) => {
             let what = if data_type == Type::Date { "date" } else { "timestamp" };
-            Err(ValueError::new(
-                sqlstate::DATETIME_FIELD_OVERFLOW,
-                format!("{what} out of range: \"{input}\""),
-            ))
+            Err(ValueError::new(sqlstate::DATETIME_FIELD_OVERFLOW, format!("{what} out of range: \"{input}\"")))
         }
         Err(fault) => Err(fault_error(fault, input, data_type)),
     }
@@ -136,10 +125,7 @@ fn fault_error(fault: Fault, input: &str, data_type: Type) -> ValueError {
 fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
     let bytes = text.as_bytes();
     let run = |from: usize, accept: &dyn Fn(u8) -> bool| {
-        bytes[from..]
-            .iter()
-            .position(|&byte| !accept(byte))
-            .map_or(bytes.len(), |length| from + length)
+        bytes[from..].iter().position(|&byte| !accept(byte)).map_or(bytes.len(), |length| from + length)
     };
     let digit = |byte: u8| byte.is_ascii_digit();
     let mut found = Vec::new();
@@ -164,11 +150,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
                         };
                         let dots_only =
                             separator == b'.' && bytes[start..at].iter().filter(|b| **b == b'.').count() == 1;
-                        if dots_only {
-                            |text| Token::Number(text)
-                        } else {
-                            |text| Token::Date(text)
-                        }
+                        if dots_only { |text| Token::Number(text) } else { |text| Token::Date(text) }
                     }
                     _ => |text| Token::Number(text),
                 };
@@ -237,11 +219,7 @@ fn read_fields(text: &str, data_type: Type) -> Result<Fields, Fault> {
 
 /// Sets a field that may come once.
 fn set<T>(field: &mut Option<T>, value: T) -> Result<(), Fault> {
-    if field.replace(value).is_none() {
-        Ok(())
-    } else {
-        Err(Fault::Syntax)
-    }
+    if field.replace(value).is_none() { Ok(()) } else { Err(Fault::Syntax) }
 }
 
 /// The number of the month with this name or abbreviation.
@@ -282,9 +260,7 @@ fn read_word(word: &str, before_digits: bool, fields: &mut Fields) -> Result<(),
         }
         "infinity" | "now" | "today" | "tomorrow" | "yesterday" => Err(Fault::Unsupported),
         _ => {
-            let weekday = WEEKDAYS
-                .iter()
-                .any(|name| *name == word || (word.len() >= 3 && name.starts_with(&word)));
+            let weekday = WEEKDAYS.iter().any(|name| *name == word || (word.len() >= 3 && name.starts_with(&word)));
             if weekday { Ok(()) } else { Err(Fault::Syntax) }
         }
     }
@@ -303,11 +279,7 @@ fn read_number(text: &str, data_type: Type, fields: &mut Fields) -> Result<(), F
     let nothing_yet = fields.month.is_none() && fields.day.is_none() && fields.year.is_none();
     if text.contains('.') {
         // A year and the day of the year.
-        return if nothing_yet && fraction.len() == 3 {
-            read_date(text, fields)
-        } else {
-            Err(Fault::Syntax)
-        };
+        return if nothing_yet && fraction.len() == 3 { read_date(text, fields) } else { Err(Fault::Syntax) };
     }
     if whole.len() >= 8 && nothing_yet {
         let (year, rest) = whole.split_at(whole.len() - 4);
@@ -331,11 +303,7 @@ fn digits_of(text: &str) -> Result<i64, Fault> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Fault::Syntax);
     }
-    if text.len() > 9 {
-        Err(Fault::Field)
-    } else {
-        text.parse().map_err(|_| Fault::Syntax)
-    }
+    if text.len() > 9 { Err(Fault::Field) } else { text.parse().map_err(|_| Fault::Syntax) }
 }
 
 /// Three parts with separators; the order is year first if it has more than two digits, else month, day, year.
@@ -351,11 +319,7 @@ fn read_date(text: &str, fields: &mut Fields) -> Result<(), Fault> {
         // A year and the day of the year, as in 2024.060 or 2024-060.
         ([year, day_of_year], _) if year.len() > 2 && day_of_year.len() == 3 => {
             set_year(year, fields)?;
-            let first = day_number(Civil {
-                year: digits_of(year)?,
-                month: 1,
-                day: 1,
-            });
+            let first = day_number(Civil { year: digits_of(year)?, month: 1, day: 1 });
             let date = crate::calendar::civil(first + digits_of(day_of_year)? - 1);
             set(&mut fields.month, date.month)?;
             return set(&mut fields.day, date.day);
@@ -387,11 +351,7 @@ fn read_time(text: &str) -> Result<i64, Fault> {
 
 fn time_us(hours: i64, minutes: i64, seconds: i64, fraction_us: i64) -> Result<i64, Fault> {
     let total = (hours * 3600 + minutes * 60 + seconds) * MICROSECONDS_PER_SECOND + fraction_us;
-    if minutes > 59 || seconds > 60 || total > MICROSECONDS_PER_DAY {
-        Err(Fault::Field)
-    } else {
-        Ok(total)
-    }
+    if minutes > 59 || seconds > 60 || total > MICROSECONDS_PER_DAY { Err(Fault::Field) } else { Ok(total) }
 }
 
 /// The digits behind the point of seconds, rounded to microseconds.
@@ -479,15 +439,7 @@ fn assemble(fields: &Fields, data_type: Type) -> Result<Result<Value, ValueError
         return Ok(Err(ValueError::datetime_out_of_range("timestamp")));
     }
     let local = i128::from(days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(time.unwrap_or(0));
-    let offset = if data_type == Type::TimestampTz {
-        fields.zone_us.unwrap_or(0)
-    } else {
-        0
-    };
+    let offset = if data_type == Type::TimestampTz { fields.zone_us.unwrap_or(0) } else { 0 };
     let instant = checked_timestamp(local - i128::from(offset));
-    Ok(instant.map(if data_type == Type::TimestampTz {
-        Value::TimestampTz
-    } else {
-        Value::Timestamp
-    }))
+    Ok(instant.map(if data_type == Type::TimestampTz { Value::TimestampTz } else { Value::Timestamp }))
 }

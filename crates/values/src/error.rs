@@ -70,11 +70,7 @@ impl ValueError {
     /// An error with a code of [`sqlstate`] and PostgreSQL's message.
     #[cold]
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            sqlstate,
-            message: message.into(),
-            detail: None,
-        }
+        Self { sqlstate, message: message.into(), detail: None }
     }
 
     /// The same error with a DETAIL line.
@@ -110,10 +106,7 @@ impl ValueError {
     /// `... out of range`, 22003.
     #[cold]
     pub(crate) fn out_of_range(type_name: impl fmt::Display) -> Self {
-        Self::new(
-            sqlstate::NUMERIC_VALUE_OUT_OF_RANGE,
-            format!("{type_name} out of range"),
-        )
+        Self::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, format!("{type_name} out of range"))
     }
 
     /// `division by zero`, 22012.

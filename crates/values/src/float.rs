@@ -29,20 +29,12 @@ pub(crate) fn write_double(number: f64, out: &mut Vec<u8>) {
     let round_to = |decimals: usize| {
         let rounded = format!("{number:.decimals$e}");
         // Below a power of two the floats are denser, and the closest text may read back as another one.
-        if rounded.parse() == Ok(number) {
-            rounded
-        } else {
-            shortest.clone()
-        }
+        if rounded.parse() == Ok(number) { rounded } else { shortest.clone() }
     };
     if DOUBLE_MIDPOINTS.contains(&number.abs()) {
         let bits = number.abs().to_bits();
         let exact = [bits - 1, bits, bits + 1].map(|bits| BigDecimal::try_from(f64::from_bits(bits)).ok());
-        write_scientific(
-            &avoiding_midpoints(decimals, round_to, exact),
-            DOUBLE_FULL_EXPONENT_END,
-            out,
-        );
+        write_scientific(&avoiding_midpoints(decimals, round_to, exact), DOUBLE_FULL_EXPONENT_END, out);
     } else {
         write_scientific(&round_to(decimals), DOUBLE_FULL_EXPONENT_END, out);
     }
@@ -58,20 +50,12 @@ pub(crate) fn write_real(number: f32, out: &mut Vec<u8>) {
     let round_to = |decimals: usize| {
         let rounded = format!("{number:.decimals$e}");
         // Below a power of two the floats are denser, and the closest text may read back as another one.
-        if rounded.parse() == Ok(number) {
-            rounded
-        } else {
-            shortest.clone()
-        }
+        if rounded.parse() == Ok(number) { rounded } else { shortest.clone() }
     };
     if REAL_MIDPOINTS.contains(&number.abs()) {
         let bits = number.abs().to_bits();
         let exact = [bits - 1, bits, bits + 1].map(|bits| BigDecimal::try_from(f32::from_bits(bits)).ok());
-        write_scientific(
-            &avoiding_midpoints(decimals, round_to, exact),
-            REAL_FULL_EXPONENT_END,
-            out,
-        );
+        write_scientific(&avoiding_midpoints(decimals, round_to, exact), REAL_FULL_EXPONENT_END, out);
     } else {
         write_scientific(&round_to(decimals), REAL_FULL_EXPONENT_END, out);
     }
@@ -95,14 +79,7 @@ fn write_special(number: f64, out: &mut Vec<u8>) -> bool {
 /// Digits behind the point of the shortest text that reads back as the float, such as `9.5e22`. Rounding to as many
 /// digits again, half to even, gives PostgreSQL's choice where two texts are equally short and close.
 fn decimals_of(shortest: &str) -> usize {
-    shortest
-        .split('e')
-        .next()
-        .unwrap_or_default()
-        .bytes()
-        .filter(u8::is_ascii_digit)
-        .count()
-        - 1
+    shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count() - 1
 }
 
 /// The float with the fewest digits, `decimals` or more, that are not exactly half-way between it and a neighbour:
@@ -172,11 +149,7 @@ pub(crate) fn parse_double(input: &str) -> Result<f64, ValueError> {
     const NAME: &str = "double precision";
     let trimmed = input.trim_matches(is_space);
     let number: f64 = trimmed.parse().map_err(|_| ValueError::syntax(NAME, input))?;
-    if lost(trimmed, number.is_infinite(), number == 0.0) {
-        Err(out_of_range(NAME, trimmed))
-    } else {
-        Ok(number)
-    }
+    if lost(trimmed, number.is_infinite(), number == 0.0) { Err(out_of_range(NAME, trimmed)) } else { Ok(number) }
 }
 
 /// Reads a real, rounding once. Errors as [`parse_double`].
@@ -184,11 +157,7 @@ pub(crate) fn parse_real(input: &str) -> Result<f32, ValueError> {
     const NAME: &str = "real";
     let trimmed = input.trim_matches(is_space);
     let number: f32 = trimmed.parse().map_err(|_| ValueError::syntax(NAME, input))?;
-    if lost(trimmed, number.is_infinite(), number == 0.0) {
-        Err(out_of_range(NAME, trimmed))
-    } else {
-        Ok(number)
-    }
+    if lost(trimmed, number.is_infinite(), number == 0.0) { Err(out_of_range(NAME, trimmed)) } else { Ok(number) }
 }
 
 /// True if reading lost the number: digits became infinity, or digits other than 0 became zero.
@@ -200,10 +169,7 @@ fn lost(text: &str, is_infinite: bool, is_zero: bool) -> bool {
 
 #[cold]
 fn out_of_range(name: &str, text: &str) -> ValueError {
-    ValueError::new(
-        sqlstate::NUMERIC_VALUE_OUT_OF_RANGE,
-        format!("\"{text}\" is out of range for type {name}"),
-    )
+    ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, format!("\"{text}\" is out of range for type {name}"))
 }
 
 /// What C's `isspace` takes for white space, which PostgreSQL ignores around numbers and dates.

@@ -32,16 +32,7 @@ fn double() -> impl Strategy<Value = f64> {
     prop_oneof![
         any::<f64>(),
         any::<u64>().prop_map(f64::from_bits),
-        prop::sample::select(vec![
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            f64::NAN,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            5e-324
-        ]),
+        prop::sample::select(vec![0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324]),
         (-1000i32..1000).prop_map(|number| f64::from(number) / 8.0),
     ]
 }
@@ -61,13 +52,8 @@ fn string() -> impl Strategy<Value = String> {
 
 fn interval() -> impl Strategy<Value = Interval> {
     let narrow = || prop_oneof![any::<i32>(), -40i32..40, Just(0)];
-    (narrow(), narrow(), prop_oneof![any::<i64>(), Just(0), -3i64..3]).prop_map(|(months, days, microseconds)| {
-        Interval {
-            months,
-            days,
-            microseconds,
-        }
-    })
+    (narrow(), narrow(), prop_oneof![any::<i64>(), Just(0), -3i64..3])
+        .prop_map(|(months, days, microseconds)| Interval { months, days, microseconds })
 }
 
 /// A value of this type that is not NULL.
@@ -85,18 +71,11 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
         Type::Double => double().prop_map(Value::Double).boxed(),
         Type::Numeric(_) => numeric().prop_map(Value::numeric).boxed(),
         Type::Text | Type::Varchar(_) => string().prop_map(Value::text).boxed(),
-        Type::Char(_) => string()
-            .prop_map(|text| Value::text(text.trim_end_matches(' ')))
+        Type::Char(_) => string().prop_map(|text| Value::text(text.trim_end_matches(' '))).boxed(),
+        Type::Bytea => prop_oneof![prop::collection::vec(any::<u8>(), 0..20), prop::collection::vec(0u8..3, 0..5)]
+            .prop_map(Value::bytea)
             .boxed(),
-        Type::Bytea => prop_oneof![
-            prop::collection::vec(any::<u8>(), 0..20),
-            prop::collection::vec(0u8..3, 0..5)
-        ]
-        .prop_map(Value::bytea)
-        .boxed(),
-        Type::Date => prop_oneof![DATE_MIN..=DATE_MAX, -40_000i32..40_000]
-            .prop_map(Value::Date)
-            .boxed(),
+        Type::Date => prop_oneof![DATE_MIN..=DATE_MAX, -40_000i32..40_000].prop_map(Value::Date).boxed(),
         Type::Time => (0..=MICROSECONDS_PER_DAY).prop_map(Value::Time).boxed(),
         Type::Timestamp => timestamp().prop_map(Value::Timestamp).boxed(),
         Type::TimestampTz => timestamp().prop_map(Value::TimestampTz).boxed(),
@@ -106,10 +85,7 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
 }
 
 fn timestamp() -> impl Strategy<Value = i64> {
-    prop_oneof![
-        TIMESTAMP_MIN..TIMESTAMP_END,
-        (-3000i64..3000).prop_map(|hours| hours * 3_600_000_000)
-    ]
+    prop_oneof![TIMESTAMP_MIN..TIMESTAMP_END, (-3000i64..3000).prop_map(|hours| hours * 3_600_000_000)]
 }
 
 /// A value of this type, sometimes NULL.

@@ -100,12 +100,7 @@ impl Sum {
     }
 
     fn negate(self) -> Self {
-        Self {
-            months: -self.months,
-            days: -self.days,
-            microseconds: -self.microseconds,
-            ..self
-        }
+        Self { months: -self.months, days: -self.days, microseconds: -self.microseconds, ..self }
     }
 
     /// Checks the bounds. Errors: 22015 for a field, 22008 for the whole; `input` completes the message.
@@ -118,11 +113,7 @@ impl Sum {
             ));
         };
         let months = i32::try_from(self.months).map_err(|_| out_of_range())?;
-        Ok(Interval {
-            months,
-            days,
-            microseconds,
-        })
+        Ok(Interval { months, days, microseconds })
     }
 }
 
@@ -155,16 +146,8 @@ fn number(text: &str) -> Option<(i64, f64)> {
         return None;
     }
     let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let fraction: f64 = if fraction.is_empty() {
-        0.0
-    } else {
-        format!("0.{fraction}").parse().ok()?
-    };
-    Some(if negative {
-        (-whole, -fraction)
-    } else {
-        (whole, fraction)
-    })
+    let fraction: f64 = if fraction.is_empty() { 0.0 } else { format!("0.{fraction}").parse().ok()? };
+    Some(if negative { (-whole, -fraction) } else { (whole, fraction) })
 }
 
 /// `1 year 2 mons 3 days 04:05:06.7`, `@ 1 hour ago`, `1-2`, `3 4:05`, `1.5h`.
@@ -243,11 +226,7 @@ fn add_time(token: &str, sum: &mut Sum) -> Option<()> {
         [hours, minutes, seconds] => (hours, minutes, seconds),
         _ => return None,
     };
-    let unsigned = |text: &str| {
-        text.bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| text.parse::<i64>().ok())?
-    };
+    let unsigned = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i64>().ok())?;
     let (hours, minutes) = (unsigned(hours)?, unsigned(minutes)?);
     let (seconds, fraction) = number(seconds).filter(|(whole, fraction)| *whole >= 0 && *fraction >= 0.0)?;
     sum.overflow |= minutes > 59 || seconds > 60;
@@ -290,11 +269,7 @@ fn parse_iso(text: &str) -> Option<Sum> {
 pub(crate) fn write(interval: &Interval, out: &mut Vec<u8>) {
     let start = out.len();
     let mut before_negative = false;
-    let parts = [
-        (interval.months / 12, "year"),
-        (interval.months % 12, "mon"),
-        (interval.days, "day"),
-    ];
+    let parts = [(interval.months / 12, "year"), (interval.months % 12, "mon"), (interval.days, "day")];
     for (count, name) in parts {
         if count == 0 {
             continue;
@@ -368,11 +343,7 @@ fn scale(interval: &Interval, apply: impl Fn(f64) -> f64) -> Result<Interval, Va
         |number: f64| (number * MICROSECONDS_PER_SECOND as f64).round_ties_even() / MICROSECONDS_PER_SECOND as f64;
     let bounded = |number: f64| {
         let inside = number.is_finite() && number >= f64::from(i32::MIN) && number <= f64::from(i32::MAX);
-        if inside {
-            Ok(number.trunc() as i32)
-        } else {
-            Err(out_of_range())
-        }
+        if inside { Ok(number.trunc() as i32) } else { Err(out_of_range()) }
     };
     const SECONDS_PER_DAY: f64 = 86_400.0;
     let exact_months = apply(f64::from(interval.months));
@@ -394,9 +365,5 @@ fn scale(interval: &Interval, apply: impl Fn(f64) -> f64) -> Result<Interval, Va
     if !(microseconds >= i64::MIN as f64 && microseconds < i64::MAX as f64) {
         return Err(out_of_range());
     }
-    Ok(Interval {
-        months,
-        days,
-        microseconds: microseconds as i64,
-    })
+    Ok(Interval { months, days, microseconds: microseconds as i64 })
 }

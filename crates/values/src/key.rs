@@ -88,11 +88,7 @@ pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
 /// Decodes a whole key of columns of these types. Errors: XX001 if the bytes are no such key.
 pub fn decode_key(bytes: &[u8], types: &[Type]) -> Result<Vec<Value>, ValueError> {
     let (values, rest) = decode_prefix(bytes, types)?;
-    if rest.is_empty() {
-        Ok(values)
-    } else {
-        Err(ValueError::corrupt("bytes follow a key"))
-    }
+    if rest.is_empty() { Ok(values) } else { Err(ValueError::corrupt("bytes follow a key")) }
 }
 
 /// Decodes the first columns of a key and returns the bytes behind them. Errors: XX001 if the bytes are no such key.
@@ -153,9 +149,8 @@ fn unknown_marker() -> ValueError {
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ValueError> {
-    let (taken, after) = rest
-        .split_first_chunk::<N>()
-        .ok_or_else(|| ValueError::corrupt("a key ends within a value"))?;
+    let (taken, after) =
+        rest.split_first_chunk::<N>().ok_or_else(|| ValueError::corrupt("a key ends within a value"))?;
     *rest = after;
     Ok(*taken)
 }
@@ -183,17 +178,12 @@ fn append_integer(number: i64, out: &mut Vec<u8>) {
 
 fn integer(marker: u8, rest: &mut &[u8]) -> Result<i64, ValueError> {
     let negative = marker < INTEGER_ZERO;
-    let length = usize::from(if negative {
-        INTEGER_ZERO - 1 - marker
-    } else {
-        marker - INTEGER_ZERO
-    });
+    let length = usize::from(if negative { INTEGER_ZERO - 1 - marker } else { marker - INTEGER_ZERO });
     if length > size_of::<i64>() {
         return Err(unknown_marker());
     }
-    let (digits, after) = rest
-        .split_at_checked(length)
-        .ok_or_else(|| ValueError::corrupt("a key ends within a number"))?;
+    let (digits, after) =
+        rest.split_at_checked(length).ok_or_else(|| ValueError::corrupt("a key ends within a number"))?;
     *rest = after;
     let mut bytes = [if negative { 0xff } else { 0 }; size_of::<i64>()];
     bytes[size_of::<i64>() - length..].copy_from_slice(digits);
@@ -207,11 +197,7 @@ fn integer(marker: u8, rest: &mut &[u8]) -> Result<i64, ValueError> {
 
 /// Bits whose unsigned order is the order of the floats: negatives inverted, others above them.
 fn ordered_real(number: f32) -> u32 {
-    let bits = if number.is_nan() {
-        f32::NAN.to_bits() & (u32::MAX >> 1)
-    } else {
-        (number + 0.0).to_bits()
-    };
+    let bits = if number.is_nan() { f32::NAN.to_bits() & (u32::MAX >> 1) } else { (number + 0.0).to_bits() };
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
@@ -221,11 +207,7 @@ fn real_from_ordered(bits: u32) -> f32 {
 
 /// As [`ordered_real`].
 fn ordered_double(number: f64) -> u64 {
-    let bits = if number.is_nan() {
-        f64::NAN.to_bits() & (u64::MAX >> 1)
-    } else {
-        (number + 0.0).to_bits()
-    };
+    let bits = if number.is_nan() { f64::NAN.to_bits() & (u64::MAX >> 1) } else { (number + 0.0).to_bits() };
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
@@ -282,10 +264,7 @@ fn append_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
     let start = out.len();
     let digits = unscaled.magnitude().to_str_radix(10).into_bytes();
     append_integer((digits.len() as i64).saturating_sub(scale), out);
-    let last = digits
-        .iter()
-        .rposition(|&digit| digit != b'0')
-        .map_or(0, |last| last + 1);
+    let last = digits.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
     for pair in digits[..last].chunks(2) {
         let ones = pair.get(1).map_or(0, |digit| digit - b'0');
         out.push((pair[0] - b'0') * 10 + ones + 1);
@@ -329,10 +308,7 @@ fn numeric(marker: u8, rest: &mut &[u8]) -> Result<BigDecimal, ValueError> {
         digits.extend_from_slice(&[pair / 10, pair % 10]);
     }
     *rest = &rest[end + 1..];
-    let last = digits
-        .iter()
-        .rposition(|&digit| digit != 0)
-        .ok_or_else(|| ValueError::corrupt("a numeric key"))?;
+    let last = digits.iter().rposition(|&digit| digit != 0).ok_or_else(|| ValueError::corrupt("a numeric key"))?;
     let scale = last as i64 + 1 - exponent.clamp(-i64::from(u32::MAX), i64::from(u32::MAX));
     if digits[0] == 0
         || digits.len() - last > 2
@@ -353,20 +329,12 @@ fn interval(span_us: i128) -> Result<Interval, ValueError> {
     let days = span_us.div_euclid(day);
     let microseconds = span_us.rem_euclid(day) as i64;
     if let Ok(days) = i32::try_from(days) {
-        return Ok(Interval {
-            months: 0,
-            days,
-            microseconds,
-        });
+        return Ok(Interval { months: 0, days, microseconds });
     }
     let months = days.div_euclid(i128::from(DAYS_PER_MONTH));
     let days = days.rem_euclid(i128::from(DAYS_PER_MONTH)) as i32;
     match i32::try_from(months) {
-        Ok(months) => Ok(Interval {
-            months,
-            days,
-            microseconds,
-        }),
+        Ok(months) => Ok(Interval { months, days, microseconds }),
         Err(_) => wide_interval(span_us),
     }
 }
@@ -379,11 +347,7 @@ fn wide_interval(span_us: i128) -> Result<Interval, ValueError> {
     let days = (rest / day).clamp(i128::from(i32::MIN), i128::from(i32::MAX)) as i32;
     let microseconds = i64::try_from(rest - i128::from(days) * day)
         .map_err(|_| ValueError::corrupt("the span of an interval in a key"))?;
-    Ok(Interval {
-        months,
-        days,
-        microseconds,
-    })
+    Ok(Interval { months, days, microseconds })
 }
 
 #[cfg(test)]
@@ -461,13 +425,7 @@ mod tests {
     #[test]
     fn equal_values_have_one_key() {
         let numeric = |text: &str| Value::numeric(text.parse().unwrap());
-        let days = |months, days| {
-            Value::Interval(Interval {
-                months,
-                days,
-                microseconds: 0,
-            })
-        };
+        let days = |months, days| Value::Interval(Interval { months, days, microseconds: 0 });
         let pairs = [
             (numeric("1.0"), numeric("1.00")),
             (numeric("0.00"), numeric("-0")),
@@ -479,11 +437,7 @@ mod tests {
             (Value::SmallInt(-5), Value::BigInt(-5)),
         ];
         for (left, right) in pairs {
-            assert_eq!(
-                encode(std::slice::from_ref(&left)),
-                encode(std::slice::from_ref(&right)),
-                "{left:?} {right:?}"
-            );
+            assert_eq!(encode(std::slice::from_ref(&left)), encode(std::slice::from_ref(&right)), "{left:?} {right:?}");
         }
     }
 

@@ -24,17 +24,9 @@ pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Resu
             None => value,
         }),
         (Type::Char(length), Value::Text(text)) => {
-            let kept = if length == 0 {
-                None
-            } else {
-                cut(text, length, data_type, strictness)?
-            };
+            let kept = if length == 0 { None } else { cut(text, length, data_type, strictness)? };
             let trimmed = kept.unwrap_or(text).trim_end_matches(' ');
-            Ok(if trimmed.len() == text.len() {
-                value
-            } else {
-                Value::text(trimmed)
-            })
+            Ok(if trimmed.len() == text.len() { value } else { Value::text(trimmed) })
         }
         (Type::Numeric(Some((precision, scale))), Value::Numeric(number)) => {
             numeric::fit(number, precision, scale).map(Value::numeric)

@@ -78,9 +78,8 @@ fn parse_exponent(text: &[u8]) -> Option<Result<i64, ValueError>> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let magnitude = digits.iter().fold(0i64, |sum, digit| {
-        (sum * 10 + i64::from(digit - b'0')).min(i64::from(i32::MAX))
-    });
+    let magnitude =
+        digits.iter().fold(0i64, |sum, digit| (sum * 10 + i64::from(digit - b'0')).min(i64::from(i32::MAX)));
     if magnitude >= i64::from(i32::MAX) / 2 {
         return Some(Err(overflow()));
     }
@@ -88,13 +87,8 @@ fn parse_exponent(text: &[u8]) -> Option<Result<i64, ValueError>> {
 }
 
 fn refuse_special(unsigned: &[u8]) -> Result<(), ValueError> {
-    if ["nan", "inf", "infinity"]
-        .iter()
-        .any(|name| unsigned.eq_ignore_ascii_case(name.as_bytes()))
-    {
-        return Err(ValueError::unsupported(
-            "NaN and infinity are not supported in type numeric",
-        ));
+    if ["nan", "inf", "infinity"].iter().any(|name| unsigned.eq_ignore_ascii_case(name.as_bytes())) {
+        return Err(ValueError::unsupported("NaN and infinity are not supported in type numeric"));
     }
     Ok(())
 }
@@ -148,16 +142,10 @@ pub(crate) fn fit(number: &BigDecimal, precision: u16, scale: i16) -> Result<Big
     if fits {
         return Ok(rounded);
     }
-    let bound = if whole_digits == 0 {
-        "1".to_string()
-    } else {
-        format!("10^{whole_digits}")
-    };
-    Err(
-        ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").with_detail(format!(
-            "A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."
-        )),
-    )
+    let bound = if whole_digits == 0 { "1".to_string() } else { format!("10^{whole_digits}") };
+    Err(ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").with_detail(format!(
+        "A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."
+    )))
 }
 
 /// The number of digits before the decimal point; negative for zeros behind it.
@@ -229,11 +217,7 @@ fn divide_at(left: &BigDecimal, right: &BigDecimal, scale: i64) -> BigDecimal {
     let quotient = &dividend / &divisor;
     let remainder = &dividend % &divisor;
     let rounded = if remainder.abs() * 2 >= divisor.abs() {
-        let away = if dividend.is_negative() == divisor.is_negative() {
-            1
-        } else {
-            -1
-        };
+        let away = if dividend.is_negative() == divisor.is_negative() { 1 } else { -1 };
         quotient + away
     } else {
         quotient
@@ -250,9 +234,8 @@ fn leading_group(number: &BigDecimal) -> (i64, u32) {
     let position = digits.len() as i64 - number.fractional_digit_count();
     let weight = (position - 1).div_euclid(GROUP_DIGITS);
     let count = (position - weight * GROUP_DIGITS) as usize;
-    let first = (0..count).fold(0, |sum, index| {
-        sum * 10 + digits.get(index).map_or(0, |digit| u32::from(digit - b'0'))
-    });
+    let first =
+        (0..count).fold(0, |sum, index| sum * 10 + digits.get(index).map_or(0, |digit| u32::from(digit - b'0')));
     (weight, first)
 }
 
@@ -279,9 +262,7 @@ pub(crate) fn from_real(number: f32) -> Result<BigDecimal, ValueError> {
 
 fn from_float(number: f64, digits: usize) -> Result<BigDecimal, ValueError> {
     if !number.is_finite() {
-        return Err(ValueError::unsupported(
-            "NaN and infinity are not supported in type numeric",
-        ));
+        return Err(ValueError::unsupported("NaN and infinity are not supported in type numeric"));
     }
     let decimals = digits - 1;
     let parsed = parse(&format!("{number:.decimals$e}"))?.normalized();
@@ -317,9 +298,8 @@ pub(crate) fn to_groups(number: &BigDecimal) -> Groups {
         weight = (position - 1).div_euclid(GROUP_DIGITS);
         let first = (position - weight * GROUP_DIGITS) as usize;
         let group_at = |start: usize, end: usize| {
-            (start..end).fold(0u16, |sum, index| {
-                sum * 10 + digits.get(index).map_or(0, |digit| u16::from(digit - b'0'))
-            })
+            (start..end)
+                .fold(0u16, |sum, index| sum * 10 + digits.get(index).map_or(0, |digit| u16::from(digit - b'0')))
         };
         groups.push(group_at(0, first));
         let mut start = first;
@@ -331,12 +311,7 @@ pub(crate) fn to_groups(number: &BigDecimal) -> Groups {
             groups.pop();
         }
     }
-    Groups {
-        negative,
-        weight,
-        scale: scale.max(0),
-        groups,
-    }
+    Groups { negative, weight, scale: scale.max(0), groups }
 }
 
 /// Puts a number together; digits beyond the display scale are cut off as PostgreSQL does. Errors: 22P03 for a group of

@@ -185,11 +185,7 @@ pub fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<
         _ if left.is_number() && right.is_number() => {
             let promoted = arithmetic::promoted(left, right)?;
             let is_float = matches!(promoted, Type::Real | Type::Double);
-            if operator == Op::Modulo && is_float {
-                None
-            } else {
-                Some(promoted)
-            }
+            if operator == Op::Modulo && is_float { None } else { Some(promoted) }
         }
         _ => temporal::binary_type(operator, left, right),
     }
@@ -201,14 +197,10 @@ pub fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<V
     match operator {
         Op::And | Op::Or => return connect(operator, left, right),
         Op::IsDistinctFrom => {
-            return Ok(Value::Boolean(
-                distinct(left, right).ok_or_else(|| undefined(operator, left, right))?,
-            ));
+            return Ok(Value::Boolean(distinct(left, right).ok_or_else(|| undefined(operator, left, right))?));
         }
         Op::IsNotDistinctFrom => {
-            return Ok(Value::Boolean(
-                !distinct(left, right).ok_or_else(|| undefined(operator, left, right))?,
-            ));
+            return Ok(Value::Boolean(!distinct(left, right).ok_or_else(|| undefined(operator, left, right))?));
         }
         _ if left.is_null() || right.is_null() => return Ok(Value::Null),
         _ => {}
@@ -264,10 +256,7 @@ fn connect(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Valu
         Value::Boolean(truth) => Ok(Some(*truth)),
         other => Err(ValueError::new(
             sqlstate::DATATYPE_MISMATCH,
-            format!(
-                "argument of {operator} must be type boolean, not type {}",
-                type_name(other)
-            ),
+            format!("argument of {operator} must be type boolean, not type {}", type_name(other)),
         )),
     };
     // FALSE decides AND, TRUE decides OR.
@@ -345,18 +334,117 @@ fn type_name(value: &Value) -> &'static str {
 fn undefined(operator: BinaryOperator, left: &Value, right: &Value) -> ValueError {
     ValueError::new(
         sqlstate::UNDEFINED_FUNCTION,
-        format!(
-            "operator does not exist: {} {operator} {}",
-            type_name(left),
-            type_name(right)
-        ),
+        format!("operator does not exist: {} {operator} {}", type_name(left), type_name(right)),
     )
 }
 
 #[cold]
 pub(crate) fn undefined_unary(symbol: &str, operand: &Value) -> ValueError {
-    ValueError::new(
-        sqlstate::UNDEFINED_FUNCTION,
-        format!("operator does not exist: {symbol} {}", type_name(operand)),
-    )
+    ValueError::new(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {symbol} {}", type_name(operand)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+    use proptest::prelude::*;
+
+    const BINARY: [BinaryOperator; 24] = [
+        BinaryOperator::Equal,
+        BinaryOperator::NotEqual,
+        BinaryOperator::Less,
+        BinaryOperator::LessOrEqual,
+        BinaryOperator::Greater,
+        BinaryOperator::GreaterOrEqual,
+        BinaryOperator::IsDistinctFrom,
+        BinaryOperator::IsNotDistinctFrom,
+        BinaryOperator::And,
+        BinaryOperator::Or,
+        BinaryOperator::Add,
+        BinaryOperator::Subtract,
+        BinaryOperator::Multiply,
+        BinaryOperator::Divide,
+        BinaryOperator::Modulo,
+        BinaryOperator::Power,
+        BinaryOperator::Concatenate,
+        BinaryOperator::Like,
+        BinaryOperator::NotLike,
+        BinaryOperator::ILike,
+        BinaryOperator::NotILike,
+        BinaryOperator::BitAnd,
+        BinaryOperator::BitOr,
+        BinaryOperator::BitXor,
+    ];
+    const UNARY: [UnaryOperator; 9] = [
+        UnaryOperator::Not,
+        UnaryOperator::Negate,
+        UnaryOperator::Plus,
+        UnaryOperator::IsNull,
+        UnaryOperator::IsNotNull,
+        UnaryOperator::IsTrue,
+        UnaryOperator::IsNotTrue,
+        UnaryOperator::IsFalse,
+        UnaryOperator::IsNotFalse,
+    ];
+
+    /// A type, a value of it or NULL.
+    fn typed() -> impl Strategy<Value = (Type, Value)> {
+        generate::data_type().prop_flat_map(|data_type| (Just(data_type), generate::nullable(data_type)))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// A client was told the type before the value was computed, and no operands may stop a site.
+        #[test]
+        fn results_have_the_announced_type((left_type, left) in typed(), (right_type, right) in typed()) {
+            for operator in BINARY {
+                let result = binary(operator, &left, &right);
+                let undefined = matches!(&result, Err(error) if matches!(error.sqlstate, "42883" | "42804"));
+                match binary_type(operator, left_type, right_type) {
+                    None => prop_assert!(
+                        undefined || left.is_null() || right.is_null(),
+                        "{} {} {} is undefined: {:?}", left_type, operator, right_type, result
+                    ),
+                    Some(announced) => {
+                        prop_assert!(!undefined, "{:?}", result);
+                        if let Some(found) = result.ok().and_then(|value| value.data_type()) {
+                            prop_assert_eq!(found, announced, "{} {} {}", left_type, operator, right_type);
+                        }
+                    }
+                }
+            }
+            for operator in UNARY {
+                let result = unary(operator, &left);
+                if let (Some(announced), Ok(value)) = (unary_type(operator, left_type), result) {
+                    prop_assert!(value.data_type().is_none_or(|found| found == announced), "{:?} {}", operator, left_type);
+                }
+            }
+        }
+
+        /// Sorting relies on it.
+        #[test]
+        fn comparison_is_a_total_order(
+            values in generate::data_type().prop_flat_map(|t| prop::collection::vec(generate::nullable(t), 3))
+        ) {
+            let [a, b, c] = values.as_slice() else { unreachable!("three values") };
+            prop_assert_eq!(compare(a, b), compare(b, a).reverse());
+            prop_assert_eq!(compare(a, a), Ordering::Equal);
+            if compare(a, b).is_le() && compare(b, c).is_le() {
+                prop_assert!(compare(a, c).is_le(), "{:?}", values);
+            }
+        }
+    }
+
+    /// Filters rely on the third truth value.
+    #[test]
+    fn tests_of_truth_take_null() {
+        let truth = |operator, operand| unary(operator, operand).unwrap();
+        assert_eq!(truth(UnaryOperator::IsTrue, &Value::Null), Value::Boolean(false));
+        assert_eq!(truth(UnaryOperator::IsNotTrue, &Value::Null), Value::Boolean(true));
+        assert_eq!(truth(UnaryOperator::IsFalse, &Value::Null), Value::Boolean(false));
+        assert_eq!(truth(UnaryOperator::IsNotFalse, &Value::Null), Value::Boolean(true));
+        assert_eq!(truth(UnaryOperator::Not, &Value::Null), Value::Null);
+        assert_eq!(truth(UnaryOperator::Not, &Value::Boolean(true)), Value::Boolean(false));
+    }
 }

@@ -23,11 +23,7 @@ enum Element {
 /// is left to match it.
 pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueError> {
     let folded = |text: &str| {
-        if ignore_case {
-            text.to_lowercase()
-        } else {
-            text.to_string()
-        }
+        if ignore_case { text.to_lowercase() } else { text.to_string() }
     };
     let elements = elements(&folded(pattern));
     let characters: Vec<char> = folded(text).chars().collect();
@@ -62,10 +58,7 @@ pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueE
 
 #[cold]
 fn dangling() -> ValueError {
-    ValueError::new(
-        sqlstate::INVALID_ESCAPE_SEQUENCE,
-        "LIKE pattern must not end with escape character",
-    )
+    ValueError::new(sqlstate::INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character")
 }
 
 fn elements(pattern: &str) -> Vec<Element> {

@@ -169,10 +169,7 @@ impl<'a> RowReader<'a> {
         if columns > COLUMNS_MAX as u64 || columns > rest.len() as u64 {
             return Err(ValueError::corrupt("the number of columns"));
         }
-        Ok(Self {
-            rest,
-            remaining: columns as usize,
-        })
+        Ok(Self { rest, remaining: columns as usize })
     }
 
     /// Columns not read yet.
@@ -220,11 +217,9 @@ impl<'a> RowReader<'a> {
             TIME => Value::Time(self.number()?),
             TIMESTAMP => Value::Timestamp(self.number()?),
             TIMESTAMP_TZ => Value::TimestampTz(self.number()?),
-            INTERVAL => Value::Interval(Interval {
-                months: self.narrow()?,
-                days: self.narrow()?,
-                microseconds: self.number()?,
-            }),
+            INTERVAL => {
+                Value::Interval(Interval { months: self.narrow()?, days: self.narrow()?, microseconds: self.number()? })
+            }
             UUID => Value::Uuid(self.array()?),
             _ => return Err(ValueError::corrupt("a value has an unknown tag")),
         };
@@ -275,27 +270,19 @@ impl<'a> RowReader<'a> {
             self.remaining -= 1;
             return Ok(true);
         }
-        if self.rest.is_empty() {
-            Ok(false)
-        } else {
-            Err(ValueError::corrupt("bytes follow the last column"))
-        }
+        if self.rest.is_empty() { Ok(false) } else { Err(ValueError::corrupt("bytes follow the last column")) }
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8], ValueError> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(length)
-            .ok_or_else(|| ValueError::corrupt("a row ends within a value"))?;
+        let (taken, rest) =
+            self.rest.split_at_checked(length).ok_or_else(|| ValueError::corrupt("a row ends within a value"))?;
         self.rest = rest;
         Ok(taken)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], ValueError> {
-        let (taken, rest) = self
-            .rest
-            .split_first_chunk::<N>()
-            .ok_or_else(|| ValueError::corrupt("a row ends within a value"))?;
+        let (taken, rest) =
+            self.rest.split_first_chunk::<N>().ok_or_else(|| ValueError::corrupt("a row ends within a value"))?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -390,10 +377,7 @@ mod tests {
     #[test]
     fn rows_are_small() {
         let mut bytes = Vec::new();
-        encode_row(
-            &[Value::Integer(7), Value::Null, Value::text("abc"), Value::Boolean(true)],
-            &mut bytes,
-        );
+        encode_row(&[Value::Integer(7), Value::Null, Value::text("abc"), Value::Boolean(true)], &mut bytes);
         assert_eq!(bytes, [4, INTEGER, 14, NULL, SHORT_TEXT | 3, b'a', b'b', b'c', TRUE]);
     }
 }

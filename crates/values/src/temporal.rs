@@ -17,9 +17,7 @@ use bigdecimal::BigDecimal;
 /// The type of the result, `None` if the operator does not take operands of these types.
 pub(crate) fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<Type> {
     use Type::{Date, Time, Timestamp, TimestampTz};
-    let (span, small) = (Type::Interval, |data_type| {
-        matches!(data_type, Type::SmallInt | Type::Integer)
-    });
+    let (span, small) = (Type::Interval, |data_type| matches!(data_type, Type::SmallInt | Type::Integer));
     Some(match (operator, left, right) {
         (Add, Date, number) | (Add, number, Date) | (Subtract, Date, number) if small(number) => Date,
         (Subtract, Date, Date) => Type::Integer,
@@ -69,10 +67,9 @@ pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> R
             let moved = i128::from(*time) + if operator == Subtract { -span } else { span };
             Time(moved.rem_euclid(i128::from(MICROSECONDS_PER_DAY)) as i64)
         }
-        (Subtract, Time(left), Time(right)) => Value::Interval(Interval {
-            microseconds: left - right,
-            ..Interval::ZERO
-        }),
+        (Subtract, Time(left), Time(right)) => {
+            Value::Interval(Interval { microseconds: left - right, ..Interval::ZERO })
+        }
         (Subtract, Date(_) | Timestamp(_) | TimestampTz(_), Date(_) | Timestamp(_) | TimestampTz(_)) => {
             Value::Interval(difference(instant(left)?, instant(right)?)?)
         }
@@ -94,11 +91,7 @@ pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> R
 }
 
 fn signed(operator: BinaryOperator, span: &Interval) -> Result<Interval, ValueError> {
-    if operator == Subtract {
-        interval::negate(span)
-    } else {
-        Ok(*span)
-    }
+    if operator == Subtract { interval::negate(span) } else { Ok(*span) }
 }
 
 /// A date's midnight as a timestamp. Errors: 22008 for a date that no timestamp can name.
@@ -131,11 +124,7 @@ fn difference(left: i64, right: i64) -> Result<Interval, ValueError> {
     let span = i128::from(left) - i128::from(right);
     let day = i128::from(MICROSECONDS_PER_DAY);
     let days = i32::try_from(span / day).map_err(|_| ValueError::datetime_out_of_range("interval"))?;
-    Ok(Interval {
-        months: 0,
-        days,
-        microseconds: (span % day) as i64,
-    })
+    Ok(Interval { months: 0, days, microseconds: (span % day) as i64 })
 }
 
 /// A field such as `year` or `epoch` of a date, time, timestamp or interval, as `extract` returns it. Errors: 22023 for
@@ -203,10 +192,7 @@ fn unit_error(unit: &str, is_known: bool, source: &Value) -> ValueError {
     if is_known {
         ValueError::unsupported(format!("unit \"{unit}\" not supported for type {name}"))
     } else {
-        ValueError::new(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            format!("unit \"{unit}\" not recognized for type {name}"),
-        )
+        ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unit \"{unit}\" not recognized for type {name}"))
     }
 }
 
@@ -224,11 +210,7 @@ fn extract_day(field: &str, days: i64) -> Option<BigDecimal> {
     // Years before Christ count -1, -2, ...; astronomical year 0 is 1 BC.
     let printed_year = if year > 0 { year } else { year - 1 };
     let round_away = |size: i64| {
-        if year > 0 {
-            (year + size - 1) / size
-        } else {
-            -((size - 1 - (year - 1)) / size)
-        }
+        if year > 0 { (year + size - 1) / size } else { -((size - 1 - (year - 1)) / size) }
     };
     Some(whole(match field {
         "day" => i64::from(day),
@@ -266,11 +248,7 @@ fn extract_clock(field: &str, microseconds: i64) -> Option<BigDecimal> {
 }
 
 fn extract_time(field: &str, time: i64) -> Option<BigDecimal> {
-    if field == "epoch" {
-        Some(scaled(i128::from(time), 6))
-    } else {
-        extract_clock(field, time)
-    }
+    if field == "epoch" { Some(scaled(i128::from(time), 6)) } else { extract_clock(field, time) }
 }
 
 fn extract_timestamp(field: &str, microseconds: i64) -> Option<BigDecimal> {
@@ -302,10 +280,7 @@ fn extract_interval(field: &str, span: &Interval) -> Option<BigDecimal> {
         "epoch" => {
             // A year counts 365.25 days here, a month 30.
             let quarter_days = i128::from(years) * 1461 + (i128::from(months) * 30 + i128::from(span.days)) * 4;
-            scaled(
-                quarter_days * i128::from(MICROSECONDS_PER_DAY / 4) + i128::from(span.microseconds),
-                6,
-            )
+            scaled(quarter_days * i128::from(MICROSECONDS_PER_DAY / 4) + i128::from(span.microseconds), 6)
         }
         other => return extract_clock(other, span.microseconds),
     })
@@ -316,9 +291,8 @@ pub(crate) fn truncate(field: &str, source: &Value) -> Result<Value, ValueError>
     let lower = field.to_ascii_lowercase();
     // These can be extracted only.
     let only_extracted = |field: &&str| matches!(*field, "epoch" | "julian" | "dow" | "isodow" | "doy" | "isoyear");
-    let field = canonical(&lower)
-        .filter(|field| !only_extracted(field))
-        .ok_or_else(|| unit_error(&lower, false, source))?;
+    let field =
+        canonical(&lower).filter(|field| !only_extracted(field)).ok_or_else(|| unit_error(&lower, false, source))?;
     let unknown = || unit_error(&lower, true, source);
     let truncate_at = |microseconds: i64| {
         let (days, time) = split_timestamp(microseconds);
@@ -352,11 +326,7 @@ fn truncate_instant(field: &str, days: i64, time: i64) -> Option<i128> {
     let Civil { year, month, .. } = civil(days);
     // Centuries and millennia start with the year 1; before Christ, with the year that ends in 00 or 000.
     let start_of = |size: i64| {
-        if year > 0 {
-            (year - 1) / size * size + 1
-        } else {
-            -((size - 1 - (year - 1)) / size) * size + 1
-        }
+        if year > 0 { (year - 1) / size * size + 1 } else { -((size - 1 - (year - 1)) / size) * size + 1 }
     };
     let first = |year, month| day_number(Civil { year, month, day: 1 });
     let start = match field {
@@ -376,20 +346,11 @@ fn truncate_instant(field: &str, days: i64, time: i64) -> Option<i128> {
 
 fn truncate_interval(field: &str, span: &Interval) -> Option<Interval> {
     if let Some(unit) = clock_unit(field) {
-        return Some(Interval {
-            microseconds: span.microseconds / unit * unit,
-            ..*span
-        });
+        return Some(Interval { microseconds: span.microseconds / unit * unit, ..*span });
     }
-    let months = |unit: i32| Interval {
-        months: span.months / unit * unit,
-        ..Interval::ZERO
-    };
+    let months = |unit: i32| Interval { months: span.months / unit * unit, ..Interval::ZERO };
     Some(match field {
-        "day" => Interval {
-            microseconds: 0,
-            ..*span
-        },
+        "day" => Interval { microseconds: 0, ..*span },
         "month" => months(1),
         "quarter" => months(3),
         "year" => months(12),

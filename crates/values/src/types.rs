@@ -192,10 +192,7 @@ impl Type {
 
     /// True for the types that compute: integers, floats, numeric.
     pub fn is_number(&self) -> bool {
-        matches!(
-            self,
-            Self::SmallInt | Self::Integer | Self::BigInt | Self::Real | Self::Double | Self::Numeric(_)
-        )
+        matches!(self, Self::SmallInt | Self::Integer | Self::BigInt | Self::Real | Self::Double | Self::Numeric(_))
     }
 
     /// True for smallint, integer and bigint.
@@ -259,11 +256,7 @@ impl FromStr for Type {
                 ));
             }
         };
-        if modifiers.is_empty() {
-            Ok(unmodified)
-        } else {
-            Err(modifier_not_allowed(&name))
-        }
+        if modifiers.is_empty() { Ok(unmodified) } else { Err(modifier_not_allowed(&name)) }
     }
 }
 
@@ -277,10 +270,7 @@ fn split_modifiers(text: &str) -> Result<(String, Vec<i64>), ValueError> {
             (before, Some(inside), after)
         }
     };
-    let words: Vec<&str> = before
-        .split_ascii_whitespace()
-        .chain(after.split_ascii_whitespace())
-        .collect();
+    let words: Vec<&str> = before.split_ascii_whitespace().chain(after.split_ascii_whitespace()).collect();
     let modifiers = match inside {
         None => Vec::new(),
         Some(inside) => inside
@@ -292,10 +282,7 @@ fn split_modifiers(text: &str) -> Result<(String, Vec<i64>), ValueError> {
 }
 
 fn modifier_not_allowed(name: &str) -> ValueError {
-    ValueError::new(
-        sqlstate::SYNTAX_ERROR,
-        format!("type modifier is not allowed for type \"{name}\""),
-    )
+    ValueError::new(sqlstate::SYNTAX_ERROR, format!("type modifier is not allowed for type \"{name}\""))
 }
 
 /// The n of `varchar(n)` and `char(n)`.
@@ -304,9 +291,9 @@ fn length_of(name: &str, modifiers: &[i64]) -> Result<Option<u32>, ValueError> {
     match *modifiers {
         [] => Ok(None),
         [length] if length < 1 => Err(invalid(format!("length for type {name} must be at least 1"))),
-        [length] if length > i64::from(CHARACTERS_MAX) => Err(invalid(format!(
-            "length for type {name} cannot exceed {CHARACTERS_MAX}"
-        ))),
+        [length] if length > i64::from(CHARACTERS_MAX) => {
+            Err(invalid(format!("length for type {name} cannot exceed {CHARACTERS_MAX}")))
+        }
         [length] => Ok(Some(length as u32)),
         _ => Err(invalid("invalid type modifier".into())),
     }
@@ -322,14 +309,10 @@ fn numeric_type(modifiers: &[i64]) -> Result<Type, ValueError> {
         _ => return invalid("invalid NUMERIC type modifier".into()),
     };
     if !(1..=i64::from(NUMERIC_PRECISION_MAX)).contains(&precision) {
-        return invalid(format!(
-            "NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}"
-        ));
+        return invalid(format!("NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}"));
     }
     if !(-i64::from(NUMERIC_SCALE_MAX)..=i64::from(NUMERIC_SCALE_MAX)).contains(&scale) {
-        return invalid(format!(
-            "NUMERIC scale {scale} must be between -{NUMERIC_SCALE_MAX} and {NUMERIC_SCALE_MAX}"
-        ));
+        return invalid(format!("NUMERIC scale {scale} must be between -{NUMERIC_SCALE_MAX} and {NUMERIC_SCALE_MAX}"));
     }
     Ok(Type::Numeric(Some((precision as u16, scale as i16))))
 }
@@ -374,15 +357,9 @@ mod tests {
             Type::Numeric(Some((1000, 1000))),
         ];
         for data_type in ALL.into_iter().chain(modified) {
-            assert_eq!(
-                Type::from_oid_and_typmod(data_type.oid(), data_type.typmod()),
-                Some(data_type)
-            );
+            assert_eq!(Type::from_oid_and_typmod(data_type.oid(), data_type.typmod()), Some(data_type));
             assert_eq!(data_type.to_string().parse::<Type>(), Ok(data_type), "{data_type}");
-            assert_eq!(
-                data_type.unmodified().catalog_name().parse::<Type>(),
-                Ok(data_type.unmodified())
-            );
+            assert_eq!(data_type.unmodified().catalog_name().parse::<Type>(), Ok(data_type.unmodified()));
         }
         assert_eq!(Type::Varchar(Some(20)).typmod(), 24);
         assert_eq!(Type::Numeric(Some((10, 2))).typmod(), 655_366);
@@ -407,10 +384,7 @@ mod tests {
             ("time", "time without time zone"),
         ];
         for (alias, name) in aliases {
-            assert_eq!(
-                alias.parse::<Type>().map(|data_type| data_type.to_string()),
-                Ok(name.to_string())
-            );
+            assert_eq!(alias.parse::<Type>().map(|data_type| data_type.to_string()), Ok(name.to_string()));
         }
     }
 
@@ -430,11 +404,7 @@ mod tests {
             ("timestamp(3)", "0A000"),
         ];
         for (name, code) in wrong {
-            assert_eq!(
-                name.parse::<Type>().map_err(|error| error.sqlstate),
-                Err(code),
-                "{name}"
-            );
+            assert_eq!(name.parse::<Type>().map_err(|error| error.sqlstate), Err(code), "{name}");
         }
     }
 }

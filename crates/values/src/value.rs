@@ -209,10 +209,7 @@ mod numeric_parts {
         if !(-NUMERIC_INTEGER_DIGITS_MAX..=NUMERIC_FRACTION_DIGITS_MAX).contains(&scale) {
             return Err(D::Error::custom("the scale of a numeric is out of range"));
         }
-        Ok(Arc::new(BigDecimal::new(
-            BigInt::from_signed_bytes_le(&unscaled),
-            scale,
-        )))
+        Ok(Arc::new(BigDecimal::new(BigInt::from_signed_bytes_le(&unscaled), scale)))
     }
 }
 
@@ -229,11 +226,7 @@ pub struct Interval {
 
 impl Interval {
     /// No time at all.
-    pub const ZERO: Self = Self {
-        months: 0,
-        days: 0,
-        microseconds: 0,
-    };
+    pub const ZERO: Self = Self { months: 0, days: 0, microseconds: 0 };
 
     /// The span in microseconds by which intervals are compared: a month counts 30 days, a day 24 hours.
     pub fn span_us(&self) -> i128 {

@@ -10,15 +10,12 @@ use values::{Type, Value, binary, cast, text};
 /// The lines of a file in columns, comments left out; NULL is `None`.
 fn rows(file: &str) -> impl Iterator<Item = Vec<Option<String>>> {
     let column = |column: &str| (column != "\\N").then(|| unescape(column));
-    file.lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(move |line| line.split('\t').map(column).collect())
+    file.lines().filter(|line| !line.starts_with('#')).map(move |line| line.split('\t').map(column).collect())
 }
 
 /// The value that a pair of columns names.
 fn value(text: &Option<String>, data_type: Type) -> Value {
-    text.as_ref()
-        .map_or(Value::Null, |text| text::parse(text, data_type).unwrap())
+    text.as_ref().map_or(Value::Null, |text| text::parse(text, data_type).unwrap())
 }
 
 /// The type that a column names.
@@ -63,12 +60,7 @@ fn is_refused_by_design(result: &str) -> bool {
 
 /// Fails with all the differences at once.
 fn report(differences: &[String]) {
-    assert!(
-        differences.is_empty(),
-        "{} differences\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
+    assert!(differences.is_empty(), "{} differences\n{}", differences.len(), differences.join("\n"));
 }
 
 #[test]
@@ -84,11 +76,7 @@ fn input_and_output_are_postgresqls() {
         if is_refused_by_design(&found) {
             continue;
         }
-        let expected = if bytes == "error" {
-            format!("error {expected}")
-        } else {
-            expected.clone()
-        };
+        let expected = if bytes == "error" { format!("error {expected}") } else { expected.clone() };
         if found != expected {
             differences.push(format!("{type_name} {input:?}: {found} instead of {expected}"));
         } else if let Ok(value) = parsed {
@@ -148,11 +136,7 @@ fn operators_are_postgresqls() {
         let operator = operator(symbol.as_deref().unwrap());
         let found_type = operators::binary_type(operator, left_type, right_type);
         let found = operators::binary(operator, &value(left, left_type), &value(right, right_type));
-        let expected = if result_type == "error" {
-            format!("error {expected}")
-        } else {
-            expected.to_string()
-        };
+        let expected = if result_type == "error" { format!("error {expected}") } else { expected.to_string() };
         let undefined = expected.starts_with("error 42883");
         let type_agrees = match found_type {
             None => undefined,
@@ -174,21 +158,16 @@ fn operators_are_postgresqls() {
 fn casts_are_postgresqls() {
     let mut differences = Vec::new();
     for row in rows(include_str!("data/casts.tsv")) {
-        let [from, input, to, explicit, assigned] = row.as_slice() else {
-            panic!("five columns: {row:?}")
-        };
+        let [from, input, to, explicit, assigned] = row.as_slice() else { panic!("five columns: {row:?}") };
         let (from, to) = (type_of(from), type_of(to));
         let source = value(input, from);
         let found_explicit = outcome(cast::explicit(&source, to), to);
         // The column's name is for the caller to add.
-        let expected_assigned = assigned
-            .as_ref()
-            .map(|text| text.replace("column \"c\" is", "column is"));
+        let expected_assigned = assigned.as_ref().map(|text| text.replace("column \"c\" is", "column is"));
         let found_assigned = outcome(cast::assign(&source, to), to);
-        for (kind, found, expected) in [
-            ("cast", found_explicit, explicit.clone()),
-            ("assigned", found_assigned, expected_assigned),
-        ] {
+        for (kind, found, expected) in
+            [("cast", found_explicit, explicit.clone()), ("assigned", found_assigned, expected_assigned)]
+        {
             if !is_refused_by_design(&found) && found != expected.unwrap_or("NULL".into()) {
                 differences.push(format!("{kind} {row:?}: {found}"));
             }
@@ -205,11 +184,8 @@ fn functions_are_postgresqls() {
             panic!("three columns and the arguments: {row:?}");
         };
         let types: Vec<Type> = arguments.chunks(2).map(|argument| type_of(&argument[0])).collect();
-        let values: Vec<Value> = arguments
-            .chunks(2)
-            .zip(&types)
-            .map(|(argument, data_type)| value(&argument[1], *data_type))
-            .collect();
+        let values: Vec<Value> =
+            arguments.chunks(2).zip(&types).map(|(argument, data_type)| value(&argument[1], *data_type)).collect();
         let expected = expected.as_deref().unwrap_or("NULL");
         let Some(function) = functions::lookup(name, &types) else {
             if !expected.starts_with("42883") {
@@ -217,10 +193,7 @@ fn functions_are_postgresqls() {
             }
             continue;
         };
-        let mut environment = Environment {
-            statement_time: 0,
-            random: &mut || 0,
-        };
+        let mut environment = Environment { statement_time: 0, random: &mut || 0 };
         let found = function.call(&values, &mut environment);
         let held = found.as_ref().ok().and_then(Value::data_type);
         let text = outcome(found, function.result);

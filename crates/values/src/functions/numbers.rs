@@ -16,57 +16,37 @@ const RESULT_SCALE_MAX: i64 = 2000;
 
 /// Doubles come first among overloads that need a cast, as they are PostgreSQL's preferred type.
 pub(super) const TABLE: &[Entry] = &[
-    entry("abs", &[Double], Double, |arguments, _| {
-        Ok(Value::Double(double_of(&arguments[0]).abs()))
-    }),
+    entry("abs", &[Double], Double, |arguments, _| Ok(Value::Double(double_of(&arguments[0]).abs()))),
     entry("abs", &[SmallInt], SmallInt, absolute),
     entry("abs", &[Integer], Integer, absolute),
     entry("abs", &[BigInt], BigInt, absolute),
-    entry("abs", &[NUMERIC], NUMERIC, |arguments, _| {
-        Ok(Value::numeric(numeric_of(&arguments[0]).abs()))
-    }),
+    entry("abs", &[NUMERIC], NUMERIC, |arguments, _| Ok(Value::numeric(numeric_of(&arguments[0]).abs()))),
     entry("abs", &[Real], Real, absolute),
     entry("ceil", &[Double], Double, CEILING_DOUBLE),
     entry("ceil", &[NUMERIC], NUMERIC, CEILING_NUMERIC),
     entry("ceiling", &[Double], Double, CEILING_DOUBLE),
     entry("ceiling", &[NUMERIC], NUMERIC, CEILING_NUMERIC),
-    entry("floor", &[Double], Double, |arguments, _| {
-        Ok(Value::Double(double_of(&arguments[0]).floor()))
-    }),
+    entry("floor", &[Double], Double, |arguments, _| Ok(Value::Double(double_of(&arguments[0]).floor()))),
     entry("floor", &[NUMERIC], NUMERIC, |arguments, _| {
-        Ok(Value::numeric(
-            numeric_of(&arguments[0]).with_scale_round(0, RoundingMode::Floor),
-        ))
+        Ok(Value::numeric(numeric_of(&arguments[0]).with_scale_round(0, RoundingMode::Floor)))
     }),
-    entry("round", &[Double], Double, |arguments, _| {
-        Ok(Value::Double(double_of(&arguments[0]).round_ties_even()))
-    }),
+    entry("round", &[Double], Double, |arguments, _| Ok(Value::Double(double_of(&arguments[0]).round_ties_even()))),
     entry("round", &[NUMERIC], NUMERIC, |arguments, _| {
         Ok(Value::numeric(numeric::round(numeric_of(&arguments[0]), 0)))
     }),
     entry("round", &[NUMERIC, Integer], NUMERIC, |arguments, _| {
-        Ok(Value::numeric(numeric::round(
-            numeric_of(&arguments[0]),
-            decimals(&arguments[1]),
-        )))
+        Ok(Value::numeric(numeric::round(numeric_of(&arguments[0]), decimals(&arguments[1]))))
     }),
-    entry("trunc", &[Double], Double, |arguments, _| {
-        Ok(Value::Double(double_of(&arguments[0]).trunc()))
-    }),
+    entry("trunc", &[Double], Double, |arguments, _| Ok(Value::Double(double_of(&arguments[0]).trunc()))),
     entry("trunc", &[NUMERIC], NUMERIC, |arguments, _| {
         Ok(Value::numeric(numeric::truncate(numeric_of(&arguments[0]), 0)))
     }),
     entry("trunc", &[NUMERIC, Integer], NUMERIC, |arguments, _| {
-        Ok(Value::numeric(numeric::truncate(
-            numeric_of(&arguments[0]),
-            decimals(&arguments[1]),
-        )))
+        Ok(Value::numeric(numeric::truncate(numeric_of(&arguments[0]), decimals(&arguments[1]))))
     }),
     entry("sign", &[Double], Double, |arguments, _| {
         let number = double_of(&arguments[0]);
-        Ok(Value::Double(f64::from(
-            i8::from(number > 0.0) - i8::from(number < 0.0),
-        )))
+        Ok(Value::Double(f64::from(i8::from(number > 0.0) - i8::from(number < 0.0))))
     }),
     entry("sign", &[NUMERIC], NUMERIC, |arguments, _| {
         let number = numeric_of(&arguments[0]);
@@ -103,19 +83,14 @@ pub(super) const TABLE: &[Entry] = &[
         volatility: Volatility::Volatile,
         body: |_, environment| {
             // 53 bits, as many as a double holds, give every multiple of 2^-53 below 1.
-            Ok(Value::Double(
-                ((environment.random)() >> 11) as f64 / (1u64 << 53) as f64,
-            ))
+            Ok(Value::Double(((environment.random)() >> 11) as f64 / (1u64 << 53) as f64))
         },
     },
 ];
 
 const CEILING_DOUBLE: Body = |arguments, _| Ok(Value::Double(double_of(&arguments[0]).ceil()));
-const CEILING_NUMERIC: Body = |arguments, _| {
-    Ok(Value::numeric(
-        numeric_of(&arguments[0]).with_scale_round(0, RoundingMode::Ceiling),
-    ))
-};
+const CEILING_NUMERIC: Body =
+    |arguments, _| Ok(Value::numeric(numeric_of(&arguments[0]).with_scale_round(0, RoundingMode::Ceiling)));
 const POWER: Body =
     |arguments, _| arithmetic::power(double_of(&arguments[0]), double_of(&arguments[1])).map(Value::Double);
 const MODULO: Body = |arguments, _| binary(BinaryOperator::Modulo, &arguments[0], &arguments[1]);

@@ -8,12 +8,8 @@ use crate::types::Type::{Boolean, Bytea, Integer, Text};
 use crate::value::Value;
 
 pub(super) const TABLE: &[Entry] = &[
-    entry("lower", &[Text], Text, |arguments, _| {
-        Ok(Value::text(text_of(&arguments[0]).to_lowercase()))
-    }),
-    entry("upper", &[Text], Text, |arguments, _| {
-        Ok(Value::text(text_of(&arguments[0]).to_uppercase()))
-    }),
+    entry("lower", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).to_lowercase()))),
+    entry("upper", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).to_uppercase()))),
     entry("length", &[Text], Integer, LENGTH),
     entry("length", &[Bytea], Integer, OCTETS),
     entry("char_length", &[Text], Integer, LENGTH),
@@ -24,32 +20,20 @@ pub(super) const TABLE: &[Entry] = &[
     entry("substr", &[Text, Integer], Text, SUBSTRING_FROM),
     entry("substring", &[Text, Integer, Integer], Text, SUBSTRING),
     entry("substr", &[Text, Integer, Integer], Text, SUBSTRING),
-    entry("btrim", &[Text], Text, |arguments, _| {
-        Ok(Value::text(text_of(&arguments[0]).trim_matches(' ')))
-    }),
-    entry("ltrim", &[Text], Text, |arguments, _| {
-        Ok(Value::text(text_of(&arguments[0]).trim_start_matches(' ')))
-    }),
-    entry("rtrim", &[Text], Text, |arguments, _| {
-        Ok(Value::text(text_of(&arguments[0]).trim_end_matches(' ')))
-    }),
+    entry("btrim", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).trim_matches(' ')))),
+    entry("ltrim", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).trim_start_matches(' ')))),
+    entry("rtrim", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).trim_end_matches(' ')))),
     entry("btrim", &[Text, Text], Text, |arguments, _| {
         let set = text_of(&arguments[1]);
-        Ok(Value::text(
-            text_of(&arguments[0]).trim_matches(|character| set.contains(character)),
-        ))
+        Ok(Value::text(text_of(&arguments[0]).trim_matches(|character| set.contains(character))))
     }),
     entry("ltrim", &[Text, Text], Text, |arguments, _| {
         let set = text_of(&arguments[1]);
-        Ok(Value::text(
-            text_of(&arguments[0]).trim_start_matches(|character| set.contains(character)),
-        ))
+        Ok(Value::text(text_of(&arguments[0]).trim_start_matches(|character| set.contains(character))))
     }),
     entry("rtrim", &[Text, Text], Text, |arguments, _| {
         let set = text_of(&arguments[1]);
-        Ok(Value::text(
-            text_of(&arguments[0]).trim_end_matches(|character| set.contains(character)),
-        ))
+        Ok(Value::text(text_of(&arguments[0]).trim_end_matches(|character| set.contains(character))))
     }),
     entry("strpos", &[Text, Text], Integer, |arguments, _| {
         Ok(position(text_of(&arguments[0]), text_of(&arguments[1])))
@@ -70,9 +54,7 @@ pub(super) const TABLE: &[Entry] = &[
     }),
     entry("left", &[Text, Integer], Text, |arguments, _| {
         let source = text_of(&arguments[0]);
-        Ok(Value::text(
-            &source[..offset(source, kept(source, integer_of(&arguments[1])))],
-        ))
+        Ok(Value::text(&source[..offset(source, kept(source, integer_of(&arguments[1])))]))
     }),
     entry("right", &[Text, Integer], Text, |arguments, _| {
         let source = text_of(&arguments[0]);
@@ -88,34 +70,17 @@ pub(super) const TABLE: &[Entry] = &[
         Ok(Value::text(source.repeat(times)))
     }),
     entry("lpad", &[Text, Integer], Text, |arguments, _| pad(arguments, " ", true)),
-    entry("rpad", &[Text, Integer], Text, |arguments, _| {
-        pad(arguments, " ", false)
-    }),
-    entry("lpad", &[Text, Integer, Text], Text, |arguments, _| {
-        pad(arguments, text_of(&arguments[2]), true)
-    }),
-    entry("rpad", &[Text, Integer, Text], Text, |arguments, _| {
-        pad(arguments, text_of(&arguments[2]), false)
-    }),
-    entry("split_part", &[Text, Text, Integer], Text, |arguments, _| {
-        split_part(arguments)
-    }),
+    entry("rpad", &[Text, Integer], Text, |arguments, _| pad(arguments, " ", false)),
+    entry("lpad", &[Text, Integer, Text], Text, |arguments, _| pad(arguments, text_of(&arguments[2]), true)),
+    entry("rpad", &[Text, Integer, Text], Text, |arguments, _| pad(arguments, text_of(&arguments[2]), false)),
+    entry("split_part", &[Text, Text, Integer], Text, |arguments, _| split_part(arguments)),
     entry("starts_with", &[Text, Text], Boolean, |arguments, _| {
-        Ok(Value::Boolean(
-            text_of(&arguments[0]).starts_with(text_of(&arguments[1])),
-        ))
+        Ok(Value::Boolean(text_of(&arguments[0]).starts_with(text_of(&arguments[1]))))
     }),
     entry("ascii", &[Text], Integer, |arguments, _| {
-        Ok(Value::Integer(
-            text_of(&arguments[0])
-                .chars()
-                .next()
-                .map_or(0, |character| character as i32),
-        ))
+        Ok(Value::Integer(text_of(&arguments[0]).chars().next().map_or(0, |character| character as i32)))
     }),
-    entry("chr", &[Integer], Text, |arguments, _| {
-        character_of(integer_of(&arguments[0]))
-    }),
+    entry("chr", &[Integer], Text, |arguments, _| character_of(integer_of(&arguments[0]))),
 ];
 
 const LENGTH: Body = |arguments, _| Ok(Value::Integer(characters(text_of(&arguments[0])) as i32));
@@ -125,20 +90,12 @@ const OCTETS: Body = |arguments, _| {
         text => text_of(text).len() as i32,
     }))
 };
-const SUBSTRING_FROM: Body = |arguments, _| {
-    Ok(Value::text(slice(
-        text_of(&arguments[0]),
-        integer_of(&arguments[1]),
-        i64::MAX,
-    )))
-};
+const SUBSTRING_FROM: Body =
+    |arguments, _| Ok(Value::text(slice(text_of(&arguments[0]), integer_of(&arguments[1]), i64::MAX)));
 const SUBSTRING: Body = |arguments, _| {
     let (from, count) = (integer_of(&arguments[1]), integer_of(&arguments[2]));
     if count < 0 {
-        return Err(ValueError::new(
-            sqlstate::SUBSTRING_ERROR,
-            "negative substring length not allowed",
-        ));
+        return Err(ValueError::new(sqlstate::SUBSTRING_ERROR, "negative substring length not allowed"));
     }
     Ok(Value::text(slice(text_of(&arguments[0]), from, from + count)))
 };
@@ -152,10 +109,7 @@ pub(super) fn concatenate(separator: &str, values: &[Value]) -> String {
 /// Errors: 54000 for a result that no value holds.
 fn bounded(bytes: usize) -> Result<(), ValueError> {
     if bytes > VALUE_BYTES_MAX {
-        return Err(ValueError::new(
-            sqlstate::PROGRAM_LIMIT_EXCEEDED,
-            "requested length too large",
-        ));
+        return Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large"));
     }
     Ok(())
 }
@@ -187,10 +141,7 @@ fn kept(text: &str, count: i64) -> usize {
 
 /// The position of the first occurrence, from 1, or 0.
 fn position(text: &str, part: &str) -> Value {
-    Value::Integer(
-        text.find(part)
-            .map_or(0, |offset| characters(&text[..offset]) as i32 + 1),
-    )
+    Value::Integer(text.find(part).map_or(0, |offset| characters(&text[..offset]) as i32 + 1))
 }
 
 /// `lpad` and `rpad`: fills, or cuts at the end, to the length of the second argument.
@@ -203,11 +154,7 @@ fn pad(arguments: &[Value], fill: &str, at_start: bool) -> Result<Value, ValueEr
         return Ok(Value::text(&source[..offset(source, length)]));
     }
     let filling: String = fill.chars().cycle().take(length - own).collect();
-    Ok(Value::text(if at_start {
-        filling + source
-    } else {
-        source.to_string() + &filling
-    }))
+    Ok(Value::text(if at_start { filling + source } else { source.to_string() + &filling }))
 }
 
 /// The n-th part between delimiters; negative n counts from the end.
@@ -215,10 +162,7 @@ fn split_part(arguments: &[Value]) -> Result<Value, ValueError> {
     let (source, delimiter) = (text_of(&arguments[0]), text_of(&arguments[1]));
     let number = integer_of(&arguments[2]);
     if number == 0 {
-        return Err(ValueError::new(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            "field position must not be zero",
-        ));
+        return Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, "field position must not be zero"));
     }
     let index = number.unsigned_abs() as usize - 1;
     let part = if delimiter.is_empty() {
@@ -235,10 +179,7 @@ fn split_part(arguments: &[Value]) -> Result<Value, ValueError> {
 fn character_of(code: i64) -> Result<Value, ValueError> {
     let limit = |message: String| ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message);
     if code < 0 {
-        return Err(ValueError::new(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            "character number must be positive",
-        ));
+        return Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, "character number must be positive"));
     }
     if code == 0 {
         return Err(limit("null character not permitted".into()));

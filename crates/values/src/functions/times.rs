@@ -1,9 +1,8 @@
 //! Functions of dates and times, and those that need the environment.
 
-use super::{Body, Entry, Volatility, entry, numeric_of, text_of};
+use super::{Body, Entry, Volatility, entry, text_of};
 use crate::calendar::split_timestamp;
 use crate::compare::as_double;
-use crate::error::ValueError;
 use crate::temporal;
 use crate::types::Type::{self, Date, Double, Text, Time, Timestamp, TimestampTz};
 use crate::value::Value;
@@ -16,15 +15,11 @@ pub(super) const TABLE: &[Entry] = &[
     stable("current_timestamp", TimestampTz, NOW),
     stable("transaction_timestamp", TimestampTz, NOW),
     stable("statement_timestamp", TimestampTz, NOW),
-    stable("localtimestamp", Timestamp, |_, environment| {
-        Ok(Value::Timestamp(environment.statement_time))
-    }),
+    stable("localtimestamp", Timestamp, |_, environment| Ok(Value::Timestamp(environment.statement_time))),
     stable("current_date", Date, |_, environment| {
         Ok(Value::Date(split_timestamp(environment.statement_time).0 as i32))
     }),
-    stable("localtime", Time, |_, environment| {
-        Ok(Value::Time(split_timestamp(environment.statement_time).1))
-    }),
+    stable("localtime", Time, |_, environment| Ok(Value::Time(split_timestamp(environment.statement_time).1))),
     entry("extract", &[Text, Timestamp], NUMERIC, EXTRACT),
     entry("extract", &[Text, TimestampTz], NUMERIC, EXTRACT),
     entry("extract", &[Text, Date], NUMERIC, EXTRACT),
@@ -56,28 +51,16 @@ pub(super) const TABLE: &[Entry] = &[
 
 /// A function of the statement's time.
 const fn stable(name: &'static str, result: Type, body: Body) -> Entry {
-    Entry {
-        name,
-        parameters: &[],
-        result,
-        volatility: Volatility::Stable,
-        body,
-    }
+    Entry { name, parameters: &[], result, volatility: Volatility::Stable, body }
 }
 
 const NOW: Body = |_, environment| Ok(Value::TimestampTz(environment.statement_time));
-const EXTRACT: Body = |arguments, _| extract(&arguments[0], &arguments[1]);
-const DATE_PART: Body = |arguments, _| {
+const EXTRACT: Body = |arguments, _| temporal::extract(text_of(&arguments[0]), &arguments[1]).map(Value::numeric);
+const DATE_PART: Body = |arguments, environment| {
     if let (true, Value::Interval(span)) = (text_of(&arguments[0]).eq_ignore_ascii_case("epoch"), &arguments[1]) {
         return Ok(Value::Double(temporal::epoch_as_double(span)));
     }
-    let number = extract(&arguments[0], &arguments[1])?;
+    let number = EXTRACT(arguments, environment)?;
     Ok(Value::Double(as_double(&number).unwrap_or(f64::NAN)))
 };
 const DATE_TRUNC: Body = |arguments, _| temporal::truncate(text_of(&arguments[0]), &arguments[1]);
-
-fn extract(field: &Value, source: &Value) -> Result<Value, ValueError> {
-    let value = Value::numeric(temporal::extract(text_of(field), source)?);
-    debug_assert!(numeric_of(&value).fractional_digit_count() >= 0, "{value:?}");
-    Ok(value)
-}
