@@ -1,0 +1,432 @@
+//! The servers of a site wired together: the same in the real world and in the simulated one.
+//!
+//! A domain holds one server of each kind, the site's log and its store, and moves messages between the servers on the caller's thread: no
+//! queue between threads, no context switch (the merged layout of Raid; LRPC). It keeps the order that servers rely on:
+//!
+//! * all records of an outbox are in the log before any message of it is delivered, and if an append fails, no message leaves;
+//! * messages inside a site are delivered in the order in which they were sent;
+//! * a token of `Outbox::sync` comes back only when everything appended before it is on disk.
+//!
+//! What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
+
+pub mod limits;
+
+use access_manager::{AccessManager, Store};
+use action_driver::ActionDriver;
+use atomicity_controller::AtomicityController;
+use commit_log::{Log, LogError, Position};
+use concurrency_controller::ConcurrencyController;
+use messages::access::{AccessReply, AccessRequest};
+use messages::epoch::Method;
+use messages::log_record::LogRecord;
+use messages::planted::Planted;
+use messages::replication::SiteNotice;
+use messages::{
+    Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, Server, ServerKind, SiteId, Timestamp,
+};
+use replication_controller::ReplicationController;
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// Reads the clocks; called anew for every message.
+pub type Clock<'a> = dyn FnMut() -> Now + 'a;
+
+/// How a domain is set up.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which site.
+    pub site: SiteId,
+    /// Which life of it.
+    pub incarnation: Incarnation,
+    /// All sites of the instance.
+    pub sites: Vec<SiteId>,
+    /// The concurrency-control method.
+    pub method: Method,
+    /// Bytes of row versions kept in memory.
+    pub memory_bytes_max: usize,
+    /// Seeds what SQL calls random.
+    pub seed: u64,
+    /// The clause to leave out, in the simulator.
+    pub planted: Planted,
+}
+
+/// Why a domain does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The log cannot be read.
+    #[error("the log cannot be read: {0}")]
+    Log(#[from] LogError),
+    /// A whole, checksummed record says something else than this version of Raid understands.
+    #[error("the log record at {position} is not one of this version of Raid: {reason}")]
+    Record {
+        /// Where.
+        position: Position,
+        /// The decoder's words.
+        reason: String,
+    },
+    /// The store cannot be read.
+    #[error("{0}")]
+    Store(#[from] access_manager::StoreError),
+}
+
+/// What leaves a domain.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// To other sites and the oracle, in order.
+    pub remote: Vec<Envelope>,
+    /// To the user interface and the query processor of this site, in order.
+    pub local: Vec<Envelope>,
+    /// What only the world can do.
+    pub notices: Vec<SiteNotice>,
+    /// The log has failed: nothing was sent after that, and the domain does nothing any more. Drop it.
+    pub failed: Option<LogError>,
+}
+
+impl Effects {
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.remote.is_empty() && self.local.is_empty() && self.notices.is_empty() && self.failed.is_none()
+    }
+}
+
+/// A checkpoint under way.
+#[derive(Clone, Copy, Debug)]
+enum Checkpoint {
+    /// The servers have repeated what a replay needs, behind `start`; the store is being brought up to date.
+    Posting { start: Position, tag: u64 },
+}
+
+/// The servers of one site.
+pub struct Domain<L: Log> {
+    settings: Settings,
+    log: L,
+    action_driver: ActionDriver,
+    atomicity_controller: AtomicityController,
+    concurrency_controller: ConcurrencyController,
+    replication_controller: ReplicationController,
+    access_manager: AccessManager,
+    queue: VecDeque<Envelope>,
+    outbox: Outbox,
+    effects: Effects,
+    syncs: VecDeque<(Position, ServerKind, u64)>,
+    buffer: Vec<u8>,
+    checkpoint: Option<Checkpoint>,
+    checkpointed_at: Position,
+    next_tag: u64,
+}
+
+impl<L: Log> Domain<L> {
+    /// Builds the servers and replays the log.
+    pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
+        let Settings { site, incarnation, planted, .. } = settings;
+        let access = access_manager::Settings {
+            memory_bytes_max: settings.memory_bytes_max,
+            planted,
+            ..access_manager::Settings::default()
+        };
+        let mut domain = Domain {
+            action_driver: ActionDriver::new(site, incarnation, settings.seed, planted),
+            atomicity_controller: AtomicityController::new(site, incarnation, planted),
+            concurrency_controller: ConcurrencyController::new(settings.method, planted),
+            replication_controller: ReplicationController::new(site, incarnation, &settings.sites, planted),
+            access_manager: AccessManager::open(store, access)?,
+            queue: VecDeque::new(),
+            outbox: Outbox::default(),
+            effects: Effects::default(),
+            syncs: VecDeque::new(),
+            buffer: Vec::new(),
+            checkpoint: None,
+            checkpointed_at: log.first(),
+            next_tag: 1,
+            settings,
+            log,
+        };
+        domain.replay()?;
+        Ok(domain)
+    }
+
+    fn replay(&mut self) -> Result<(), StartError> {
+        let at_start = Now { boot: 0, wall_micros: 0 };
+        let mut position = self.log.first();
+        let end = self.log.appended();
+        while position < end {
+            // In batches, because a reader borrows the log and the servers may not append while it does.
+            let mut records = Vec::new();
+            let mut bytes = 0;
+            for entry in self.log.read_from(position) {
+                let (at, record) = entry?;
+                bytes += record.len();
+                records.push((at, record));
+                if bytes > REPLAY_BATCH_BYTES {
+                    break;
+                }
+            }
+            let Some((last, _)) = records.last() else { break };
+            let last = *last;
+            let whole = bytes <= REPLAY_BATCH_BYTES;
+            for (at, bytes) in &records {
+                if *at == last && !whole {
+                    break;
+                }
+                let record = LogRecord::decode(bytes)
+                    .map_err(|error| StartError::Record { position: *at, reason: error.to_string() })?;
+                self.replay_one(at_start, &record);
+            }
+            if whole {
+                break;
+            }
+            position = last;
+        }
+        Ok(())
+    }
+
+    fn replay_one(&mut self, now: Now, record: &LogRecord) {
+        for kind in SERVERS {
+            let mut outbox = std::mem::take(&mut self.outbox);
+            self.server(kind).replay(record, &mut outbox);
+            assert!(outbox.records.is_empty(), "a replay writes nothing to the log");
+            self.outbox = outbox;
+            self.collect(kind);
+        }
+        self.run(&mut || now);
+    }
+
+    /// The site's log.
+    pub fn log(&self) -> &L {
+        &self.log
+    }
+
+    /// The site's log, for the world that owns its disk.
+    pub fn log_mut(&mut self) -> &mut L {
+        &mut self.log
+    }
+
+    /// Gives the log back: the servers are gone, as after a crash.
+    pub fn into_log(self) -> L {
+        self.log
+    }
+
+    /// How the domain was set up.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What replication looks like from here.
+    pub fn replication(&self) -> replication_controller::Status {
+        self.replication_controller.status()
+    }
+
+    /// What commits and aborts have come to.
+    pub fn commits(&self) -> atomicity_controller::Counters {
+        self.atomicity_controller.counters()
+    }
+
+    /// The local copy, for checkers and status.
+    pub fn access_manager(&self) -> &AccessManager {
+        &self.access_manager
+    }
+
+    /// All rows of the catalog, for a user interface that starts.
+    pub fn catalog_rows(
+        &mut self,
+    ) -> Result<Vec<(Key, Timestamp, Option<Row>)>, access_manager::StoreError> {
+        self.access_manager.catalog_rows()
+    }
+
+    /// Delivers a message from another site, from a session of this site, or from the world.
+    pub fn deliver(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
+        if self.effects.failed.is_none() {
+            self.queue.push_back(envelope);
+            self.run(clock);
+        }
+    }
+
+    /// A notice from the world to the replication controller.
+    pub fn notify(&mut self, clock: &mut Clock<'_>, notice: SiteNotice) {
+        let envelope = self.inside(ServerKind::Site, ServerKind::ReplicationController, Message::Site(notice));
+        self.deliver(clock, envelope);
+    }
+
+    /// Something may be due.
+    pub fn tick(&mut self, clock: &mut Clock<'_>) {
+        if self.effects.failed.is_some() {
+            return;
+        }
+        for kind in SERVERS {
+            let mut outbox = std::mem::take(&mut self.outbox);
+            self.server(kind).tick(clock(), &mut outbox);
+            self.outbox = outbox;
+            self.collect(kind);
+        }
+        self.run(clock);
+        self.advance_checkpoint(clock);
+    }
+
+    /// Looks how far the log is synced, and delivers what waited for it.
+    pub fn poll_log(&mut self, clock: &mut Clock<'_>) {
+        if self.effects.failed.is_some() || self.syncs.is_empty() {
+            return;
+        }
+        let synced = match self.log.poll_synced() {
+            Ok(synced) => synced,
+            Err(_) if self.settings.planted.is(messages::planted::Bug::SyncErrorRetried) => self.log.appended(),
+            Err(error) => return self.fail(error),
+        };
+        while let Some((position, kind, token)) = self.syncs.front().copied() {
+            if position > synced {
+                break;
+            }
+            self.syncs.pop_front();
+            let envelope = self.inside(ServerKind::Site, kind, Message::Synced(token));
+            self.queue.push_back(envelope);
+        }
+        self.run(clock);
+    }
+
+    /// What has left the domain since the last call.
+    pub fn take_effects(&mut self) -> Effects {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Begins a checkpoint, unless one is under way: older log will be given up once the store has what it says.
+    pub fn begin_checkpoint(&mut self, clock: &mut Clock<'_>) {
+        if self.checkpoint.is_some() || self.effects.failed.is_some() {
+            return;
+        }
+        let start = self.log.appended();
+        for kind in SERVERS {
+            let envelope = self.inside(ServerKind::Site, kind, Message::Checkpoint);
+            self.queue.push_back(envelope);
+        }
+        self.run(clock);
+        // The store may hold only what the log has on disk. Once in a checkpoint, so waiting is no harm.
+        if self.effects.failed.is_none()
+            && let Err(error) = self.log.sync_now()
+        {
+            return self.fail(error);
+        }
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        self.checkpoint = Some(Checkpoint::Posting { start, tag });
+        self.checkpointed_at = start;
+        let post = Message::Access(AccessRequest::Post { tag });
+        let envelope = self.inside(ServerKind::Site, ServerKind::AccessManager, post);
+        self.deliver(clock, envelope);
+    }
+
+    fn advance_checkpoint(&mut self, clock: &mut Clock<'_>) {
+        if self.log.appended().0 > self.checkpointed_at.0 + limits::CHECKPOINT_BYTES {
+            self.begin_checkpoint(clock);
+        }
+    }
+
+    fn posted(&mut self, posted: u64) {
+        let Some(Checkpoint::Posting { start, tag }) = self.checkpoint else { return };
+        if tag == posted {
+            self.checkpoint = None;
+            if let Err(error) = self.log.truncate_before(start) {
+                self.fail(error);
+            }
+        }
+    }
+
+    fn fail(&mut self, error: LogError) {
+        self.queue.clear();
+        self.syncs.clear();
+        self.effects.failed.get_or_insert(error);
+    }
+
+    fn server(&mut self, kind: ServerKind) -> &mut dyn Server {
+        match kind {
+            ServerKind::ActionDriver => &mut self.action_driver,
+            ServerKind::AtomicityController => &mut self.atomicity_controller,
+            ServerKind::ConcurrencyController => &mut self.concurrency_controller,
+            ServerKind::ReplicationController => &mut self.replication_controller,
+            ServerKind::AccessManager => &mut self.access_manager,
+            other => unreachable!("no {other:?} in a domain"),
+        }
+    }
+
+    fn inside(&self, from: ServerKind, to: ServerKind, message: Message) -> Envelope {
+        let site = self.settings.site;
+        let incarnation = self.settings.incarnation;
+        Envelope { from_site: site, from, to_site: site, to, epoch: EpochNumber(0), incarnation, message }
+    }
+
+    /// Delivers until nothing is left to deliver inside the site.
+    fn run(&mut self, clock: &mut Clock<'_>) {
+        let mut delivered = 0;
+        while let Some(envelope) = self.queue.pop_front() {
+            delivered += 1;
+            assert!(delivered < limits::MESSAGES_PER_CALL_MAX, "servers of a site send each other messages for ever");
+            let kind = envelope.to;
+            if !SERVERS.contains(&kind) {
+                self.leave(envelope);
+                continue;
+            }
+            let mut outbox = std::mem::take(&mut self.outbox);
+            self.server(kind).handle(clock(), envelope, &mut outbox);
+            self.outbox = outbox;
+            self.collect(kind);
+        }
+    }
+
+    /// A message inside the site that is for none of the servers here.
+    fn leave(&mut self, envelope: Envelope) {
+        match envelope.message {
+            Message::Site(notice) => self.effects.notices.push(notice),
+            Message::AccessReply(AccessReply::Posted { tag }) => self.posted(tag),
+            _ => self.effects.local.push(envelope),
+        }
+    }
+
+    /// Empties the outbox of a server: records first, then messages, then requests for a sync.
+    fn collect(&mut self, from: ServerKind) {
+        if self.outbox.is_empty() {
+            return;
+        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        for record in outbox.records.drain(..) {
+            self.buffer.clear();
+            record.encode_into(&mut self.buffer);
+            if let Err(error) = self.log.append(&self.buffer) {
+                self.fail(error);
+                return;
+            }
+        }
+        let (site, incarnation) = (self.settings.site, self.settings.incarnation);
+        for outgoing in outbox.messages.drain(..) {
+            let to_site = outgoing.site.unwrap_or(site);
+            let envelope = Envelope {
+                from_site: site,
+                from,
+                to_site,
+                to: outgoing.to,
+                epoch: outgoing.epoch,
+                incarnation,
+                message: outgoing.message,
+            };
+            match to_site == site {
+                true => self.queue.push_back(envelope),
+                false => self.effects.remote.push(envelope),
+            }
+        }
+        for token in outbox.syncs.drain(..) {
+            self.syncs.push_back((self.log.appended(), from, token));
+            self.log.request_sync();
+        }
+        self.outbox = outbox;
+    }
+}
+
+/// The servers of a domain, in the order in which they tick and replay: whoever installs before whoever reads.
+const SERVERS: [ServerKind; 5] = [
+    ServerKind::ReplicationController,
+    ServerKind::AtomicityController,
+    ServerKind::ConcurrencyController,
+    ServerKind::AccessManager,
+    ServerKind::ActionDriver,
+];
+
+/// Bytes of records read at a time during a replay.
+const REPLAY_BATCH_BYTES: usize = 16 << 20;
