@@ -1,1 +1,222 @@
-//! The sequencer: one file per concurrency-control method.
+//! The concurrency controller: orders transactions that meet at a site.
+//!
+//! A *sequencer* in the papers' words: actions in, scheduling out. While a transaction executes at its home site, the method in force
+//! says whether its accesses wait for each other; while one is being prepared, wherever its home, its whole history is
+//! commit-locked, whatever the method. Prepared beats executing. Rules 1, 3 and 5 of the design; the papers'
+//! concurrency controller (Bhargava and Riedl, "A Model for Adaptable Systems for Transaction Processing", 1989).
+//!
+//! It must not know rows, versions, sites or why a transaction ends. In reading order:
+//!
+//! * [`lock_table`] and [`segments`]: who locks which items and ranges;
+//! * [`commit_locks`]: transactions that are being prepared, and readers of snapshots;
+//! * [`sequencer`]: what a method is; [`executing`]: what all methods have in common;
+//! * [`locking`], [`optimistic`]: the methods; [`recommend`]: which to choose when;
+//! * [`limits`] names the bounds.
+
+pub mod commit_locks;
+pub mod executing;
+pub mod limits;
+pub mod lock_table;
+pub mod locking;
+pub mod optimistic;
+pub mod recommend;
+pub mod segments;
+pub mod sequencer;
+
+use commit_locks::{CommitLocks, Finished, Verdict};
+use executing::{Answer, Executing};
+use lock_table::{Mode, Place, places};
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
+use messages::epoch::Method;
+use messages::log_record::LogRecord;
+use messages::planted::Planted;
+use messages::{Age, Conflict, Envelope, History, Message, Now, Outbox, Server, ServerKind, TransactionId};
+use sequencer::{Sequencer, sequencer_of};
+use std::sync::Arc;
+
+/// What the load has come to, for status and [`recommend`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Accesses asked for.
+    pub accesses: u64,
+    /// Of them, those that waited.
+    pub access_waits: u64,
+    /// Of them, those refused because they would have waited in a circle.
+    pub deadlocks: u64,
+    /// Executing transactions that lost an access to a prepared one.
+    pub doomed: u64,
+    /// Histories to commit-lock.
+    pub commit_locks: u64,
+    /// Of them, those that waited.
+    pub commit_lock_waits: u64,
+    /// Of them, those that died, at once or while they waited.
+    pub commit_lock_deaths: u64,
+}
+
+/// The concurrency controller of one site.
+pub struct ConcurrencyController {
+    sequencer: Box<dyn Sequencer + Send>,
+    executing: Executing,
+    commit_locks: CommitLocks,
+    counters: Counters,
+}
+
+impl ConcurrencyController {
+    /// A controller with nothing under way.
+    pub fn new(method: Method, planted: Planted) -> ConcurrencyController {
+        ConcurrencyController {
+            sequencer: sequencer_of(method),
+            executing: Executing::default(),
+            commit_locks: CommitLocks::new(planted),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The method in force.
+    pub fn method(&self) -> Method {
+        self.sequencer.method()
+    }
+
+    /// What the load has come to.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Goes on with another method. Nothing stops: what is under way is kept, what now waits for nobody is granted, and what now
+    /// waits in a circle is refused.
+    pub fn switch(&mut self, method: Method, outbox: &mut Outbox) {
+        if method == self.method() {
+            return;
+        }
+        self.sequencer = sequencer_of(method);
+        for (transaction, conflict) in self.executing.method_changed(&self.commit_locks, &*self.sequencer) {
+            self.counters.deadlocks += u64::from(conflict.is_some());
+            reply_access(transaction, conflict, outbox);
+        }
+    }
+
+    fn request(&mut self, request: ConcurrencyRequest, outbox: &mut Outbox) {
+        match request {
+            ConcurrencyRequest::Access { transaction, target, kind, .. } => {
+                self.access(transaction, target, kind, outbox);
+            }
+            ConcurrencyRequest::CommitLock { transaction, age, history } => {
+                self.commit_lock(transaction, age, history, outbox);
+            }
+            ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
+            ConcurrencyRequest::Finish { transaction } => self.finish(transaction, outbox),
+            ConcurrencyRequest::SnapshotAccess { tag, target, snapshot } => {
+                if self.commit_locks.snapshot_access(tag, Place::from(&target), snapshot) {
+                    reply_snapshot(tag, outbox);
+                }
+            }
+            ConcurrencyRequest::ForgetSnapshot { tag } => self.commit_locks.forget_snapshot(tag),
+        }
+    }
+
+    fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind, outbox: &mut Outbox) {
+        self.counters.accesses += 1;
+        let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
+        match self.executing.access(transaction, target, Mode::from(kind), locks, sequencer) {
+            Answer::Granted => reply_access(transaction, None, outbox),
+            Answer::Waits => self.counters.access_waits += 1,
+            Answer::Refused(conflict) => {
+                self.counters.deadlocks += u64::from(conflict.kind == messages::ConflictKind::Deadlock);
+                reply_access(transaction, Some(conflict), outbox);
+            }
+        }
+    }
+
+    /// Locks a whole history, or makes it wait, or lets it die (rule 3). A transaction that executed here stops executing: its accesses
+    /// give way to its commit-locks, or to nothing if it dies.
+    fn commit_lock(&mut self, transaction: TransactionId, age: Age, history: Arc<History>, outbox: &mut Outbox) {
+        match self.commit_locks.holds(transaction) {
+            Some(true) => return reply_commit_lock(transaction, None, outbox),
+            Some(false) => return,
+            None => self.counters.commit_locks += 1,
+        }
+        if let Some(conflict) = self.executing.doomed(transaction) {
+            return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
+        }
+        let (verdict, killed) = self.commit_locks.lock(transaction, age, history.clone());
+        for dead in &killed {
+            self.counters.commit_lock_deaths += 1;
+            reply_commit_lock(dead.transaction, Some(dead.conflict.clone()), outbox);
+        }
+        let mut freed = self.executing.forget(transaction);
+        if !matches!(verdict, Verdict::Dies(_)) {
+            let (doomed, more) = self.executing.doom(transaction, &history, &*self.sequencer);
+            freed.extend(more);
+            for loser in doomed {
+                self.counters.doomed += 1;
+                let (transaction, conflict) = (loser.transaction, loser.conflict);
+                let message = ConcurrencyReply::Doomed { transaction, conflict: conflict.clone() };
+                outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(message));
+                if loser.waited {
+                    reply_access(transaction, Some(conflict), outbox);
+                }
+            }
+        }
+        match verdict {
+            Verdict::Locked => reply_commit_lock(transaction, None, outbox),
+            Verdict::Waits => self.counters.commit_lock_waits += 1,
+            Verdict::Dies(conflict) => {
+                self.counters.commit_lock_deaths += 1;
+                reply_commit_lock(transaction, Some(conflict), outbox);
+            }
+        }
+        let histories = killed.iter().flat_map(|dead| places(&dead.history)).map(|(place, _)| place);
+        self.go_on(histories.chain(freed.iter().map(Place::from)), outbox);
+    }
+
+    fn finish(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        let freed = self.executing.forget(transaction);
+        self.go_on(freed.iter().map(Place::from), outbox);
+        let Some(Finished { history, granted, readers }) = self.commit_locks.finish(transaction) else {
+            return;
+        };
+        for transaction in granted {
+            reply_commit_lock(transaction, None, outbox);
+        }
+        for tag in readers {
+            reply_snapshot(tag, outbox);
+        }
+        self.go_on(places(&history).map(|(place, _)| place), outbox);
+    }
+
+    fn go_on<'a>(&mut self, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
+        for transaction in self.executing.go_on(freed, &self.commit_locks, &*self.sequencer) {
+            reply_access(transaction, None, outbox);
+        }
+    }
+}
+
+fn reply_access(transaction: TransactionId, conflict: Option<Conflict>, outbox: &mut Outbox) {
+    let reply = ConcurrencyReply::AccessReply { transaction, conflict };
+    outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
+}
+
+fn reply_commit_lock(transaction: TransactionId, conflict: Option<Conflict>, outbox: &mut Outbox) {
+    let reply = ConcurrencyReply::CommitLockReply { transaction, conflict };
+    outbox.local(ServerKind::AtomicityController, Message::ConcurrencyReply(reply));
+}
+
+fn reply_snapshot(tag: u64, outbox: &mut Outbox) {
+    let reply = ConcurrencyReply::SnapshotReply { tag };
+    outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
+}
+
+impl Server for ConcurrencyController {
+    fn handle(&mut self, _: Now, envelope: Envelope, outbox: &mut Outbox) {
+        match envelope.message {
+            Message::Concurrency(request) => self.request(request, outbox),
+            // Nothing here outlives a restart: an epoch change resolves what was prepared before it.
+            Message::Checkpoint => {}
+            other => tracing::error!(?other, "not a message for a concurrency controller"),
+        }
+    }
+
+    fn tick(&mut self, _: Now, _: &mut Outbox) {}
+
+    fn replay(&mut self, _: &LogRecord, _: &mut Outbox) {}
+}

@@ -1,0 +1,312 @@
+//! Transactions that execute at this site: what they have accessed, what they wait for, and who of them is doomed. Common to all
+//! methods.
+//!
+//! Invariants: a transaction has at most one request waiting; a doomed one has neither accesses nor a request; no access that
+//! the method holds dear ([`Sequencer::loses`]) conflicts with a commit-lock; whatever waits, waits for somebody: an executing
+//! transaction or a commit-lock. A commit-lock waits for no executing transaction, so a circle of waits lies among the
+//! executing ones alone.
+
+use crate::commit_locks::CommitLocks;
+use crate::limits::HOLDS_ASKED_MAX;
+use crate::lock_table::{LockTable, Mode, Place, places};
+use crate::sequencer::Sequencer;
+use messages::concurrency::Target;
+use messages::{Conflict, ConflictKind, History, TransactionId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// An access that is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Who asks.
+    pub transaction: TransactionId,
+    /// What it wants.
+    pub target: Target,
+    /// How.
+    pub mode: Mode,
+    /// Counted up: the order in which requests came.
+    pub order: u64,
+}
+
+impl Request {
+    /// What it wants, borrowed.
+    pub fn place(&self) -> Place<'_> {
+        Place::from(&self.target)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Transaction {
+    /// What to remove from the table of accesses.
+    holds: Vec<(Target, Mode)>,
+    request: Option<Request>,
+    doomed: Option<Conflict>,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Go on.
+    Granted,
+    /// A later answer follows.
+    Waits,
+    /// The transaction must abort.
+    Refused(Conflict),
+}
+
+/// A transaction that has lost an access to a commit-lock.
+#[derive(Debug)]
+pub struct Doomed {
+    /// Who.
+    pub transaction: TransactionId,
+    /// To whom, on what.
+    pub conflict: Conflict,
+    /// Its request that waited is refused by this, too.
+    pub waited: bool,
+}
+
+/// What was accessed or waited for and is so no more: who waits behind it may go on.
+pub type Freed = Vec<Target>;
+
+/// All executing transactions of a site.
+#[derive(Debug, Default)]
+pub struct Executing {
+    held: LockTable,
+    waiting: LockTable,
+    transactions: FxHashMap<TransactionId, Transaction>,
+    requests: u64,
+}
+
+impl Executing {
+    /// Granted accesses.
+    pub fn held(&self) -> &LockTable {
+        &self.held
+    }
+
+    /// Requests that wait.
+    pub fn waiting(&self) -> &LockTable {
+        &self.waiting
+    }
+
+    /// What this transaction waits for.
+    pub fn request_of(&self, transaction: TransactionId) -> Option<&Request> {
+        self.transactions.get(&transaction)?.request.as_ref()
+    }
+
+    /// Why this transaction must abort, if it must.
+    pub fn doomed(&self, transaction: TransactionId) -> Option<&Conflict> {
+        self.transactions.get(&transaction)?.doomed.as_ref()
+    }
+
+    /// A transaction wants to access something. It has no request waiting.
+    pub fn access(
+        &mut self,
+        transaction: TransactionId,
+        target: Target,
+        mode: Mode,
+        commit_locks: &CommitLocks,
+        sequencer: &dyn Sequencer,
+    ) -> Answer {
+        let known = self.transactions.entry(transaction).or_default();
+        assert!(known.request.is_none(), "a transaction has one access under way at most: {transaction}");
+        if let Some(conflict) = &known.doomed {
+            return Answer::Refused(conflict.clone());
+        }
+        if self.held.covers(transaction, Place::from(&target), mode) {
+            return Answer::Granted;
+        }
+        self.requests += 1;
+        let request = Request { transaction, target, mode, order: self.requests };
+        if self.is_free(&request, commit_locks, sequencer) {
+            self.grant(request);
+            return Answer::Granted;
+        }
+        self.waiting.add(request.place(), transaction, mode);
+        self.transactions.get_mut(&transaction).expect("entered above").request = Some(request);
+        match self.refused_for_a_circle(transaction, sequencer) {
+            Some(conflict) => Answer::Refused(conflict),
+            None => Answer::Waits,
+        }
+    }
+
+    fn is_free(&self, request: &Request, commit_locks: &CommitLocks, sequencer: &dyn Sequencer) -> bool {
+        commit_locks.conflict(request.place(), request.transaction, request.mode).is_none()
+            && sequencer.blockers(self, request, &mut |_| ControlFlow::Break(())).is_continue()
+    }
+
+    fn grant(&mut self, request: Request) {
+        if self.held.add(request.place(), request.transaction, request.mode) {
+            let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
+            known.holds.push((request.target, request.mode));
+        }
+    }
+
+    /// Takes back a request that closes a circle of waits: its transaction is the victim. What waited behind it came later or not at
+    /// all, as it has only just come itself or the method has just changed.
+    fn refused_for_a_circle(&mut self, transaction: TransactionId, sequencer: &dyn Sequencer) -> Option<Conflict> {
+        let before = self.closes_circle(transaction, sequencer)?;
+        let request = self.withdraw(transaction).expect("who closes a circle waits");
+        Some(Conflict { kind: ConflictKind::Deadlock, item: Some(request.place().item()), other: Some(before) })
+    }
+
+    /// Whether this transaction waits for itself by way of others; then the one of them that waits for it directly.
+    fn closes_circle(&self, transaction: TransactionId, sequencer: &dyn Sequencer) -> Option<TransactionId> {
+        if !self.may_be_waited_for(transaction) {
+            return None;
+        }
+        let mut seen = FxHashSet::default();
+        let mut open = vec![transaction];
+        while let Some(next) = open.pop() {
+            let Some(request) = self.request_of(next) else { continue };
+            let closed = sequencer.blockers(self, request, &mut |blocker| {
+                if blocker == transaction {
+                    return ControlFlow::Break(());
+                }
+                if seen.insert(blocker) {
+                    open.push(blocker);
+                }
+                ControlFlow::Continue(())
+            });
+            if closed.is_break() {
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// A cheap question before the search: nobody waits for its request, which is the newest, so somebody must wait for what it
+    /// holds.
+    fn may_be_waited_for(&self, transaction: TransactionId) -> bool {
+        let holds = &self.transactions[&transaction].holds;
+        holds.len() > HOLDS_ASKED_MAX
+            || holds.iter().any(|(target, _)| {
+                let waited_for = |_| ControlFlow::Break(());
+                self.waiting.conflicts(target.into(), transaction, Mode::Exclusive, waited_for).is_break()
+            })
+    }
+
+    fn withdraw(&mut self, transaction: TransactionId) -> Option<Request> {
+        let request = self.transactions.get_mut(&transaction)?.request.take()?;
+        self.waiting.remove(request.place(), transaction, request.mode);
+        Some(request)
+    }
+
+    /// Forgets a transaction: it has ended, or is committing and now has commit-locks in place of its accesses.
+    pub fn forget(&mut self, transaction: TransactionId) -> Freed {
+        let freed = self.drop_accesses(transaction);
+        self.transactions.remove(&transaction);
+        freed
+    }
+
+    fn drop_accesses(&mut self, transaction: TransactionId) -> Freed {
+        let mut freed = Freed::new();
+        freed.extend(self.withdraw(transaction).map(|request| request.target));
+        let Some(known) = self.transactions.get_mut(&transaction) else { return freed };
+        for (target, mode) in std::mem::take(&mut known.holds) {
+            self.held.remove(Place::from(&target), transaction, mode);
+            freed.push(target);
+        }
+        freed
+    }
+
+    /// Dooms whoever loses an access to the commit-locks of this transaction, in the order of their identifiers.
+    pub fn doom(
+        &mut self,
+        prepared: TransactionId,
+        history: &History,
+        sequencer: &dyn Sequencer,
+    ) -> (Vec<Doomed>, Freed) {
+        let mut losers = BTreeMap::new();
+        if !self.held.is_empty() {
+            for (place, mode) in places(history) {
+                let _ = self.held.conflicts(place, prepared, mode, |holder| {
+                    if sequencer.loses(holder.mode, mode) {
+                        losers.entry(holder.transaction).or_insert(place);
+                    }
+                    ControlFlow::Continue(())
+                });
+            }
+        }
+        let mut freed = Freed::new();
+        let mut doomed = Vec::new();
+        for (transaction, place) in losers {
+            let conflict = Conflict {
+                kind: match transaction.home == prepared.home {
+                    true => ConflictKind::StaleRead,
+                    false => ConflictKind::PreparedElsewhere,
+                },
+                item: Some(place.item()),
+                other: Some(prepared),
+            };
+            let waited = self.request_of(transaction).is_some();
+            freed.extend(self.drop_accesses(transaction));
+            self.transactions.get_mut(&transaction).expect("it has accesses").doomed = Some(conflict.clone());
+            doomed.push(Doomed { transaction, conflict, waited });
+        }
+        (doomed, freed)
+    }
+
+    /// Places are no longer accessed, waited for or commit-locked: grants the requests that waited for that alone, in the order in
+    /// which they came.
+    pub fn go_on<'a>(
+        &mut self,
+        freed: impl IntoIterator<Item = Place<'a>>,
+        commit_locks: &CommitLocks,
+        sequencer: &dyn Sequencer,
+    ) -> Vec<TransactionId> {
+        let mut candidates = BTreeMap::new();
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        for place in freed {
+            let _ = self.waiting.conflicts(place, TransactionId::ZERO, Mode::Exclusive, |waiting| {
+                let request = self.request_of(waiting.transaction).expect("who is listed as waiting has a request");
+                candidates.insert(request.order, waiting.transaction);
+                ControlFlow::Continue(())
+            });
+        }
+        self.grant_free(candidates, commit_locks, sequencer)
+    }
+
+    fn grant_free(
+        &mut self,
+        candidates: BTreeMap<u64, TransactionId>,
+        commit_locks: &CommitLocks,
+        sequencer: &dyn Sequencer,
+    ) -> Vec<TransactionId> {
+        let mut granted = Vec::new();
+        for transaction in candidates.into_values() {
+            let request = self.request_of(transaction).expect("a candidate waits");
+            if self.is_free(request, commit_locks, sequencer) {
+                let request = self.withdraw(transaction).expect("a candidate waits");
+                self.grant(request);
+                granted.push(transaction);
+            }
+        }
+        granted
+    }
+
+    /// The method has changed: requests that now wait in a circle are refused, those that now wait for nobody are granted, all in the
+    /// order in which they came. (Accesses that the old method let conflict stay: versions are checked at the end, whatever
+    /// the method.)
+    pub fn method_changed(
+        &mut self,
+        commit_locks: &CommitLocks,
+        sequencer: &dyn Sequencer,
+    ) -> Vec<(TransactionId, Option<Conflict>)> {
+        let waiting = self.transactions.values().filter_map(|known| known.request.as_ref());
+        let waiting: BTreeMap<u64, TransactionId> =
+            waiting.map(|request| (request.order, request.transaction)).collect();
+        let mut answers = Vec::new();
+        for transaction in waiting.values() {
+            if let Some(conflict) = self.refused_for_a_circle(*transaction, sequencer) {
+                answers.push((*transaction, Some(conflict)));
+            }
+        }
+        let waiting = waiting.into_iter().filter(|(_, transaction)| self.request_of(*transaction).is_some()).collect();
+        let granted = self.grant_free(waiting, commit_locks, sequencer);
+        answers.extend(granted.into_iter().map(|transaction| (transaction, None)));
+        answers
+    }
+}

@@ -1,0 +1,256 @@
+//! Who locks which items and ranges: the index under commit-locks, granted accesses and waiting accesses alike.
+//!
+//! Invariants: a transaction is listed at most once for an item, with the stronger of its modes; nothing is listed that
+//! was not added and not removed. The table itself lets locks conflict: whoever uses it decides who waits. Everything that
+//! is visited comes in key order, then in the order of adding.
+
+use crate::limits::IDLE_STORAGES_MAX;
+use crate::segments::Segments;
+use messages::concurrency::{AccessKind, Target};
+use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+
+/// How something is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// With other readers.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+impl Mode {
+    /// Whether two transactions may not have these at once.
+    pub fn conflicts(self, other: Mode) -> bool {
+        self.max(other) == Mode::Exclusive
+    }
+}
+
+impl From<AccessKind> for Mode {
+    fn from(kind: AccessKind) -> Mode {
+        match kind {
+            AccessKind::Read => Mode::Shared,
+            AccessKind::Write => Mode::Exclusive,
+        }
+    }
+}
+
+/// One lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Holder {
+    /// Whose.
+    pub transaction: TransactionId,
+    /// How.
+    pub mode: Mode,
+}
+
+/// The locks on one item or segment.
+pub type Holders = SmallVec<[Holder; 2]>;
+
+/// What is locked: a borrowed `Target`.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// One item.
+    Point(TableId, &'a Key),
+    /// Everything between two keys.
+    Range(&'a KeyRange),
+}
+
+impl<'a> From<&'a Target> for Place<'a> {
+    fn from(target: &'a Target) -> Place<'a> {
+        match target {
+            Target::Item(item) => Place::Point(item.table, &item.key),
+            Target::Range(range) => Place::Range(range),
+        }
+    }
+}
+
+impl Place<'_> {
+    /// The item, or the low end of the range, as a conflict names it.
+    pub fn item(self) -> Item {
+        let (table, key) = match self {
+            Place::Point(table, key) => (table, key),
+            Place::Range(range) => (range.table, &range.low),
+        };
+        Item { table, key: key.clone() }
+    }
+
+    fn table(self) -> TableId {
+        match self {
+            Place::Point(table, _) => table,
+            Place::Range(range) => range.table,
+        }
+    }
+}
+
+/// What a history commit-locks: writes exclusive; items and ranges read shared.
+pub fn places(history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
+    let writes = history.writes.iter().map(|write| (Place::Point(write.table, &write.key), Mode::Exclusive));
+    let reads = history.reads.iter().map(|read| (Place::Point(read.table, &read.key), Mode::Shared));
+    let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
+    writes.chain(reads).chain(ranges)
+}
+
+#[derive(Debug, Default)]
+struct Storage {
+    points: BTreeMap<Key, Holders>,
+    ranges: Segments,
+    /// Exclusive locks in both: without any, a reader need not look.
+    exclusive: usize,
+}
+
+impl Storage {
+    fn is_empty(&self) -> bool {
+        self.points.is_empty() && self.ranges.is_empty()
+    }
+
+    fn add_point(&mut self, key: &Key, holder: Holder) -> bool {
+        let Some(holders) = self.points.get_mut(key) else {
+            self.exclusive += usize::from(holder.mode == Mode::Exclusive);
+            self.points.insert(key.clone(), Holders::from_slice(&[holder]));
+            return true;
+        };
+        let own = holders.iter_mut().find(|own| own.transaction == holder.transaction);
+        let before = own.as_ref().map(|own| own.mode);
+        match own {
+            Some(own) => own.mode = own.mode.max(holder.mode),
+            None => holders.push(holder),
+        }
+        self.exclusive += usize::from(holder.mode == Mode::Exclusive && before != Some(Mode::Exclusive));
+        before.is_none()
+    }
+
+    fn remove_point(&mut self, key: &Key, transaction: TransactionId) {
+        let Some(holders) = self.points.get_mut(key) else { return };
+        let Some(place) = holders.iter().position(|holder| holder.transaction == transaction) else { return };
+        let holder = holders.remove(place);
+        self.exclusive -= usize::from(holder.mode == Mode::Exclusive);
+        if holders.is_empty() {
+            self.points.remove(key);
+        }
+    }
+
+    fn visit(&self, place: Place<'_>, visit: &mut dyn FnMut(Holder) -> ControlFlow<()>) -> ControlFlow<()> {
+        match place {
+            Place::Point(_, key) => {
+                self.points.get(key).into_iter().flatten().copied().try_for_each(&mut *visit)?;
+                self.ranges.at(key).iter().copied().try_for_each(visit)
+            }
+            Place::Range(range) => {
+                let high = range.high.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+                let points = self.points.range::<Key, _>((Bound::Included(&range.low), high));
+                points.flat_map(|(_, holders)| holders).copied().try_for_each(&mut *visit)?;
+                self.ranges.overlapping(range).flatten().copied().try_for_each(visit)
+            }
+        }
+    }
+}
+
+/// Locks of many transactions on items and ranges.
+#[derive(Debug, Default)]
+pub struct LockTable {
+    storages: FxHashMap<TableId, Storage>,
+    /// Storages that are not empty.
+    used: usize,
+}
+
+impl LockTable {
+    /// Whether nobody locks anything.
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Adds a lock. False when it need not be removed: the transaction has that item already (now in the stronger of both modes), or
+    /// the range has no key.
+    pub fn add(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) -> bool {
+        if matches!(place, Place::Range(range) if range.is_empty()) {
+            return false;
+        }
+        let storage = self.storages.entry(place.table()).or_default();
+        self.used += usize::from(storage.is_empty());
+        let holder = Holder { transaction, mode };
+        match place {
+            Place::Point(_, key) => storage.add_point(key, holder),
+            Place::Range(range) => {
+                storage.exclusive += usize::from(mode == Mode::Exclusive);
+                storage.ranges.add(range, holder);
+                true
+            }
+        }
+    }
+
+    /// Removes a lock: of an item in whatever mode, nothing if there is none; of a range as it was added.
+    pub fn remove(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) {
+        if matches!(place, Place::Range(range) if range.is_empty()) {
+            return;
+        }
+        let table = place.table();
+        let Some(storage) = self.storages.get_mut(&table) else { return };
+        if storage.is_empty() {
+            return;
+        }
+        match place {
+            Place::Point(_, key) => storage.remove_point(key, transaction),
+            Place::Range(range) => {
+                storage.exclusive -= usize::from(mode == Mode::Exclusive);
+                storage.ranges.remove(range, Holder { transaction, mode });
+            }
+        }
+        if storage.is_empty() {
+            self.used -= 1;
+            if self.storages.len() > IDLE_STORAGES_MAX {
+                self.storages.remove(&table);
+            }
+        }
+    }
+
+    /// Visits every lock of another transaction that conflicts with this one, until told to stop. One may come more than once.
+    pub fn conflicts(
+        &self,
+        place: Place<'_>,
+        own: TransactionId,
+        mode: Mode,
+        mut visit: impl FnMut(Holder) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Some(storage) = self.storages.get(&place.table()) else { return ControlFlow::Continue(()) };
+        let nothing = matches!(place, Place::Range(range) if range.is_empty());
+        if nothing || (mode == Mode::Shared && storage.exclusive == 0) {
+            return ControlFlow::Continue(());
+        }
+        storage.visit(place, &mut |holder| {
+            if holder.transaction != own && holder.mode.conflicts(mode) {
+                visit(holder)
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    /// Whether this transaction has a lock that conflicts with such a lock of another.
+    pub fn stands_in_the_way(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> bool {
+        let Some(storage) = self.storages.get(&place.table()) else { return false };
+        if matches!(place, Place::Range(range) if range.is_empty()) {
+            return false;
+        }
+        let found = storage.visit(place, &mut |holder| match holder.transaction == transaction
+            && holder.mode.conflicts(mode)
+        {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        found.is_break()
+    }
+
+    /// Whether this transaction has all of this locked already, at least in this mode.
+    pub fn covers(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> bool {
+        let Some(storage) = self.storages.get(&place.table()) else { return false };
+        let has = |holders: &[Holder]| holders.iter().any(|own| own.transaction == transaction && own.mode >= mode);
+        match place {
+            Place::Point(_, key) => storage.points.get(key).is_some_and(|at| has(at)) || has(storage.ranges.at(key)),
+            Place::Range(range) => range.is_empty() || storage.ranges.overlapping(range).all(has),
+        }
+    }
+}
