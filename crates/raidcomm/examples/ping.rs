@@ -37,23 +37,14 @@ impl Site {
         let poll = Poll::new()?;
         let hello = Hello::new(INSTANCE, site, 1);
         let streams = Streams::listen(poll.registry(), 0..TOKENS, hello, SocketAddr::from(([127, 0, 0, 1], 0)))?;
-        Ok(Site {
-            poll,
-            events: Events::with_capacity(64),
-            streams,
-            incoming: Vec::new(),
-            started: Instant::now(),
-        })
+        Ok(Site { poll, events: Events::with_capacity(64), streams, incoming: Vec::new(), started: Instant::now() })
     }
 
     /// Sleeps until something comes, and leaves it in `incoming`.
     fn turn(&mut self) -> Outcome<()> {
         self.streams.flush();
         let now = self.started.elapsed();
-        let due = self
-            .streams
-            .next_deadline()
-            .map(|due| Duration::from_nanos(due).saturating_sub(now));
+        let due = self.streams.next_deadline().map(|due| Duration::from_nanos(due).saturating_sub(now));
         self.poll.poll(&mut self.events, due)?;
         let now = self.started.elapsed().as_nanos() as u64;
         self.incoming.clear();

@@ -106,11 +106,7 @@ pub struct Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{}, {}, {} {}",
-            self.instance, self.site, self.kind, self.number
-        )
+        write!(formatter, "{}, {}, {} {}", self.instance, self.site, self.kind, self.number)
     }
 }
 
@@ -132,12 +128,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// Matches every address.
-    pub const ANY: Pattern = Pattern {
-        instance: None,
-        site: None,
-        kind: None,
-        number: None,
-    };
+    pub const ANY: Pattern = Pattern { instance: None, site: None, kind: None, number: None };
 
     /// Whether the address is in the set.
     pub fn matches(&self, address: Address) -> bool {
@@ -152,26 +143,17 @@ impl Pattern {
 
     /// This set, less what is not of `instance`.
     pub const fn of_instance(self, instance: InstanceId) -> Pattern {
-        Pattern {
-            instance: Some(instance),
-            ..self
-        }
+        Pattern { instance: Some(instance), ..self }
     }
 
     /// This set, less what is not at `site`.
     pub const fn at_site(self, site: SiteId) -> Pattern {
-        Pattern {
-            site: Some(site),
-            ..self
-        }
+        Pattern { site: Some(site), ..self }
     }
 
     /// This set, less what is not of `kind`.
     pub const fn of_kind(self, kind: ServerKind) -> Pattern {
-        Pattern {
-            kind: Some(kind),
-            ..self
-        }
+        Pattern { kind: Some(kind), ..self }
     }
 }
 
@@ -208,30 +190,16 @@ mod tests {
     use super::*;
 
     fn address(site: u16, kind: ServerKind, number: u16) -> Address {
-        Address {
-            instance: InstanceId(7),
-            site: SiteId(site),
-            kind,
-            number,
-        }
+        Address { instance: InstanceId(7), site: SiteId(site), kind, number }
     }
 
     #[test]
     fn a_pattern_tells_each_field_apart() {
         let server = address(2, ServerKind::AtomicityController, 1);
         let others = [
-            Address {
-                instance: InstanceId(8),
-                ..server
-            },
-            Address {
-                site: SiteId(3),
-                ..server
-            },
-            Address {
-                kind: ServerKind::Oracle,
-                ..server
-            },
+            Address { instance: InstanceId(8), ..server },
+            Address { site: SiteId(3), ..server },
+            Address { kind: ServerKind::Oracle, ..server },
             Address { number: 0, ..server },
         ];
         assert!(Pattern::ANY.matches(server));
@@ -244,10 +212,7 @@ mod tests {
 
     #[test]
     fn a_pattern_narrows_field_by_field() {
-        let pattern = Pattern::ANY
-            .of_instance(InstanceId(7))
-            .at_site(SiteId(2))
-            .of_kind(ServerKind::Query);
+        let pattern = Pattern::ANY.of_instance(InstanceId(7)).at_site(SiteId(2)).of_kind(ServerKind::Query);
         assert!(pattern.matches(address(2, ServerKind::Query, 0)));
         assert!(pattern.matches(address(2, ServerKind::Query, 9)));
         assert!(!pattern.matches(address(2, ServerKind::Oracle, 0)));
@@ -261,10 +226,7 @@ mod tests {
             address(2, ServerKind::AccessManager, 0).to_string(),
             "instance 0000000000000007, site 2, access manager 0"
         );
-        assert_eq!(
-            Pattern::ANY.at_site(SiteId(4)).to_string(),
-            "any instance, site 4, any server *"
-        );
+        assert_eq!(Pattern::ANY.at_site(SiteId(4)).to_string(), "any instance, site 4, any server *");
     }
 
     #[test]

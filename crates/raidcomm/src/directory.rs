@@ -107,18 +107,12 @@ impl Directory {
     /// The directory is full, or the server's site takes streams at another place.
     pub fn place(&mut self, address: Address, endpoint: Endpoint) -> Result<(), DirectoryError> {
         if let Endpoint::Stream(wanted) = endpoint {
-            let others = self
-                .places
-                .iter()
-                .filter(|&(other, _)| other.site == address.site && *other != address);
+            let others = self.places.iter().filter(|&(other, _)| other.site == address.site && *other != address);
             for (_, place) in others {
                 if let Endpoint::Stream(endpoint) = *place
                     && endpoint != wanted
                 {
-                    return Err(DirectoryError::Elsewhere {
-                        site: address.site,
-                        endpoint,
-                    });
+                    return Err(DirectoryError::Elsewhere { site: address.site, endpoint });
                 }
             }
         }
@@ -236,12 +230,7 @@ mod tests {
     use crate::address::{InstanceId, ServerKind};
 
     fn server(site: u16, number: u16) -> Address {
-        Address {
-            instance: InstanceId(1),
-            site: SiteId(site),
-            kind: ServerKind::ConcurrencyController,
-            number,
-        }
+        Address { instance: InstanceId(1), site: SiteId(site), kind: ServerKind::ConcurrencyController, number }
     }
 
     fn port(port: u16) -> SocketAddr {
@@ -257,14 +246,7 @@ mod tests {
     fn a_group_reaches_each_site_once_and_each_local_server() {
         let mut directory = Directory::default();
         let group = GroupId(1);
-        let members = [
-            server(1, 0),
-            server(1, 1),
-            server(2, 0),
-            server(2, 1),
-            server(3, 0),
-            server(4, 0),
-        ];
+        let members = [server(1, 0), server(1, 1), server(2, 0), server(2, 1), server(3, 0), server(4, 0)];
         for address in members {
             directory.join(group, address).expect("room");
         }
@@ -288,20 +270,11 @@ mod tests {
     #[test]
     fn a_server_that_moves_keeps_its_address_and_changes_its_channel() {
         let mut directory = Directory::default();
-        assert_eq!(
-            route(&directory, server(2, 0)),
-            Err(DirectoryError::Unknown(server(2, 0).into()))
-        );
+        assert_eq!(route(&directory, server(2, 0)), Err(DirectoryError::Unknown(server(2, 0).into())));
         directory.place(server(2, 0), Endpoint::Memory).expect("room");
-        assert_eq!(
-            route(&directory, server(2, 0)).map(|route| route.memory),
-            Ok(vec![server(2, 0)])
-        );
+        assert_eq!(route(&directory, server(2, 0)).map(|route| route.memory), Ok(vec![server(2, 0)]));
         directory.place(server(2, 0), Endpoint::Stream(port(5))).expect("room");
-        assert_eq!(
-            route(&directory, server(2, 0)).map(|route| route.streams),
-            Ok(vec![SiteId(2)])
-        );
+        assert_eq!(route(&directory, server(2, 0)).map(|route| route.streams), Ok(vec![SiteId(2)]));
         assert_eq!(directory.remove(server(2, 0)), Some(Endpoint::Stream(port(5))));
         assert_eq!(directory.endpoint(server(2, 0)), None);
     }
@@ -310,26 +283,13 @@ mod tests {
     fn a_site_takes_streams_at_one_place_and_moves_as_a_whole() {
         let mut directory = Directory::default();
         directory.place(server(2, 0), Endpoint::Stream(port(5))).expect("room");
-        let elsewhere = DirectoryError::Elsewhere {
-            site: SiteId(2),
-            endpoint: port(5),
-        };
+        let elsewhere = DirectoryError::Elsewhere { site: SiteId(2), endpoint: port(5) };
         assert_eq!(directory.place(server(2, 1), Endpoint::Stream(port(6))), Err(elsewhere));
-        directory
-            .place(server(2, 1), Endpoint::Stream(port(5)))
-            .expect("the same place");
-        directory
-            .place(server(3, 0), Endpoint::Stream(port(7)))
-            .expect("another site");
+        directory.place(server(2, 1), Endpoint::Stream(port(5))).expect("the same place");
+        directory.place(server(3, 0), Endpoint::Stream(port(7))).expect("another site");
         directory.move_site(SiteId(2), port(6));
-        assert_eq!(
-            directory.stream_peers(),
-            BTreeMap::from([(SiteId(2), port(6)), (SiteId(3), port(7))])
-        );
-        let found: Vec<Address> = directory
-            .find(Pattern::ANY.at_site(SiteId(2)))
-            .map(|(address, _)| address)
-            .collect();
+        assert_eq!(directory.stream_peers(), BTreeMap::from([(SiteId(2), port(6)), (SiteId(3), port(7))]));
+        let found: Vec<Address> = directory.find(Pattern::ANY.at_site(SiteId(2))).map(|(address, _)| address).collect();
         assert_eq!(found, [server(2, 0), server(2, 1)]);
     }
 
@@ -339,19 +299,11 @@ mod tests {
         for number in 0..PLACES_MAX as u16 {
             directory.place(server(1, number), Endpoint::Memory).expect("room");
         }
-        assert_eq!(
-            directory.place(server(2, 0), Endpoint::Memory),
-            Err(DirectoryError::Full)
-        );
-        directory
-            .place(server(1, 0), Endpoint::Memory)
-            .expect("it is known already");
+        assert_eq!(directory.place(server(2, 0), Endpoint::Memory), Err(DirectoryError::Full));
+        directory.place(server(1, 0), Endpoint::Memory).expect("it is known already");
         for group in 0..GROUPS_MAX as u64 {
             directory.join(GroupId(group), server(1, 0)).expect("room");
         }
-        assert_eq!(
-            directory.join(GroupId(u64::MAX), server(1, 0)),
-            Err(DirectoryError::Full)
-        );
+        assert_eq!(directory.join(GroupId(u64::MAX), server(1, 0)), Err(DirectoryError::Full));
     }
 }

@@ -48,11 +48,7 @@ fn checksum(length: [u8; 4], payload: &[u8]) -> u32 {
 /// # Panics
 /// If the payload is larger than [`FRAME_BYTES_MAX`].
 pub fn header(payload: &[u8]) -> [u8; HEADER_BYTES] {
-    assert!(
-        payload.len() <= FRAME_BYTES_MAX,
-        "a payload of {} bytes is too large for a frame",
-        payload.len()
-    );
+    assert!(payload.len() <= FRAME_BYTES_MAX, "a payload of {} bytes is too large for a frame", payload.len());
     let length = (payload.len() as u32).to_le_bytes();
     let checksum = checksum(length, payload).to_le_bytes();
     let mut header = [0; HEADER_BYTES];
@@ -86,10 +82,7 @@ pub fn append_with(
     buffer.extend_from_slice(&[0; HEADER_BYTES]);
     write(buffer);
     let payload_start = start + HEADER_BYTES;
-    assert!(
-        buffer.len() >= payload_start,
-        "the writer of a payload removed bytes before it"
-    );
+    assert!(buffer.len() >= payload_start, "the writer of a payload removed bytes before it");
     let payload_bytes = buffer.len() - payload_start;
     if payload_bytes > payload_bytes_max {
         buffer.truncate(start);
@@ -111,23 +104,13 @@ pub struct Decoder {
 impl Decoder {
     /// A decoder that accepts payloads up to `payload_bytes_max`, which is at most [`FRAME_BYTES_MAX`].
     pub fn new(payload_bytes_max: usize) -> Decoder {
-        assert!(
-            payload_bytes_max <= FRAME_BYTES_MAX,
-            "a decoder accepts no more than a frame may hold"
-        );
-        Decoder {
-            buffer: BytesMut::new(),
-            payload_bytes_max,
-            error: None,
-        }
+        assert!(payload_bytes_max <= FRAME_BYTES_MAX, "a decoder accepts no more than a frame may hold");
+        Decoder { buffer: BytesMut::new(), payload_bytes_max, error: None }
     }
 
     /// Accepts payloads up to this size from here on.
     pub fn accept(&mut self, payload_bytes_max: usize) {
-        assert!(
-            payload_bytes_max <= FRAME_BYTES_MAX,
-            "a decoder accepts no more than a frame may hold"
-        );
+        assert!(payload_bytes_max <= FRAME_BYTES_MAX, "a decoder accepts no more than a frame may hold");
         self.payload_bytes_max = payload_bytes_max;
     }
 
@@ -167,10 +150,7 @@ impl Decoder {
         let length = u32::from_le_bytes(length_bytes);
         // Judged as soon as the length is there, before anything is waited for.
         if length as usize > self.payload_bytes_max {
-            return Err(FrameError::Length {
-                length,
-                length_max: self.payload_bytes_max,
-            });
+            return Err(FrameError::Length { length, length_max: self.payload_bytes_max });
         }
         let Some((&claimed, rest)) = rest.split_first_chunk::<4>() else {
             return Ok(None);
@@ -181,11 +161,7 @@ impl Decoder {
         let claimed = u32::from_le_bytes(claimed);
         let computed = checksum(length_bytes, payload);
         if claimed != computed {
-            return Err(FrameError::Checksum {
-                length,
-                claimed,
-                computed,
-            });
+            return Err(FrameError::Checksum { length, claimed, computed });
         }
         let mut frame = self.buffer.split_to(HEADER_BYTES + length as usize).freeze();
         Ok(Some(frame.split_off(HEADER_BYTES)))
@@ -226,44 +202,22 @@ mod tests {
     fn a_run_of_zeros_is_not_a_run_of_empty_frames() {
         let (payloads, end) = decode(&[0; 64], &[64], 64);
         assert!(payloads.is_empty());
-        assert!(
-            matches!(
-                end,
-                Err(FrameError::Checksum {
-                    length: 0,
-                    claimed: 0,
-                    ..
-                })
-            ),
-            "{end:?}"
-        );
+        assert!(matches!(end, Err(FrameError::Checksum { length: 0, claimed: 0, .. })), "{end:?}");
     }
 
     #[test]
     fn a_huge_length_is_refused_before_its_payload_is_waited_for() {
         let mut decoder = Decoder::new(FRAME_BYTES_MAX);
         decoder.feed(&u32::MAX.to_le_bytes());
-        assert_eq!(
-            decoder.next_frame(),
-            Err(FrameError::Length {
-                length: u32::MAX,
-                length_max: FRAME_BYTES_MAX
-            })
-        );
+        assert_eq!(decoder.next_frame(), Err(FrameError::Length { length: u32::MAX, length_max: FRAME_BYTES_MAX }));
     }
 
     #[test]
     fn a_payload_over_the_bound_leaves_the_buffer_as_it_was() {
         let mut buffer = b"before".to_vec();
-        assert_eq!(
-            append_with(&mut buffer, 3, |buffer| buffer.extend_from_slice(b"four")),
-            Err(4)
-        );
+        assert_eq!(append_with(&mut buffer, 3, |buffer| buffer.extend_from_slice(b"four")), Err(4));
         assert_eq!(buffer, b"before");
-        assert_eq!(
-            append_with(&mut buffer, 4, |buffer| buffer.extend_from_slice(b"four")),
-            Ok(())
-        );
+        assert_eq!(append_with(&mut buffer, 4, |buffer| buffer.extend_from_slice(b"four")), Ok(()));
         assert_eq!(buffer.len(), b"before".len() + HEADER_BYTES + 4);
     }
 

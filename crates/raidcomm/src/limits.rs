@@ -26,9 +26,9 @@ pub const TOKENS: usize = 2 + 2 * PEERS_MAX + HANDSHAKES_MAX;
 /// Bytes that may wait for one peer; a frame that would make it more is dropped.
 pub const QUEUED_BYTES_MAX: usize = 128 << 20;
 /// Bytes asked for by one read.
-pub const READ_BYTES: usize = 256 << 10;
+pub const READ_BYTES: usize = 64 << 10;
 /// Bytes read from one connection in one turn of the event loop, so that a busy peer does not starve the others.
-pub const READ_BYTES_PER_TURN: usize = 8 * READ_BYTES;
+pub const READ_BYTES_PER_TURN: usize = 4 * READ_BYTES;
 /// Bytes of an output buffer that are kept when it runs empty; a larger one is given back.
 pub const OUTPUT_BYTES_KEPT: usize = 1 << 20;
 /// From the start of a connection until both sides know each other; a connection that takes longer is closed.
@@ -70,19 +70,10 @@ pub const PLACES_MAX: usize = 4_096;
 pub const GROUPS_MAX: usize = 1_024;
 
 const _: () = assert!(FRAME_BYTES_MAX < u32::MAX as usize, "a frame's length is a u32");
-const _: () = assert!(
-    2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX,
-    "the largest frame fits behind another one"
-);
+const _: () = assert!(2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX, "the largest frame fits behind another one");
 const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");
-const _: () = assert!(
-    RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE,
-    "pauses are shorter than attempts"
-);
-const _: () = assert!(
-    RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX,
-    "waits grow"
-);
+const _: () = assert!(RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE, "pauses are shorter than attempts");
+const _: () = assert!(RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX, "waits grow");
 const _: () = assert!(
     2 * RETRANSMIT_MAX * (RETRANSMISSIONS_MAX as u64 + 1) < SESSION_IDLE,
     "a client has given up long before its server forgets it"

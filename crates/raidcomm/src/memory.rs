@@ -53,22 +53,9 @@ impl<T> Shared<T> {
 /// sender's thread, and only when the receiver has announced by [`Receiver::doze`] that it goes to sleep.
 pub fn channel<T>(capacity: usize, wake: impl Fn() + Send + Sync + 'static) -> (Sender<T>, Receiver<T>) {
     assert!(capacity > 0, "a channel that holds nothing hands nothing over");
-    let state = Mutex::new(State {
-        queue: VecDeque::new(),
-        asleep: false,
-        closed: false,
-    });
-    let shared = Arc::new(Shared {
-        state,
-        capacity,
-        wake: Box::new(wake),
-    });
-    (
-        Sender {
-            shared: Arc::clone(&shared),
-        },
-        Receiver { shared },
-    )
+    let state = Mutex::new(State { queue: VecDeque::new(), asleep: false, closed: false });
+    let shared = Arc::new(Shared { state, capacity, wake: Box::new(wake) });
+    (Sender { shared: Arc::clone(&shared) }, Receiver { shared })
 }
 
 /// The end that gives values; as many as wanted.
@@ -78,9 +65,7 @@ pub struct Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Sender<T> {
-        Sender {
-            shared: Arc::clone(&self.shared),
-        }
+        Sender { shared: Arc::clone(&self.shared) }
     }
 }
 

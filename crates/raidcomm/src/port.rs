@@ -91,12 +91,7 @@ pub struct Port<M> {
 
 impl<M> Default for Port<M> {
     fn default() -> Port<M> {
-        Port {
-            directory: Directory::default(),
-            inboxes: BTreeMap::new(),
-            route: Route::default(),
-            packet: Vec::new(),
-        }
+        Port { directory: Directory::default(), inboxes: BTreeMap::new(), route: Route::default(), packet: Vec::new() }
     }
 }
 
@@ -132,20 +127,10 @@ impl<M: Clone + Serialize + DeserializeOwned> Port<M> {
         message: M,
     ) -> Result<Sent, PortError> {
         self.directory.route(to, &mut self.route)?;
-        let mut sent = Sent {
-            dropped: self.route.unplaced.len(),
-            ..Sent::default()
-        };
+        let mut sent = Sent { dropped: self.route.unplaced.len(), ..Sent::default() };
         if !self.route.streams.is_empty() {
             self.packet.clear();
-            let packet = postcard::to_io(
-                &Packet {
-                    from,
-                    to,
-                    message: &message,
-                },
-                &mut self.packet,
-            );
+            let packet = postcard::to_io(&Packet { from, to, message: &message }, &mut self.packet);
             packet?;
             let dropped = network.multicast(&self.route.streams, &self.packet)?;
             sent.sites = self.route.streams.len() - dropped;
@@ -203,12 +188,7 @@ mod tests {
     const GROUP: GroupId = GroupId(3);
 
     fn server(site: u16, number: u16) -> Address {
-        Address {
-            instance: InstanceId(1),
-            site: SiteId(site),
-            kind: ServerKind::AtomicityController,
-            number,
-        }
+        Address { instance: InstanceId(1), site: SiteId(site), kind: ServerKind::AtomicityController, number }
     }
 
     /// Keeps what is sent; site 9 cannot be reached.
@@ -245,10 +225,7 @@ mod tests {
     fn received(receiver: &mut Receiver<Delivery<Arc<String>>>) -> Vec<(Address, Arc<String>)> {
         let mut deliveries = Vec::new();
         receiver.drain(&mut deliveries);
-        deliveries
-            .into_iter()
-            .map(|delivery| (delivery.to, delivery.message))
-            .collect()
+        deliveries.into_iter().map(|delivery| (delivery.to, delivery.message)).collect()
     }
 
     #[test]
@@ -257,13 +234,7 @@ mod tests {
         let mut wire = Wire::default();
         let message = Arc::new("hello".to_string());
         let sent = port.send(&mut wire, server(1, 0), server(1, 1).into(), Arc::clone(&message));
-        assert_eq!(
-            sent,
-            Ok(Sent {
-                delivered: 1,
-                ..Sent::default()
-            })
-        );
+        assert_eq!(sent, Ok(Sent { delivered: 1, ..Sent::default() }));
         assert!(wire.0.is_empty());
         let deliveries = received(&mut receiver);
         assert!(Arc::ptr_eq(&deliveries[0].1, &message), "the value itself, not a copy");
@@ -276,30 +247,12 @@ mod tests {
         let mut wire = Wire::default();
         let message = Arc::new("to all".to_string());
         let sent = sender.send(&mut wire, server(1, 0), GROUP.into(), Arc::clone(&message));
-        assert_eq!(
-            sent,
-            Ok(Sent {
-                delivered: 2,
-                sites: 1,
-                dropped: 1
-            })
-        );
-        let [(site, payload)] = &wire.0[..] else {
-            panic!("one frame for one reachable site")
-        };
+        assert_eq!(sent, Ok(Sent { delivered: 2, sites: 1, dropped: 1 }));
+        let [(site, payload)] = &wire.0[..] else { panic!("one frame for one reachable site") };
         assert_eq!(*site, SiteId(2));
-        assert_eq!(
-            other.arrived(SiteId(1), payload),
-            Ok(Sent {
-                delivered: 2,
-                ..Sent::default()
-            })
-        );
+        assert_eq!(other.arrived(SiteId(1), payload), Ok(Sent { delivered: 2, ..Sent::default() }));
         for (site, receiver) in [(1, &mut sender_receiver), (2, &mut other_receiver)] {
-            let expected = [
-                (server(site, 0), Arc::clone(&message)),
-                (server(site, 1), Arc::clone(&message)),
-            ];
+            let expected = [(server(site, 0), Arc::clone(&message)), (server(site, 1), Arc::clone(&message))];
             assert_eq!(received(receiver), expected);
         }
     }
@@ -311,32 +264,17 @@ mod tests {
         let message = Arc::new(String::new());
         let mut send =
             |port: &mut Port<_>, to: Address| port.send(&mut wire, server(1, 0), to.into(), Arc::clone(&message));
-        let dropped = Ok(Sent {
-            dropped: 1,
-            ..Sent::default()
-        });
+        let dropped = Ok(Sent { dropped: 1, ..Sent::default() });
         assert_eq!(send(&mut port, server(9, 0)), dropped, "not connected");
-        assert_eq!(
-            send(&mut port, server(5, 0)),
-            Err(DirectoryError::Unknown(server(5, 0).into()).into())
-        );
+        assert_eq!(send(&mut port, server(5, 0)), Err(DirectoryError::Unknown(server(5, 0).into()).into()));
         for _ in 0..3 {
-            assert_eq!(
-                send(&mut port, server(1, 1)),
-                Ok(Sent {
-                    delivered: 1,
-                    ..Sent::default()
-                })
-            );
+            assert_eq!(send(&mut port, server(1, 1)), Ok(Sent { delivered: 1, ..Sent::default() }));
         }
         assert_eq!(send(&mut port, server(1, 1)), dropped, "the inbox is full");
         drop(receiver);
         assert_eq!(send(&mut port, server(1, 1)), dropped, "the inbox is closed");
         assert!(port.detach(server(1, 1)));
-        assert_eq!(
-            send(&mut port, server(1, 1)),
-            Err(DirectoryError::Unknown(server(1, 1).into()).into())
-        );
+        assert_eq!(send(&mut port, server(1, 1)), Err(DirectoryError::Unknown(server(1, 1).into()).into()));
     }
 
     #[test]
@@ -344,19 +282,11 @@ mod tests {
         let (mut sender, _sender_receiver) = process(1);
         let (mut port, mut receiver) = process(2);
         let mut wire = Wire::default();
-        sender
-            .send(&mut wire, server(1, 0), server(2, 0).into(), Arc::new("x".to_string()))
-            .expect("a known server");
+        sender.send(&mut wire, server(1, 0), server(2, 0).into(), Arc::new("x".to_string())).expect("a known server");
         let (_, payload) = &wire.0[0];
-        let forged = PortError::Forged {
-            site: SiteId(9),
-            from: server(1, 0),
-        };
+        let forged = PortError::Forged { site: SiteId(9), from: server(1, 0) };
         assert_eq!(port.arrived(SiteId(9), payload), Err(forged));
-        assert!(matches!(
-            port.arrived(SiteId(1), &payload[..payload.len() - 1]),
-            Err(PortError::Codec(_))
-        ));
+        assert!(matches!(port.arrived(SiteId(1), &payload[..payload.len() - 1]), Err(PortError::Codec(_))));
         port.detach(server(2, 0));
         let unknown = DirectoryError::Unknown(server(2, 0).into());
         assert_eq!(port.arrived(SiteId(1), payload), Err(unknown.into()));

@@ -75,11 +75,7 @@ impl Streams {
         local: Hello,
         address: SocketAddr,
     ) -> Result<Streams, StreamsError> {
-        assert!(
-            tokens.len() >= TOKENS,
-            "streams need {TOKENS} poll tokens, not {}",
-            tokens.len()
-        );
+        assert!(tokens.len() >= TOKENS, "streams need {TOKENS} poll tokens, not {}", tokens.len());
         let start = || -> io::Result<(Registry, TcpListener)> {
             let registry = registry.try_clone()?;
             let mut listener = TcpListener::bind(address)?;
@@ -174,11 +170,7 @@ impl Streams {
         self.append(site, |output| {
             let room = QUEUED_BYTES_MAX.saturating_sub(output.waiting() + HEADER_BYTES);
             frame::append_with(output.end(), room.min(FRAME_BYTES_MAX), write).map_err(|bytes| {
-                if bytes > FRAME_BYTES_MAX {
-                    SendError::TooLarge { bytes }
-                } else {
-                    SendError::QueueFull(site)
-                }
+                if bytes > FRAME_BYTES_MAX { SendError::TooLarge { bytes } } else { SendError::QueueFull(site) }
             })
         })
     }
@@ -251,12 +243,7 @@ impl Streams {
     /// Takes an event of the poll, and appends what came in to `incoming`. `false`: the event is not ours.
     pub fn ready(&mut self, now: u64, event: &Event, incoming: &mut Vec<Incoming>) -> bool {
         self.now = self.now.max(now);
-        let Some(place) = event
-            .token()
-            .0
-            .checked_sub(self.first_token)
-            .filter(|&place| place < TOKENS)
-        else {
+        let Some(place) = event.token().0.checked_sub(self.first_token).filter(|&place| place < TOKENS) else {
             return false;
         };
         match place.checked_sub(1) {
@@ -289,12 +276,7 @@ impl Streams {
             self.accept();
         }
         let due = |peer: &Peer| matches!(peer.outgoing, Outgoing::Waiting { until } if until <= self.now);
-        let due: Vec<SiteId> = self
-            .peers
-            .iter()
-            .filter(|&(_, peer)| due(peer))
-            .map(|(&site, _)| site)
-            .collect();
+        let due: Vec<SiteId> = self.peers.iter().filter(|&(_, peer)| due(peer)).map(|(&site, _)| site).collect();
         for site in due {
             self.connect(site);
         }
@@ -306,23 +288,13 @@ impl Streams {
         if !self.arrived.is_empty() {
             return Some(0);
         }
-        let handshakes = self
-            .connections
-            .iter()
-            .flatten()
-            .filter_map(Connection::handshake_since);
+        let handshakes = self.connections.iter().flatten().filter_map(Connection::handshake_since);
         let retries = self.peers.values().filter_map(|peer| match peer.outgoing {
             Outgoing::Waiting { until } => Some(until),
             Outgoing::Open(_) => None,
         });
-        let accept = self
-            .accept_again
-            .then(|| self.now.saturating_add(crate::limits::RECONNECT_MIN));
-        handshakes
-            .map(|since| since.saturating_add(HANDSHAKE))
-            .chain(retries)
-            .chain(accept)
-            .min()
+        let accept = self.accept_again.then(|| self.now.saturating_add(crate::limits::RECONNECT_MIN));
+        handshakes.map(|since| since.saturating_add(HANDSHAKE)).chain(retries).chain(accept).min()
     }
 
     /// Whether both directions to this peer work.
@@ -357,7 +329,5 @@ impl Streams {
 /// The connection that carries frames to a peer, if it has been greeted.
 fn sending(connections: &mut [Option<Connection>], outgoing: Outgoing) -> Option<&mut Connection> {
     let Outgoing::Open(slot) = outgoing else { return None };
-    connections[slot]
-        .as_mut()
-        .filter(|connection| matches!(connection.role, Role::Sending { .. }))
+    connections[slot].as_mut().filter(|connection| matches!(connection.role, Role::Sending { .. }))
 }

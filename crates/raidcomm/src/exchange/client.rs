@@ -74,9 +74,7 @@ struct Lane<Q> {
 
 impl<Q> Lane<Q> {
     fn finished_below(&self) -> u64 {
-        self.outstanding
-            .first_key_value()
-            .map_or(self.next, |(&sequence, _)| sequence)
+        self.outstanding.first_key_value().map_or(self.next, |(&sequence, _)| sequence)
     }
 }
 
@@ -92,10 +90,7 @@ pub struct Client<Q> {
 impl<Q: Clone> Client<Q> {
     /// A client in the given life, which must be larger than in its earlier ones.
     pub fn new(life: u64) -> Client<Q> {
-        Client {
-            life,
-            lanes: BTreeMap::new(),
-        }
+        Client { life, lanes: BTreeMap::new() }
     }
 
     /// Begins an exchange. The returned request is to be sent to `to`.
@@ -118,23 +113,10 @@ impl<Q: Clone> Client<Q> {
         }
         lane.next += 1;
         let due = now.saturating_add(lane.round_trip.wait(0));
-        let outstanding = Outstanding {
-            payload: payload.clone(),
-            sent_first: now,
-            due,
-            retransmissions: 0,
-            unanswered: 0,
-        };
+        let outstanding =
+            Outstanding { payload: payload.clone(), sent_first: now, due, retransmissions: 0, unanswered: 0 };
         lane.outstanding.insert(sequence, outstanding);
-        Ok((
-            RequestId { to, sequence },
-            Request {
-                life: self.life,
-                sequence,
-                finished_below,
-                payload,
-            },
-        ))
+        Ok((RequestId { to, sequence }, Request { life: self.life, sequence, finished_below, payload }))
     }
 
     /// Takes an answer from a server. The reply, if it is one that is waited for: late, repeated and foreign answers
@@ -154,13 +136,7 @@ impl<Q: Clone> Client<Q> {
                 if outstanding.retransmissions == 0 {
                     lane.round_trip.sample(now.saturating_sub(outstanding.sent_first));
                 }
-                Some((
-                    RequestId {
-                        to: from,
-                        sequence: answer.sequence,
-                    },
-                    reply,
-                ))
+                Some((RequestId { to: from, sequence: answer.sequence }, reply))
             }
         }
     }
@@ -185,15 +161,7 @@ impl<Q: Clone> Client<Q> {
                     outstanding.unanswered += 1;
                     outstanding.due = now.saturating_add(lane.round_trip.wait(outstanding.retransmissions));
                     let payload = outstanding.payload.clone();
-                    again.push((
-                        to,
-                        Request {
-                            life: self.life,
-                            sequence,
-                            finished_below,
-                            payload,
-                        },
-                    ));
+                    again.push((to, Request { life: self.life, sequence, finished_below, payload }));
                 }
             }
         }
@@ -202,9 +170,7 @@ impl<Q: Clone> Client<Q> {
     /// Ends an exchange whose reply is not wanted any more, and says whether it was under way. The server may execute
     /// the request all the same.
     pub fn cancel(&mut self, request: RequestId) -> bool {
-        self.lanes
-            .get_mut(&request.to)
-            .is_some_and(|lane| lane.outstanding.remove(&request.sequence).is_some())
+        self.lanes.get_mut(&request.to).is_some_and(|lane| lane.outstanding.remove(&request.sequence).is_some())
     }
 
     /// How many requests wait for their replies.
@@ -214,10 +180,6 @@ impl<Q: Clone> Client<Q> {
 
     /// When tick must be called next.
     pub fn next_deadline(&self) -> Option<u64> {
-        self.lanes
-            .values()
-            .flat_map(|lane| lane.outstanding.values())
-            .map(|outstanding| outstanding.due)
-            .min()
+        self.lanes.values().flat_map(|lane| lane.outstanding.values()).map(|outstanding| outstanding.due).min()
     }
 }

@@ -71,22 +71,14 @@ pub struct Server<R> {
 
 impl<R> Default for Server<R> {
     fn default() -> Server<R> {
-        Server {
-            sessions: BTreeMap::new(),
-            executions: 0,
-        }
+        Server { sessions: BTreeMap::new(), executions: 0 }
     }
 }
 
 impl<R: Clone> Server<R> {
     /// Takes a request from a client.
     pub fn receive<Q>(&mut self, now: u64, from: Address, request: Request<Q>) -> Received<Q, R> {
-        let Request {
-            life,
-            sequence,
-            finished_below,
-            payload,
-        } = request;
+        let Request { life, sequence, finished_below, payload } = request;
         if sequence < finished_below || sequence - finished_below >= WINDOW {
             return Received::Ignore(Ignored::OutsideWindow);
         }
@@ -98,12 +90,7 @@ impl<R: Clone> Server<R> {
                 return Received::Ignore(Ignored::Crowded);
             }
         }
-        let fresh = || Session {
-            life,
-            finished_below,
-            requests: BTreeMap::new(),
-            heard: now,
-        };
+        let fresh = || Session { life, finished_below, requests: BTreeMap::new(), heard: now };
         let session = self.sessions.entry(from).or_insert_with(fresh);
         if life < session.life {
             return Received::Ignore(Ignored::OldLife);
@@ -127,19 +114,8 @@ impl<R: Clone> Server<R> {
                 self.executions += 1;
                 let execution = self.executions;
                 session.requests.insert(sequence, Progress { execution, reply: None });
-                assert!(
-                    session.requests.len() as u64 <= WINDOW,
-                    "the window bounds what is kept"
-                );
-                Received::Execute(
-                    Call {
-                        from,
-                        life,
-                        sequence,
-                        execution,
-                    },
-                    payload,
-                )
+                assert!(session.requests.len() as u64 <= WINDOW, "the window bounds what is kept");
+                Received::Execute(Call { from, life, sequence, execution }, payload)
             }
         }
     }
@@ -150,27 +126,17 @@ impl<R: Clone> Server<R> {
     /// # Panics
     /// If this call has been replied to before.
     pub fn reply(&mut self, call: Call, reply: R) -> Option<Answer<R>> {
-        let session = self
-            .sessions
-            .get_mut(&call.from)
-            .filter(|session| session.life == call.life)?;
-        let progress = session
-            .requests
-            .get_mut(&call.sequence)
-            .filter(|progress| progress.execution == call.execution)?;
+        let session = self.sessions.get_mut(&call.from).filter(|session| session.life == call.life)?;
+        let progress =
+            session.requests.get_mut(&call.sequence).filter(|progress| progress.execution == call.execution)?;
         assert!(progress.reply.is_none(), "a call is replied to once");
         progress.reply = Some(reply.clone());
-        Some(Answer {
-            life: call.life,
-            sequence: call.sequence,
-            body: AnswerBody::Reply(reply),
-        })
+        Some(Answer { life: call.life, sequence: call.sequence, body: AnswerBody::Reply(reply) })
     }
 
     /// Forgets clients that were silent for [`SESSION_IDLE`].
     pub fn expire(&mut self, now: u64) {
-        self.sessions
-            .retain(|_, session| now.saturating_sub(session.heard) < SESSION_IDLE);
+        self.sessions.retain(|_, session| now.saturating_sub(session.heard) < SESSION_IDLE);
     }
 
     /// Requests that are remembered, executing or replied to.

@@ -116,12 +116,7 @@ impl Connection {
         sockopt::set_tcp_keepidle(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
-        Ok(Connection {
-            stream,
-            role,
-            decoder: Decoder::new(GREETING_BYTES_MAX),
-            output: Output::default(),
-        })
+        Ok(Connection { stream, role, decoder: Decoder::new(GREETING_BYTES_MAX), output: Output::default() })
     }
 
     /// When its handshake began, if that is not over.
@@ -194,5 +189,20 @@ impl Connection {
             Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_have_left_do_not_pile_up_before_those_that_wait() {
+        // A peer that always takes a little less than it is sent never empties the buffer.
+        let mut output = Output { buffer: (0..100).collect(), written: 60, blocked: true };
+        assert_eq!(output.waiting(), 40);
+        output.end().push(100);
+        assert_eq!((output.buffer.len(), output.waiting()), (41, 41));
+        assert!(output.buffer.iter().copied().eq(60..=100), "what waits is what had not left");
     }
 }

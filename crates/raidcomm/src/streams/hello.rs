@@ -33,12 +33,7 @@ pub struct Hello {
 impl Hello {
     /// What a site says that speaks this version of the protocol.
     pub const fn new(instance: InstanceId, site: SiteId, incarnation: u32) -> Hello {
-        Hello {
-            version: PROTOCOL_VERSION,
-            instance,
-            site,
-            incarnation,
-        }
+        Hello { version: PROTOCOL_VERSION, instance, site, incarnation }
     }
 }
 
@@ -67,13 +62,8 @@ pub enum Refusal {
 
 impl Refusal {
     /// The refusals that are told to the other side, with their codes.
-    const CODES: [(Refusal, u8); 5] = [
-        (Refusal::Version, 1),
-        (Refusal::Instance, 2),
-        (Refusal::Site, 3),
-        (Refusal::Unknown, 4),
-        (Refusal::Stale, 5),
-    ];
+    const CODES: [(Refusal, u8); 5] =
+        [(Refusal::Version, 1), (Refusal::Instance, 2), (Refusal::Site, 3), (Refusal::Unknown, 4), (Refusal::Stale, 5)];
 }
 
 /// The first frame in either direction.
@@ -125,15 +115,7 @@ impl Greeting {
                 let site = SiteId(u16::from_le_bytes(fields.take()?));
                 let incarnation = u32::from_le_bytes(fields.take()?);
                 let to = SiteId(u16::from_le_bytes(fields.take()?));
-                Greeting::Hello {
-                    hello: Hello {
-                        version,
-                        instance,
-                        site,
-                        incarnation,
-                    },
-                    to,
-                }
+                Greeting::Hello { hello: Hello { version, instance, site, incarnation }, to }
             }
             KIND_REFUSAL => {
                 let [code] = fields.take()?;
@@ -142,11 +124,7 @@ impl Greeting {
             }
             _ => return Err(Refusal::Foreign),
         };
-        if fields.0.is_empty() {
-            Ok(greeting)
-        } else {
-            Err(Refusal::Foreign)
-        }
+        if fields.0.is_empty() { Ok(greeting) } else { Err(Refusal::Foreign) }
     }
 }
 
@@ -170,18 +148,13 @@ mod tests {
     #[test]
     fn greetings_are_read_as_they_were_written_and_fit_their_bound() {
         let hello = Hello::new(InstanceId(u64::MAX), SiteId(3), 9);
-        let refusals = Refusal::CODES
-            .into_iter()
-            .map(|(refusal, _)| Greeting::Refused(refusal));
+        let refusals = Refusal::CODES.into_iter().map(|(refusal, _)| Greeting::Refused(refusal));
         for greeting in refusals.chain([Greeting::Hello { hello, to: SiteId(4) }]) {
             let payload = greeting.encode(PROTOCOL_VERSION).expect("this greeting is told");
             assert!(payload.len() <= GREETING_BYTES_MAX);
             assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION), Ok(greeting));
             assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION + 1), Err(Refusal::Version));
-            assert_eq!(
-                Greeting::decode(&payload[..payload.len() - 1], PROTOCOL_VERSION),
-                Err(Refusal::Foreign)
-            );
+            assert_eq!(Greeting::decode(&payload[..payload.len() - 1], PROTOCOL_VERSION), Err(Refusal::Foreign));
         }
     }
 

@@ -69,9 +69,7 @@ impl Peer {
             attempts => RECONNECT_MAX.min(RECONNECT_MIN << (attempts - 1).min(16)),
         };
         self.attempts = self.attempts.saturating_add(1);
-        self.outgoing = Outgoing::Waiting {
-            until: now.saturating_add(pause),
-        };
+        self.outgoing = Outgoing::Waiting { until: now.saturating_add(pause) };
     }
 
     fn failed(&mut self, reason: DisconnectReason) {
@@ -92,10 +90,7 @@ impl Streams {
         if slot == self.connections.len() {
             self.connections.push(None);
         }
-        if let Err(error) = self
-            .registry
-            .register(&mut connection.stream, self.token(slot), interest)
-        {
+        if let Err(error) = self.registry.register(&mut connection.stream, self.token(slot), interest) {
             self.free_slots.push(slot);
             return Err(error);
         }
@@ -154,9 +149,8 @@ impl Streams {
             _ => None,
         };
         let strangers = self.connections.iter().enumerate();
-        let mut strangers: Vec<(u64, usize)> = strangers
-            .filter_map(|(slot, connection)| Some((since(connection.as_ref()?)?, slot)))
-            .collect();
+        let mut strangers: Vec<(u64, usize)> =
+            strangers.filter_map(|(slot, connection)| Some((since(connection.as_ref()?)?, slot))).collect();
         if strangers.len() > HANDSHAKES_MAX {
             strangers.sort_unstable();
             self.close(strangers[0].1, DisconnectReason::Crowded);
@@ -173,10 +167,7 @@ impl Streams {
                 let made = connection.is_made().and_then(|made| {
                     if made {
                         connection.role = Role::Greeting { site, since };
-                        let hello = Greeting::Hello {
-                            hello: self.local,
-                            to: site,
-                        };
+                        let hello = Greeting::Hello { hello: self.local, to: site };
                         connection.greet(hello, self.local.version)?;
                     }
                     Ok(())
@@ -235,11 +226,7 @@ impl Streams {
                 if let Some(peer) = self.peers.get_mut(&site) {
                     peer.counters.frames_in += 1;
                 }
-                self.arrived.push(Incoming::Message {
-                    from: site,
-                    incarnation,
-                    payload,
-                });
+                self.arrived.push(Incoming::Message { from: site, incarnation, payload });
             }
             Role::Stranger { .. } => match self.judge_stranger(&payload) {
                 Ok(hello) => self.welcome(slot, hello),
@@ -294,19 +281,14 @@ impl Streams {
     fn refuse(&mut self, slot: usize, refusal: Refusal) {
         if let Some(connection) = self.connections[slot].as_mut() {
             // It is closed whether or not it could be told.
-            connection
-                .greet(Greeting::Refused(refusal), self.local.version)
-                .unwrap_or_default();
+            connection.greet(Greeting::Refused(refusal), self.local.version).unwrap_or_default();
         }
         self.close(slot, DisconnectReason::Refusing(refusal));
     }
 
     /// Takes a peer's connection to us into use.
     fn welcome(&mut self, slot: usize, hello: Hello) {
-        let answer = Greeting::Hello {
-            hello: self.local,
-            to: hello.site,
-        };
+        let answer = Greeting::Hello { hello: self.local, to: hello.site };
         let Some(connection) = self.connections[slot].as_mut() else {
             return;
         };
@@ -325,10 +307,7 @@ impl Streams {
         // Whoever connects also listens.
         peer.retry_at_once();
         if let Some(connection) = self.connections[slot].as_mut() {
-            connection.role = Role::Receiving {
-                site: hello.site,
-                incarnation: hello.incarnation,
-            };
+            connection.role = Role::Receiving { site: hello.site, incarnation: hello.incarnation };
             connection.decoder.accept(FRAME_BYTES_MAX);
         }
         self.report(hello.site);
@@ -341,11 +320,7 @@ impl Streams {
             peer.counters.connections += 1;
         }
         if let Some(connection) = self.connections[slot].as_mut() {
-            connection.role = Role::Sending {
-                site: hello.site,
-                incarnation: hello.incarnation,
-                since: self.now,
-            };
+            connection.role = Role::Sending { site: hello.site, incarnation: hello.incarnation, since: self.now };
         }
         self.report(hello.site);
     }
@@ -381,11 +356,7 @@ impl Streams {
         let (site, lived) = match connection.role {
             Role::Stranger { .. } => {
                 let refused = matches!(reason, DisconnectReason::Refusing(refusal) if refusal != Refusal::Foreign);
-                *(if refused {
-                    &mut self.strangers.refused
-                } else {
-                    &mut self.strangers.broken
-                }) += 1;
+                *(if refused { &mut self.strangers.refused } else { &mut self.strangers.broken }) += 1;
                 self.strangers.last_failure = Some(reason);
                 return;
             }
@@ -433,10 +404,7 @@ impl Streams {
         };
         let both = life(peer.incoming).filter(|&incarnation| life(outgoing) == Some(incarnation));
         if let Some(incarnation) = both {
-            assert_eq!(
-                peer.reported, None,
-                "what was reported has been taken back when a connection closed"
-            );
+            assert_eq!(peer.reported, None, "what was reported has been taken back when a connection closed");
             peer.reported = both;
             self.arrived.push(Incoming::Connected { site, incarnation });
         }

@@ -60,20 +60,14 @@ impl Node {
     }
 
     fn now(&self) -> u64 {
-        self.frozen
-            .unwrap_or_else(|| self.started.elapsed().as_nanos() as u64 + self.ahead)
+        self.frozen.unwrap_or_else(|| self.started.elapsed().as_nanos() as u64 + self.ahead)
     }
 
     fn turn(&mut self) {
-        self.poll
-            .poll(&mut self.events, Some(Duration::from_millis(1)))
-            .expect("a poll");
+        self.poll.poll(&mut self.events, Some(Duration::from_millis(1))).expect("a poll");
         let now = self.now();
         for event in &self.events {
-            assert!(
-                self.streams.ready(now, event, &mut self.seen),
-                "only streams are registered"
-            );
+            assert!(self.streams.ready(now, event, &mut self.seen), "only streams are registered");
         }
         self.streams.tick(now, &mut self.seen);
         self.streams.flush();
@@ -98,11 +92,7 @@ impl Node {
     }
 
     fn status(&self, site: SiteId) -> PeerStatus {
-        self.streams
-            .status()
-            .into_iter()
-            .find(|status| status.site == site)
-            .expect("a peer")
+        self.streams.status().into_iter().find(|status| status.site == site).expect("a peer")
     }
 }
 
@@ -130,9 +120,7 @@ fn pair() -> (Node, Node) {
     let (mut a, mut b) = (Node::new(A, 1), Node::new(B, 1));
     a.knows(B, b.address());
     b.knows(A, a.address());
-    until([&mut a, &mut b], |[a, b]| {
-        a.streams.is_connected(B) && b.streams.is_connected(A)
-    });
+    until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
     (a, b)
 }
 
@@ -186,9 +174,7 @@ impl Raw {
 }
 
 fn greeting(hello: Hello, to: SiteId) -> Vec<u8> {
-    let payload = Greeting::Hello { hello, to }
-        .encode(hello.version)
-        .expect("a hello is told");
+    let payload = Greeting::Hello { hello, to }.encode(hello.version).expect("a hello is told");
     let mut bytes = Vec::new();
     frame::append(&mut bytes, &payload);
     bytes
@@ -205,33 +191,17 @@ fn frames_come_in_order_in_both_directions_and_leave_in_few_writes() {
     let (mut a, mut b) = pair();
     for number in 0..COUNT {
         a.streams.send(B, &number.to_le_bytes()).expect("connected");
-        b.streams
-            .send_with(A, |buffer| buffer.extend_from_slice(&number.to_le_bytes()))
-            .expect("connected");
+        b.streams.send_with(A, |buffer| buffer.extend_from_slice(&number.to_le_bytes())).expect("connected");
     }
     until([&mut a, &mut b], |[a, b]| {
         a.payloads(B).count() == COUNT as usize && b.payloads(A).count() == COUNT as usize
     });
     for (node, peer) in [(&a, B), (&b, A)] {
-        assert!(
-            node.payloads(peer)
-                .map(|payload| &payload[..])
-                .eq((0..COUNT).map(u32::to_le_bytes))
-        );
+        assert!(node.payloads(peer).map(|payload| &payload[..]).eq((0..COUNT).map(u32::to_le_bytes)));
         let counters = node.status(peer).counters;
-        assert_eq!(
-            (counters.frames_out, counters.frames_in),
-            (u64::from(COUNT), u64::from(COUNT))
-        );
-        assert_eq!(
-            (counters.bytes_out, counters.bytes_in),
-            (12 * u64::from(COUNT), 12 * u64::from(COUNT))
-        );
-        assert!(
-            counters.writes < 100,
-            "{} writes for one turn's frames",
-            counters.writes
-        );
+        assert_eq!((counters.frames_out, counters.frames_in), (u64::from(COUNT), u64::from(COUNT)));
+        assert_eq!((counters.bytes_out, counters.bytes_in), (12 * u64::from(COUNT), 12 * u64::from(COUNT)));
+        assert!(counters.writes < 100, "{} writes for one turn's frames", counters.writes);
     }
 }
 
@@ -245,9 +215,7 @@ fn large_frames_and_small_ones_keep_their_order() {
         a.streams.send(B, payload).expect("connected");
         b.streams.send(A, payload).expect("connected");
     }
-    until([&mut a, &mut b], |[a, b]| {
-        a.payloads(B).count() == sent.len() && b.payloads(A).count() == sent.len()
-    });
+    until([&mut a, &mut b], |[a, b]| a.payloads(B).count() == sent.len() && b.payloads(A).count() == sent.len());
     assert!(a.payloads(B).eq(&sent), "a frame is not what was sent");
     assert!(b.payloads(A).eq(&sent), "a frame is not what was sent");
 }
@@ -264,14 +232,10 @@ fn a_peer_that_dies_is_noticed_and_comes_back_as_a_new_incarnation() {
 
     let mut b = Node::with(Hello::new(INSTANCE, B, 2), address);
     b.knows(A, a.address());
-    until([&mut a, &mut b], |[a, b]| {
-        a.streams.is_connected(B) && b.streams.is_connected(A)
-    });
+    until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
     assert_eq!(a.changes(B), [Some(1), None, Some(2)]);
     a.streams.send(B, b"welcome back").expect("connected");
-    until([&mut a, &mut b], |[_, b]| {
-        b.payloads(A).any(|payload| payload == "welcome back")
-    });
+    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "welcome back"));
     assert_eq!(a.status(B).incarnation, 2);
 }
 
@@ -302,11 +266,7 @@ fn attempts_to_connect_are_repeated_at_once_and_then_with_growing_pauses() {
     let (shortest, longest) = (RECONNECT_MIN / MILLISECOND, RECONNECT_MAX / MILLISECOND);
     assert_eq!(
         pauses,
-        [1, 2, 4, 8, 16]
-            .map(|factor| factor * shortest)
-            .into_iter()
-            .chain([longest; 2])
-            .collect::<Vec<_>>()
+        [1, 2, 4, 8, 16].map(|factor| factor * shortest).into_iter().chain([longest; 2]).collect::<Vec<_>>()
     );
 }
 
@@ -314,14 +274,7 @@ fn attempts_to_connect_are_repeated_at_once_and_then_with_growing_pauses() {
 fn sites_of_another_instance_or_version_and_unknown_ones_are_refused_with_the_reason() {
     let ours = Hello::new(INSTANCE, B, 1);
     let cases = [
-        (
-            Hello {
-                instance: InstanceId(0xbad),
-                ..ours
-            },
-            A,
-            Refusal::Instance,
-        ),
+        (Hello { instance: InstanceId(0xbad), ..ours }, A, Refusal::Instance),
         (ours, C, Refusal::Site),
         (Hello { site: C, ..ours }, A, Refusal::Unknown),
         (Hello { site: A, ..ours }, A, Refusal::Unknown),
@@ -333,19 +286,10 @@ fn sites_of_another_instance_or_version_and_unknown_ones_are_refused_with_the_re
         raw.greet(hello, to);
         assert_eq!(refusal(&raw.closed_by(&mut a)), Greeting::Refused(expected));
         assert_eq!(a.streams.strangers().refused, count);
-        assert_eq!(
-            a.streams.strangers().last_failure,
-            Some(DisconnectReason::Refusing(expected))
-        );
+        assert_eq!(a.streams.strangers().last_failure, Some(DisconnectReason::Refusing(expected)));
     }
     let mut raw = Raw::connect(a.address());
-    raw.greet(
-        Hello {
-            version: PROTOCOL_VERSION + 1,
-            ..ours
-        },
-        A,
-    );
+    raw.greet(Hello { version: PROTOCOL_VERSION + 1, ..ours }, A);
     assert_eq!(refusal(&raw.closed_by(&mut a)), Greeting::Refused(Refusal::Version));
     assert!(a.seen.is_empty(), "{:?}", a.seen);
 }
@@ -354,21 +298,9 @@ fn sites_of_another_instance_or_version_and_unknown_ones_are_refused_with_the_re
 fn each_side_learns_why_it_was_refused() {
     let ours = Hello::new(INSTANCE, B, 1);
     let cases = [
-        (
-            Hello {
-                instance: InstanceId(0xbad),
-                ..ours
-            },
-            Refusal::Instance,
-        ),
+        (Hello { instance: InstanceId(0xbad), ..ours }, Refusal::Instance),
         (Hello { site: C, ..ours }, Refusal::Site),
-        (
-            Hello {
-                version: PROTOCOL_VERSION + 1,
-                ..ours
-            },
-            Refusal::Version,
-        ),
+        (Hello { version: PROTOCOL_VERSION + 1, ..ours }, Refusal::Version),
     ];
     for (hello, expected) in cases {
         let (mut a, mut b) = (Node::new(A, 1), Node::with(hello, anywhere()));
@@ -383,10 +315,7 @@ fn each_side_learns_why_it_was_refused() {
             DisconnectReason::Refused(expected)
         };
         assert_eq!(failure, Some(told));
-        assert_eq!(
-            b.streams.strangers().last_failure,
-            Some(DisconnectReason::Refusing(expected))
-        );
+        assert_eq!(b.streams.strangers().last_failure, Some(DisconnectReason::Refusing(expected)));
         assert!(!a.streams.is_connected(B));
     }
 }
@@ -403,18 +332,14 @@ fn an_answer_from_the_wrong_site_is_not_taken_for_the_peer() {
         let (stream, _) = listener.accept().expect("A connects for B and for C");
         Raw(stream).greet(Hello::new(INSTANCE, C, 1), A);
     }
-    until([&mut a], |[a]| {
-        a.status(B).last_failure == Some(DisconnectReason::Refusing(Refusal::Site))
-    });
+    until([&mut a], |[a]| a.status(B).last_failure == Some(DisconnectReason::Refusing(Refusal::Site)));
 }
 
 #[test]
 fn garbage_at_the_port_closes_that_connection_and_no_other() {
     let (mut a, mut b) = pair();
     let hello = greeting(Hello::new(INSTANCE, C, 1), A);
-    let random: Vec<u8> = (0..1_000u32)
-        .map(|index| (index.wrapping_mul(0x9e37_79b9) >> 13) as u8)
-        .collect();
+    let random: Vec<u8> = (0..1_000u32).map(|index| (index.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect();
     let mut damaged = hello.clone();
     *damaged.last_mut().expect("a hello") ^= 1;
     let mut foreign = Vec::new();
@@ -423,18 +348,17 @@ fn garbage_at_the_port_closes_that_connection_and_no_other() {
     for (count, garbage) in (1..).zip(cases) {
         let mut raw = Raw::connect(a.address());
         raw.send(garbage);
-        assert!(
-            raw.closed_by(&mut a).is_empty(),
-            "who does not speak the protocol gets no answer"
-        );
+        assert!(raw.closed_by(&mut a).is_empty(), "who does not speak the protocol gets no answer");
         assert_eq!(a.streams.strangers().broken, count);
     }
-    // Half a hello, and then the end.
+    // Half a hello, and then the end: noticed from the end itself, for the clock stands still.
     let broken = a.streams.strangers().broken;
+    a.frozen = Some(a.now());
     let mut raw = Raw::connect(a.address());
     raw.send(&hello[..hello.len() / 2]);
     drop(raw);
     until([&mut a], |[a]| a.streams.strangers().broken == broken + 1);
+    a.frozen = None;
     // Half a hello, and then silence.
     let mut raw = Raw::connect(a.address());
     raw.send(&hello[..hello.len() / 2]);
@@ -445,9 +369,7 @@ fn garbage_at_the_port_closes_that_connection_and_no_other() {
     assert_eq!(a.streams.strangers().last_failure, Some(DisconnectReason::Handshake));
 
     a.streams.send(B, b"still here").expect("connected");
-    until([&mut a, &mut b], |[_, b]| {
-        b.payloads(A).any(|payload| payload == "still here")
-    });
+    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "still here"));
     assert_eq!((a.changes(B), b.changes(A)), (vec![Some(1)], vec![Some(1)]));
 }
 
@@ -464,10 +386,7 @@ fn garbage_behind_a_good_hello_closes_that_connection_and_no_other() {
     raw.send(&bytes);
     raw.closed_by(&mut a);
     assert!(a.payloads(C).eq(["good"]), "the frame before the garbage was good");
-    assert!(matches!(
-        a.status(C).last_failure,
-        Some(DisconnectReason::Frame(_) | DisconnectReason::Failed(_))
-    ));
+    assert!(matches!(a.status(C).last_failure, Some(DisconnectReason::Frame(_) | DisconnectReason::Failed(_))));
     b.turn();
     assert_eq!((a.changes(B), b.changes(A)), (vec![Some(1)], vec![Some(1)]));
 }
@@ -498,11 +417,27 @@ fn an_older_incarnation_is_refused_and_a_newer_one_takes_over() {
     until([&mut a], |[a]| a.payloads(B).count() > 0);
     current.closed_by(&mut a);
     assert!(a.payloads(B).eq(["from the living"]));
-    assert!(
-        matches!(a.seen[0], Incoming::Message { incarnation: 6, .. }),
-        "{:?}",
-        a.seen
-    );
+    assert!(matches!(a.seen[0], Incoming::Message { incarnation: 6, .. }), "{:?}", a.seen);
+}
+
+#[test]
+fn a_second_connection_of_the_same_life_replaces_the_first() {
+    // A peer whose connection broke notices before we do, and connects again.
+    let mut a = Node::new(A, 1);
+    a.knows(B, nowhere());
+    let mut raws = [(); 2].map(|()| {
+        let mut raw = Raw::connect(a.address());
+        raw.greet(Hello::new(INSTANCE, B, 5), A);
+        raw.welcomed_by(&mut a);
+        raw
+    });
+    let mut bytes = Vec::new();
+    frame::append(&mut bytes, b"frame");
+    raws[0].0.write_all(&bytes).unwrap_or_default();
+    raws[0].closed_by(&mut a);
+    raws[1].send(&bytes);
+    until([&mut a], |[a]| a.payloads(B).count() > 0);
+    assert_eq!(a.payloads(B).count(), 1, "two connections carried frames of one peer");
 }
 
 #[test]
@@ -532,9 +467,7 @@ fn a_frame_that_does_not_fit_is_dropped_and_those_before_it_arrive() {
     until([&mut a, &mut b], |[_, b]| b.payloads(A).count() == 2);
     assert!(b.payloads(A).all(|payload| payload.len() == size));
     a.streams.send(B, b"fits again").expect("room");
-    until([&mut a, &mut b], |[_, b]| {
-        b.payloads(A).any(|payload| payload == "fits again")
-    });
+    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "fits again"));
 }
 
 #[test]
@@ -545,10 +478,7 @@ fn a_payload_larger_than_a_frame_is_an_error_not_a_panic() {
         a.streams.send_with(B, |buffer| buffer.resize(buffer.len() + bytes, 0)),
         Err(SendError::TooLarge { bytes })
     );
-    assert_eq!(
-        a.streams.multicast(&[B], &vec![0; bytes]),
-        Err(SendError::TooLarge { bytes })
-    );
+    assert_eq!(a.streams.multicast(&[B], &vec![0; bytes]), Err(SendError::TooLarge { bytes }));
 }
 
 #[test]
@@ -557,13 +487,9 @@ fn a_multicast_reaches_every_connected_peer_and_counts_the_others() {
     let mut c = Node::new(C, 1);
     a.knows(C, c.address());
     c.knows(A, a.address());
-    until([&mut a, &mut c], |[a, c]| {
-        a.streams.is_connected(C) && c.streams.is_connected(A)
-    });
+    until([&mut a, &mut c], |[a, c]| a.streams.is_connected(C) && c.streams.is_connected(A));
     assert_eq!(a.streams.multicast(&[B, C, SiteId(9)], b"to all"), Ok(1));
-    until([&mut a, &mut b, &mut c], |[_, b, c]| {
-        b.payloads(A).count() == 1 && c.payloads(A).count() == 1
-    });
+    until([&mut a, &mut b, &mut c], |[_, b, c]| b.payloads(A).count() == 1 && c.payloads(A).count() == 1);
     assert!(b.payloads(A).chain(c.payloads(A)).all(|payload| payload == "to all"));
 }
 
@@ -578,9 +504,7 @@ fn a_peer_moves_and_goes() {
     });
     drop(b);
     a.streams.remove_peer(B);
-    until([&mut a, &mut moved], |[a, moved]| {
-        a.changes(B).ends_with(&[None]) && !moved.streams.is_connected(A)
-    });
+    until([&mut a, &mut moved], |[a, moved]| a.changes(B).ends_with(&[None]) && !moved.streams.is_connected(A));
     assert_eq!(a.streams.send(B, b"gone"), Err(SendError::UnknownPeer(B)));
     until([&mut a, &mut moved], |[_, moved]| {
         moved.status(A).last_failure == Some(DisconnectReason::Refused(Refusal::Unknown))
@@ -600,9 +524,7 @@ fn many_silent_strangers_do_not_keep_a_peer_out() {
     let mut b = Node::new(B, 1);
     a.knows(B, b.address());
     b.knows(A, a.address());
-    until([&mut a, &mut b], |[a, b]| {
-        a.streams.is_connected(B) && b.streams.is_connected(A)
-    });
+    until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
 }
 
 #[test]
@@ -613,9 +535,7 @@ fn a_listener_that_never_answers_is_given_up() {
     a.turn();
     let (_held, _) = silent.accept().expect("A connects");
     a.ahead += HANDSHAKE + SECOND;
-    until([&mut a], |[a]| {
-        a.status(B).last_failure == Some(DisconnectReason::Handshake)
-    });
+    until([&mut a], |[a]| a.status(B).last_failure == Some(DisconnectReason::Handshake));
 }
 
 #[test]
@@ -626,9 +546,6 @@ fn peers_are_bounded_and_never_this_site() {
     for site in 0..PEERS_MAX as u16 {
         a.knows(SiteId(100 + site), address);
     }
-    assert!(matches!(
-        a.streams.set_peer(B, address),
-        Err(StreamsError::TooManyPeers(B))
-    ));
+    assert!(matches!(a.streams.set_peer(B, address), Err(StreamsError::TooManyPeers(B))));
     a.knows(SiteId(100), anywhere());
 }
