@@ -6,7 +6,7 @@
 //!
 //! Invariants, for each client, life of that client, and server:
 //! * a request is executed at most once, and its reply is taken at most once;
-//! * `finished_below` <= every outstanding sequence number < `finished_below` + [`WINDOW`];
+//! * `finished_below` <= every outstanding sequence number < `finished_below` + [`WINDOW`](crate::limits::WINDOW);
 //! * a server keeps replies only for sequence numbers >= the largest `finished_below` it has seen.
 //!
 //! Sources: "The V distributed system" (Cheriton, 1988) for exchanges and reply-pending; RFC 6298 and Karn's rule for how

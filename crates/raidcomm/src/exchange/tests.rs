@@ -221,8 +221,8 @@ fn every_request_is_executed_once_and_answered_once_on_a_bad_channel() {
     for seed in 0..100 {
         let mut world = World::new(seed, MILD);
         world.run(|_, _| ());
-        // Nine round trips fail in a row once in some hundred thousand requests.
-        assert!(world.given_up <= 2, "seed {seed}: {} requests given up", world.given_up);
+        // One round trip in five fails; nine in a row fail less than once in a million requests.
+        assert_eq!(world.given_up, 0, "seed {seed}");
         assert_eq!(world.replied.len() + world.given_up, world.next_payload as usize, "seed {seed}");
     }
 }
@@ -246,7 +246,7 @@ fn a_slow_server_is_waited_for() {
     for seed in 0..5 {
         let mut world = World::new(seed, faults);
         world.run(|_, _| ());
-        assert!(world.given_up <= 2, "seed {seed}: the server showed that it lives, and was given up");
+        assert_eq!(world.given_up, 0, "seed {seed}: the server showed that it lives, and was given up");
     }
 }
 
@@ -264,7 +264,7 @@ fn a_client_that_starts_again_is_not_taken_for_its_earlier_life() {
         let last_life = world.asked.iter().filter(|((from, life, _), _)| world.lives[from] == *life);
         let (replied, missed): (Vec<u64>, Vec<u64>) =
             last_life.map(|(_, payload)| payload).partition(|payload| world.replied.contains(payload));
-        assert!(missed.len() <= world.given_up && world.given_up <= 2, "seed {seed}: {missed:?} have no reply");
+        assert!(missed.is_empty(), "seed {seed}: {missed:?} have no reply");
         assert!(replied.len() > 50, "seed {seed}: the last lives are hardly tested");
     }
 }
