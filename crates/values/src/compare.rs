@@ -5,8 +5,9 @@
 //! compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
 
 use crate::limits::MICROSECONDS_PER_DAY;
+use crate::text;
 use crate::value::Value;
-use bigdecimal::{BigDecimal, ToPrimitive};
+use bigdecimal::BigDecimal;
 use std::cmp::Ordering;
 
 /// Compares for sorting; NULLs are equal to each other and after everything else.
@@ -59,7 +60,8 @@ pub(crate) fn as_double(value: &Value) -> Option<f64> {
     match value {
         Value::Real(number) => Some(f64::from(*number)),
         Value::Double(number) => Some(*number),
-        Value::Numeric(number) => number.to_f64(),
+        // Reading its text rounds once and correctly; numerics beyond the doubles become infinite.
+        Value::Numeric(_) => text::to_string(value)?.parse().ok(),
         other => other.as_integer().map(|number| number as f64),
     }
 }

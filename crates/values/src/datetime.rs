@@ -428,8 +428,9 @@ fn day_of(fields: &Fields) -> Result<Option<i64>, Fault> {
 fn assemble(fields: &Fields, data_type: Type) -> Result<Result<Value, ValueError>, Fault> {
     let time = time_of(fields)?;
     if data_type == Type::Time {
+        let time = time.ok_or(Fault::Syntax)?;
         day_of(fields)?;
-        return time.map(|time| Ok(Value::Time(time))).ok_or(Fault::Syntax);
+        return Ok(Ok(Value::Time(time)));
     }
     let days = day_of(fields)?.ok_or(Fault::Syntax)?;
     if data_type == Type::Date {

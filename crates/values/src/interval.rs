@@ -21,6 +21,8 @@ enum Unit {
     Microseconds(i64),
 }
 
+const MICROSECOND: Unit = Unit::Microseconds(1);
+const MILLISECOND: Unit = Unit::Microseconds(1000);
 const SECOND: Unit = Unit::Microseconds(MICROSECONDS_PER_SECOND);
 const MINUTE: Unit = Unit::Microseconds(60 * MICROSECONDS_PER_SECOND);
 const HOUR: Unit = Unit::Microseconds(3600 * MICROSECONDS_PER_SECOND);
@@ -30,12 +32,8 @@ const YEAR: Unit = Unit::Months(12);
 
 fn unit(word: &str) -> Option<Unit> {
     Some(match word.to_ascii_lowercase().as_str() {
-        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => {
-            Unit::Microseconds(1)
-        }
-        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => {
-            Unit::Microseconds(1000)
-        }
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => MICROSECOND,
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => MILLISECOND,
         "s" | "sec" | "secs" | "second" | "seconds" => SECOND,
         "m" | "min" | "mins" | "minute" | "minutes" => MINUTE,
         "h" | "hr" | "hrs" | "hour" | "hours" => HOUR,
@@ -65,10 +63,26 @@ struct Sum {
 impl Sum {
     /// Adds a whole number and a fraction, both of the same sign, of a unit.
     fn add(&mut self, whole: i64, fraction: f64, unit: Unit) -> Option<()> {
-        if self.seen.contains(&unit) {
+        // A fraction of a second stands for the smaller units too.
+        if unit == SECOND && fraction != 0.0 {
+            self.claim(&[SECOND, MILLISECOND, MICROSECOND])?;
+        } else {
+            self.claim(&[unit])?;
+        }
+        self.add_claimed(whole, fraction, unit);
+        Some(())
+    }
+
+    /// Notes that units have been given; `None` if one of them was before.
+    fn claim(&mut self, units: &[Unit]) -> Option<()> {
+        if units.iter().any(|unit| self.seen.contains(unit)) {
             return None;
         }
-        self.seen.push(unit);
+        self.seen.extend_from_slice(units);
+        Some(())
+    }
+
+    fn add_claimed(&mut self, whole: i64, fraction: f64, unit: Unit) {
         let is_clock = matches!(unit, Unit::Microseconds(_));
         self.overflow |= !is_clock && i32::try_from(whole).is_err();
         match unit {
@@ -89,7 +103,6 @@ impl Sum {
                 self.microseconds += (fraction * factor as f64).round_ties_even() as i128;
             }
         }
-        Some(())
     }
 
     /// Adds a number of days with a fraction, which becomes microseconds.
@@ -231,9 +244,11 @@ fn add_time(token: &str, sum: &mut Sum) -> Option<()> {
     let (seconds, fraction) = number(seconds).filter(|(whole, fraction)| *whole >= 0 && *fraction >= 0.0)?;
     sum.overflow |= minutes > 59 || seconds > 60;
     let sign = if negative { -1 } else { 1 };
-    sum.add(sign * hours, 0.0, HOUR)?;
-    sum.add(sign * minutes, 0.0, MINUTE)?;
-    sum.add(sign * seconds, f64::from(sign as i32) * fraction, SECOND)
+    sum.claim(&[HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND])?;
+    sum.add_claimed(sign * hours, 0.0, HOUR);
+    sum.add_claimed(sign * minutes, 0.0, MINUTE);
+    sum.add_claimed(sign * seconds, sign as f64 * fraction, SECOND);
+    Some(())
 }
 
 /// ISO 8601 behind its `P`: `1Y2M3DT4H5M6.7S`, `2W`.

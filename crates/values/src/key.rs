@@ -6,7 +6,7 @@
 //!   same bigint), so decoding yields an equal value that may print differently;
 //! * prefix: the encoding of the first columns is a byte prefix of the whole, and no encoded value is a prefix of another.
 //!
-//! Each value starts with a marker below [`NULL`], so [`prefix_end`] of any non-empty key exists.
+//! Each value starts with a marker below that of NULL, so [`prefix_end`] of any non-empty key exists.
 
 use crate::error::ValueError;
 use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};

@@ -1,7 +1,7 @@
 //! Unary and binary operators: the type that results, and the value.
 //!
 //! Invariant: for operands of the given types, [`binary`] returns a value of the type that [`binary_type`] names, NULL, or
-//! an error; and every operator but AND, OR and IS [NOT] DISTINCT FROM yields NULL if an operand is NULL. Operands of
+//! an error; and every operator but AND, OR and IS DISTINCT FROM yields NULL if an operand is NULL. Operands of
 //! different types are promoted as PostgreSQL does; literals of unknown type have to be cast before.
 
 use crate::arithmetic;

@@ -4,7 +4,7 @@
 //! no encoder wrote yield SQLSTATE XX001, never a panic and never an allocation larger than the bytes at hand.
 //!
 //! Layout: columns as a varint; per value one tag byte, then zigzag varints for integers and times, little-endian bits
-//! for floats, a varint length and the bytes for strings. Tags from [`SHORT_TEXT`] up are texts of up to 127 bytes whose
+//! for floats, a varint length and the bytes for strings. Tags from 0x80 up are texts of up to 127 bytes whose
 //! length is in the tag.
 
 use crate::error::ValueError;

@@ -12,7 +12,7 @@ use crate::limits::{DATE_MAX, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
 use crate::operators::BinaryOperator::{self, Add, Divide, Multiply, Subtract};
 use crate::types::Type;
 use crate::value::{Interval, Value};
-use bigdecimal::BigDecimal;
+use bigdecimal::{BigDecimal, ToPrimitive};
 
 /// The type of the result, `None` if the operator does not take operands of these types.
 pub(crate) fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<Type> {
@@ -146,11 +146,22 @@ pub(crate) fn extract(field: &str, source: &Value) -> Result<BigDecimal, ValueEr
     found.ok_or_else(|| unit_error(&lower, true, source))
 }
 
-/// An interval's `epoch` as `date_part` returns it, added up in doubles in PostgreSQL's order.
-pub(crate) fn epoch_as_double(span: &Interval) -> f64 {
-    let seconds = span.microseconds as f64 / MICROSECONDS_PER_SECOND as f64;
-    let with_years = seconds + 365.25 * 86_400.0 * f64::from(span.months / 12);
-    with_years + 30.0 * 86_400.0 * f64::from(span.months % 12) + 86_400.0 * f64::from(span.days)
+/// A field as `date_part` returns it: computed in doubles, in PostgreSQL's order. Errors: as [`extract`].
+pub(crate) fn extract_double(field: &str, source: &Value) -> Result<f64, ValueError> {
+    let exact = extract(field, source)?;
+    let million = MICROSECONDS_PER_SECOND as f64;
+    Ok(match (canonical(&field.to_ascii_lowercase()), source) {
+        (Some("epoch"), Value::Interval(span)) => {
+            let with_years = span.microseconds as f64 / million + 365.25 * 86_400.0 * f64::from(span.months / 12);
+            with_years + 30.0 * 86_400.0 * f64::from(span.months % 12) + 86_400.0 * f64::from(span.days)
+        }
+        (Some("second"), _) => {
+            let seconds = exact.with_scale(0);
+            let fraction = (&exact - &seconds).with_scale(6).into_bigint_and_scale().0;
+            seconds.to_f64().unwrap_or(0.0) + fraction.to_f64().unwrap_or(0.0) / million
+        }
+        _ => as_double(&Value::numeric(exact)).unwrap_or(f64::NAN),
+    })
 }
 
 /// The name of a field that all its aliases stand for; `None` if there is no such field.

@@ -1,6 +1,6 @@
 //! PostgreSQL's text format of every type.
 //!
-//! Invariant: what [`write`] prints, [`parse`] reads as an equal value of the same type.
+//! Invariant: what [`write()`] prints, [`parse`] reads as an equal value of the same type.
 
 use crate::calendar;
 use crate::datetime;

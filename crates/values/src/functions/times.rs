@@ -2,7 +2,6 @@
 
 use super::{Body, Entry, Volatility, entry, text_of};
 use crate::calendar::split_timestamp;
-use crate::compare::as_double;
 use crate::temporal;
 use crate::types::Type::{self, Date, Double, Text, Time, Timestamp, TimestampTz};
 use crate::value::Value;
@@ -56,11 +55,6 @@ const fn stable(name: &'static str, result: Type, body: Body) -> Entry {
 
 const NOW: Body = |_, environment| Ok(Value::TimestampTz(environment.statement_time));
 const EXTRACT: Body = |arguments, _| temporal::extract(text_of(&arguments[0]), &arguments[1]).map(Value::numeric);
-const DATE_PART: Body = |arguments, environment| {
-    if let (true, Value::Interval(span)) = (text_of(&arguments[0]).eq_ignore_ascii_case("epoch"), &arguments[1]) {
-        return Ok(Value::Double(temporal::epoch_as_double(span)));
-    }
-    let number = EXTRACT(arguments, environment)?;
-    Ok(Value::Double(as_double(&number).unwrap_or(f64::NAN)))
-};
+const DATE_PART: Body =
+    |arguments, _| temporal::extract_double(text_of(&arguments[0]), &arguments[1]).map(Value::Double);
 const DATE_TRUNC: Body = |arguments, _| temporal::truncate(text_of(&arguments[0]), &arguments[1]);
