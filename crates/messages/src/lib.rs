@@ -22,6 +22,7 @@ pub mod log_record;
 pub mod oracle;
 pub mod planted;
 pub mod program;
+mod program_text;
 pub mod query;
 pub mod replication;
 pub mod schema;

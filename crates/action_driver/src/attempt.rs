@@ -1,0 +1,516 @@
+//! The life of a statement: may the site serve, begin, run, check again, commit; and again from the start when it lost.
+//!
+//! Invariants (rules 4 to 6 and 14): nothing is read before the site may serve; no row of a snapshot reaches a client unless the
+//! epoch still stands and all leases hold after the read; a transaction is tried again only when nothing of it is left and the client
+//! has been told nothing, under a new identifier and its first age.
+
+use crate::exchange::Exchange;
+use crate::execution::{Execution, Reliance, Step};
+use crate::limits::{RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
+use crate::reads::{self, Event, Need, Progress, RangeNeed, Reading};
+use crate::session::Session;
+use crate::transaction::Transaction;
+use messages::access::AccessReply;
+use messages::commit::CommitRequest;
+use messages::concurrency::AccessKind;
+use messages::conflict::{Conflict, ConflictKind};
+use messages::limits::SERVICE_PATIENCE;
+use messages::planted::Bug;
+use messages::replication::ServiceRequest;
+use messages::schema::CatalogEntry;
+use messages::session::{AccessMode, Failure, Receipt, SessionReply};
+use messages::{Age, EpochNumber, History, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A request under way.
+#[derive(Debug)]
+pub struct Work {
+    /// Who asked.
+    pub(crate) reply_to: ServerKind,
+    /// What was asked.
+    pub(crate) job: Job,
+    /// The answer awaited.
+    pub(crate) waits: Waits,
+    /// When its transaction began: microseconds since 1970.
+    time_micros: i64,
+    /// It is not tried again after this (boot clock).
+    deadline: u64,
+    tries: u32,
+}
+
+/// What was asked.
+#[derive(Debug)]
+pub enum Job {
+    /// Run a program.
+    Execute(Box<Execution>),
+    /// Read a batch of rows.
+    Scan(Box<ScanJob>),
+    /// Commit.
+    Commit,
+}
+
+/// A batch of rows for the query processor.
+#[derive(Debug)]
+pub struct ScanJob {
+    range: KeyRange,
+    limit: u32,
+    relies_on: Vec<(Key, Timestamp)>,
+    reliance: Reliance,
+    result: (Vec<(Key, Row)>, Option<Key>),
+}
+
+/// The answer awaited.
+#[derive(Debug)]
+pub enum Waits {
+    /// None: only while an event is handled.
+    Nothing,
+    /// Whether the site may serve.
+    Service { tag: u64 },
+    /// An identifier, or a snapshot.
+    Begin { tag: u64 },
+    /// A row or rows.
+    Read(Reading),
+    /// Whether all leases hold; then the statement has succeeded or failed so.
+    After { tag: u64, failure: Option<Failure> },
+    /// The outcome of the transaction, and what to drop should it abort.
+    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId> },
+    /// An identifier for a chunk.
+    ChunkBegin { tag: u64, chunk: Arc<History> },
+    /// The outcome of a chunk.
+    ChunkCommit { transaction: TransactionId, chunk: Arc<History> },
+    /// The moment for another try: of the chunk, or of everything.
+    Delay { until: u64, chunk: Option<Arc<History>> },
+}
+
+impl Work {
+    /// A request that has just come.
+    pub fn new(reply_to: ServerKind, job: Job, time_micros: i64, now: Now) -> Work {
+        Work { reply_to, job, waits: Waits::Nothing, time_micros, deadline: now.boot + SERVICE_PATIENCE, tries: 0 }
+    }
+
+    /// Waits before the next try: not at all before the first retry, then longer and longer. `None`: it has taken too long.
+    fn delay(&mut self, exchange: &Exchange) -> Option<u64> {
+        if exchange.now.boot >= self.deadline {
+            return None;
+        }
+        self.tries += 1;
+        let Some(doublings) = self.tries.checked_sub(2) else { return Some(0) };
+        let delay = RETRY_DELAY_MAX.min(RETRY_DELAY_FIRST << doublings.min(16));
+        // Up to half as much again, so that two that met do not meet again.
+        Some(delay + exchange.shared.generator.next() % (delay / 2))
+    }
+}
+
+impl ScanJob {
+    /// A batch of about `limit` rows.
+    pub fn new(range: KeyRange, limit: u32, relies_on: Vec<(Key, Timestamp)>) -> ScanJob {
+        ScanJob { range, limit, relies_on, reliance: Reliance::default(), result: (Vec::new(), None) }
+    }
+
+    fn resume(&mut self, transaction: &mut Transaction, event: Event) -> Result<Step, Failure> {
+        let mut event = event;
+        if let Some(need) = self.reliance.resume(&self.relies_on, transaction, &mut event)? {
+            return Ok(Step::Need(need));
+        }
+        if let Event::Batch(rows, left) = event {
+            self.result = (rows, left.map(|left| left.low));
+            return Ok(Step::Done);
+        }
+        Ok(Step::Need(Need::Range(RangeNeed {
+            range: self.range.clone(),
+            kind: AccessKind::Read,
+            limit: self.limit,
+            reverse: false,
+        })))
+    }
+}
+
+impl Job {
+    fn start_over(&mut self) {
+        match self {
+            Job::Execute(execution) => execution.start_over(),
+            Job::Scan(scan) => scan.reliance = Reliance::default(),
+            Job::Commit => {}
+        }
+    }
+
+    fn reply(self, receipt: Receipt) -> SessionReply {
+        match self {
+            Job::Execute(execution) => {
+                let results = execution.into_results();
+                SessionReply::Executed { rows: results.rows, affected: results.affected }
+            }
+            Job::Scan(scan) => SessionReply::Scanned { rows: scan.result.0, next: scan.result.1 },
+            Job::Commit => SessionReply::Committed { receipt },
+        }
+    }
+}
+
+impl Waits {
+    /// The answer is no longer wanted. What was committed ahead by a chunk still under way is dropped after it.
+    pub(crate) fn forget(self, transaction: Option<&mut Transaction>, exchange: &mut Exchange) {
+        match self {
+            Waits::Nothing | Waits::Delay { .. } => {}
+            Waits::Service { tag }
+            | Waits::Begin { tag }
+            | Waits::After { tag, .. }
+            | Waits::ChunkBegin { tag, .. } => {
+                exchange.forget_tag(tag);
+            }
+            Waits::Read(reading) => reading.forget(exchange),
+            Waits::Commit { transaction, ahead, .. } => exchange.shared.drop_after(transaction, ahead, false),
+            Waits::ChunkCommit { transaction: chunk, .. } => {
+                let ahead = transaction.map(Transaction::take_ahead).unwrap_or_default();
+                exchange.shared.drop_after(chunk, ahead, true);
+            }
+        }
+    }
+}
+
+impl Session {
+    fn parts(&mut self) -> (&mut Work, &mut Transaction) {
+        let work = self.work.as_mut().expect("a request is under way");
+        (work, self.transaction.as_mut().expect("a statement runs in a transaction"))
+    }
+
+    /// Begins a try: with the transaction as it is, or from nothing.
+    pub(crate) fn begin(&mut self, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        let is_pure = matches!(&work.job, Job::Execute(execution) if execution.is_pure());
+        if is_pure || transaction.has_begun() {
+            return self.run(Event::Go, exchange);
+        }
+        let tag = exchange.tag();
+        work.waits = Waits::Service { tag };
+        exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
+    }
+
+    /// The replication controller has answered whether the site may serve.
+    pub fn serviced(&mut self, verdict: Result<EpochNumber, String>, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        match (std::mem::replace(&mut work.waits, Waits::Nothing), verdict) {
+            (Waits::Service { .. }, Ok(epoch)) => {
+                transaction.epoch = Some(epoch);
+                let tag = exchange.tag();
+                work.waits = Waits::Begin { tag };
+                exchange.commit(if transaction.is_snapshot() {
+                    CommitRequest::BeginSnapshot { tag }
+                } else {
+                    CommitRequest::Begin { tag }
+                });
+            }
+            (Waits::Service { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
+            (Waits::After { failure, .. }, Ok(_)) => self.settle(failure, exchange),
+            (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
+            (waits, _) => unreachable!("a service reply while {waits:?}"),
+        }
+    }
+
+    /// The transaction, or a chunk, has its identifier.
+    pub fn begun(&mut self, id: TransactionId, age: Age, exchange: &mut Exchange) {
+        let lost_age = self.lost_age;
+        let (work, transaction) = self.parts();
+        exchange.follow(id);
+        match std::mem::replace(&mut work.waits, Waits::Nothing) {
+            Waits::Begin { .. } => {
+                if let Some(epoch) = transaction.epoch {
+                    exchange.shared.snapshots.hear(Timestamp {
+                        epoch,
+                        clock: age.clock,
+                        transaction: TransactionId::ZERO,
+                    });
+                }
+                let renewed = exchange.shared.planted.is(Bug::AgeRenewed);
+                let first = if renewed { age } else { lost_age.unwrap_or(age) };
+                transaction.identity = Some((id, first));
+                self.run(Event::Go, exchange);
+            }
+            Waits::ChunkBegin { chunk, .. } => {
+                let history = Arc::clone(&chunk);
+                work.waits = Waits::ChunkCommit { transaction: id, chunk };
+                exchange.commit(CommitRequest::Commit { transaction: id, age, history });
+            }
+            waits => unreachable!("begun while {waits:?}"),
+        }
+    }
+
+    /// The snapshot is fixed. One of another epoch than the one that was checked is not used.
+    pub fn snapshot_begun(&mut self, snapshot: Timestamp, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        let first = matches!(work.waits, Waits::Begin { .. });
+        let other_epoch = transaction.epoch != Some(snapshot.epoch);
+        if first && other_epoch && !exchange.shared.planted.is(Bug::SnapshotAcrossEpochs) {
+            return self.lost(Conflict::of(ConflictKind::EpochChanged), exchange);
+        }
+        exchange.shared.snapshots.enter(snapshot);
+        if let Some(last) = transaction.snapshot.replace(snapshot) {
+            exchange.shared.snapshots.leave(last);
+        }
+        if first {
+            return self.run(Event::Go, exchange);
+        }
+        if let Waits::Read(reading) = &mut work.waits {
+            let progress = reading.moved(transaction, exchange);
+            self.progressed(Ok(progress), exchange);
+        }
+    }
+
+    /// The concurrency controller has answered an access.
+    pub fn granted(&mut self, conflict: Option<Conflict>, exchange: &mut Exchange) {
+        if let Some(conflict) = conflict {
+            return self.lost(conflict, exchange);
+        }
+        let (work, transaction) = self.parts();
+        if let Waits::Read(reading) = &mut work.waits {
+            let progress = reading.granted(transaction, exchange);
+            self.progressed(Ok(progress), exchange);
+        }
+    }
+
+    /// The access manager has answered a read.
+    pub fn fetched(&mut self, reply: AccessReply, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        if let Waits::Read(reading) = &mut work.waits {
+            let progress = reading.fetched(reply, transaction, exchange);
+            self.progressed(progress, exchange);
+        }
+    }
+
+    /// The replication controller has refreshed what was stale.
+    pub fn refreshed(&mut self, failure: Option<String>, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        if let Waits::Read(reading) = &mut work.waits {
+            let progress = reading.refreshed(failure, transaction, exchange);
+            self.progressed(progress, exchange);
+        }
+    }
+
+    fn progressed(&mut self, progress: Result<Progress, Failure>, exchange: &mut Exchange) {
+        match progress {
+            Ok(Progress::Waiting) => {}
+            Ok(Progress::Ready(event)) => self.run(event, exchange),
+            Ok(Progress::SnapshotGone) => self.lost(Conflict::of(ConflictKind::TooOld), exchange),
+            Err(failure) => self.ran(Some(failure), exchange),
+        }
+    }
+
+    /// Goes on until an answer has to be awaited.
+    fn run(&mut self, event: Event, exchange: &mut Exchange) {
+        let mut event = event;
+        loop {
+            let (work, transaction) = self.parts();
+            work.waits = Waits::Nothing;
+            let step = match &mut work.job {
+                Job::Execute(execution) => {
+                    let shared = &mut *exchange.shared;
+                    execution.resume(transaction, &shared.generator, &mut shared.hidden_keys, event)
+                }
+                Job::Scan(scan) => scan.resume(transaction, event),
+                Job::Commit => unreachable!("a commit runs nothing"),
+            };
+            match step {
+                Ok(Step::Done) => return self.ran(None, exchange),
+                Ok(Step::Need(Need::Chunk)) => {
+                    let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });
+                    return begin_chunk(work, chunk, exchange);
+                }
+                Ok(Step::Need(need)) => match reads::answer_at_once(&need, transaction) {
+                    Some(answer) => event = answer,
+                    None => {
+                        work.waits = Waits::Read(Reading::begin(need, transaction, exchange));
+                        return;
+                    }
+                },
+                Err(failure) => return self.ran(Some(failure), exchange),
+            }
+        }
+    }
+
+    /// The statement has run: well, or it has failed.
+    fn ran(&mut self, failure: Option<Failure>, exchange: &mut Exchange) {
+        match failure {
+            Some(Failure::Conflict { conflict }) => return self.lost(conflict, exchange),
+            Some(failure @ (Failure::Unavailable { .. } | Failure::Cancelled | Failure::Unknown { .. })) => {
+                return self.give_up(failure, exchange);
+            }
+            _ => {}
+        }
+        let (work, transaction) = self.parts();
+        // Where a commit follows, it validates what was read. A failure is told without one.
+        let tells_reads = transaction.has_read && (transaction.is_snapshot() || failure.is_some());
+        let planted = exchange.shared.planted;
+        match transaction.epoch {
+            Some(epoch) if tells_reads && !planted.is(Bug::NoLeaseCheckAfterRead) => {
+                let tag = exchange.tag();
+                exchange.service(if planted.is(Bug::SnapshotAcrossEpochs) {
+                    let deadline = work.deadline;
+                    ServiceRequest::Check { tag, deadline }
+                } else {
+                    ServiceRequest::CheckAfter { tag, epoch }
+                });
+                work.waits = Waits::After { tag, failure };
+            }
+            _ => self.settle(failure, exchange),
+        }
+    }
+
+    /// What has come of the statement may be told; or first committed, when it is a transaction of its own that writes.
+    fn settle(&mut self, failure: Option<Failure>, exchange: &mut Exchange) {
+        let (_, transaction) = self.parts();
+        let (explicit, begun) = (transaction.explicit, transaction.identity.is_some());
+        transaction.answered = true;
+        if failure.is_some() {
+            transaction.fail_statement();
+        } else if !explicit && begun {
+            return self.commit(exchange);
+        }
+        if !explicit {
+            self.end_transaction(exchange);
+        }
+        match failure {
+            Some(failure) => self.finish(SessionReply::Failed(failure), exchange),
+            None => self.succeed(Receipt::Nothing, exchange),
+        }
+    }
+
+    fn succeed(&mut self, receipt: Receipt, exchange: &mut Exchange) {
+        let work = self.work.take().expect("a request is under way");
+        exchange.reply(work.reply_to, work.job.reply(receipt));
+    }
+
+    /// Sends the history to be committed. Reads alone are committed too, because whether locks at home are enough for them is the
+    /// method's business, not ours. A transaction that did nothing ends here.
+    pub(crate) fn commit(&mut self, exchange: &mut Exchange) {
+        let mut transaction = self.transaction.take().expect("there is a transaction to commit");
+        let (id, age) = transaction.identity.expect("it has begun");
+        let is_idle = transaction.is_idle();
+        if is_idle {
+            crate::session::release(&mut transaction, exchange);
+            return self.succeed(Receipt::Nothing, exchange);
+        }
+        let ahead = transaction.ahead().clone();
+        let history = Arc::new(transaction.into_history());
+        exchange.commit(CommitRequest::Commit { transaction: id, age, history });
+        let work = self.work.as_mut().expect("a request is under way");
+        work.waits = Waits::Commit { transaction: id, age, ahead };
+    }
+
+    /// The transaction, or a chunk, has committed.
+    pub fn committed(&mut self, id: TransactionId, receipt: Receipt, exchange: &mut Exchange) {
+        exchange.unfollow(id);
+        let work = self.work.as_mut().expect("a request is under way");
+        match std::mem::replace(&mut work.waits, Waits::Nothing) {
+            Waits::Commit { .. } => {
+                self.lost_age = None;
+                self.succeed(receipt, exchange);
+            }
+            Waits::ChunkCommit { .. } => {
+                work.tries = 0;
+                work.deadline = exchange.now.boot + SERVICE_PATIENCE;
+                self.run(Event::ChunkCommitted, exchange);
+            }
+            waits => unreachable!("committed while {waits:?}"),
+        }
+    }
+
+    /// The transaction, or a chunk, has aborted.
+    pub fn aborted(&mut self, id: TransactionId, conflict: Conflict, exchange: &mut Exchange) {
+        exchange.unfollow(id);
+        let work = self.work.as_mut().expect("a request is under way");
+        match std::mem::replace(&mut work.waits, Waits::Nothing) {
+            Waits::Commit { ahead, age, .. } if ahead.is_empty() => {
+                self.lost_age = Some(age);
+                self.lost(conflict, exchange);
+            }
+            Waits::Commit { ahead, age, .. } => {
+                self.lost_age = Some(age);
+                exchange.shared.drop_storages(ahead);
+                let failure = storages_used_up(work, conflict);
+                self.finish(SessionReply::Failed(failure), exchange);
+            }
+            Waits::ChunkCommit { chunk, .. } => match work.delay(exchange) {
+                Some(0) => begin_chunk(work, chunk, exchange),
+                Some(delay) => {
+                    let until = exchange.now.boot + delay;
+                    let chunk = Some(chunk);
+                    exchange.wake_at(until);
+                    work.waits = Waits::Delay { until, chunk };
+                }
+                None => self.lost(conflict, exchange),
+            },
+            waits => unreachable!("aborted while {waits:?}"),
+        }
+    }
+
+    /// The transaction has lost a conflict: it is tried again where the client knows nothing of it, else it is over.
+    pub(crate) fn lost(&mut self, conflict: Conflict, exchange: &mut Exchange) {
+        self.stop_waiting(exchange);
+        self.keep_age();
+        let work = self.work.as_mut().expect("a request is under way");
+        let used_up = self.transaction.as_ref().is_some_and(|transaction| !transaction.ahead().is_empty());
+        // An explicit transaction comes here with its transaction, or from its commit without one.
+        let again = match (&self.transaction, &work.job) {
+            (Some(transaction), _) => !transaction.explicit || transaction.is_snapshot() && !transaction.answered,
+            (None, Job::Commit) => false,
+            (None, _) => true,
+        };
+        if used_up && again {
+            let failure = storages_used_up(work, conflict);
+            return self.give_up(failure, exchange);
+        }
+        let Some(delay) = work.delay(exchange).filter(|_| again) else {
+            return self.give_up(Failure::Conflict { conflict }, exchange);
+        };
+        work.job.start_over();
+        if delay > 0 {
+            let until = exchange.now.boot + delay;
+            work.waits = Waits::Delay { until, chunk: None };
+            exchange.wake_at(until);
+        }
+        let time_micros = work.time_micros;
+        match &mut self.transaction {
+            Some(transaction) => {
+                crate::session::release(transaction, exchange);
+                transaction.start_over();
+            }
+            None => self.transaction = Some(Transaction::new(AccessMode::ReadWrite, false, time_micros)),
+        }
+        if delay == 0 {
+            self.begin(exchange);
+        }
+    }
+
+    /// The moment for another try may have come.
+    pub fn woken(&mut self, exchange: &mut Exchange) {
+        let Some(work) = &mut self.work else { return };
+        match &mut work.waits {
+            Waits::Delay { until, chunk } if *until <= exchange.now.boot => match chunk.take() {
+                Some(chunk) => begin_chunk(work, chunk, exchange),
+                None => self.begin(exchange),
+            },
+            _ => {}
+        }
+    }
+
+    /// Ends transaction and request with a failure.
+    fn give_up(&mut self, failure: Failure, exchange: &mut Exchange) {
+        self.end_transaction(exchange);
+        self.finish(SessionReply::Failed(failure), exchange);
+    }
+}
+
+fn begin_chunk(work: &mut Work, chunk: Arc<History>, exchange: &mut Exchange) {
+    let tag = exchange.tag();
+    work.waits = Waits::ChunkBegin { tag, chunk };
+    exchange.commit(CommitRequest::Begin { tag });
+}
+
+/// The storages that a program was compiled with hold rows of a lost try, so it cannot be tried again with them; compiled again,
+/// it gets new ones.
+fn storages_used_up(work: &Work, conflict: Conflict) -> Failure {
+    match work.job {
+        Job::Execute(_) => Failure::SchemaChanged { key: CatalogEntry::next_key() },
+        Job::Scan(_) | Job::Commit => Failure::Conflict { conflict },
+    }
+}

@@ -1,0 +1,47 @@
+//! Executes `Action::Catalog`: schema changes are ordinary writes of catalog rows.
+//!
+//! Invariant: a catalog row is written only where it still has the version that the new definition was made from.
+
+use crate::execution::{Scene, Step};
+use crate::reads::{Event, Need};
+use messages::concurrency::AccessKind;
+use messages::program::Action;
+use messages::session::Failure;
+use messages::{Item, TableId, Timestamp};
+
+/// A schema change under way.
+#[derive(Debug, Default)]
+pub struct CatalogRun {
+    at: usize,
+}
+
+impl CatalogRun {
+    /// Goes on. Errors: the schema has changed; 54000.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::Catalog { writes, drops, makes } = action else { unreachable!("begun for a schema change") };
+        let mut event = event;
+        while let Some((key, expected, row)) = writes.get(self.at) {
+            let item = Item { table: TableId::CATALOG, key: key.clone() };
+            match std::mem::replace(&mut event, Event::Go) {
+                Event::Item(found) => {
+                    // A row of the transaction's own has no version yet: nobody else can have changed it since.
+                    let stands = match (expected, scene.transaction.version_seen(&item)) {
+                        (Some(Timestamp::ZERO), _) => found.is_none(),
+                        (Some(expected), Some(seen)) => *expected == seen,
+                        (Some(_), None) | (None, _) => true,
+                    };
+                    if !stands {
+                        return Err(Failure::SchemaChanged { key: key.clone() });
+                    }
+                }
+                Event::Locked => {}
+                _ if expected.is_some() => return Ok(Step::Need(Need::Item(item, AccessKind::Write))),
+                _ => return Ok(Step::Need(Need::Lock(item))),
+            }
+            scene.transaction.write(item, row.clone())?;
+            self.at += 1;
+        }
+        scene.transaction.change_storages(drops, makes);
+        Ok(Step::Done)
+    }
+}

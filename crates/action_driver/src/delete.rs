@@ -1,0 +1,86 @@
+//! Executes `Action::Delete`.
+//!
+//! Invariant: a row goes with all its index entries. Rows are deleted as they are found: a deletion brings nothing into view.
+
+use crate::cursor::{Cursor, Next};
+use crate::execution::{Scene, Step};
+use crate::reads::Event;
+use crate::row_write::{Image, Part, RowWrite, Written};
+use crate::rows::{self, ColumnSet};
+use messages::concurrency::AccessKind;
+use messages::program::{Action, Expression};
+use messages::session::Failure;
+use values::Value;
+
+/// A deletion under way.
+#[derive(Debug)]
+pub struct DeleteRun {
+    cursor: Cursor,
+    columns: ColumnSet,
+    row: Vec<Value>,
+    /// The row at hand being deleted.
+    write: Option<RowWrite>,
+}
+
+impl DeleteRun {
+    /// Evaluates bounds. Errors: those of the expressions.
+    pub fn begin(action: &Action, scene: &Scene) -> Result<DeleteRun, Failure> {
+        let Action::Delete { source, filter, returning } = action else { unreachable!("begun for a deletion") };
+        let table = &source.table;
+        let mut columns = ColumnSet::default();
+        columns.add_all(returning.iter().chain(filter));
+        if !table.indexes.is_empty() {
+            let indexed = table.indexes.iter().flat_map(|index| &index.columns);
+            for &column in indexed.chain(&table.primary_key) {
+                columns.add_column(column);
+            }
+            columns.add_column(table.columns.len());
+        }
+        Ok(DeleteRun {
+            cursor: Cursor::new(source, AccessKind::Write, None, &scene.scope)?,
+            columns,
+            row: Vec::new(),
+            write: None,
+        })
+    }
+
+    /// Goes on. Errors: 54000, and those of the expressions.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::Delete { source, filter, returning } = action else { unreachable!("begun for a deletion") };
+        let mut event = event;
+        loop {
+            if let Some(write) = &mut self.write {
+                match write.resume(event, scene.transaction)? {
+                    Written::Need(need) => return Ok(Step::Need(need)),
+                    Written::Exists(..) => unreachable!("a deletion claims no key"),
+                    Written::Done => {}
+                }
+                self.write = None;
+                self.finish_row(returning, scene)?;
+                event = Event::Go;
+            }
+            let found = match self.cursor.next(source, scene.supplied, event)? {
+                Next::Need(need) => return Ok(Step::Need(need)),
+                Next::End => return Ok(Step::Done),
+                Next::Row(found) => found,
+            };
+            event = Event::Go;
+            rows::decode_into(&source.table, self.columns, &found.key, &found.row, &mut self.row)?;
+            if let Some(number) = found.supplied {
+                self.row.extend_from_slice(&scene.supplied[number][1..]);
+            }
+            if scene.scope.passes(filter.as_ref(), &self.row)? {
+                let old = Image { key: &found.key, values: &self.row };
+                self.write = Some(RowWrite::plan(&source.table, Some(old), None, Part::Both));
+            }
+        }
+    }
+
+    fn finish_row(&self, returning: &[Expression], scene: &mut Scene) -> Result<(), Failure> {
+        scene.results.affected += 1;
+        if !returning.is_empty() {
+            scene.results.push(scene.scope.evaluate_all(returning, &self.row)?)?;
+        }
+        Ok(())
+    }
+}

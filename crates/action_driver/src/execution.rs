@@ -1,0 +1,237 @@
+//! A program being executed: one action after the other, each an executor that suspends whenever it needs something.
+//!
+//! Invariant: an executor never blocks and never sends; it says what it needs, and is resumed with the event that answers it.
+
+use crate::catalog::CatalogRun;
+use crate::delete::DeleteRun;
+use crate::expression::Scope;
+use crate::failure;
+use crate::generator::Generator;
+use crate::hidden_keys::HiddenKeys;
+use crate::insert::InsertRun;
+use crate::limits::RESULT_BYTES_MAX;
+use crate::reads::{Event, Need};
+use crate::rebuild::RebuildRun;
+use crate::select::SelectRun;
+use crate::transaction::Transaction;
+use crate::update::UpdateRun;
+use messages::program::{Action, Program};
+use messages::session::Failure;
+use messages::{Key, Timestamp};
+use std::sync::Arc;
+use values::Value;
+
+/// A request to run a program, and how far it has come.
+#[derive(Debug)]
+pub struct Execution {
+    program: Arc<Program>,
+    parameters: Vec<Value>,
+    supplied: Vec<Vec<Value>>,
+    relies_on: Reliance,
+    action: usize,
+    running: Option<Running>,
+    results: Results,
+}
+
+/// What a program returns.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// Rows of the last action that returns rows.
+    pub rows: Vec<Vec<Value>>,
+    /// Rows touched by the last action.
+    pub affected: u64,
+    bytes: usize,
+}
+
+/// What an executor works with.
+pub struct Scene<'a> {
+    /// What expressions may refer to.
+    pub scope: Scope<'a>,
+    /// Rows that came with the execution.
+    pub supplied: &'a [Vec<Value>],
+    /// The transaction.
+    pub transaction: &'a mut Transaction,
+    /// What the program returns.
+    pub results: &'a mut Results,
+    /// Keys for rows without a primary key.
+    pub hidden_keys: &'a mut HiddenKeys,
+}
+
+/// How an executor comes to rest.
+#[derive(Debug)]
+pub enum Step {
+    /// Until this is answered.
+    Need(Need),
+    /// For good.
+    Done,
+}
+
+/// One file each.
+#[derive(Debug)]
+enum Running {
+    Select(SelectRun),
+    Insert(InsertRun),
+    Update(UpdateRun),
+    Delete(DeleteRun),
+    Catalog(CatalogRun),
+    Rebuild(RebuildRun),
+}
+
+impl Execution {
+    /// A program at its beginning.
+    pub fn new(program: Arc<Program>, parameters: Vec<Value>, supplied: Vec<Vec<Value>>) -> Execution {
+        Execution {
+            program,
+            parameters,
+            supplied,
+            relies_on: Reliance::default(),
+            action: 0,
+            running: None,
+            results: Results::default(),
+        }
+    }
+
+    /// Back to the beginning.
+    pub fn start_over(&mut self) {
+        self.relies_on = Reliance::default();
+        self.action = 0;
+        self.running = None;
+        self.results = Results::default();
+    }
+
+    /// Whether it neither writes nor locks.
+    pub fn is_read_only(&self) -> bool {
+        self.program.read_only
+    }
+
+    /// Whether it uses nothing but its parameters, so that it needs no transaction, not even a site that may serve.
+    pub fn is_pure(&self) -> bool {
+        let is_pure = |action: &Action| matches!(action, Action::Select { source: None, .. });
+        self.program.relies_on.is_empty() && self.program.actions.iter().all(is_pure)
+    }
+
+    /// What it returns.
+    pub fn into_results(self) -> Results {
+        self.results
+    }
+
+    /// Goes on until something is needed or all is done. `event` answers the last need, or is [`Event::Go`].
+    pub fn resume(
+        &mut self,
+        transaction: &mut Transaction,
+        generator: &Generator,
+        hidden_keys: &mut HiddenKeys,
+        event: Event,
+    ) -> Result<Step, Failure> {
+        let mut event = event;
+        if let Some(need) = self.relies_on.resume(&self.program.relies_on, transaction, &mut event)? {
+            return Ok(Step::Need(need));
+        }
+        let program = Arc::clone(&self.program);
+        let mut scene = Scene {
+            scope: Scope { parameters: &self.parameters, time_micros: transaction.time_micros, generator },
+            supplied: &self.supplied,
+            transaction,
+            results: &mut self.results,
+            hidden_keys,
+        };
+        while let Some(action) = program.actions.get(self.action) {
+            let running = match &mut self.running {
+                Some(running) => running,
+                None => self.running.insert(Running::begin(action, &mut scene)?),
+            };
+            match running.resume(action, &mut scene, event)? {
+                Step::Need(need) => return Ok(Step::Need(need)),
+                Step::Done => event = Event::Go,
+            }
+            self.running = None;
+            self.action += 1;
+        }
+        Ok(Step::Done)
+    }
+}
+
+/// The check that catalog rows are those that a program was compiled with, before anything else is done.
+#[derive(Debug, Default)]
+pub struct Reliance {
+    checked: usize,
+}
+
+impl Reliance {
+    /// The next catalog row to read; `None` when all are as relied on. Takes the event, if it answers the last need. Errors: the
+    /// schema has changed.
+    pub fn resume(
+        &mut self,
+        relies_on: &[(Key, Timestamp)],
+        transaction: &mut Transaction,
+        event: &mut Event,
+    ) -> Result<Option<Need>, Failure> {
+        while let Some((key, relied)) = relies_on.get(self.checked) {
+            if let Event::Relied(version) = std::mem::replace(event, Event::Go) {
+                transaction.note_relied_on(key.clone(), version);
+            }
+            match transaction.relies_on(key, *relied) {
+                None => return Ok(Some(Need::Relied(key.clone()))),
+                Some(false) => return Err(Failure::SchemaChanged { key: key.clone() }),
+                Some(true) => self.checked += 1,
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Results {
+    /// An action begins; its rows, if it returns any, take the place of the last one's.
+    fn begin_action(&mut self, returns_rows: bool) {
+        self.affected = 0;
+        if returns_rows {
+            self.rows.clear();
+            self.bytes = 0;
+        }
+    }
+
+    /// Returns one more row. Errors: 54000 when they are too many for one answer.
+    pub fn push(&mut self, row: Vec<Value>) -> Result<(), Failure> {
+        self.bytes += row.iter().map(Value::size_in_memory).sum::<usize>();
+        if self.bytes > RESULT_BYTES_MAX {
+            return Err(failure::statement_with_detail(
+                "54000",
+                format!("the result is larger than {} MiB", RESULT_BYTES_MAX >> 20),
+                "Ask for fewer rows at a time, by a condition on the key and LIMIT.",
+            ));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+}
+
+impl Running {
+    fn begin(action: &Action, scene: &mut Scene) -> Result<Running, Failure> {
+        scene.results.begin_action(match action {
+            Action::Select { .. } => true,
+            Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
+                !returning.is_empty()
+            }
+            Action::Catalog { .. } | Action::Rebuild { .. } => false,
+        });
+        Ok(match action {
+            Action::Select { .. } => Running::Select(SelectRun::begin(action, scene)?),
+            Action::Insert { .. } => Running::Insert(InsertRun::default()),
+            Action::Update { .. } => Running::Update(UpdateRun::begin(action, scene)?),
+            Action::Delete { .. } => Running::Delete(DeleteRun::begin(action, scene)?),
+            Action::Catalog { .. } => Running::Catalog(CatalogRun::default()),
+            Action::Rebuild { from, .. } => Running::Rebuild(RebuildRun::begin(from)),
+        })
+    }
+
+    fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        match self {
+            Running::Select(run) => run.resume(action, scene, event),
+            Running::Insert(run) => run.resume(action, scene, event),
+            Running::Update(run) => run.resume(action, scene, event),
+            Running::Delete(run) => run.resume(action, scene, event),
+            Running::Catalog(run) => run.resume(action, scene, event),
+            Running::Rebuild(run) => run.resume(action, scene, event),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Evaluates expressions over the row at hand and the parameters.
+//!
+//! Invariant: SQL's three-valued logic, and nothing is evaluated beyond need: AND, OR, CASE and COALESCE stop where the result is
+//! settled. What an expression only hands through (constants, parameters, columns) is borrowed, not copied.
+
+use crate::failure;
+use crate::generator::Generator;
+use messages::program::{BinaryOperator, Expression, UnaryOperator};
+use messages::session::Failure;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use values::operators::{self, BinaryOperator as Operator};
+use values::{Type, Value, ValueError, cast, functions};
+
+/// Microseconds from 1970-01-01 to 2000-01-01, from which values count.
+const MICROS_1970_TO_2000: i64 = 946_684_800_000_000;
+
+/// What an expression may refer to beside the row at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// Values of `$1..`.
+    pub parameters: &'a [Value],
+    /// When the transaction began: microseconds since 1970.
+    pub time_micros: i64,
+    /// The source of random numbers.
+    pub generator: &'a Generator,
+}
+
+type Evaluated<'v> = Result<Cow<'v, Value>, ValueError>;
+
+impl Scope<'_> {
+    /// The value of an expression over a row.
+    pub fn evaluate<'v>(&'v self, expression: &'v Expression, row: &'v [Value]) -> Result<Cow<'v, Value>, Failure> {
+        self.value(expression, row).map_err(failure::of_value)
+    }
+
+    /// The values of expressions over a row.
+    pub fn evaluate_all(&self, expressions: &[Expression], row: &[Value]) -> Result<Vec<Value>, Failure> {
+        let values = expressions.iter().map(|expression| self.evaluate(expression, row).map(Cow::into_owned));
+        values.collect()
+    }
+
+    /// Whether a row passes a filter: NULL does not.
+    pub fn passes(&self, filter: Option<&Expression>, row: &[Value]) -> Result<bool, Failure> {
+        match filter {
+            None => Ok(true),
+            Some(filter) => Ok(self.evaluate(filter, row)?.as_boolean() == Some(true)),
+        }
+    }
+
+    fn value<'v>(&'v self, expression: &'v Expression, row: &'v [Value]) -> Evaluated<'v> {
+        Ok(match expression {
+            Expression::Constant(value) => Cow::Borrowed(value),
+            Expression::Parameter(number) => Cow::Borrowed(parameter(self.parameters, *number)?),
+            Expression::Column(column) => Cow::Borrowed(&row[usize::from(*column)]),
+            Expression::TransactionTime => Cow::Owned(Value::TimestampTz(self.now())),
+            Expression::Unary(operator, operand) => {
+                let operator = match operator {
+                    UnaryOperator::Not => operators::UnaryOperator::Not,
+                    UnaryOperator::Minus => operators::UnaryOperator::Negate,
+                };
+                Cow::Owned(operators::unary(operator, self.value(operand, row)?.as_ref())?)
+            }
+            Expression::Binary(operator, left, right) => {
+                let left = self.value(left, row)?;
+                let right = self.value(right, row)?;
+                Cow::Owned(operators::binary(operator_of(*operator), &left, &right)?)
+            }
+            Expression::And(list) => Cow::Owned(self.connected(list, row, false)?),
+            Expression::Or(list) => Cow::Owned(self.connected(list, row, true)?),
+            Expression::IsNull(operand, negated) => {
+                Cow::Owned(Value::Boolean(self.value(operand, row)?.is_null() != *negated))
+            }
+            Expression::IsDistinct(left, right, negated) => {
+                let order = operators::compare(self.value(left, row)?.as_ref(), self.value(right, row)?.as_ref());
+                Cow::Owned(Value::Boolean((order != Ordering::Equal) != *negated))
+            }
+            Expression::In(operand, list, negated) => Cow::Owned(self.is_in(operand, list, *negated, row)?),
+            Expression::Like(operand, pattern, ignore_case, negated) => {
+                let operator = match (ignore_case, negated) {
+                    (false, false) => Operator::Like,
+                    (false, true) => Operator::NotLike,
+                    (true, false) => Operator::ILike,
+                    (true, true) => Operator::NotILike,
+                };
+                let operand = self.value(operand, row)?;
+                Cow::Owned(operators::binary(operator, &operand, self.value(pattern, row)?.as_ref())?)
+            }
+            Expression::Case(branches, otherwise) => return self.case(branches, otherwise.as_deref(), row),
+            Expression::Coalesce(list) => {
+                for expression in list {
+                    let value = self.value(expression, row)?;
+                    if !value.is_null() {
+                        return Ok(value);
+                    }
+                }
+                Cow::Owned(Value::Null)
+            }
+            Expression::Cast(operand, target, explicit) => {
+                let operand = self.value(operand, row)?;
+                let cast = if *explicit { cast::explicit } else { cast::assign };
+                Cow::Owned(cast(&operand, *target)?)
+            }
+            Expression::Call(name, arguments) => Cow::Owned(self.call(name, arguments, row)?),
+        })
+    }
+
+    fn now(&self) -> i64 {
+        self.time_micros - MICROS_1970_TO_2000
+    }
+
+    /// AND (`settles` = false) and OR (`settles` = true): NULL unless an operand settles it.
+    fn connected(&self, list: &[Expression], row: &[Value], settles: bool) -> Result<Value, ValueError> {
+        let mut unknown = false;
+        for expression in list {
+            match self.value(expression, row)?.as_boolean() {
+                Some(truth) if truth == settles => return Ok(Value::Boolean(settles)),
+                Some(_) => {}
+                None => unknown = true,
+            }
+        }
+        Ok(if unknown { Value::Null } else { Value::Boolean(!settles) })
+    }
+
+    fn is_in(
+        &self,
+        operand: &Expression,
+        list: &[Expression],
+        negated: bool,
+        row: &[Value],
+    ) -> Result<Value, ValueError> {
+        let operand = self.value(operand, row)?;
+        let mut unknown = operand.is_null() && !list.is_empty();
+        if !operand.is_null() {
+            for expression in list {
+                let value = self.value(expression, row)?;
+                match operators::binary(Operator::Equal, &operand, &value)?.as_boolean() {
+                    Some(true) => return Ok(Value::Boolean(!negated)),
+                    Some(false) => {}
+                    None => unknown = true,
+                }
+            }
+        }
+        Ok(if unknown { Value::Null } else { Value::Boolean(negated) })
+    }
+
+    fn case<'v>(
+        &'v self,
+        branches: &'v [(Expression, Expression)],
+        otherwise: Option<&'v Expression>,
+        row: &'v [Value],
+    ) -> Evaluated<'v> {
+        for (condition, result) in branches {
+            if self.value(condition, row)?.as_boolean() == Some(true) {
+                return self.value(result, row);
+            }
+        }
+        match otherwise {
+            Some(otherwise) => self.value(otherwise, row),
+            None => Ok(Cow::Owned(Value::Null)),
+        }
+    }
+
+    fn call(&self, name: &str, arguments: &[Expression], row: &[Value]) -> Result<Value, ValueError> {
+        let mut values: SmallVec<[Value; 4]> = SmallVec::with_capacity(arguments.len());
+        for argument in arguments {
+            values.push(self.value(argument, row)?.into_owned());
+        }
+        // A NULL has no type of its own: it takes that of the first argument that has one.
+        let known = values.iter().find_map(Value::data_type).unwrap_or(Type::Text);
+        let types: SmallVec<[Type; 4]> = values.iter().map(|value| value.data_type().unwrap_or(known)).collect();
+        let Some(function) = functions::lookup(name, &types) else {
+            if values.iter().any(Value::is_null) {
+                return Ok(Value::Null);
+            }
+            return Err(ValueError::new(
+                values::error::sqlstate::UNDEFINED_FUNCTION,
+                format!("function {name} does not take these arguments"),
+            ));
+        };
+        let mut random = || self.generator.next();
+        let mut environment = functions::Environment { statement_time: self.now(), random: &mut random };
+        function.call(&values, &mut environment)
+    }
+}
+
+fn parameter(parameters: &[Value], number: u16) -> Result<&Value, ValueError> {
+    parameters.get(usize::from(number)).ok_or_else(|| {
+        ValueError::new(
+            values::error::sqlstate::SYNTAX_ERROR,
+            format!("there is no parameter ${}", u32::from(number) + 1),
+        )
+    })
+}
+
+fn operator_of(operator: BinaryOperator) -> Operator {
+    match operator {
+        BinaryOperator::Add => Operator::Add,
+        BinaryOperator::Subtract => Operator::Subtract,
+        BinaryOperator::Multiply => Operator::Multiply,
+        BinaryOperator::Divide => Operator::Divide,
+        BinaryOperator::Modulo => Operator::Modulo,
+        BinaryOperator::Power => Operator::Power,
+        BinaryOperator::Concat => Operator::Concatenate,
+        BinaryOperator::Equal => Operator::Equal,
+        BinaryOperator::NotEqual => Operator::NotEqual,
+        BinaryOperator::Less => Operator::Less,
+        BinaryOperator::LessOrEqual => Operator::LessOrEqual,
+        BinaryOperator::Greater => Operator::Greater,
+        BinaryOperator::GreaterOrEqual => Operator::GreaterOrEqual,
+    }
+}

@@ -1,0 +1,98 @@
+//! What a client is told when a statement fails, in PostgreSQL's words.
+
+use messages::schema::TableSchema;
+use messages::session::Failure;
+use values::{Value, ValueError};
+
+/// A statement that is wrong for this data or this state.
+#[cold]
+pub fn statement(sqlstate: &str, message: impl Into<String>) -> Failure {
+    Failure::Statement { sqlstate: sqlstate.into(), message: message.into(), detail: None, constraint: None }
+}
+
+/// As [`statement`], with a sentence more.
+#[cold]
+pub fn statement_with_detail(sqlstate: &str, message: impl Into<String>, detail: impl Into<String>) -> Failure {
+    Failure::Statement {
+        sqlstate: sqlstate.into(),
+        message: message.into(),
+        detail: Some(detail.into()),
+        constraint: None,
+    }
+}
+
+/// A value that could not be computed or decoded.
+#[cold]
+pub fn of_value(error: ValueError) -> Failure {
+    Failure::Statement {
+        sqlstate: error.sqlstate.into(),
+        message: error.message,
+        detail: error.detail.map(String::from),
+        constraint: None,
+    }
+}
+
+/// 23505: a row with this key exists. `columns` are positions in the table, `values` the new row.
+#[cold]
+pub fn duplicate_key(table: &TableSchema, constraint: &str, columns: &[usize], values: &[Value]) -> Failure {
+    let names: Vec<&str> = columns.iter().map(|&column| table.columns[column].name.as_str()).collect();
+    let texts: Vec<String> = columns.iter().map(|&column| text_of(table, column, &values[column])).collect();
+    Failure::Statement {
+        sqlstate: "23505".into(),
+        message: format!("duplicate key value violates unique constraint \"{constraint}\""),
+        detail: Some(format!("Key ({})=({}) already exists.", names.join(", "), texts.join(", "))),
+        constraint: Some(constraint.into()),
+    }
+}
+
+/// 23502: NULL in a column that refuses it.
+#[cold]
+pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure {
+    let texts: Vec<String> = (0..table.columns.len())
+        .filter(|&column| !table.columns[column].dropped)
+        .map(|column| text_of(table, column, &values[column]))
+        .collect();
+    statement_with_detail(
+        "23502",
+        format!(
+            "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+            table.columns[column].name, table.name
+        ),
+        format!("Failing row contains ({}).", texts.join(", ")),
+    )
+}
+
+/// 23502: a column that is to become part of a primary key holds NULL.
+#[cold]
+pub fn contains_null(table: &TableSchema, column: usize) -> Failure {
+    statement(
+        "23502",
+        format!("column \"{}\" of relation \"{}\" contains null values", table.columns[column].name, table.name),
+    )
+}
+
+/// 3B001: there is no such savepoint.
+#[cold]
+pub fn no_savepoint(name: &str) -> Failure {
+    statement("3B001", format!("savepoint \"{name}\" does not exist"))
+}
+
+/// 54000: the transaction is too large.
+#[cold]
+pub fn too_large(what: impl Into<String>) -> Failure {
+    statement_with_detail(
+        "54000",
+        what,
+        "Split the work into several transactions; rows for a table that the same transaction has created or truncated are \
+         not counted.",
+    )
+}
+
+fn text_of(table: &TableSchema, column: usize, value: &Value) -> String {
+    if value.is_null() {
+        return "null".into();
+    }
+    let mut bytes = Vec::new();
+    values::text::write(value, table.columns[column].column_type, &mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}

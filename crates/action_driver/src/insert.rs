@@ -1,0 +1,221 @@
+//! Executes `Action::Insert`, ON CONFLICT included.
+//!
+//! Invariant: a row is written with all its index entries or, when a unique key exists, not at all; no row is updated twice
+//! by one statement.
+
+use crate::execution::{Scene, Step};
+use crate::failure;
+use crate::reads::{Event, Need};
+use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::rows::{self, ColumnSet};
+use messages::concurrency::AccessKind;
+use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict};
+use messages::schema::TableSchema;
+use messages::session::Failure;
+use messages::{Key, Row};
+use std::collections::BTreeSet;
+use values::Value;
+
+/// An insertion under way.
+#[derive(Debug, Default)]
+pub struct InsertRun {
+    next: usize,
+    stage: Stage,
+    /// Keys written by this statement; kept for DO UPDATE only.
+    touched: BTreeSet<Key>,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    /// Between two rows.
+    #[default]
+    Between,
+    /// Writing a new row.
+    Inserting { key: Key, new: Vec<Value>, write: RowWrite },
+    /// Reading the row that an index entry in the way leads to.
+    Fetching { key: Key, new: Vec<Value> },
+    /// Writing the row in the way.
+    Updating { values: Vec<Value>, write: RowWrite },
+}
+
+/// The parts of the action.
+struct Insertion<'a> {
+    table: &'a TableSchema,
+    values: &'a [Expression],
+    input: &'a InsertInput,
+    on_conflict: Option<&'a OnConflict>,
+    returning: &'a [Expression],
+    private: bool,
+}
+
+impl InsertRun {
+    /// Goes on. Errors: 23505, 23502, 21000, 54000, and those of the expressions.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::Insert { table, values, input, on_conflict, returning, private } = action else {
+            unreachable!("begun for an insertion")
+        };
+        let insertion =
+            Insertion { table, values, input, on_conflict: on_conflict.as_ref(), returning, private: *private };
+        let mut event = event;
+        loop {
+            let need = match std::mem::take(&mut self.stage) {
+                Stage::Between if insertion.private && scene.transaction.is_chunk_due() => Some(Need::Chunk),
+                Stage::Between => match self.next_row(&insertion, scene)? {
+                    Some(stage) => {
+                        self.stage = stage;
+                        None
+                    }
+                    None => return Ok(Step::Done),
+                },
+                Stage::Inserting { key, new, write } => {
+                    self.insert(&insertion, scene, std::mem::replace(&mut event, Event::Go), key, new, write)?
+                }
+                Stage::Fetching { key, new } => {
+                    let Event::Item(Some(row)) = std::mem::replace(&mut event, Event::Go) else {
+                        return Err(rows::vanished(rows::table_item(table, key)));
+                    };
+                    self.update_existing(&insertion, scene, key, &row, &new)?;
+                    None
+                }
+                Stage::Updating { values, mut write } => {
+                    match write.resume(std::mem::replace(&mut event, Event::Go), scene.transaction)? {
+                        Written::Need(need) => {
+                            self.stage = Stage::Updating { values, write };
+                            Some(need)
+                        }
+                        Written::Exists(target, _) => return Err(row_write::exists(table, target, &values)),
+                        Written::Done => {
+                            finish_row(&insertion, scene, &values)?;
+                            None
+                        }
+                    }
+                }
+            };
+            if let Some(need) = need {
+                return Ok(Step::Need(need));
+            }
+        }
+    }
+
+    /// Computes the next row to insert; `None` behind the last.
+    fn next_row(&mut self, insertion: &Insertion, scene: &mut Scene) -> Result<Option<Stage>, Failure> {
+        let scope = scene.scope;
+        let mut new = match insertion.input {
+            InsertInput::Rows(list) => {
+                let Some(expressions) = list.get(self.next) else { return Ok(None) };
+                let input = scope.evaluate_all(expressions, &[])?;
+                scope.evaluate_all(insertion.values, &input)?
+            }
+            InsertInput::Supplied => {
+                let Some(input) = scene.supplied.get(self.next) else { return Ok(None) };
+                scope.evaluate_all(insertion.values, input)?
+            }
+        };
+        self.next += 1;
+        let table = insertion.table;
+        rows::check_not_null(table, &new)?;
+        if table.has_hidden_key() {
+            let (life, _) = scene.transaction.identity.expect("a transaction that writes has begun");
+            new.push(scene.hidden_keys.next(life)?);
+        }
+        let key = rows::table_key(table, &new);
+        let image = Image { key: &key, values: &new };
+        let mut write = RowWrite::plan(table, None, Some(image), Part::Both);
+        if let Some(target) = insertion.on_conflict.and_then(|on_conflict| on_conflict.target) {
+            write.check_first(target);
+        }
+        Ok(Some(Stage::Inserting { key, new, write }))
+    }
+
+    fn insert(
+        &mut self,
+        insertion: &Insertion,
+        scene: &mut Scene,
+        event: Event,
+        key: Key,
+        new: Vec<Value>,
+        mut write: RowWrite,
+    ) -> Result<Option<Need>, Failure> {
+        let table = insertion.table;
+        let (target, row) = match write.resume(event, scene.transaction)? {
+            Written::Need(need) => {
+                self.stage = Stage::Inserting { key, new, write };
+                return Ok(Some(need));
+            }
+            Written::Done => {
+                if insertion.on_conflict.is_some_and(|on_conflict| on_conflict.update.is_some()) {
+                    self.touched.insert(key);
+                }
+                finish_row(insertion, scene, &new)?;
+                return Ok(None);
+            }
+            Written::Exists(target, row) => (target, row),
+        };
+        let applies = |on_conflict: &&OnConflict| on_conflict.target.is_none_or(|wanted| wanted == target);
+        let Some(on_conflict) = insertion.on_conflict.filter(applies) else {
+            return Err(row_write::exists(table, target, &new));
+        };
+        if on_conflict.update.is_none() {
+            return Ok(None);
+        }
+        match target {
+            ConflictTarget::PrimaryKey => {
+                self.update_existing(insertion, scene, key, &row, &new)?;
+                Ok(None)
+            }
+            ConflictTarget::Index(position) => {
+                let index = &table.indexes[position];
+                // Only unique entries are claimed, and their row alone leads to the table's.
+                let key = rows::indexed_key(table, index, &Key::lowest(), &row)?;
+                let item = rows::table_item(table, key.clone());
+                self.stage = Stage::Fetching { key, new };
+                Ok(Some(Need::Item(item, AccessKind::Write)))
+            }
+        }
+    }
+
+    /// DO UPDATE on the row in the way.
+    fn update_existing(
+        &mut self,
+        insertion: &Insertion,
+        scene: &mut Scene,
+        key: Key,
+        row: &Row,
+        new: &[Value],
+    ) -> Result<(), Failure> {
+        let table = insertion.table;
+        let update = insertion.on_conflict.and_then(|on_conflict| on_conflict.update.as_ref());
+        let (assignments, filter) = update.expect("only DO UPDATE comes here");
+        if self.touched.contains(&key) {
+            return Err(failure::statement("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"));
+        }
+        let mut old = Vec::new();
+        rows::decode_into(table, ColumnSet::ALL, &key, row, &mut old)?;
+        let columns = table.columns.len();
+        let mut both = old[..columns].to_vec();
+        both.extend_from_slice(&new[..columns]);
+        if !scene.scope.passes(filter.as_ref(), &both)? {
+            return Ok(());
+        }
+        let mut values = old.clone();
+        for (column, expression) in assignments {
+            values[*column] = scene.scope.evaluate(expression, &both)?.into_owned();
+        }
+        rows::check_not_null(table, &values)?;
+        let new_key = rows::table_key(table, &values);
+        let old = Image { key: &key, values: &old };
+        let new = Image { key: &new_key, values: &values };
+        let write = RowWrite::plan(table, Some(old), Some(new), Part::Both);
+        self.touched.insert(new_key);
+        self.stage = Stage::Updating { values, write };
+        Ok(())
+    }
+}
+
+fn finish_row(insertion: &Insertion, scene: &mut Scene, values: &[Value]) -> Result<(), Failure> {
+    scene.results.affected += 1;
+    if !insertion.returning.is_empty() {
+        scene.results.push(scene.scope.evaluate_all(insertion.returning, values)?)?;
+    }
+    Ok(())
+}

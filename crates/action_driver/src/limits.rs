@@ -1,0 +1,41 @@
+//! Bounds of the action driver, and how they relate to those that all servers share. Times are in nanoseconds of the boot clock.
+
+use messages::limits::{
+    MILLISECOND, PRIVATE_CHUNK_ROWS, SECOND, SERVICE_PATIENCE, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX,
+};
+
+/// Rows asked for in the first batch of a scan: most scans end in it.
+pub const SCAN_ROWS_FIRST: u32 = 128;
+/// Rows asked for in every later batch.
+pub const SCAN_ROWS_MAX: u32 = 1_024;
+/// Bytes in memory of the rows that one request may return.
+pub const RESULT_BYTES_MAX: usize = 256 << 20;
+/// Bytes of the keys and rows that one statement may collect before it writes the first.
+pub const COLLECTED_BYTES_MAX: usize = 2 * TRANSACTION_BYTES_MAX;
+/// Locked ranges that a transaction remembers, so as not to ask again for what lies in them.
+pub const RANGES_REMEMBERED: usize = 16;
+/// Bytes of rows after which a chunk is committed ahead, however few its rows.
+pub const PRIVATE_CHUNK_BYTES: usize = TRANSACTION_BYTES_MAX / 4;
+
+/// Waiting time before the second retry of a transaction that lost a conflict; the first is at once. It doubles.
+pub const RETRY_DELAY_FIRST: u64 = MILLISECOND;
+/// The longest waiting time between two tries.
+pub const RETRY_DELAY_MAX: u64 = 64 * MILLISECOND;
+/// Waiting time between two tries to drop a storage that its transaction left behind.
+pub const DROP_RETRY: u64 = SECOND;
+/// How often the oldest snapshot in use is reported.
+pub const OLDEST_SNAPSHOT_PERIOD: u64 = 100 * MILLISECOND;
+
+/// Bits of the counter in a hidden key.
+pub const HIDDEN_COUNTER_BITS: u32 = 48;
+/// Hidden keys that one life of a site gives out: see [`crate::hidden_keys`].
+pub const HIDDEN_KEYS_PER_LIFE_MAX: u64 = 1 << 36;
+
+const _: () = assert!(SCAN_ROWS_FIRST <= SCAN_ROWS_MAX);
+const _: () = assert!(RETRY_DELAY_FIRST <= RETRY_DELAY_MAX);
+const _: () = assert!(RETRY_DELAY_MAX < SERVICE_PATIENCE, "a transaction is tried more than once");
+const _: () = assert!(
+    PRIVATE_CHUNK_ROWS < TRANSACTION_WRITES_MAX && PRIVATE_CHUNK_BYTES < TRANSACTION_BYTES_MAX,
+    "a chunk is committed ahead before its transaction is too large"
+);
+const _: () = assert!(HIDDEN_KEYS_PER_LIFE_MAX < 1 << HIDDEN_COUNTER_BITS);

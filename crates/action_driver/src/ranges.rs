@@ -1,0 +1,69 @@
+//! From bounds to key ranges.
+//!
+//! Invariant: the range holds exactly the keys whose columns satisfy the bounds. NULLs sort last and satisfy no bound, so a range
+//! with a lower bound only ends before them.
+
+use crate::expression::Scope;
+use messages::program::{Bounds, Expression};
+use messages::session::Failure;
+use messages::{Key, KeyRange, TableId};
+use values::{Value, key};
+
+/// The whole key that these expressions name; `None` when one is NULL.
+pub fn point(columns: &[Expression], scope: &Scope) -> Result<Option<Key>, Failure> {
+    let mut bytes = Vec::with_capacity(24);
+    Ok(append_all(columns, scope, &mut bytes)?.then(|| Key::new(&bytes)))
+}
+
+/// The range of keys within bounds; `None` when a bound is NULL, so that nothing is.
+pub fn range(table: TableId, bounds: &Bounds, scope: &Scope) -> Result<Option<KeyRange>, Failure> {
+    let mut prefix = Vec::with_capacity(24);
+    if !append_all(&bounds.prefix, scope, &mut prefix)? {
+        return Ok(None);
+    }
+    let low = match &bounds.low {
+        None => prefix.clone(),
+        Some((expression, included)) => {
+            let Some(bytes) = extended(&prefix, expression, scope)? else {
+                return Ok(None);
+            };
+            if *included { bytes } else { behind(bytes) }
+        }
+    };
+    let high = match (&bounds.high, &bounds.low) {
+        (Some((expression, included)), _) => {
+            let Some(bytes) = extended(&prefix, expression, scope)? else {
+                return Ok(None);
+            };
+            Some(if *included { behind(bytes) } else { bytes })
+        }
+        (None, Some(_)) => {
+            let mut nulls = prefix;
+            key::append(&Value::Null, &mut nulls);
+            Some(nulls)
+        }
+        (None, None) => key::prefix_end(&prefix),
+    };
+    Ok(Some(KeyRange { table, low: Key::new(&low), high: high.map(|high| Key::new(&high)) }))
+}
+
+fn append_all(columns: &[Expression], scope: &Scope, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
+    for column in columns {
+        let value = scope.evaluate(column, &[])?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        key::append(&value, bytes);
+    }
+    Ok(true)
+}
+
+fn extended(prefix: &[u8], expression: &Expression, scope: &Scope) -> Result<Option<Vec<u8>>, Failure> {
+    let mut bytes = prefix.to_vec();
+    Ok(append_all(std::slice::from_ref(expression), scope, &mut bytes)?.then_some(bytes))
+}
+
+/// The first key behind all that start with these bytes.
+fn behind(bytes: Vec<u8>) -> Vec<u8> {
+    key::prefix_end(&bytes).expect("a key's markers lie below the largest byte")
+}

@@ -1,0 +1,294 @@
+//! What an executor asks for, and the exchange of messages that brings it: permission, then the read, then a refresh when stale.
+//!
+//! Invariants: whoever writes asks the concurrency controller before each access, and whoever reads a snapshot waits for the
+//! undecided commits on what it reads; nothing reaches an executor that is stale or that its transaction's own writes do not cover.
+
+use crate::exchange::Exchange;
+use crate::transaction::Transaction;
+use messages::access::{AccessReply, AccessRequest};
+use messages::commit::CommitRequest;
+use messages::concurrency::{AccessKind, ConcurrencyRequest, Target};
+use messages::limits::SERVICE_PATIENCE;
+use messages::planted::Bug;
+use messages::replication::ServiceRequest;
+use messages::session::Failure;
+use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
+
+/// What an executor cannot go on without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The row of an item, accessed so.
+    Item(Item, AccessKind),
+    /// Permission to write an item without reading it.
+    Lock(Item),
+    /// A batch of the rows of a range.
+    Range(RangeNeed),
+    /// The version of a catalog row that a program relies on.
+    Relied(Key),
+    /// The rows written into private storages committed ahead.
+    Chunk,
+}
+
+/// A batch of rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeNeed {
+    /// What is left to read.
+    pub range: KeyRange,
+    /// How the rows are accessed.
+    pub kind: AccessKind,
+    /// About so many rows.
+    pub limit: u32,
+    /// From the high end down.
+    pub reverse: bool,
+}
+
+/// What an executor goes on with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Nothing was asked for.
+    Go,
+    /// The row, `None` when absent.
+    Item(Option<Row>),
+    /// It may be written.
+    Locked,
+    /// Rows in the order asked for, own writes included, and what of the range is left.
+    Batch(Vec<(Key, Row)>, Option<KeyRange>),
+    /// The version of the catalog row.
+    Relied(Timestamp),
+    /// The chunk is committed.
+    ChunkCommitted,
+}
+
+/// Where a read stands.
+#[derive(Debug)]
+pub struct Reading {
+    need: Need,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// A new snapshot was asked for (planted bug).
+    Moving { tag: u64 },
+    /// The concurrency controller was asked about a snapshot.
+    AskingSnapshot { tag: u64 },
+    /// The concurrency controller was asked on behalf of the transaction.
+    Asking,
+    /// The access manager was asked.
+    Fetching { tag: u64 },
+    /// The replication controller was asked to refresh it.
+    Refreshing { tag: u64 },
+}
+
+/// What came of an answer.
+#[derive(Debug)]
+pub enum Progress {
+    /// Another answer is awaited.
+    Waiting,
+    /// The executor can go on.
+    Ready(Event),
+    /// The snapshot cannot be read any more: a new one is needed.
+    SnapshotGone,
+}
+
+/// Answers without any message what the transaction itself knows.
+pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
+    match need {
+        Need::Item(item, _) => transaction.file().get(item).map(|row| Event::Item(row.clone())),
+        Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
+        Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
+        Need::Relied(_) | Need::Chunk => None,
+    }
+}
+
+impl Reading {
+    /// Asks for what cannot be answered at once.
+    pub fn begin(need: Need, transaction: &Transaction, exchange: &mut Exchange) -> Reading {
+        let mut reading = Reading { need, stage: Stage::Asking };
+        if transaction.is_snapshot() && transaction.has_read && exchange.shared.planted.is(Bug::SnapshotMovesUp) {
+            let tag = exchange.tag();
+            exchange.commit(CommitRequest::BeginSnapshot { tag });
+            reading.stage = Stage::Moving { tag };
+        } else {
+            reading.ask(transaction, exchange);
+        }
+        reading
+    }
+
+    /// Asks for permission, where one is needed.
+    fn ask(&mut self, transaction: &Transaction, exchange: &mut Exchange) {
+        let (target, kind) = match &self.need {
+            Need::Item(item, kind) => {
+                if !transaction.is_snapshot() && transaction.holds(item, *kind) {
+                    return self.fetch(transaction, exchange);
+                }
+                (Target::Item(item.clone()), *kind)
+            }
+            Need::Lock(item) => (Target::Item(item.clone()), AccessKind::Write),
+            // A batch asks anew: rows that another transaction has prepared to change since the last one are waited for.
+            Need::Range(need) => {
+                if transaction.is_private(need.range.table) {
+                    return self.fetch(transaction, exchange);
+                }
+                (Target::Range(need.range.clone()), need.kind)
+            }
+            // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
+            Need::Relied(_) if !transaction.is_snapshot() => return self.fetch(transaction, exchange),
+            Need::Relied(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
+            Need::Chunk => unreachable!("a chunk is committed, not read"),
+        };
+        match (transaction.snapshot, transaction.identity) {
+            (Some(snapshot), _) => {
+                let tag = exchange.tag();
+                exchange.concurrency(ConcurrencyRequest::SnapshotAccess { tag, target, snapshot });
+                self.stage = Stage::AskingSnapshot { tag };
+            }
+            (None, Some((transaction, age))) => {
+                exchange.concurrency(ConcurrencyRequest::Access { transaction, age, target, kind });
+                self.stage = Stage::Asking;
+            }
+            (None, None) => unreachable!("a transaction has begun before it reads"),
+        }
+    }
+
+    /// Asks the access manager.
+    fn fetch(&mut self, transaction: &Transaction, exchange: &mut Exchange) {
+        let tag = exchange.tag();
+        let snapshot = transaction.snapshot;
+        let request = match &self.need {
+            Need::Item(item, _) => AccessRequest::Read { tag, table: item.table, key: item.key.clone(), snapshot },
+            Need::Relied(key) => AccessRequest::Read { tag, table: TableId::CATALOG, key: key.clone(), snapshot },
+            Need::Range(need) => AccessRequest::Scan {
+                tag,
+                range: need.range.clone(),
+                snapshot,
+                limit: need.limit,
+                reverse: need.reverse,
+            },
+            Need::Lock(_) | Need::Chunk => unreachable!("nothing is read for it"),
+        };
+        exchange.access(request);
+        self.stage = Stage::Fetching { tag };
+    }
+
+    /// A snapshot was given out: for the planted bug that moves it up.
+    pub fn moved(&mut self, transaction: &Transaction, exchange: &mut Exchange) -> Progress {
+        self.ask(transaction, exchange);
+        Progress::Waiting
+    }
+
+    /// The concurrency controller permits it.
+    pub fn granted(&mut self, transaction: &mut Transaction, exchange: &mut Exchange) -> Progress {
+        if !transaction.is_snapshot() {
+            match &self.need {
+                Need::Item(item, kind) => transaction.note_granted(Target::Item(item.clone()), *kind),
+                Need::Range(need) => transaction.note_granted(Target::Range(need.range.clone()), need.kind),
+                Need::Lock(item) => {
+                    transaction.note_granted(Target::Item(item.clone()), AccessKind::Write);
+                    return Progress::Ready(Event::Locked);
+                }
+                Need::Relied(_) | Need::Chunk => {}
+            }
+        }
+        self.fetch(transaction, exchange);
+        Progress::Waiting
+    }
+
+    /// The access manager has answered. Errors: a lost conflict, or a transaction that has become too large.
+    pub fn fetched(
+        &mut self,
+        reply: AccessReply,
+        transaction: &mut Transaction,
+        exchange: &mut Exchange,
+    ) -> Result<Progress, Failure> {
+        match reply {
+            AccessReply::ReadReply { version, row, .. } => self.item_read(version, row, transaction),
+            AccessReply::ScanReply { rows, next, as_of, .. } => self.range_read(rows, next, as_of, transaction),
+            AccessReply::Stale { range, .. } => {
+                let tag = exchange.tag();
+                let deadline = exchange.now.boot + SERVICE_PATIENCE;
+                exchange.service(ServiceRequest::Refresh { tag, range, deadline });
+                self.stage = Stage::Refreshing { tag };
+                Ok(Progress::Waiting)
+            }
+            AccessReply::SnapshotGone { .. } => Ok(Progress::SnapshotGone),
+            other => unreachable!("no answer to a read: {other:?}"),
+        }
+    }
+
+    fn item_read(
+        &self,
+        version: Timestamp,
+        row: Option<Row>,
+        transaction: &mut Transaction,
+    ) -> Result<Progress, Failure> {
+        let event = match &self.need {
+            Need::Relied(key) => {
+                transaction.note_item_read(&catalog_item(key), version)?;
+                Event::Relied(version)
+            }
+            Need::Item(item, _) => {
+                transaction.note_item_read(item, version)?;
+                Event::Item(row)
+            }
+            other => unreachable!("one item is no answer to {other:?}"),
+        };
+        Ok(Progress::Ready(event))
+    }
+
+    /// `next` splits the range into what was read and what is left: from the low end up, or reversed from the high end down.
+    fn range_read(
+        &self,
+        rows: Vec<(Key, Timestamp, Row)>,
+        next: Option<Key>,
+        as_of: Timestamp,
+        transaction: &mut Transaction,
+    ) -> Result<Progress, Failure> {
+        let Need::Range(need) = &self.need else { unreachable!("rows of a range are no answer to {:?}", self.need) };
+        let (mut read, mut left) = (need.range.clone(), None);
+        if let Some(next) = next {
+            let mut rest = need.range.clone();
+            if need.reverse {
+                read.low = next.clone();
+                rest.high = Some(next);
+            } else {
+                read.high = Some(next.clone());
+                rest.low = next;
+            }
+            left = Some(rest).filter(|rest| !rest.is_empty());
+        }
+        let rows = transaction.file().overlay(&read, rows, need.reverse);
+        transaction.note_range_read(read, as_of)?;
+        Ok(Progress::Ready(Event::Batch(rows, left)))
+    }
+
+    /// The replication controller has refreshed it, or cannot. Asks anew for permission, because time has passed.
+    pub fn refreshed(
+        &mut self,
+        failure: Option<String>,
+        transaction: &Transaction,
+        exchange: &mut Exchange,
+    ) -> Result<Progress, Failure> {
+        if let Some(reason) = failure {
+            return Err(Failure::Unavailable { reason });
+        }
+        self.ask(transaction, exchange);
+        Ok(Progress::Waiting)
+    }
+
+    /// The answer is no longer wanted.
+    pub fn forget(&self, exchange: &mut Exchange) {
+        match self.stage {
+            Stage::Asking => {}
+            Stage::AskingSnapshot { tag } => {
+                exchange.forget_tag(tag);
+                exchange.concurrency(ConcurrencyRequest::ForgetSnapshot { tag });
+            }
+            Stage::Moving { tag } | Stage::Fetching { tag } | Stage::Refreshing { tag } => exchange.forget_tag(tag),
+        }
+    }
+}
+
+fn catalog_item(key: &Key) -> Item {
+    Item { table: TableId::CATALOG, key: key.clone() }
+}

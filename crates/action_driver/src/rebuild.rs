@@ -1,0 +1,103 @@
+//! Executes `Action::Rebuild`: copies the rows of a table into another layout.
+//!
+//! Invariant: everything is read under one lock on the whole table and as one range, so that a row which changes meanwhile
+//! makes the transaction lose.
+
+use crate::cursor::RangeCursor;
+use crate::execution::{Scene, Step};
+use crate::failure;
+use crate::reads::{Event, Need};
+use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::rows::{self, ColumnSet};
+use messages::concurrency::AccessKind;
+use messages::program::{Action, ConflictTarget};
+use messages::schema::TableSchema;
+use messages::session::Failure;
+use messages::{Key, KeyRange, Row};
+use values::Value;
+
+/// A copy under way.
+#[derive(Debug)]
+pub struct RebuildRun {
+    cursor: RangeCursor,
+    values: Vec<Value>,
+    /// The row at hand being written.
+    write: Option<RowWrite>,
+}
+
+impl RebuildRun {
+    /// Reads all of a table.
+    pub fn begin(from: &TableSchema) -> RebuildRun {
+        RebuildRun {
+            cursor: RangeCursor::new(Some(KeyRange::whole(from.storage)), None, false),
+            values: Vec::new(),
+            write: None,
+        }
+    }
+
+    /// Goes on. Errors: 23505, 23502, 54000.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::Rebuild { from, to, index } = action else { unreachable!("begun for a copy") };
+        let mut event = match event {
+            Event::Batch(rows, left) => {
+                self.cursor.take(rows, left);
+                Event::Go
+            }
+            other => other,
+        };
+        loop {
+            if let Some(write) = &mut self.write {
+                match write.resume(event, scene.transaction)? {
+                    Written::Need(need) => return Ok(Step::Need(need)),
+                    Written::Exists(target, _) => return Err(duplicate(to, target, &self.values)),
+                    Written::Done => self.write = None,
+                }
+                if scene.transaction.is_chunk_due() {
+                    return Ok(Step::Need(Need::Chunk));
+                }
+            }
+            event = Event::Go;
+            match self.cursor.next(AccessKind::Read) {
+                Err(Some(need)) => return Ok(Step::Need(need)),
+                Err(None) => return Ok(Step::Done),
+                Ok((key, row)) => self.write = Some(self.plan(from, to, *index, scene, &key, &row)?),
+            }
+        }
+    }
+
+    fn plan(
+        &mut self,
+        from: &TableSchema,
+        to: &TableSchema,
+        index: Option<usize>,
+        scene: &mut Scene,
+        key: &Key,
+        row: &Row,
+    ) -> Result<RowWrite, Failure> {
+        rows::decode_into(from, ColumnSet::ALL, key, row, &mut self.values)?;
+        let null = to.primary_key.iter().find(|&&column| self.values[column].is_null());
+        if let Some(&column) = null {
+            return Err(failure::contains_null(to, column));
+        }
+        if to.has_hidden_key() && !from.has_hidden_key() {
+            let (life, _) = scene.transaction.identity.expect("a transaction that writes has begun");
+            self.values.push(scene.hidden_keys.next(life)?);
+        }
+        let key = rows::table_key(to, &self.values);
+        let new = Image { key: &key, values: &self.values };
+        Ok(match index {
+            None => RowWrite::plan(to, None, Some(new), Part::Both),
+            Some(position) => RowWrite::plan_index(to, position, new),
+        })
+    }
+}
+
+/// PostgreSQL's words for a duplicate found while an index is built.
+fn duplicate(table: &TableSchema, target: ConflictTarget, values: &[Value]) -> Failure {
+    let mut failure = row_write::exists(table, target, values);
+    if let Failure::Statement { message, detail, constraint: Some(name), .. } = &mut failure {
+        *message = format!("could not create unique index \"{name}\"");
+        *detail = detail.take().map(|text| text.replace(") already exists.", ") is duplicated."));
+    }
+    failure
+}

@@ -1,0 +1,179 @@
+//! Writes one row of a table and its index entries: first everything is asked for, then everything is written.
+//!
+//! Invariants: indexes say what the table says, because both are written by the same transaction; a unique key is written only
+//! after it was read as absent; nothing is written when a unique key exists.
+
+use crate::failure;
+use crate::reads::{Event, Need};
+use crate::rows;
+use crate::transaction::Transaction;
+use messages::concurrency::AccessKind;
+use messages::program::ConflictTarget;
+use messages::schema::TableSchema;
+use messages::session::Failure;
+use messages::{Item, Key, Row};
+use smallvec::SmallVec;
+use values::Value;
+
+/// The row at hand with its key.
+#[derive(Clone, Copy, Debug)]
+pub struct Image<'a> {
+    /// Its key.
+    pub key: &'a Key,
+    /// Its values.
+    pub values: &'a [Value],
+}
+
+/// Which steps of a change to plan. A statement that changes keys of many rows first removes all old keys: it may pass a key on
+/// from one row to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What goes, then what comes.
+    Both,
+    /// Only what goes.
+    Removals,
+    /// Only what comes.
+    Additions,
+}
+
+/// The writes of one row, under way.
+#[derive(Debug, Default)]
+pub struct RowWrite {
+    steps: SmallVec<[Step; 2]>,
+    at: usize,
+}
+
+#[derive(Debug)]
+struct Step {
+    item: Item,
+    row: Option<Row>,
+    /// Which unique key this is, when it must not exist yet.
+    claims: Option<ConflictTarget>,
+}
+
+/// How far a row's writes have come.
+#[derive(Debug)]
+pub enum Written {
+    /// Something is needed first.
+    Need(Need),
+    /// Nothing was written, because this unique key exists, with this row.
+    Exists(ConflictTarget, Row),
+    /// Everything is written.
+    Done,
+}
+
+impl RowWrite {
+    /// Plans what makes `old` into `new`; without `old` an insertion, without `new` a deletion.
+    pub fn plan(table: &TableSchema, old: Option<Image>, new: Option<Image>, part: Part) -> RowWrite {
+        let mut write = RowWrite::default();
+        let (removals, additions) = (part != Part::Additions, part != Part::Removals);
+        let old_key = old.map(|image| image.key);
+        let new_key = new.map(|image| image.key);
+        if let Some(old_key) = old_key
+            && new_key != Some(old_key)
+            && removals
+        {
+            write.remove(rows::table_item(table, old_key.clone()));
+        }
+        if let Some(new) = new
+            && additions
+        {
+            // A hidden key is new by construction.
+            let fresh = old_key != Some(new.key) && !table.has_hidden_key();
+            let claims = fresh.then_some(ConflictTarget::PrimaryKey);
+            let item = rows::table_item(table, new.key.clone());
+            write.put(item, rows::encode(table, new.values), claims);
+        }
+        for (position, index) in table.indexes.iter().enumerate() {
+            if let (Some(old), Some(new)) = (old, new)
+                && old.key == new.key
+                && index.columns.iter().all(|&column| old.values[column] == new.values[column])
+            {
+                continue;
+            }
+            let old = old.map(|image| rows::index_entry(table, index, image.key, image.values));
+            let new = new.map(|image| rows::index_entry(table, index, image.key, image.values));
+            if old == new {
+                continue;
+            }
+            let same_place = matches!((&old, &new), (Some(old), Some(new)) if old.item == new.item);
+            if let Some(old) = old
+                && removals
+                && !same_place
+            {
+                write.remove(old.item);
+            }
+            if let Some(new) = new
+                && additions
+            {
+                let claims = (new.unique && !same_place).then_some(ConflictTarget::Index(position));
+                write.put(new.item, new.row, claims);
+            }
+        }
+        write
+    }
+
+    /// Plans the entry of one index only.
+    pub fn plan_index(table: &TableSchema, position: usize, new: Image) -> RowWrite {
+        let mut write = RowWrite::default();
+        let entry = rows::index_entry(table, &table.indexes[position], new.key, new.values);
+        let claims = entry.unique.then_some(ConflictTarget::Index(position));
+        write.put(entry.item, entry.row, claims);
+        write
+    }
+
+    /// Looks at this unique key before all others: it decides whether ON CONFLICT applies.
+    pub fn check_first(&mut self, target: ConflictTarget) {
+        if let Some(position) = self.steps.iter().position(|step| step.claims == Some(target)) {
+            self.steps[..=position].rotate_right(1);
+        }
+    }
+
+    fn remove(&mut self, item: Item) {
+        self.steps.push(Step { item, row: None, claims: None });
+    }
+
+    fn put(&mut self, item: Item, row: Row, claims: Option<ConflictTarget>) {
+        let row = Some(row);
+        self.steps.push(Step { item, row, claims });
+    }
+
+    /// Goes on. `event` answers the last need, or is [`Event::Go`]. Errors: 54000.
+    pub fn resume(&mut self, event: Event, transaction: &mut Transaction) -> Result<Written, Failure> {
+        match event {
+            Event::Item(found) => {
+                let claims = self.steps[self.at].claims.expect("only claims are read");
+                if let Some(row) = found {
+                    return Ok(Written::Exists(claims, row));
+                }
+                self.at += 1;
+            }
+            Event::Locked => self.at += 1,
+            _ => {}
+        }
+        if let Some(step) = self.steps.get(self.at) {
+            return Ok(Written::Need(match step.claims {
+                Some(_) => Need::Item(step.item.clone(), AccessKind::Write),
+                None => Need::Lock(step.item.clone()),
+            }));
+        }
+        for step in self.steps.drain(..) {
+            transaction.write(step.item, step.row)?;
+        }
+        Ok(Written::Done)
+    }
+}
+
+/// 23505 for a unique key that exists.
+pub fn exists(table: &TableSchema, target: ConflictTarget, values: &[Value]) -> Failure {
+    match target {
+        ConflictTarget::PrimaryKey => {
+            let name = table.primary_key_name.as_deref().unwrap_or(&table.name);
+            failure::duplicate_key(table, name, &table.primary_key, values)
+        }
+        ConflictTarget::Index(position) => {
+            let index = &table.indexes[position];
+            failure::duplicate_key(table, &index.name, &index.columns, values)
+        }
+    }
+}

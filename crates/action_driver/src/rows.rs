@@ -1,0 +1,220 @@
+//! Rows and keys of tables and indexes: how an executor's values become bytes and come back.
+//!
+//! Invariants: a stored row holds the columns of its table at some time, so columns added since read as NULL; the row at hand is
+//! the table's columns, then its hidden key if it has one, then what was supplied with the execution.
+
+use crate::failure;
+use messages::program::Expression;
+use messages::schema::{IndexSchema, TableSchema};
+use messages::session::Failure;
+use messages::{ConflictKind, Item, Key, Row};
+use values::row::RowReader;
+use values::{Type, Value, ValueError, key};
+
+/// The columns that expressions use, so that no others are decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnSet {
+    low: u128,
+    /// One past the last; columns from 128 on are all taken as used below it.
+    end: usize,
+}
+
+impl ColumnSet {
+    /// Every column.
+    pub const ALL: ColumnSet = ColumnSet { low: u128::MAX, end: usize::MAX };
+
+    /// Adds a column.
+    pub fn add_column(&mut self, column: usize) {
+        if column < 128 {
+            self.low |= 1 << column;
+        }
+        self.end = self.end.max(column + 1);
+    }
+
+    /// Adds the columns that an expression uses.
+    pub fn add(&mut self, expression: &Expression) {
+        match expression {
+            Expression::Column(column) => self.add_column(usize::from(*column)),
+            Expression::Constant(_) | Expression::Parameter(_) | Expression::TransactionTime => {}
+            Expression::Unary(_, operand) | Expression::IsNull(operand, _) | Expression::Cast(operand, _, _) => {
+                self.add(operand);
+            }
+            Expression::Binary(_, left, right)
+            | Expression::IsDistinct(left, right, _)
+            | Expression::Like(left, right, _, _) => {
+                self.add(left);
+                self.add(right);
+            }
+            Expression::In(operand, list, _) => {
+                self.add(operand);
+                self.add_all(list);
+            }
+            Expression::Case(branches, otherwise) => {
+                for (condition, result) in branches {
+                    self.add(condition);
+                    self.add(result);
+                }
+                if let Some(otherwise) = otherwise {
+                    self.add(otherwise);
+                }
+            }
+            Expression::And(list) | Expression::Or(list) | Expression::Coalesce(list) | Expression::Call(_, list) => {
+                self.add_all(list);
+            }
+        }
+    }
+
+    /// Adds the columns that any of these use.
+    pub fn add_all<'a>(&mut self, expressions: impl IntoIterator<Item = &'a Expression>) {
+        for expression in expressions {
+            self.add(expression);
+        }
+    }
+
+    fn has(self, column: usize) -> bool {
+        column < self.end && (column >= 128 || self.low >> column & 1 == 1)
+    }
+}
+
+/// Decodes the row at hand into `out`; columns outside of `columns` are NULL. Errors: XX001.
+pub fn decode_into(
+    table: &TableSchema,
+    columns: ColumnSet,
+    key: &Key,
+    row: &Row,
+    out: &mut Vec<Value>,
+) -> Result<(), Failure> {
+    out.clear();
+    let mut reader = RowReader::new(row).map_err(failure::of_value)?;
+    if reader.remaining() > table.columns.len() {
+        return Err(damaged(table));
+    }
+    let last = table.columns.len().min(columns.end);
+    for (column, schema) in table.columns.iter().enumerate().take(last) {
+        let value = if columns.has(column) && !schema.dropped {
+            reader.next_value().map_err(failure::of_value)?.unwrap_or(Value::Null)
+        } else {
+            reader.skip().map_err(failure::of_value)?;
+            Value::Null
+        };
+        out.push(value);
+    }
+    out.resize(table.columns.len(), Value::Null);
+    if table.has_hidden_key() {
+        let hidden = columns.has(table.columns.len());
+        out.push(if hidden { decode_hidden(key)? } else { Value::Null });
+    }
+    Ok(())
+}
+
+fn decode_hidden(key: &Key) -> Result<Value, Failure> {
+    let mut values = key::decode_key(key.as_bytes(), &[Type::BigInt]).map_err(failure::of_value)?;
+    Ok(values.pop().unwrap_or(Value::Null))
+}
+
+/// The stored form of a row: the first values are the table's columns.
+pub fn encode(table: &TableSchema, values: &[Value]) -> Row {
+    let mut bytes = Vec::with_capacity(16 * table.columns.len() + 8);
+    values::row::encode_row(&values[..table.columns.len()], &mut bytes);
+    Row::from(bytes)
+}
+
+/// The primary or hidden key of the row at hand.
+pub fn table_key(table: &TableSchema, values: &[Value]) -> Key {
+    let mut bytes = Vec::with_capacity(24);
+    if table.has_hidden_key() {
+        key::append(&values[table.columns.len()], &mut bytes);
+    }
+    for &column in &table.primary_key {
+        key::append(&values[column], &mut bytes);
+    }
+    Key::new(&bytes)
+}
+
+/// An item of a table's storage.
+pub fn table_item(table: &TableSchema, key: Key) -> Item {
+    Item { table: table.storage, key }
+}
+
+/// A row of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexEntry {
+    /// Where it is stored.
+    pub item: Item,
+    /// What is stored.
+    pub row: Row,
+    /// Whether another row's entry might have the same key.
+    pub unique: bool,
+}
+
+/// The entry of the row at hand in an index: see [`IndexSchema`].
+pub fn index_entry(table: &TableSchema, index: &IndexSchema, key: &Key, values: &[Value]) -> IndexEntry {
+    let mut bytes = Vec::with_capacity(16 * index.columns.len() + key.as_bytes().len());
+    let mut unique = index.unique;
+    for &column in &index.columns {
+        unique &= !values[column].is_null();
+        key::append(&values[column], &mut bytes);
+    }
+    let row = if unique {
+        let mut row = Vec::with_capacity(24);
+        if table.has_hidden_key() {
+            values::row::encode_row(&values[table.columns.len()..=table.columns.len()], &mut row);
+        } else {
+            let columns: Vec<Value> = table.primary_key.iter().map(|&column| values[column].clone()).collect();
+            values::row::encode_row(&columns, &mut row);
+        }
+        Row::from(row)
+    } else {
+        bytes.extend_from_slice(key.as_bytes());
+        Row::new()
+    };
+    let item = Item { table: index.storage, key: Key::new(&bytes) };
+    IndexEntry { item, row, unique }
+}
+
+/// The table's key that an index entry leads to. Errors: XX001.
+pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Row) -> Result<Key, Failure> {
+    if row.is_empty() {
+        let types: Vec<Type> = index.columns.iter().map(|&column| table.columns[column].column_type).collect();
+        let (_, rest) = key::decode_prefix(key.as_bytes(), &types).map_err(failure::of_value)?;
+        return Ok(Key::new(rest));
+    }
+    let columns = table.primary_key.len().max(1);
+    let values = values::row::decode_row(row, columns).map_err(failure::of_value)?;
+    let mut bytes = Vec::with_capacity(24);
+    key::encode_key(&values, &mut bytes);
+    Ok(Key::new(&bytes))
+}
+
+/// Refuses NULL where the table does. Errors: 23502.
+pub fn check_not_null(table: &TableSchema, values: &[Value]) -> Result<(), Failure> {
+    let wrong = |column: &usize| {
+        let schema = &table.columns[*column];
+        values[*column].is_null() && !schema.dropped && (schema.not_null || table.primary_key.contains(column))
+    };
+    match (0..table.columns.len()).find(wrong) {
+        Some(column) => Err(failure::not_null(table, column, values)),
+        None => Ok(()),
+    }
+}
+
+/// A key that is supplied as bytes. Errors: XX000 when it is none, which the compiler has to prevent.
+pub fn supplied_key(values: &[Value]) -> Result<Key, Failure> {
+    match values.first() {
+        Some(Value::Bytea(bytes)) => Ok(Key::new(bytes)),
+        _ => Err(failure::statement("XX000", "a supplied row does not begin with a key")),
+    }
+}
+
+/// A row that its index entry or an earlier read promised is not there: somebody else has just taken it.
+pub fn vanished(item: Item) -> Failure {
+    Failure::Conflict { conflict: messages::Conflict { kind: ConflictKind::StaleRead, item: Some(item), other: None } }
+}
+
+#[cold]
+fn damaged(table: &TableSchema) -> Failure {
+    failure::of_value(ValueError::new(
+        values::error::sqlstate::DATA_CORRUPTED,
+        format!("stored bytes are damaged: a row of \"{}\" has too many columns", table.name),
+    ))
+}

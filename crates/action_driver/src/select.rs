@@ -1,0 +1,92 @@
+//! Executes `Action::Select`.
+//!
+//! Invariant: only the columns that filter and output use are decoded, and no more rows are read than LIMIT can return.
+
+use crate::cursor::{Cursor, Next};
+use crate::execution::{Scene, Step};
+use crate::expression::Scope;
+use crate::failure;
+use crate::reads::Event;
+use crate::rows::{self, ColumnSet};
+use messages::concurrency::AccessKind;
+use messages::program::{Action, Expression, RowLock};
+use messages::session::Failure;
+use values::Value;
+
+/// A selection under way.
+#[derive(Debug)]
+pub struct SelectRun {
+    /// `None`: one row without columns.
+    cursor: Option<Cursor>,
+    columns: ColumnSet,
+    skip: u64,
+    left: Option<u64>,
+    row: Vec<Value>,
+}
+
+impl SelectRun {
+    /// Evaluates bounds, offset and limit. Errors: 2201W, 2201X, and those of the expressions.
+    pub fn begin(action: &Action, scene: &Scene) -> Result<SelectRun, Failure> {
+        let Action::Select { source, filter, output, offset, limit, lock } = action else {
+            unreachable!("begun for a selection")
+        };
+        let skip = count(offset.as_ref(), &scene.scope, "2201X", "OFFSET")?.unwrap_or(0);
+        let left = count(limit.as_ref(), &scene.scope, "2201W", "LIMIT")?;
+        let kind = match lock {
+            Some(RowLock::Update) => AccessKind::Write,
+            Some(RowLock::Share) | None => AccessKind::Read,
+        };
+        let hint = left.filter(|_| filter.is_none()).map(|left| left.saturating_add(skip));
+        let cursor = source.as_ref().map(|source| Cursor::new(source, kind, hint, &scene.scope)).transpose()?;
+        let mut columns = ColumnSet::default();
+        columns.add_all(output.iter().chain(filter));
+        Ok(SelectRun { cursor, columns, skip, left, row: Vec::new() })
+    }
+
+    /// Goes on. Errors: those of the expressions, and 54000.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::Select { source, filter, output, .. } = action else { unreachable!("begun for a selection") };
+        let (Some(cursor), Some(source)) = (&mut self.cursor, source) else {
+            if self.left != Some(0) && scene.scope.passes(filter.as_ref(), &[])? && self.skip == 0 {
+                scene.results.push(scene.scope.evaluate_all(output, &[])?)?;
+                scene.results.affected = 1;
+            }
+            return Ok(Step::Done);
+        };
+        let mut event = event;
+        while self.left != Some(0) {
+            let found = match cursor.next(source, scene.supplied, event)? {
+                Next::Need(need) => return Ok(Step::Need(need)),
+                Next::End => break,
+                Next::Row(found) => found,
+            };
+            event = Event::Go;
+            rows::decode_into(&source.table, self.columns, &found.key, &found.row, &mut self.row)?;
+            if let Some(number) = found.supplied {
+                self.row.extend_from_slice(&scene.supplied[number][1..]);
+            }
+            if !scene.scope.passes(filter.as_ref(), &self.row)? {
+                continue;
+            }
+            if self.skip > 0 {
+                self.skip -= 1;
+                continue;
+            }
+            self.left = self.left.map(|left| left - 1);
+            scene.results.push(scene.scope.evaluate_all(output, &self.row)?)?;
+            scene.results.affected += 1;
+        }
+        Ok(Step::Done)
+    }
+}
+
+/// The number of OFFSET or LIMIT; NULL means none.
+fn count(expression: Option<&Expression>, scope: &Scope, sqlstate: &str, name: &str) -> Result<Option<u64>, Failure> {
+    let Some(expression) = expression else { return Ok(None) };
+    let value = scope.evaluate(expression, &[])?;
+    let Some(number) = value.as_integer() else { return Ok(None) };
+    match u64::try_from(number) {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(failure::statement(sqlstate, format!("{name} must not be negative"))),
+    }
+}

@@ -1,0 +1,225 @@
+//! One client's session: its transaction, and the request under way.
+//!
+//! Invariants: every request but `Cancel` and `Close` is answered by one reply; a transaction that ends without a commit gives up
+//! all that it holds in the same step; a request that comes while another is under way waits for it (the query processor may have
+//! a scan under way that nobody waits for any more).
+
+use crate::attempt::{Job, ScanJob, Waits, Work};
+use crate::exchange::Exchange;
+use crate::execution::Execution;
+use crate::failure;
+use crate::transaction::Transaction;
+use messages::concurrency::ConcurrencyRequest;
+use messages::conflict::Conflict;
+use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
+use messages::{Age, ServerKind, TransactionId};
+
+/// One client's session.
+#[derive(Debug, Default)]
+pub struct Session {
+    /// The client's transaction, or that of the program under way.
+    pub(crate) transaction: Option<Transaction>,
+    /// The request under way.
+    pub(crate) work: Option<Work>,
+    /// The age of its transactions that have lost conflicts since the last one that committed: the next one is as old, whether
+    /// the driver tries it again or the client does.
+    pub(crate) lost_age: Option<Age>,
+    queued: Option<(ServerKind, SessionRequest)>,
+}
+
+impl Session {
+    /// A request from the user interface or the query processor.
+    pub fn request(&mut self, from: ServerKind, request: SessionRequest, exchange: &mut Exchange) {
+        if matches!(request, SessionRequest::Cancel) {
+            self.cancel(exchange);
+        } else if self.work.is_some() {
+            assert!(self.queued.is_none(), "a session has one request under way");
+            self.queued = Some((from, request));
+        } else {
+            self.begin_request(from, request, exchange);
+        }
+    }
+
+    /// After every event: begins the request that has waited for the last one.
+    pub fn begin_queued(&mut self, exchange: &mut Exchange) {
+        while self.work.is_none()
+            && let Some((from, request)) = self.queued.take()
+        {
+            self.begin_request(from, request, exchange);
+        }
+    }
+
+    fn begin_request(&mut self, from: ServerKind, request: SessionRequest, exchange: &mut Exchange) {
+        if let Some(over) = self.transaction.as_mut().and_then(|transaction| transaction.over.take()) {
+            self.end_transaction(exchange);
+            let reply = match request {
+                SessionRequest::Rollback => SessionReply::RolledBack,
+                _ => SessionReply::Failed(over),
+            };
+            return exchange.reply(from, reply);
+        }
+        match request {
+            SessionRequest::Begin { mode, time_micros } => {
+                if self.transaction.is_none() {
+                    self.transaction = Some(Transaction::new(mode, true, time_micros));
+                }
+                exchange.reply(from, SessionReply::Begun);
+            }
+            SessionRequest::Execute { program, parameters, rows, time_micros } => {
+                let execution = Execution::new(program, parameters, rows);
+                self.execute(from, execution, time_micros, exchange);
+            }
+            SessionRequest::Scan { range, limit, relies_on } => {
+                let Some(transaction) = &self.transaction else {
+                    let failure = failure::statement("25P01", "there is no transaction in progress");
+                    return exchange.reply(from, SessionReply::Failed(failure));
+                };
+                let time_micros = transaction.time_micros;
+                let job = Job::Scan(Box::new(ScanJob::new(range, limit, relies_on)));
+                self.begin_statement(Work::new(from, job, time_micros, exchange.now), exchange);
+            }
+            SessionRequest::Commit => self.commit_request(from, exchange),
+            SessionRequest::Rollback => {
+                self.end_transaction(exchange);
+                exchange.reply(from, SessionReply::RolledBack);
+            }
+            SessionRequest::Savepoint { name } => {
+                if let Some(transaction) = &mut self.transaction {
+                    transaction.set_savepoint(name);
+                }
+                exchange.reply(from, SessionReply::Marked);
+            }
+            SessionRequest::RollbackTo { name } => self.at_savepoint(from, &name, Transaction::roll_back_to, exchange),
+            SessionRequest::Release { name } => self.at_savepoint(from, &name, Transaction::release, exchange),
+            SessionRequest::Cancel | SessionRequest::Close => unreachable!("handled where they arrive"),
+        }
+    }
+
+    fn execute(&mut self, from: ServerKind, execution: Execution, time_micros: i64, exchange: &mut Exchange) {
+        let mode = if execution.is_read_only() { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
+        let transaction = self.transaction.get_or_insert_with(|| Transaction::new(mode, false, time_micros));
+        if transaction.is_snapshot() && mode == AccessMode::ReadWrite {
+            let failure = failure::statement("25006", "cannot write or lock rows in a read-only transaction");
+            return exchange.reply(from, SessionReply::Failed(failure));
+        }
+        let time_micros = transaction.time_micros;
+        let job = Job::Execute(Box::new(execution));
+        self.begin_statement(Work::new(from, job, time_micros, exchange.now), exchange);
+    }
+
+    fn begin_statement(&mut self, work: Work, exchange: &mut Exchange) {
+        let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
+        transaction.begin_statement();
+        self.work = Some(work);
+        self.begin(exchange);
+    }
+
+    fn commit_request(&mut self, from: ServerKind, exchange: &mut Exchange) {
+        match &self.transaction {
+            Some(transaction) if transaction.identity.is_some() => {
+                let work = Work::new(from, Job::Commit, transaction.time_micros, exchange.now);
+                self.work = Some(work);
+                self.commit(exchange);
+            }
+            _ => {
+                self.end_transaction(exchange);
+                let receipt = Receipt::Nothing;
+                exchange.reply(from, SessionReply::Committed { receipt });
+            }
+        }
+    }
+
+    fn at_savepoint(
+        &mut self,
+        from: ServerKind,
+        name: &str,
+        act: fn(&mut Transaction, &str) -> Result<(), Failure>,
+        exchange: &mut Exchange,
+    ) {
+        let result = match &mut self.transaction {
+            Some(transaction) => act(transaction, name),
+            None => Err(failure::no_savepoint(name)),
+        };
+        let reply = match result {
+            Ok(()) => SessionReply::Marked,
+            Err(failure) => SessionReply::Failed(failure),
+        };
+        exchange.reply(from, reply);
+    }
+
+    /// Ends what is under way. A commit that was sent goes on by itself, and nobody is told of its outcome.
+    fn cancel(&mut self, exchange: &mut Exchange) {
+        let Some(work) = &self.work else { return };
+        let failure = match work.waits {
+            Waits::Commit { transaction, .. } => {
+                // It lives on: no other transaction may have its age.
+                self.lost_age = None;
+                Failure::Unknown { transaction }
+            }
+            _ => Failure::Cancelled,
+        };
+        self.stop_waiting(exchange);
+        self.end_transaction(exchange);
+        self.finish(SessionReply::Failed(failure), exchange);
+    }
+
+    /// The client has gone.
+    pub fn close(&mut self, exchange: &mut Exchange) {
+        self.queued = None;
+        self.stop_waiting(exchange);
+        self.end_transaction(exchange);
+    }
+
+    /// A prepared transaction took what this one has accessed.
+    pub fn doomed(&mut self, doomed: TransactionId, conflict: Conflict, exchange: &mut Exchange) {
+        let Some(transaction) = &mut self.transaction else { return };
+        if transaction.identity.is_none_or(|(own, _)| own != doomed) {
+            return;
+        }
+        if self.work.is_some() {
+            self.lost(conflict, exchange);
+        } else {
+            self.lost_age = transaction.identity.map(|(_, age)| age);
+            release(transaction, exchange);
+            transaction.over = Some(Failure::Conflict { conflict });
+        }
+    }
+
+    /// Remembers the age of a transaction that has lost.
+    pub(crate) fn keep_age(&mut self) {
+        let identity = self.transaction.as_ref().and_then(|transaction| transaction.identity);
+        self.lost_age = identity.map(|(_, age)| age).or(self.lost_age);
+    }
+
+    /// No answer is awaited any more.
+    pub(crate) fn stop_waiting(&mut self, exchange: &mut Exchange) {
+        let Some(work) = &mut self.work else { return };
+        let transaction = self.transaction.as_mut();
+        std::mem::replace(&mut work.waits, Waits::Nothing).forget(transaction, exchange);
+    }
+
+    /// Ends the transaction, if there is one, without a commit.
+    pub(crate) fn end_transaction(&mut self, exchange: &mut Exchange) {
+        if let Some(mut transaction) = self.transaction.take() {
+            release(&mut transaction, exchange);
+        }
+    }
+
+    /// Answers the request under way.
+    pub(crate) fn finish(&mut self, reply: SessionReply, exchange: &mut Exchange) {
+        let work = self.work.take().expect("a request is under way");
+        exchange.reply(work.reply_to, reply);
+    }
+}
+
+/// Gives up all that a transaction holds at other servers.
+pub(crate) fn release(transaction: &mut Transaction, exchange: &mut Exchange) {
+    if let Some((id, _)) = transaction.identity.take() {
+        exchange.unfollow(id);
+        exchange.concurrency(ConcurrencyRequest::Finish { transaction: id });
+    }
+    if let Some(snapshot) = transaction.snapshot.take() {
+        exchange.shared.snapshots.leave(snapshot);
+    }
+    exchange.shared.drop_storages(transaction.take_ahead());
+}

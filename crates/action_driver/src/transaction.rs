@@ -1,0 +1,393 @@
+//! What one transaction has read, locked and written: everything that becomes its history.
+//!
+//! Invariants: an item is read at one version only (seeing another is a lost conflict); reads of a snapshot are not recorded;
+//! storages that the transaction made itself are neither locked nor recorded, because nobody else can see them.
+
+use crate::differential_file::{DifferentialFile, Mark};
+use crate::failure;
+use crate::limits::{PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED};
+use messages::concurrency::{AccessKind, Target};
+use messages::conflict::{Conflict, ConflictKind};
+use messages::limits::{PRIVATE_CHUNK_ROWS, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
+use messages::session::{AccessMode, Failure};
+use messages::{
+    Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A transaction that is executing.
+#[derive(Debug)]
+pub struct Transaction {
+    /// What it may do.
+    pub mode: AccessMode,
+    /// Whether the client opened it, so that it outlives a request.
+    pub explicit: bool,
+    /// When it began: microseconds since 1970.
+    pub time_micros: i64,
+    /// The epoch of the service check at its begin; `None` before that.
+    pub epoch: Option<EpochNumber>,
+    /// Its identifier and age, once begun. Only for `ReadWrite`.
+    pub identity: Option<(TransactionId, Age)>,
+    /// Its snapshot, once begun. Only for `ReadOnly`.
+    pub snapshot: Option<Timestamp>,
+    /// Whether it has read anything that a lease must cover.
+    pub has_read: bool,
+    /// Whether the client has been told anything of it, so that it cannot be started over.
+    pub answered: bool,
+    /// Why it is over, when that was found out between two requests. The next request is answered so.
+    pub over: Option<Failure>,
+    file: DifferentialFile,
+    items: BTreeMap<Item, ItemState>,
+    ranges: Vec<RangeRead>,
+    range_locks: VecDeque<(KeyRange, AccessKind)>,
+    read_bytes: usize,
+    drops: Vec<TableId>,
+    makes: Vec<TableId>,
+    ahead: BTreeSet<TableId>,
+    private_writes: usize,
+    private_bytes: usize,
+    savepoints: Vec<Savepoint>,
+    statement: Option<Moment>,
+    relied_on: Vec<(Key, Timestamp)>,
+}
+
+#[derive(Debug, Default)]
+struct ItemState {
+    seen: Option<Timestamp>,
+    locked: Option<AccessKind>,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    moment: Moment,
+}
+
+/// What a rollback restores.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    mark: Mark,
+    drops: usize,
+    makes: usize,
+}
+
+impl Transaction {
+    /// A transaction that has done nothing.
+    pub fn new(mode: AccessMode, explicit: bool, time_micros: i64) -> Transaction {
+        Transaction {
+            mode,
+            explicit,
+            time_micros,
+            epoch: None,
+            identity: None,
+            snapshot: None,
+            has_read: false,
+            answered: false,
+            over: None,
+            file: DifferentialFile::new(explicit),
+            items: BTreeMap::new(),
+            ranges: Vec::new(),
+            range_locks: VecDeque::new(),
+            read_bytes: 0,
+            drops: Vec::new(),
+            makes: Vec::new(),
+            ahead: BTreeSet::new(),
+            private_writes: 0,
+            private_bytes: 0,
+            savepoints: Vec::new(),
+            statement: None,
+            relied_on: Vec::new(),
+        }
+    }
+
+    /// Whether it reads a snapshot.
+    pub fn is_snapshot(&self) -> bool {
+        self.mode == AccessMode::ReadOnly
+    }
+
+    /// Whether it has its identifier or its snapshot.
+    pub fn has_begun(&self) -> bool {
+        self.identity.is_some() || self.snapshot.is_some()
+    }
+
+    /// Its private writes.
+    pub fn file(&self) -> &DifferentialFile {
+        &self.file
+    }
+
+    /// Whether it made this storage itself.
+    pub fn is_private(&self, table: TableId) -> bool {
+        self.makes.contains(&table)
+    }
+
+    /// The version of an item that it has read.
+    pub fn version_seen(&self, item: &Item) -> Option<Timestamp> {
+        self.items.get(item)?.seen
+    }
+
+    /// Whether it may use the target so without asking (again).
+    pub fn holds(&self, item: &Item, kind: AccessKind) -> bool {
+        if self.is_private(item.table) {
+            return true;
+        }
+        let own = self.items.get(item).and_then(|state| state.locked);
+        if own.is_some_and(|held| covers(held, kind)) {
+            return true;
+        }
+        let mut ranges = self.range_locks.iter();
+        ranges.any(|(range, held)| {
+            covers(*held, kind) && range.table == item.table && range.contains(item.key.as_bytes())
+        })
+    }
+
+    /// Notes what the concurrency controller has granted.
+    pub fn note_granted(&mut self, target: Target, kind: AccessKind) {
+        match target {
+            Target::Item(item) => {
+                let state = self.items.entry(item).or_default();
+                if state.locked != Some(AccessKind::Write) {
+                    state.locked = Some(kind);
+                }
+            }
+            Target::Range(range) => {
+                if self.range_locks.iter().any(|held| covers(held.1, kind) && contains(&held.0, &range)) {
+                    return;
+                }
+                if self.range_locks.len() == RANGES_REMEMBERED {
+                    self.range_locks.pop_front();
+                }
+                self.range_locks.push_back((range, kind));
+            }
+        }
+    }
+
+    /// Notes the version of an item that was read. Errors: it was another one before; 54000.
+    pub fn note_item_read(&mut self, item: &Item, version: Timestamp) -> Result<(), Failure> {
+        self.has_read = true;
+        if self.is_snapshot() || self.is_private(item.table) {
+            return Ok(());
+        }
+        let state = self.items.entry(item.clone()).or_default();
+        match state.seen {
+            Some(seen) if seen != version => Err(Failure::Conflict {
+                conflict: Conflict { kind: ConflictKind::StaleRead, item: Some(item.clone()), other: None },
+            }),
+            Some(_) => Ok(()),
+            None => {
+                state.seen = Some(version);
+                self.read_bytes += item.key.as_bytes().len();
+                self.check_size()
+            }
+        }
+    }
+
+    /// Notes a range that was read when `as_of` was the largest timestamp installed. A range that goes on where the last one
+    /// ended is joined to it under the smaller timestamp: whatever changed in either after that still shows. Errors: 54000.
+    pub fn note_range_read(&mut self, range: KeyRange, as_of: Timestamp) -> Result<(), Failure> {
+        self.has_read = true;
+        if self.is_snapshot() || self.is_private(range.table) || range.is_empty() {
+            return Ok(());
+        }
+        if let Some(last) = self.ranges.last_mut()
+            && last.range.table == range.table
+        {
+            if last.range.high.as_ref() == Some(&range.low) {
+                last.range.high = range.high;
+                last.as_of = last.as_of.min(as_of);
+                return Ok(());
+            }
+            if range.high.as_ref() == Some(&last.range.low) {
+                last.range.low = range.low;
+                last.as_of = last.as_of.min(as_of);
+                return Ok(());
+            }
+            if last.range == range {
+                last.as_of = last.as_of.min(as_of);
+                return Ok(());
+            }
+        }
+        self.read_bytes += range.low.as_bytes().len() + range.high.as_ref().map_or(0, |high| high.as_bytes().len());
+        self.ranges.push(RangeRead { range, as_of });
+        self.check_size()
+    }
+
+    /// Whether the catalog row was found at this version before; `Some(false)` when at another.
+    pub fn relies_on(&self, key: &Key, version: Timestamp) -> Option<bool> {
+        let found = self.relied_on.iter().find(|relied| relied.0 == *key)?;
+        Some(found.1 == version)
+    }
+
+    /// Notes the version of a catalog row that programs rely on.
+    pub fn note_relied_on(&mut self, key: Key, version: Timestamp) {
+        self.relied_on.push((key, version));
+    }
+
+    /// Writes a row, or with `None` deletes it. Errors: 54000.
+    pub fn write(&mut self, item: Item, row: Option<Row>) -> Result<(), Failure> {
+        if self.is_private(item.table) {
+            self.private_writes += 1;
+            self.private_bytes += item.key.as_bytes().len() + row.as_ref().map_or(0, |row| row.len());
+        }
+        self.file.put(item, row);
+        self.check_size()
+    }
+
+    fn check_size(&self) -> Result<(), Failure> {
+        if self.file.bytes() + self.read_bytes > TRANSACTION_BYTES_MAX {
+            return Err(failure::too_large(format!(
+                "transaction reads and writes more than {} MiB of keys and rows",
+                TRANSACTION_BYTES_MAX >> 20
+            )));
+        }
+        if self.file.len() > TRANSACTION_WRITES_MAX {
+            return Err(failure::too_large(format!(
+                "transaction writes more than {TRANSACTION_WRITES_MAX} rows, those of indexes included"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Storages that nobody can reach once it has committed, and storages that it makes.
+    pub fn change_storages(&mut self, drops: &[TableId], makes: &[TableId]) {
+        self.drops.extend_from_slice(drops);
+        self.makes.extend_from_slice(makes);
+    }
+
+    /// Whether enough rows of private storages have gathered to commit them ahead. Not within a savepoint, whose rollback
+    /// would have to take them back.
+    pub fn is_chunk_due(&self) -> bool {
+        let full = self.private_writes >= PRIVATE_CHUNK_ROWS || self.private_bytes >= PRIVATE_CHUNK_BYTES;
+        full && self.savepoints.is_empty()
+    }
+
+    /// Takes out the rows of private storages, to be committed ahead. From now on a failed statement cannot be undone alone.
+    pub fn take_chunk(&mut self) -> Vec<Write> {
+        assert!(self.savepoints.is_empty(), "a savepoint's rollback could not take the rows back");
+        self.statement = None;
+        self.private_writes = 0;
+        self.private_bytes = 0;
+        let writes = self.file.take_storages(&self.makes);
+        self.ahead.extend(writes.iter().map(|write| write.table));
+        writes
+    }
+
+    /// Storages that hold rows committed ahead: they are dropped should the transaction not commit.
+    pub fn ahead(&self) -> &BTreeSet<TableId> {
+        &self.ahead
+    }
+
+    /// Takes over the care for the storages that hold rows committed ahead.
+    pub fn take_ahead(&mut self) -> BTreeSet<TableId> {
+        std::mem::take(&mut self.ahead)
+    }
+
+    /// Whether it has neither read nor written anything.
+    pub fn is_idle(&self) -> bool {
+        let no_reads = self.ranges.is_empty() && self.items.values().all(|state| state.seen.is_none());
+        no_reads && self.file.is_empty() && self.drops.is_empty() && self.ahead.is_empty()
+    }
+
+    /// From the beginning, as if nothing had been asked of it. What it held elsewhere has been given up.
+    pub fn start_over(&mut self) {
+        assert!(!self.has_begun() && self.ahead.is_empty(), "it still holds something");
+        let mut fresh = Transaction::new(self.mode, self.explicit, self.time_micros);
+        // An explicit transaction starts over only as a reader, before its first rows: its savepoints mark nothing yet.
+        fresh.savepoints = std::mem::take(&mut self.savepoints);
+        fresh.statement = self.statement;
+        *self = fresh;
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { mark: self.file.mark(), drops: self.drops.len(), makes: self.makes.len() }
+    }
+
+    fn undo_to(&mut self, moment: Moment) {
+        self.file.undo_to(moment.mark);
+        self.drops.truncate(moment.drops);
+        self.makes.truncate(moment.makes);
+    }
+
+    /// A statement begins.
+    pub fn begin_statement(&mut self) {
+        if self.explicit {
+            if self.savepoints.is_empty() {
+                self.file.forget_undo();
+            }
+            self.statement = Some(self.moment());
+        }
+    }
+
+    /// A statement has failed: undoes its writes. Where that is impossible, because rows of it were committed ahead, the
+    /// transaction can only be rolled back.
+    pub fn fail_statement(&mut self) {
+        match self.statement.take() {
+            Some(moment) => self.undo_to(moment),
+            None if self.explicit => {
+                self.over = Some(failure::statement(
+                    "25P02",
+                    "current transaction is aborted, commands ignored until end of transaction block",
+                ));
+            }
+            None => {}
+        }
+    }
+
+    /// Sets a savepoint; one of the same name is hidden, not replaced.
+    pub fn set_savepoint(&mut self, name: String) {
+        if self.savepoints.is_empty() {
+            self.file.forget_undo();
+        }
+        let moment = self.moment();
+        self.savepoints.push(Savepoint { name, moment });
+    }
+
+    /// Back to a savepoint, which remains. Errors: 3B001.
+    pub fn roll_back_to(&mut self, name: &str) -> Result<(), Failure> {
+        let position = self.savepoint(name)?;
+        self.savepoints.truncate(position + 1);
+        self.undo_to(self.savepoints[position].moment);
+        Ok(())
+    }
+
+    /// Forgets a savepoint and those set since. Errors: 3B001.
+    pub fn release(&mut self, name: &str) -> Result<(), Failure> {
+        let position = self.savepoint(name)?;
+        self.savepoints.truncate(position);
+        Ok(())
+    }
+
+    fn savepoint(&self, name: &str) -> Result<usize, Failure> {
+        let position = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+        position.ok_or_else(|| failure::no_savepoint(name))
+    }
+
+    /// What it read and wrote. Storages made and given up again after rows were committed ahead are dropped with it.
+    pub fn into_history(self) -> History {
+        let mut drops = self.drops;
+        for table in self.ahead {
+            if !self.makes.contains(&table) && !drops.contains(&table) {
+                drops.push(table);
+            }
+        }
+        let reads = self
+            .items
+            .into_iter()
+            .filter_map(|(item, state)| Some(ItemRead { table: item.table, key: item.key, seen: state.seen? }));
+        History { reads: reads.collect(), ranges: self.ranges, writes: self.file.into_writes(), drops }
+    }
+}
+
+/// Whether a lock of one kind is as good as one of another.
+fn covers(held: AccessKind, wanted: AccessKind) -> bool {
+    held == AccessKind::Write || wanted == AccessKind::Read
+}
+
+/// Whether every key of `inner` lies in `outer`.
+fn contains(outer: &KeyRange, inner: &KeyRange) -> bool {
+    let below = match (&outer.high, &inner.high) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(outer), Some(inner)) => inner <= outer,
+    };
+    outer.table == inner.table && outer.low <= inner.low && below
+}

@@ -1,0 +1,214 @@
+//! Executes `Action::Update`.
+//!
+//! Invariant: no row is updated because of what this statement wrote. When neither keys nor indexed columns change, rows are
+//! written as they are found; otherwise all rows are found first, then all old keys are removed, then all new ones claimed, so that
+//! rows may pass keys on to each other.
+
+use crate::cursor::{Cursor, Found, Next};
+use crate::execution::{Scene, Step};
+use crate::failure;
+use crate::limits::COLLECTED_BYTES_MAX;
+use crate::reads::{Event, Need};
+use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::rows::{self, ColumnSet};
+use messages::Key;
+use messages::concurrency::AccessKind;
+use messages::program::{Action, Expression, Source};
+use messages::schema::TableSchema;
+use messages::session::Failure;
+use values::Value;
+
+/// An update under way.
+#[derive(Debug)]
+pub struct UpdateRun {
+    cursor: Cursor,
+    in_place: bool,
+    stage: Stage,
+    /// Rows found, unless they are updated in place.
+    changes: Vec<Change>,
+    collected_bytes: usize,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Finding,
+    /// Writing one row in place.
+    Writing(Change, RowWrite),
+    /// Removing the old keys of the change at this position.
+    Removing(usize, RowWrite),
+    /// Adding the new keys of the change at this position.
+    Adding(usize, RowWrite),
+}
+
+#[derive(Debug)]
+struct Change {
+    old_key: Key,
+    old: Vec<Value>,
+    new_key: Key,
+    new: Vec<Value>,
+}
+
+/// The parts of the action.
+struct Update<'a> {
+    source: &'a Source,
+    filter: Option<&'a Expression>,
+    assignments: &'a [(usize, Expression)],
+    returning: &'a [Expression],
+}
+
+impl Change {
+    fn plan(&self, table: &TableSchema, part: Part) -> RowWrite {
+        let old = Image { key: &self.old_key, values: &self.old };
+        let new = Image { key: &self.new_key, values: &self.new };
+        RowWrite::plan(table, Some(old), Some(new), part)
+    }
+}
+
+impl UpdateRun {
+    /// Evaluates bounds. Errors: those of the expressions.
+    pub fn begin(action: &Action, scene: &Scene) -> Result<UpdateRun, Failure> {
+        let Action::Update { source, assignments, .. } = action else { unreachable!("begun for an update") };
+        let table = &source.table;
+        let is_key = |column: &usize| {
+            table.primary_key.contains(column) || table.indexes.iter().any(|index| index.columns.contains(column))
+        };
+        Ok(UpdateRun {
+            cursor: Cursor::new(source, AccessKind::Write, None, &scene.scope)?,
+            in_place: !assignments.iter().any(|(column, _)| is_key(column)),
+            stage: Stage::Finding,
+            changes: Vec::new(),
+            collected_bytes: 0,
+        })
+    }
+
+    /// Goes on. Errors: 23505, 23502, 54000, and those of the expressions.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::Update { source, filter, assignments, returning } = action else {
+            unreachable!("begun for an update")
+        };
+        let update = Update { source, filter: filter.as_ref(), assignments, returning };
+        let mut event = event;
+        loop {
+            let step = match std::mem::replace(&mut self.stage, Stage::Finding) {
+                Stage::Finding => self.find(&update, scene, event)?,
+                stage => self.write(&update, scene, stage, event)?,
+            };
+            match step {
+                Some(step) => return Ok(step),
+                None => event = Event::Go,
+            }
+        }
+    }
+
+    fn find(&mut self, update: &Update, scene: &mut Scene, event: Event) -> Result<Option<Step>, Failure> {
+        match self.cursor.next(update.source, scene.supplied, event)? {
+            Next::Need(need) => return Ok(Some(Step::Need(need))),
+            Next::End if self.changes.is_empty() => return Ok(Some(Step::Done)),
+            Next::End => {
+                let write = self.changes[0].plan(&update.source.table, Part::Removals);
+                self.stage = Stage::Removing(0, write);
+            }
+            Next::Row(found) => {
+                let bytes = found.key.as_bytes().len() + found.row.len();
+                if let Some(change) = compute(update, scene, found)? {
+                    if self.in_place {
+                        let write = change.plan(&update.source.table, Part::Both);
+                        self.stage = Stage::Writing(change, write);
+                        return Ok(None);
+                    }
+                    self.collected_bytes += bytes;
+                    if self.collected_bytes > COLLECTED_BYTES_MAX {
+                        return Err(failure::too_large("statement updates keys of too many rows"));
+                    }
+                    self.changes.push(change);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn write(
+        &mut self,
+        update: &Update,
+        scene: &mut Scene,
+        stage: Stage,
+        event: Event,
+    ) -> Result<Option<Step>, Failure> {
+        let table = &update.source.table;
+        match stage {
+            Stage::Finding => unreachable!("nothing is written while finding"),
+            Stage::Writing(change, mut write) => {
+                if let Some(need) = advance(&mut write, &change, table, scene, event)? {
+                    self.stage = Stage::Writing(change, write);
+                    return Ok(Some(Step::Need(need)));
+                }
+                finish_row(update, scene, &change)?;
+            }
+            Stage::Removing(at, mut write) => {
+                if let Some(need) = advance(&mut write, &self.changes[at], table, scene, event)? {
+                    self.stage = Stage::Removing(at, write);
+                    return Ok(Some(Step::Need(need)));
+                }
+                self.stage = match self.changes.get(at + 1) {
+                    Some(change) => Stage::Removing(at + 1, change.plan(table, Part::Removals)),
+                    None => Stage::Adding(0, self.changes[0].plan(table, Part::Additions)),
+                };
+            }
+            Stage::Adding(at, mut write) => {
+                if let Some(need) = advance(&mut write, &self.changes[at], table, scene, event)? {
+                    self.stage = Stage::Adding(at, write);
+                    return Ok(Some(Step::Need(need)));
+                }
+                finish_row(update, scene, &self.changes[at])?;
+                match self.changes.get(at + 1) {
+                    Some(change) => self.stage = Stage::Adding(at + 1, change.plan(table, Part::Additions)),
+                    None => return Ok(Some(Step::Done)),
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The change of a row found; `None` when the filter rejects it.
+fn compute(update: &Update, scene: &Scene, found: Found) -> Result<Option<Change>, Failure> {
+    let table = &update.source.table;
+    let mut old = Vec::with_capacity(table.columns.len() + 1);
+    rows::decode_into(table, ColumnSet::ALL, &found.key, &found.row, &mut old)?;
+    if let Some(number) = found.supplied {
+        old.extend_from_slice(&scene.supplied[number][1..]);
+    }
+    if !scene.scope.passes(update.filter, &old)? {
+        return Ok(None);
+    }
+    let mut new = old.clone();
+    for (column, expression) in update.assignments {
+        new[*column] = scene.scope.evaluate(expression, &old)?.into_owned();
+    }
+    rows::check_not_null(table, &new)?;
+    let new_key = rows::table_key(table, &new);
+    Ok(Some(Change { old_key: found.key, old, new_key, new }))
+}
+
+/// What a row's writes need next; `None` when they are done.
+fn advance(
+    write: &mut RowWrite,
+    change: &Change,
+    table: &TableSchema,
+    scene: &mut Scene,
+    event: Event,
+) -> Result<Option<Need>, Failure> {
+    match write.resume(event, scene.transaction)? {
+        Written::Need(need) => Ok(Some(need)),
+        Written::Exists(target, _) => Err(row_write::exists(table, target, &change.new)),
+        Written::Done => Ok(None),
+    }
+}
+
+fn finish_row(update: &Update, scene: &mut Scene, change: &Change) -> Result<(), Failure> {
+    scene.results.affected += 1;
+    if !update.returning.is_empty() {
+        scene.results.push(scene.scope.evaluate_all(update.returning, &change.new)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,369 @@
+//! Action programs as text, for EXPLAIN: one line for each step, read, test, compute, write, return.
+//!
+//! Invariant: whatever a program does to data shows in a line; names are those of tables and columns, never positions.
+
+use crate::program::{
+    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, Program, RowLock,
+    Source, UnaryOperator,
+};
+use crate::schema::{IndexSchema, TableSchema};
+use std::fmt::{self, Display, Formatter};
+use values::{Value, text};
+
+impl Display for Program {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let mut lines = Vec::new();
+        for action in &self.actions {
+            describe(action, &mut lines);
+        }
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+/// Appends the lines of an action.
+fn describe(action: &Action, lines: &mut Vec<String>) {
+    match action {
+        Action::Select { source, filter, output, offset, limit, lock } => {
+            let names = source.as_ref().map_or_else(Names::default, Names::of_source);
+            if let Some(source) = source {
+                let purpose = match lock {
+                    None => "",
+                    Some(RowLock::Update) => ", for update",
+                    Some(RowLock::Share) => ", for share",
+                };
+                lines.push(read(source, purpose));
+            }
+            test(filter.as_ref(), &names, lines);
+            if let Some(offset) = offset {
+                lines.push(format!("skip {} rows", names.show(offset)));
+            }
+            if let Some(limit) = limit {
+                lines.push(format!("stop after {} rows", names.show(limit)));
+            }
+            lines.push(format!("return {}", names.list(output)));
+        }
+        Action::Insert { table, values, input, on_conflict, returning, private } => {
+            let names = Names::of_table(table);
+            input_of(input, lines);
+            lines.push(format!("compute {}", assigned(table, values.iter().enumerate(), &Names::input())));
+            let ahead = if *private { ", ahead of the commit" } else { "" };
+            lines.push(format!("write a row of {}{ahead}", with_indexes(table)));
+            if let Some(on_conflict) = on_conflict {
+                conflict(table, on_conflict, lines);
+            }
+            returned(returning, &names, lines);
+        }
+        Action::Update { source, filter, assignments, returning } => {
+            let names = Names::of_source(source);
+            lines.push(read(source, ", for update"));
+            test(filter.as_ref(), &names, lines);
+            let pairs = assignments.iter().map(|(column, value)| (*column, value));
+            lines.push(format!("compute {}", assigned(&source.table, pairs, &names)));
+            lines.push(format!("write the row of {}", with_indexes(&source.table)));
+            returned(returning, &names, lines);
+        }
+        Action::Delete { source, filter, returning } => {
+            let names = Names::of_source(source);
+            lines.push(read(source, ", for update"));
+            test(filter.as_ref(), &names, lines);
+            lines.push(format!("delete the row of {}", with_indexes(&source.table)));
+            returned(returning, &names, lines);
+        }
+        Action::Catalog { writes, drops, .. } => {
+            for (key, _, row) in writes {
+                let verb = if row.is_some() { "write" } else { "delete" };
+                let name = match key.as_bytes().split_first() {
+                    Some((b'n', name)) => format!("entry {}", String::from_utf8_lossy(name)),
+                    _ => "counter".to_string(),
+                };
+                lines.push(format!("{verb} the catalog's {name}"));
+            }
+            lines.extend(drops.iter().map(|storage| format!("drop {storage}")));
+        }
+        Action::Rebuild { from, to, index } => {
+            lines.push(format!("read all of {}", from.name));
+            lines.push(match index.and_then(|position| to.indexes.get(position)) {
+                Some(index) => format!("write index {}, ahead of the commit", index.name),
+                None => format!("write {}, ahead of the commit", with_indexes(to)),
+            });
+        }
+    }
+}
+
+fn test(filter: Option<&Expression>, names: &Names, lines: &mut Vec<String>) {
+    lines.extend(filter.map(|filter| format!("test {}", names.show(filter))));
+}
+
+fn returned(returning: &[Expression], names: &Names, lines: &mut Vec<String>) {
+    if !returning.is_empty() {
+        lines.push(format!("return {}", names.list(returning)));
+    }
+}
+
+fn input_of(input: &InsertInput, lines: &mut Vec<String>) {
+    match input {
+        InsertInput::Rows(rows) => {
+            let names = Names::default();
+            lines.extend(rows.iter().map(|row| format!("take ({})", names.list(row))));
+        }
+        InsertInput::Supplied => lines.push("take each supplied row".to_string()),
+    }
+}
+
+fn with_indexes(table: &TableSchema) -> String {
+    let names: Vec<&str> = table.indexes.iter().map(|index| index.name.as_str()).collect();
+    match names.as_slice() {
+        [] => table.name.clone(),
+        [one] => format!("{} and index {one}", table.name),
+        many => format!("{} and indexes {}", table.name, many.join(", ")),
+    }
+}
+
+fn assigned<'a>(
+    table: &TableSchema,
+    assignments: impl Iterator<Item = (usize, &'a Expression)>,
+    names: &Names,
+) -> String {
+    let column = |position: usize| table.columns.get(position);
+    let parts: Vec<String> = assignments
+        .filter(|(position, _)| column(*position).is_none_or(|column| !column.dropped))
+        .map(|(position, value)| {
+            let name = column(position).map_or("?", |column| &column.name);
+            format!("{name} := {}", names.show(value))
+        })
+        .collect();
+    parts.join(", ")
+}
+
+fn conflict(table: &TableSchema, on_conflict: &OnConflict, lines: &mut Vec<String>) {
+    let key = match on_conflict.target {
+        None => "any unique key".to_string(),
+        Some(ConflictTarget::PrimaryKey) => "the primary key".to_string(),
+        Some(ConflictTarget::Index(position)) => {
+            let name = table.indexes.get(position).map_or("?", |index| &index.name);
+            format!("the key of index {name}")
+        }
+    };
+    let Some((assignments, filter)) = &on_conflict.update else {
+        return lines.push(format!("if {key} exists, do nothing"));
+    };
+    let mut names = Names::of_table(table);
+    let excluded: Vec<String> = table.columns.iter().map(|column| format!("excluded.{}", column.name)).collect();
+    names.columns.truncate(table.columns.len());
+    names.columns.extend(excluded);
+    let condition = filter.as_ref().map_or(String::new(), |filter| format!(" and {}", names.show(filter)));
+    let pairs = assignments.iter().map(|(column, value)| (*column, value));
+    lines.push(format!("if {key} exists{condition}, write {}", assigned(table, pairs, &names)));
+}
+
+/// The line that says how rows are found.
+fn read(source: &Source, purpose: &str) -> String {
+    let table = &source.table;
+    let names = Names::default();
+    let way = match &source.path {
+        AccessPath::Point(key) => format!("the row with key {}", names.equal(&key_columns(table), key)),
+        AccessPath::Points(keys) => {
+            let keys: Vec<String> = keys.iter().map(|key| format!("({})", names.list(key))).collect();
+            format!("the rows with keys ({}) in {}", key_columns(table).join(", "), keys.join(", "))
+        }
+        AccessPath::KeyRange(bounds) => match names.bounds(&key_columns(table), bounds) {
+            Some(bounds) => format!("the rows with key {bounds}"),
+            None => "all rows".to_string(),
+        },
+        AccessPath::IndexRange(position, bounds) => match table.indexes.get(*position) {
+            Some(index) => match names.bounds(&index_columns(table, index), bounds) {
+                Some(bounds) => format!("by index {} the rows with {bounds}", index.name),
+                None => format!("by index {} all rows", index.name),
+            },
+            None => "the rows of an unknown index".to_string(),
+        },
+        AccessPath::Supplied => "the rows with each supplied key".to_string(),
+    };
+    let order = if source.reverse { ", backwards" } else { "" };
+    format!("read from {} {way}{order}{purpose}", table.name)
+}
+
+fn key_columns(table: &TableSchema) -> Vec<String> {
+    if table.has_hidden_key() {
+        return vec![HIDDEN.to_string()];
+    }
+    column_names(table, &table.primary_key)
+}
+
+fn index_columns(table: &TableSchema, index: &IndexSchema) -> Vec<String> {
+    column_names(table, &index.columns)
+}
+
+fn column_names(table: &TableSchema, positions: &[usize]) -> Vec<String> {
+    let name = |position: &usize| {
+        let column = table.columns.get(*position);
+        column.map_or_else(|| "?".to_string(), |column| column.name.clone())
+    };
+    positions.iter().map(name).collect()
+}
+
+/// How the hidden key is shown.
+const HIDDEN: &str = "(row key)";
+
+/// What the columns of the row at hand are called.
+#[derive(Default)]
+struct Names {
+    columns: Vec<String>,
+    /// What a column behind those is called, before its number.
+    further: &'static str,
+}
+
+impl Names {
+    fn of_table(table: &TableSchema) -> Names {
+        let mut columns: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        if table.has_hidden_key() {
+            columns.push(HIDDEN.to_string());
+        }
+        let further = "supplied ";
+        Names { columns, further }
+    }
+
+    fn of_source(source: &Source) -> Names {
+        Names::of_table(&source.table)
+    }
+
+    fn input() -> Names {
+        Names { columns: Vec::new(), further: "input " }
+    }
+
+    fn column(&self, position: usize) -> String {
+        match self.columns.get(position) {
+            Some(name) => name.clone(),
+            None => format!("{}{}", self.further, position + 1 - self.columns.len()),
+        }
+    }
+
+    fn list(&self, expressions: &[Expression]) -> String {
+        let shown: Vec<String> = expressions.iter().map(|expression| self.show(expression)).collect();
+        shown.join(", ")
+    }
+
+    fn equal(&self, columns: &[String], values: &[Expression]) -> String {
+        let pairs: Vec<String> =
+            columns.iter().zip(values).map(|(column, value)| format!("{column} = {}", self.show(value))).collect();
+        pairs.join(", ")
+    }
+
+    /// `None` for no bounds at all.
+    fn bounds(&self, columns: &[String], bounds: &Bounds) -> Option<String> {
+        let mut parts = Vec::new();
+        if !bounds.prefix.is_empty() {
+            parts.push(self.equal(columns, &bounds.prefix));
+        }
+        let next = columns.get(bounds.prefix.len()).map_or("?", |name| name);
+        if let Some((value, included)) = &bounds.low {
+            let operator = if *included { ">=" } else { ">" };
+            parts.push(format!("{next} {operator} {}", self.show(value)));
+        }
+        if let Some((value, included)) = &bounds.high {
+            let operator = if *included { "<=" } else { "<" };
+            parts.push(format!("{next} {operator} {}", self.show(value)));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// An expression in SQL's words; nested operators stand in parentheses.
+    fn show(&self, expression: &Expression) -> String {
+        let not = |negated: bool| if negated { "NOT " } else { "" };
+        match expression {
+            Expression::Constant(value) => literal(value),
+            Expression::Parameter(number) => format!("${}", u32::from(*number) + 1),
+            Expression::Column(position) => self.column(usize::from(*position)),
+            Expression::TransactionTime => "now()".to_string(),
+            Expression::Unary(UnaryOperator::Not, operand) => format!("NOT {}", self.nested(operand)),
+            Expression::Unary(UnaryOperator::Minus, operand) => format!("-{}", self.nested(operand)),
+            Expression::Binary(operator, left, right) => {
+                format!("{} {} {}", self.nested(left), symbol(*operator), self.nested(right))
+            }
+            Expression::And(list) => self.connected(list, " AND "),
+            Expression::Or(list) => self.connected(list, " OR "),
+            Expression::IsNull(operand, negated) => format!("{} IS {}NULL", self.nested(operand), not(*negated)),
+            Expression::IsDistinct(left, right, negated) => {
+                let (left, right) = (self.nested(left), self.nested(right));
+                format!("{left} IS {}DISTINCT FROM {right}", not(*negated))
+            }
+            Expression::In(operand, list, negated) => {
+                format!("{} {}IN ({})", self.nested(operand), not(*negated), self.list(list))
+            }
+            Expression::Like(operand, pattern, ignore_case, negated) => {
+                let like = if *ignore_case { "ILIKE" } else { "LIKE" };
+                format!("{} {}{like} {}", self.nested(operand), not(*negated), self.nested(pattern))
+            }
+            Expression::Case(branches, otherwise) => {
+                let mut shown = "CASE".to_string();
+                for (condition, result) in branches {
+                    shown += &format!(" WHEN {} THEN {}", self.show(condition), self.show(result));
+                }
+                if let Some(otherwise) = otherwise {
+                    shown += &format!(" ELSE {}", self.show(otherwise));
+                }
+                shown + " END"
+            }
+            Expression::Coalesce(list) => format!("COALESCE({})", self.list(list)),
+            // A cast on assignment shows where the value goes.
+            Expression::Cast(operand, _, false) => self.show(operand),
+            Expression::Cast(operand, target, true) => format!("{}::{target}", self.nested(operand)),
+            Expression::Call(name, arguments) => format!("{name}({})", self.list(arguments)),
+        }
+    }
+
+    fn connected(&self, list: &[Expression], word: &str) -> String {
+        let shown: Vec<String> = list.iter().map(|expression| self.nested(expression)).collect();
+        shown.join(word)
+    }
+
+    fn nested(&self, expression: &Expression) -> String {
+        match expression {
+            Expression::Constant(_)
+            | Expression::Parameter(_)
+            | Expression::Column(_)
+            | Expression::TransactionTime
+            | Expression::Case(..)
+            | Expression::Coalesce(_)
+            | Expression::Call(..) => self.show(expression),
+            Expression::Cast(operand, _, false) => self.nested(operand),
+            _ => format!("({})", self.show(expression)),
+        }
+    }
+}
+
+/// A constant as SQL writes it.
+fn literal(value: &Value) -> String {
+    match (value, text::to_string(value)) {
+        (_, None) => "NULL".to_string(),
+        (Value::Boolean(truth), _) => truth.to_string(),
+        (
+            Value::SmallInt(_)
+            | Value::Integer(_)
+            | Value::BigInt(_)
+            | Value::Numeric(_)
+            | Value::Real(_)
+            | Value::Double(_),
+            Some(shown),
+        ) => shown,
+        (_, Some(shown)) => format!("'{}'", shown.replace('\'', "''")),
+    }
+}
+
+fn symbol(operator: BinaryOperator) -> &'static str {
+    match operator {
+        BinaryOperator::Add => "+",
+        BinaryOperator::Subtract => "-",
+        BinaryOperator::Multiply => "*",
+        BinaryOperator::Divide => "/",
+        BinaryOperator::Modulo => "%",
+        BinaryOperator::Power => "^",
+        BinaryOperator::Concat => "||",
+        BinaryOperator::Equal => "=",
+        BinaryOperator::NotEqual => "<>",
+        BinaryOperator::Less => "<",
+        BinaryOperator::LessOrEqual => "<=",
+        BinaryOperator::Greater => ">",
+        BinaryOperator::GreaterOrEqual => ">=",
+    }
+}
