@@ -8,7 +8,7 @@ use crate::calendar::{
 use crate::compare::as_double;
 use crate::error::{ValueError, sqlstate};
 use crate::interval;
-use crate::limits::{DATE_MAX, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
+use crate::limits::{MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
 use crate::operators::BinaryOperator::{self, Add, Divide, Multiply, Subtract};
 use crate::types::Type;
 use crate::value::{Interval, Value};
@@ -68,7 +68,8 @@ pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> R
             Time(moved.rem_euclid(i128::from(MICROSECONDS_PER_DAY)) as i64)
         }
         (Subtract, Time(left), Time(right)) => {
-            Value::Interval(Interval { microseconds: left - right, ..Interval::ZERO })
+            let microseconds = left.checked_sub(*right).ok_or_else(|| ValueError::datetime_out_of_range("interval"))?;
+            Value::Interval(Interval { microseconds, ..Interval::ZERO })
         }
         (Subtract, Date(_) | Timestamp(_) | TimestampTz(_), Date(_) | Timestamp(_) | TimestampTz(_)) => {
             Value::Interval(difference(instant(left)?, instant(right)?)?)
@@ -351,7 +352,6 @@ fn truncate_instant(field: &str, days: i64, time: i64) -> Option<i128> {
         "millennium" => first(start_of(1000), 1),
         _ => return None,
     };
-    debug_assert!(start <= i64::from(DATE_MAX));
     Some(i128::from(start) * day_us)
 }
 

@@ -234,3 +234,28 @@ impl Interval {
         i128::from(days) * i128::from(crate::limits::MICROSECONDS_PER_DAY) + i128::from(self.microseconds)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Otherwise a copy at another site would differ from the one that was written.
+        #[test]
+        fn values_come_back_from_messages(values in generate::row()) {
+            let bytes = postcard::to_stdvec(&values).unwrap();
+            prop_assert_eq!(postcard::from_bytes::<Vec<Value>>(&bytes).unwrap(), values);
+        }
+
+        /// A damaged message must not stop a site, nor make it print a number of any length.
+        #[test]
+        fn arbitrary_messages_do_not_panic(bytes: Vec<u8>) {
+            if let Ok(values) = postcard::from_bytes::<Vec<Value>>(&bytes) {
+                let mut out = Vec::new();
+                values.iter().for_each(|value| crate::text::write(value, Type::Text, &mut out));
+            }
+        }
+    }
+}
