@@ -1,1 +1,31 @@
 //! Relational queries over a snapshot, by DataFusion.
+//!
+//! Everything that an action program cannot express comes here: joins, aggregates, subqueries, windows, sorting, and the
+//! system catalogs. This crate knows no socket, no clock and no transaction: rows come through [`Tables`], the time and the
+//! seed of random functions with each [`Execution`]. DataFusion parses nothing here; it plans syntax trees that
+//! [`rewrite`] has given PostgreSQL's meaning. In reading order:
+//!
+//! * [`processor`]: planning, running, explaining;
+//! * [`rewrite`]: syntax trees; [`operators`] and [`literals`]: types of operands; [`functions`];
+//! * [`context`]: what the planner may ask; [`tables`] and [`ranges`]: scans; [`system_catalog`];
+//! * [`types`] and [`convert`]: values and Arrow; [`error`]; [`limits`].
+
+mod context;
+mod convert;
+pub mod error;
+mod functions;
+pub mod limits;
+mod literals;
+mod operators;
+pub mod processor;
+mod ranges;
+mod rewrite;
+pub mod system_catalog;
+pub mod tables;
+mod types;
+
+pub use datafusion::sql::sqlparser;
+pub use error::QueryError;
+pub use processor::{Execution, Planned, Processor, RowStream};
+pub use system_catalog::SessionFacts;
+pub use tables::{ScanBatch, ScanRequest, Tables};

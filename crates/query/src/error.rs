@@ -1,0 +1,197 @@
+//! The one error of this crate: a SQLSTATE and a message in PostgreSQL's words.
+//!
+//! Errors of DataFusion are sorted into SQLSTATEs here and nowhere else. What the client can cause has a class of its own;
+//! `XX000` remains for what neither the client nor the data explains.
+
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use thiserror::Error;
+use values::ValueError;
+
+/// Why a query cannot be planned or has failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct QueryError {
+    /// Five characters, as in PostgreSQL 15, appendix A.
+    pub sqlstate: String,
+    /// What is wrong, without the word ERROR.
+    pub message: String,
+}
+
+impl QueryError {
+    /// An error with this SQLSTATE.
+    pub fn new(sqlstate: &str, message: impl Into<String>) -> QueryError {
+        QueryError { sqlstate: sqlstate.to_owned(), message: message.into() }
+    }
+
+    /// `0A000`: valid SQL that is not offered here.
+    pub fn unsupported(feature: impl Into<String>) -> QueryError {
+        QueryError::new("0A000", feature)
+    }
+
+    /// `42P01`.
+    pub fn undefined_table(name: &str) -> QueryError {
+        QueryError::new("42P01", format!("relation \"{name}\" does not exist"))
+    }
+
+    /// `42883`.
+    pub fn undefined_function(call: &str) -> QueryError {
+        QueryError::new("42883", format!("function {call} does not exist"))
+    }
+
+    /// As it travels through DataFusion and comes out unchanged.
+    pub(crate) fn into_datafusion(self) -> DataFusionError {
+        DataFusionError::External(Box::new(self))
+    }
+}
+
+impl From<ValueError> for QueryError {
+    fn from(error: ValueError) -> QueryError {
+        QueryError::new(error.sqlstate, error.message)
+    }
+}
+
+/// A value's error on its way through DataFusion.
+pub(crate) fn of_value(error: ValueError) -> DataFusionError {
+    QueryError::from(error).into_datafusion()
+}
+
+impl From<DataFusionError> for QueryError {
+    fn from(error: DataFusionError) -> QueryError {
+        of_datafusion(&error)
+    }
+}
+
+fn of_datafusion(error: &DataFusionError) -> QueryError {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<QueryError>() {
+            Some(known) => known.clone(),
+            None => match inner.downcast_ref::<DataFusionError>() {
+                Some(nested) => of_datafusion(nested),
+                None => QueryError::new("XX000", inner.to_string()),
+            },
+        },
+        DataFusionError::ArrowError(inner, _) => of_arrow(inner),
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => of_datafusion(inner),
+        DataFusionError::Shared(inner) => of_datafusion(inner),
+        DataFusionError::Collection(all) => match all.first() {
+            Some(first) => of_datafusion(first),
+            None => QueryError::new("XX000", error.to_string()),
+        },
+        DataFusionError::SchemaError(inner, _) => of_schema(inner),
+        DataFusionError::SQL(inner, _) => QueryError::new("42601", inner.to_string()),
+        DataFusionError::NotImplemented(message) => QueryError::unsupported(first_line(message)),
+        DataFusionError::ResourcesExhausted(_) => QueryError::new(
+            "53200",
+            "out of memory: the query needs more than is set aside for sorts, joins and aggregates",
+        ),
+        DataFusionError::Plan(message) => of_plan(message),
+        DataFusionError::Execution(message) => of_execution(message),
+        other => QueryError::new("XX000", first_line(&other.to_string())),
+    }
+}
+
+fn of_arrow(error: &ArrowError) -> QueryError {
+    match error {
+        ArrowError::DivideByZero => division_by_zero(),
+        ArrowError::ArithmeticOverflow(message) => of_overflow(message),
+        ArrowError::CastError(message) => QueryError::new("22P02", message.clone()),
+        ArrowError::ParseError(message) => QueryError::new("22P02", message.clone()),
+        ArrowError::NotYetImplemented(message) => QueryError::unsupported(message.clone()),
+        ArrowError::ExternalError(inner) => match inner.downcast_ref::<DataFusionError>() {
+            Some(nested) => of_datafusion(nested),
+            None => match inner.downcast_ref::<QueryError>() {
+                Some(known) => known.clone(),
+                None => QueryError::new("XX000", inner.to_string()),
+            },
+        },
+        ArrowError::InvalidArgumentError(message) if message.contains("too large to store") => {
+            QueryError::new("22003", "numeric field overflow")
+        }
+        other => QueryError::new("XX000", first_line(&other.to_string())),
+    }
+}
+
+/// `22012`.
+pub(crate) fn division_by_zero() -> QueryError {
+    QueryError::new("22012", "division by zero")
+}
+
+fn of_overflow(message: &str) -> QueryError {
+    QueryError::new("22003", format!("value out of range: {}", first_line(message)))
+}
+
+fn of_schema(error: &SchemaError) -> QueryError {
+    match error {
+        SchemaError::AmbiguousReference { field } => {
+            QueryError::new("42702", format!("column reference \"{}\" is ambiguous", field.name))
+        }
+        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+            QueryError::new("42702", format!("column name \"{name}\" is used more than once"))
+        }
+        SchemaError::FieldNotFound { field, .. } => match &field.relation {
+            Some(table) => QueryError::new("42703", format!("column {}.{} does not exist", table.table(), field.name)),
+            None => QueryError::new("42703", format!("column \"{}\" does not exist", field.name)),
+        },
+    }
+}
+
+/// DataFusion's planner says most things in words only; those that a client meets are told apart by their beginnings.
+fn of_plan(message: &str) -> QueryError {
+    let line = first_line(message);
+    if let Some(name) = between(message, "Invalid function '", "'") {
+        return QueryError::undefined_function(&format!("{name}()"));
+    }
+    if message.contains("must appear in the GROUP BY clause") || message.contains("must be in the GROUP BY") {
+        return QueryError::new("42803", line);
+    }
+    if message.contains("must have the same number of columns") || message.contains("different number of columns") {
+        return QueryError::new("42601", "each query of a set operation must have the same number of columns");
+    }
+    if message.contains("Projections require unique expression names") || message.contains("ambiguous") {
+        return QueryError::new("42702", line);
+    }
+    if message.contains("Ambiguous reference") {
+        return QueryError::new("42702", line);
+    }
+    if message.contains("Failed to coerce")
+        || message.contains("coercion")
+        || message.contains("does not support")
+        || message.contains("Cannot coerce")
+        || message.contains("Cannot infer common argument type")
+        || message.contains("No function matches")
+    {
+        return QueryError::new("42883", line);
+    }
+    if message.contains("nsupported") || message.contains("not supported") || message.contains("not implemented") {
+        return QueryError::unsupported(line);
+    }
+    if message.contains("type mismatch") || message.contains("must be of type") || message.contains("boolean") {
+        return QueryError::new("42804", line);
+    }
+    QueryError::new("42601", line)
+}
+
+fn of_execution(message: &str) -> QueryError {
+    let line = first_line(message);
+    if message.contains("ivide by zero") {
+        return division_by_zero();
+    }
+    if message.contains("verflow") {
+        return of_overflow(message);
+    }
+    if message.contains("more than one row") {
+        return QueryError::new("21000", "more than one row returned by a subquery used as an expression");
+    }
+    QueryError::new("XX000", line)
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let rest = &text[text.find(before)? + before.len()..];
+    rest.find(after).map(|end| &rest[..end])
+}
+
+fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().trim().to_owned()
+}

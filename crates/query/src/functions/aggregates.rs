@@ -1,0 +1,214 @@
+//! Aggregate functions whose result types or meaning differ from DataFusion's: `sum` and `avg` of exact numbers do not
+//! overflow and do not become floats, `single_value` refuses a second row.
+
+use crate::error::QueryError;
+use crate::types::{QUOTIENT_SCALE, UNCONSTRAINED};
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef};
+use datafusion::common::ScalarValue;
+use datafusion::error::Result;
+use datafusion::functions_aggregate::average::avg_udaf;
+use datafusion::functions_aggregate::sum::sum_udaf;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
+};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Digits behind the point that DataFusion's `avg` adds to those of its argument.
+const AVG_ADDS: i8 = 4;
+
+/// Our aggregate functions.
+pub fn all() -> [Arc<AggregateUDF>; 3] {
+    [
+        Arc::new(Exact::function(sum_udaf(), sum_argument)),
+        Arc::new(Exact::function(avg_udaf(), avg_argument)),
+        Arc::new(AggregateUDF::new_from_impl(SingleValue { signature: Signature::any(1, Volatility::Immutable) })),
+    ]
+}
+
+/// `sum`: smallint and integer to bigint, bigint and numeric to numeric, interval to interval.
+fn sum_argument(argument: &DataType) -> Option<DataType> {
+    Some(match argument {
+        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 => DataType::Int64,
+        DataType::Int64 | DataType::UInt32 | DataType::UInt64 => DataType::Decimal128(28, 0),
+        DataType::Decimal256(_, scale) => DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale),
+        DataType::Decimal128(precision, scale) if *precision > 28 => DataType::Decimal256(*precision, *scale),
+        DataType::Decimal128(precision, scale) => DataType::Decimal128(*precision, *scale),
+        DataType::Float32 | DataType::Float64 => DataType::Float64,
+        DataType::Null => UNCONSTRAINED,
+        DataType::Duration(unit) => DataType::Duration(*unit),
+        _ => return None,
+    })
+}
+
+/// `avg`: exact numbers to numeric, floats to double precision.
+fn avg_argument(argument: &DataType) -> Option<DataType> {
+    Some(match argument {
+        DataType::Float32 | DataType::Float64 => DataType::Float64,
+        DataType::Null => UNCONSTRAINED,
+        other if other.is_integer() || crate::types::is_decimal(other) => {
+            DataType::Decimal256(DECIMAL256_MAX_PRECISION - AVG_ADDS as u8, QUOTIENT_SCALE - AVG_ADDS)
+        }
+        _ => return None,
+    })
+}
+
+/// DataFusion's function behind another coercion of its argument.
+#[derive(Debug)]
+struct Exact {
+    inner: Arc<AggregateUDF>,
+    argument: fn(&DataType) -> Option<DataType>,
+    signature: Signature,
+}
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Exact) -> bool {
+        self.inner == other.inner
+    }
+}
+
+impl Eq for Exact {}
+
+impl Hash for Exact {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.hash(state);
+    }
+}
+
+impl Exact {
+    fn function(inner: Arc<AggregateUDF>, argument: fn(&DataType) -> Option<DataType>) -> AggregateUDF {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        AggregateUDF::new_from_impl(Exact { inner, argument, signature })
+    }
+}
+
+impl AggregateUDFImpl for Exact {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
+        let coerced = match arguments {
+            [argument] => (self.argument)(argument),
+            _ => None,
+        };
+        coerced.map(|argument| vec![argument]).ok_or_else(|| {
+            let names: Vec<String> = arguments.iter().map(crate::convert::describe).collect();
+            QueryError::undefined_function(&format!("{}({})", self.name(), names.join(", "))).into_datafusion()
+        })
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        self.inner.inner().return_type(&self.coerce_types(arguments)?)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.inner.inner().accumulator(args)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        self.inner.inner().state_fields(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        self.inner.inner().groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        self.inner.inner().create_groups_accumulator(args)
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.inner.inner().create_sliding_accumulator(args)
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+}
+
+/// The value of a subquery's only row, NULL without a row, error 21000 with more.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct SingleValue {
+    signature: Signature,
+}
+
+impl AggregateUDFImpl for SingleValue {
+    fn name(&self) -> &str {
+        "single_value"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        Ok(arguments[0].clone())
+    }
+
+    fn return_field(&self, arguments: &[FieldRef]) -> Result<FieldRef> {
+        Ok(Arc::new(arguments[0].as_ref().clone().with_nullable(true)))
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(SingleValueAccumulator { value: ScalarValue::try_from(args.return_field.data_type())?, rows: 0 }))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        let value = Field::new("value", args.return_field.data_type().clone(), true);
+        Ok(vec![Arc::new(value), Arc::new(Field::new("rows", DataType::UInt64, false))])
+    }
+}
+
+#[derive(Debug)]
+struct SingleValueAccumulator {
+    value: ScalarValue,
+    rows: u64,
+}
+
+impl SingleValueAccumulator {
+    fn take(&mut self, values: &ArrayRef, rows: u64) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
+        }
+        self.rows += rows;
+        if self.rows > 1 {
+            return Err(QueryError::new("21000", "more than one row returned by a subquery used as an expression")
+                .into_datafusion());
+        }
+        self.value = ScalarValue::try_from_array(values, 0)?;
+        Ok(())
+    }
+}
+
+impl Accumulator for SingleValueAccumulator {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.take(&values[0], values[0].len() as u64)
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        Ok(self.value.clone())
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.value.size()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![self.value.clone(), ScalarValue::UInt64(Some(self.rows))])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        for row in 0..states[0].len() {
+            let ScalarValue::UInt64(Some(rows)) = ScalarValue::try_from_array(&states[1], row)? else { continue };
+            self.take(&states[0].slice(row, 1), rows)?;
+        }
+        Ok(())
+    }
+}

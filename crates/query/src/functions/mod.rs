@@ -1,0 +1,178 @@
+//! The functions that a query may call.
+//!
+//! Names resolve to ours first, then to those of DataFusion's that mean what PostgreSQL's mean; no other function of
+//! DataFusion can be called. In reading order: [`rowwise`], the frame of functions that compute row by row; [`cast`],
+//! [`operator`] and [`arithmetic`], into which casts and operators are planned; [`scalar`] functions; [`system`]
+//! functions, which know the catalog; [`random`]; [`aggregates`].
+
+pub mod aggregates;
+pub mod arithmetic;
+pub mod cast;
+pub mod operator;
+mod random;
+pub mod rowwise;
+mod scalar;
+mod system;
+
+use crate::system_catalog::SystemCatalog;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
+use std::sync::{Arc, LazyLock};
+
+/// Scalar functions of DataFusion with PostgreSQL's name and meaning.
+const SCALAR: [&str; 70] = [
+    "acos",
+    "acosh",
+    "array_append",
+    "array_cat",
+    "array_dims",
+    "array_element",
+    "array_has",
+    "array_length",
+    "array_ndims",
+    "array_position",
+    "array_positions",
+    "array_prepend",
+    "array_remove",
+    "array_replace",
+    "array_to_string",
+    "ascii",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bit_length",
+    "btrim",
+    "cardinality",
+    "cbrt",
+    "chr",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "cos",
+    "cosh",
+    "cot",
+    "date_bin",
+    "degrees",
+    "exp",
+    "factorial",
+    "gcd",
+    "generate_series",
+    "get_field",
+    "greatest",
+    "initcap",
+    "lcm",
+    "least",
+    "left",
+    "ln",
+    "log",
+    "lpad",
+    "ltrim",
+    "make_array",
+    "nullif",
+    "octet_length",
+    "overlay",
+    "pi",
+    "power",
+    "radians",
+    "regexp_match",
+    "regexp_replace",
+    "repeat",
+    "replace",
+    "reverse",
+    "right",
+    "rpad",
+    "rtrim",
+    "split_part",
+    "sqrt",
+    "starts_with",
+    "string_to_array",
+    "strpos",
+    "substr",
+    "translate",
+];
+
+/// The rest of them: those that would not fit above without hiding the letters of the alphabet.
+const SCALAR_MORE: [&str; 9] = ["lower", "sin", "sinh", "tan", "tanh", "to_hex", "upper", "log10", "length"];
+
+/// Aggregate functions of DataFusion with PostgreSQL's name and meaning; `sum`, `avg` and `single_value` are ours.
+const AGGREGATE: [&str; 28] = [
+    "array_agg",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "bool_and",
+    "bool_or",
+    "corr",
+    "count",
+    "covar_pop",
+    "covar_samp",
+    "first_value",
+    "last_value",
+    "max",
+    "min",
+    "nth_value",
+    "percentile_cont",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "string_agg",
+    "var_pop",
+    "var_samp",
+];
+
+/// DataFusion's functions, of which some are offered.
+struct Offered {
+    scalar: Vec<Arc<ScalarUDF>>,
+    aggregate: Vec<Arc<AggregateUDF>>,
+    window: Vec<Arc<WindowUDF>>,
+}
+
+static OFFERED: LazyLock<Offered> = LazyLock::new(|| {
+    use datafusion::execution::SessionStateDefaults as Defaults;
+    let mut aggregate = Defaults::default_aggregate_functions();
+    aggregate.retain(|function| {
+        AGGREGATE.contains(&function.name())
+            || function.aliases().iter().any(|alias| AGGREGATE.contains(&alias.as_str()))
+    });
+    aggregate.extend(aggregates::all());
+    Offered { scalar: Defaults::default_scalar_functions(), aggregate, window: Defaults::default_window_functions() }
+});
+
+/// The scalar function of that name, in lower case.
+pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<ScalarUDF>> {
+    if let Some(ours) = cast::of_name(name).or_else(|| random::of_name(name)).or_else(|| system::of_name(name, catalog))
+    {
+        return Some(Arc::new(ours));
+    }
+    let native = (SCALAR.contains(&name) || SCALAR_MORE.contains(&name))
+        .then(|| {
+            let named = |function: &&Arc<ScalarUDF>| {
+                function.name() == name || function.aliases().iter().any(|alias| alias == name)
+            };
+            OFFERED.scalar.iter().find(named).cloned()
+        })
+        .flatten();
+    match scalar::of_name(name, native.clone()) {
+        Some(ours) => Some(Arc::new(ours)),
+        None => native,
+    }
+}
+
+/// The aggregate function of that name, in lower case.
+pub fn aggregate_function(name: &str) -> Option<Arc<AggregateUDF>> {
+    let named =
+        |function: &&Arc<AggregateUDF>| function.name() == name || function.aliases().iter().any(|alias| alias == name);
+    OFFERED.aggregate.iter().find(named).cloned()
+}
+
+/// The window function of that name, in lower case.
+pub fn window_function(name: &str) -> Option<Arc<WindowUDF>> {
+    OFFERED.window.iter().find(|function| function.name() == name).cloned()
+}

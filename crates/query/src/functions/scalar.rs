@@ -1,0 +1,158 @@
+//! Scalar functions that the `values` crate computes, where DataFusion has none or means something else by the name.
+
+use super::rowwise::{self, RowImplementation};
+use crate::error::QueryError;
+use crate::types;
+use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::ScalarUDF;
+use std::sync::Arc;
+use values::functions::{Environment, Function, lookup};
+use values::{Type, Value};
+
+/// Functions taken from `values`.
+const NAMES: [&str; 19] = [
+    "ascii",
+    "ceil",
+    "chr",
+    "date_part",
+    "date_trunc",
+    "extract",
+    "floor",
+    "lpad",
+    "mod",
+    "octet_length",
+    "power",
+    "repeat",
+    "replace",
+    "round",
+    "rpad",
+    "sign",
+    "split_part",
+    "sqrt",
+    "trunc",
+];
+
+/// Functions that are ours alone.
+const OWN: [&str; 1] = ["timezone"];
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Scalar {
+    name: &'static str,
+}
+
+/// The function of that name; `native` is DataFusion's, which is faster where it means the same.
+pub fn of_name(name: &str, native: Option<Arc<ScalarUDF>>) -> Option<ScalarUDF> {
+    if let Some(name) = NAMES.iter().find(|known| **known == name) {
+        return Some(rowwise::function(Scalar { name }));
+    }
+    if native.is_none()
+        && let Some(name) = OWN.iter().find(|known| **known == name)
+    {
+        return Some(rowwise::function(Own { name }));
+    }
+    None
+}
+
+/// The overload for these arguments. An untyped NULL counts as text; where there is no overload for numerics, that for
+/// doubles is taken.
+fn overload(name: &str, arguments: &[Option<Type>]) -> Option<Function> {
+    let mut types: Vec<Type> = arguments.iter().map(|argument| argument.unwrap_or(Type::Text)).collect();
+    // Digits to round to are an integer, whatever integer type they came in.
+    if matches!(name, "round" | "trunc") && types.len() == 2 && types[1].is_integer() {
+        types[1] = Type::Integer;
+        if types[0].is_integer() {
+            types[0] = Type::Numeric(None);
+        }
+    }
+    lookup(name, &types).or_else(|| {
+        let doubles: Vec<Type> =
+            types.iter().map(|argument| if argument.is_number() { Type::Double } else { *argument }).collect();
+        lookup(name, &doubles)
+    })
+}
+
+impl RowImplementation for Scalar {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn result(&self, arguments: &[Option<Type>]) -> Result<Type, QueryError> {
+        overload(self.name, arguments).map(|found| found.result).ok_or_else(|| undefined(self.name, arguments))
+    }
+
+    /// `round(x, 2)` has two digits behind the point, zeros too.
+    fn data_type(&self, result: Type, scalars: &[Option<&ScalarValue>]) -> DataType {
+        let digits = match scalars.get(1) {
+            Some(Some(ScalarValue::Int64(Some(digits)))) => i8::try_from(*digits).ok(),
+            _ => None,
+        };
+        match (self.name, result, digits) {
+            ("round" | "trunc", Type::Numeric(None), Some(digits @ 0..types::UNCONSTRAINED_SCALE)) => {
+                DataType::Decimal256(DECIMAL256_MAX_PRECISION, digits)
+            }
+            _ => types::to_arrow(result),
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn call(&self, arguments: &[Value]) -> Result<Value, QueryError> {
+        let types: Vec<Option<Type>> = arguments.iter().map(Value::data_type).collect();
+        let function = overload(self.name, &types).ok_or_else(|| undefined(self.name, &types))?;
+        // None of the functions taken here depends on its environment.
+        let mut environment = Environment { statement_time: 0, random: &mut || 0 };
+        Ok(function.call(arguments, &mut environment)?)
+    }
+}
+
+fn undefined(name: &str, arguments: &[Option<Type>]) -> QueryError {
+    let names: Vec<&str> =
+        arguments.iter().map(|argument| argument.map_or("unknown", |known| known.base_name())).collect();
+    QueryError::undefined_function(&format!("{name}({})", names.join(", ")))
+}
+
+/// A function that `values` does not have.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Own {
+    name: &'static str,
+}
+
+impl RowImplementation for Own {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn result(&self, arguments: &[Option<Type>]) -> Result<Type, QueryError> {
+        match (self.name, arguments) {
+            ("timezone", [_, Some(Type::Timestamp)]) => Ok(Type::TimestampTz),
+            ("timezone", [_, Some(Type::TimestampTz)]) => Ok(Type::Timestamp),
+            _ => Err(undefined(self.name, arguments)),
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn call(&self, arguments: &[Value]) -> Result<Value, QueryError> {
+        match (self.name, arguments) {
+            ("timezone", [Value::Text(zone), instant]) => in_zone(zone, instant),
+            _ => Err(undefined(self.name, &[])),
+        }
+    }
+}
+
+/// The zone is always UTC, so only the type changes.
+fn in_zone(zone: &str, instant: &Value) -> Result<Value, QueryError> {
+    if !["UTC", "GMT", "Z", "Etc/UTC", "+00", "+00:00"].iter().any(|known| known.eq_ignore_ascii_case(zone)) {
+        return Err(QueryError::unsupported(format!("time zone \"{zone}\" is not supported: all times are UTC")));
+    }
+    Ok(match instant {
+        Value::Timestamp(micros) => Value::TimestampTz(*micros),
+        Value::TimestampTz(micros) => Value::Timestamp(*micros),
+        other => other.clone(),
+    })
+}

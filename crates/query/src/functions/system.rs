@@ -1,0 +1,247 @@
+//! PostgreSQL's functions over the system catalogs.
+
+use super::rowwise::{self, RowImplementation};
+use crate::error::QueryError;
+use crate::system_catalog::{SystemCatalog, definition_texts};
+use datafusion::logical_expr::ScalarUDF;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// What a function computes of its arguments; `None` is NULL.
+type Compute = fn(&SystemCatalog, &[Value]) -> Option<Value>;
+
+/// A function over a catalog snapshot.
+#[derive(Debug)]
+struct SystemFunction {
+    name: &'static str,
+    result: Type,
+    compute: Compute,
+    catalog: Arc<SystemCatalog>,
+}
+
+impl PartialEq for SystemFunction {
+    fn eq(&self, other: &SystemFunction) -> bool {
+        self.name == other.name && Arc::ptr_eq(&self.catalog, &other.catalog)
+    }
+}
+
+impl Eq for SystemFunction {}
+
+impl Hash for SystemFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl RowImplementation for SystemFunction {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn result(&self, _: &[Option<Type>]) -> Result<Type, QueryError> {
+        Ok(self.result)
+    }
+
+    fn is_strict(&self) -> bool {
+        false
+    }
+
+    fn call(&self, arguments: &[Value]) -> Result<Value, QueryError> {
+        Ok((self.compute)(&self.catalog, arguments).unwrap_or(Value::Null))
+    }
+}
+
+/// The function of that name, over a snapshot.
+pub fn of_name(name: &str, catalog: &Arc<SystemCatalog>) -> Option<ScalarUDF> {
+    let (name, result, compute) = find(name)?;
+    Some(rowwise::function(SystemFunction { name, result, compute, catalog: Arc::clone(catalog) }))
+}
+
+/// An object identifier, whether it came as a number or as a quoted one.
+fn oid(arguments: &[Value], place: usize) -> Option<u32> {
+    let value = arguments.get(place)?;
+    match value {
+        Value::Text(text) => text.trim().parse().ok(),
+        other => u32::try_from(other.as_integer()?).ok(),
+    }
+}
+
+/// An object identifier, a quoted one, or a relation's name.
+fn relation(catalog: &SystemCatalog, arguments: &[Value], place: usize) -> Option<u32> {
+    oid(arguments, place).or_else(|| catalog.relation_oid(arguments.get(place)?.as_text()?).ok())
+}
+
+fn text(arguments: &[Value], place: usize) -> Option<&str> {
+    arguments.get(place)?.as_text()
+}
+
+const NULL: Compute = |_, _| None;
+const TRUE: Compute = |_, _| Some(Value::Boolean(true));
+const FALSE: Compute = |_, _| Some(Value::Boolean(false));
+const ZERO: Compute = |_, _| Some(Value::BigInt(0));
+
+/// Names with one meaning each: NULL texts.
+const NULL_TEXTS: [&str; 20] = [
+    "col_description",
+    "obj_description",
+    "pg_get_function_arg_default",
+    "pg_get_function_arguments",
+    "pg_get_function_identity_arguments",
+    "pg_get_function_result",
+    "pg_get_function_sqlbody",
+    "pg_get_functiondef",
+    "pg_get_partition_constraintdef",
+    "pg_get_partkeydef",
+    "pg_get_ruledef",
+    "pg_get_serial_sequence",
+    "pg_get_statisticsobjdef",
+    "pg_get_statisticsobjdef_columns",
+    "pg_get_triggerdef",
+    "pg_get_viewdef",
+    "pg_relation_filepath",
+    "shobj_description",
+    "pg_describe_object",
+    "pg_current_logfile",
+];
+
+/// Everything is visible and allowed: there is one schema and one role.
+const TRUTHS: [&str; 24] = [
+    "has_any_column_privilege",
+    "has_column_privilege",
+    "has_database_privilege",
+    "has_foreign_data_wrapper_privilege",
+    "has_function_privilege",
+    "has_language_privilege",
+    "has_schema_privilege",
+    "has_sequence_privilege",
+    "has_server_privilege",
+    "has_table_privilege",
+    "has_tablespace_privilege",
+    "has_type_privilege",
+    "pg_collation_is_visible",
+    "pg_conversion_is_visible",
+    "pg_function_is_visible",
+    "pg_has_role",
+    "pg_opclass_is_visible",
+    "pg_operator_is_visible",
+    "pg_opfamily_is_visible",
+    "pg_statistics_obj_is_visible",
+    "pg_ts_config_is_visible",
+    "pg_ts_dict_is_visible",
+    "pg_type_is_visible",
+    "row_security_active",
+];
+
+/// Sizes and counters: nothing is measured here.
+const ZEROS: [&str; 8] = [
+    "pg_database_size",
+    "pg_indexes_size",
+    "pg_relation_size",
+    "pg_stat_get_numscans",
+    "pg_table_size",
+    "pg_tablespace_size",
+    "pg_total_relation_size",
+    "pg_my_temp_schema",
+];
+
+/// Never so.
+const FALSEHOODS: [&str; 4] =
+    ["pg_is_other_temp_schema", "pg_relation_is_publishable", "pg_indexam_has_property", "pg_index_has_property"];
+
+fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
+    let listed = |names: &'static [&'static str]| names.iter().find(|known| **known == name).copied();
+    if let Some(name) = listed(&NULL_TEXTS) {
+        return Some((name, Type::Text, NULL));
+    }
+    if let Some(name) = listed(&TRUTHS) {
+        return Some((name, Type::Boolean, TRUE));
+    }
+    if let Some(name) = listed(&ZEROS) {
+        return Some((name, Type::BigInt, ZERO));
+    }
+    if let Some(name) = listed(&FALSEHOODS) {
+        return Some((name, Type::Boolean, FALSE));
+    }
+    COMPUTED.iter().find(|(known, ..)| *known == name).copied()
+}
+
+const COMPUTED: [(&str, Type, Compute); 20] = [
+    ("format_type", Type::Text, |catalog, arguments| {
+        let modifier = arguments.get(1).and_then(Value::as_integer).and_then(|modifier| i32::try_from(modifier).ok());
+        Some(Value::text(catalog.type_text(oid(arguments, 0)?, modifier)))
+    }),
+    ("pg_encoding_to_char", Type::Text, |_, arguments| (oid(arguments, 0)? == 6).then(|| Value::text("UTF8"))),
+    ("pg_char_to_encoding", Type::Integer, |_, arguments| {
+        Some(Value::Integer(if text(arguments, 0)?.eq_ignore_ascii_case("utf8") { 6 } else { -1 }))
+    }),
+    ("pg_get_constraintdef", Type::Text, |catalog, arguments| {
+        definition_texts::constraint_definition(catalog, oid(arguments, 0)?).map(Value::text)
+    }),
+    ("pg_get_expr", Type::Text, |_, arguments| text(arguments, 0).map(Value::text)),
+    ("pg_get_indexdef", Type::Text, |catalog, arguments| {
+        let column = arguments.get(1).and_then(Value::as_integer).unwrap_or(0);
+        definition_texts::index_definition(catalog, relation(catalog, arguments, 0)?, column as i32).map(Value::text)
+    }),
+    ("pg_get_userbyid", Type::Text, |catalog, arguments| {
+        let known = oid(arguments, 0)? == crate::system_catalog::OWNER_OID;
+        Some(Value::text(if known { catalog.session().user.clone() } else { "unknown (OID)".to_owned() }))
+    }),
+    ("pg_relation_filenode", Type::BigInt, |catalog, arguments| {
+        relation(catalog, arguments, 0).map(|oid| Value::BigInt(i64::from(oid)))
+    }),
+    ("pg_size_pretty", Type::Text, |_, arguments| Some(Value::text(pretty_size(arguments.first()?.as_integer()?)))),
+    ("pg_table_is_visible", Type::Boolean, |catalog, arguments| {
+        catalog.is_visible(oid(arguments, 0)?).map(Value::Boolean)
+    }),
+    ("pg_tablespace_location", Type::Text, |_, arguments| oid(arguments, 0).map(|_| Value::text(""))),
+    ("pg_typeof_name", Type::Text, NULL),
+    ("quote_ident", Type::Text, |_, arguments| text(arguments, 0).map(|name| Value::text(quoted_identifier(name)))),
+    ("quote_literal", Type::Text, |_, arguments| text(arguments, 0).map(|text| Value::text(quoted_literal(text)))),
+    ("quote_nullable", Type::Text, |_, arguments| {
+        Some(text(arguments, 0).map_or_else(|| Value::text("NULL"), |text| Value::text(quoted_literal(text))))
+    }),
+    ("regclass_name", Type::Text, |catalog, arguments| {
+        let oid = relation(catalog, arguments, 0)?;
+        Some(Value::text(catalog.relation_name(oid).unwrap_or_else(|| oid.to_string())))
+    }),
+    ("regnamespace_name", Type::Text, |catalog, arguments| {
+        let oid = oid(arguments, 0)?;
+        Some(Value::text(catalog.namespace_name(oid).map_or_else(|| oid.to_string(), str::to_owned)))
+    }),
+    ("to_regclass", Type::Text, |catalog, arguments| {
+        let oid = catalog.relation_oid(text(arguments, 0)?).ok()?;
+        catalog.relation_name(oid).map(Value::text)
+    }),
+    ("to_regtype", Type::Text, |catalog, arguments| {
+        let oid = catalog.type_oid(text(arguments, 0)?).ok()?;
+        Some(Value::text(catalog.type_text(oid, None)))
+    }),
+    ("to_regnamespace", Type::Text, |catalog, arguments| {
+        let name = text(arguments, 0)?;
+        catalog.namespace_oid(name).ok().map(|_| Value::text(name))
+    }),
+];
+
+/// As PostgreSQL prints sizes: bytes up to 10 kB, then in the largest unit that leaves less than 10240 of it.
+fn pretty_size(bytes: i64) -> String {
+    let mut size = bytes;
+    for unit in ["bytes", "kB", "MB", "GB", "TB"] {
+        if size.unsigned_abs() < 10 * 1024 {
+            return format!("{size} {unit}");
+        }
+        size = (size + size.signum() * 512) / 1024;
+    }
+    format!("{size} PB")
+}
+
+fn quoted_identifier(name: &str) -> String {
+    let plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        && name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_');
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+fn quoted_literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if text.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
+}

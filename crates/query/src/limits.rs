@@ -1,0 +1,16 @@
+//! Bounds of query processing, and how they relate.
+
+/// Bytes that all queries of a process together may hold in sorts, joins and aggregates; beyond it a query ends with 53200.
+pub const MEMORY_BYTES_MAX: usize = 256 << 20;
+/// Rows asked for in one step of a scan, and rows in one batch within a plan.
+pub const BATCH_ROWS: usize = 4_096;
+/// Key ranges that one scan is split into; a filter that names more keys is read as one range around them.
+pub const SCAN_RANGES_MAX: usize = 64;
+/// Elements that a series used as an expression may have. As a table, `generate_series` has no such bound.
+pub const SERIES_ELEMENTS_MAX: u64 = 10_000_000;
+/// Bytes of the text that `repeat`, `lpad` and the like may make of one row.
+pub const TEXT_BYTES_MAX: usize = 64 << 20;
+/// Parameters of one statement, as in the protocol.
+pub const PARAMETERS_MAX: usize = 65_535;
+
+const _: () = assert!(TEXT_BYTES_MAX < MEMORY_BYTES_MAX, "one text must not be larger than all memory");

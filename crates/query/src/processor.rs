@@ -1,0 +1,243 @@
+//! Planning and running queries.
+//!
+//! A [`Processor`] serves all sessions of a process and holds the bound on memory. A [`Planned`] query holds no data, no
+//! transaction and no parameter values, so it can be kept and run many times while the catalog rows it relies on last.
+
+use crate::context::PlanningContext;
+use crate::convert::{for_each_value, scalar_of};
+use crate::error::{QueryError, of_value};
+use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX};
+use crate::literals;
+use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
+use crate::system_catalog::{SessionFacts, SystemCatalog};
+use crate::tables::{Tables, TablesHandle};
+use crate::types;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::ParamValues;
+use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::GreedyMemoryPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{displayable, execute_stream};
+use datafusion::prelude::SessionConfig;
+use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
+use datafusion::sql::sqlparser::ast::Statement;
+use futures::stream::{BoxStream, StreamExt};
+use messages::program::ResultColumn;
+use messages::schema::Catalog;
+use messages::{Key, Timestamp};
+use std::collections::HashMap;
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// Plans and runs queries.
+pub struct Processor {
+    state: SessionState,
+}
+
+/// A query that is ready to run.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    plan: LogicalPlan,
+    /// The columns of its rows.
+    pub columns: Vec<ResultColumn>,
+    /// The types of `$1..`.
+    pub parameters: Vec<Type>,
+    /// The catalog rows that it relies on, with their versions; tables that the asking transaction changed are not listed.
+    pub relies_on: Vec<(Key, Timestamp)>,
+    /// Whether it shows the catalog itself: it must then not outlive the catalog snapshot.
+    pub reads_system_catalog: bool,
+}
+
+/// What one execution supplies.
+#[derive(Clone, Debug, Default)]
+pub struct Execution {
+    /// Values of `$1..`, of the planned types or castable to them.
+    pub parameters: Vec<Value>,
+    /// When the transaction began: microseconds since 2000-01-01 00:00 UTC, as in [`Value::TimestampTz`]. What `now()` says.
+    pub now: i64,
+    /// Seed of `random()` and `gen_random_uuid()`.
+    pub seed: u64,
+}
+
+/// Batches of rows. Dropping it cancels the query.
+pub type RowStream = BoxStream<'static, Result<Vec<Vec<Value>>, QueryError>>;
+
+impl Processor {
+    /// A processor with the usual bound on memory.
+    pub fn new() -> Result<Processor, QueryError> {
+        Processor::with_memory(MEMORY_BYTES_MAX)
+    }
+
+    /// A processor whose queries together may hold so many bytes.
+    pub fn with_memory(bytes_max: usize) -> Result<Processor, QueryError> {
+        let mut config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
+        let options = config.options_mut();
+        options.sql_parser.parse_float_as_decimal = true;
+        options.sql_parser.map_string_types_to_utf8view = false;
+        options.optimizer.skip_failed_rules = false;
+        let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(GreedyMemoryPool::new(bytes_max)))
+            .with_disk_manager_builder(disk)
+            .build_arc()?;
+        let state =
+            SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+        Ok(Processor { state })
+    }
+
+    /// Plans a query over a catalog snapshot. `parameters` are the types that the client gave; those it did not are inferred,
+    /// and are `text` where nothing tells.
+    pub fn plan(
+        &self,
+        catalog: &Arc<Catalog>,
+        session: &SessionFacts,
+        statement: &Statement,
+        parameters: &[Option<Type>],
+    ) -> Result<Planned, QueryError> {
+        let catalog = Arc::new(SystemCatalog::new(Arc::clone(catalog), session.clone()));
+        let mut rewritten = rewrite(statement, &catalog)?;
+        for (slot, given) in rewritten.parameters.iter_mut().zip(parameters) {
+            *slot = given.map(|given| given.unmodified()).or(*slot);
+        }
+        if rewritten.parameters.iter().any(Option::is_none) {
+            self.infer_parameters(&mut rewritten, &catalog)?;
+        }
+        let context = PlanningContext::new(&self.state, Arc::clone(&catalog));
+        let plan = self.logical_plan(&context, &rewritten)?;
+        let columns = columns_of(&plan)?;
+        let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
+        let (relies_on, reads_system_catalog) = (context.relies_on(), context.reads_system_catalog());
+        Ok(Planned { plan, columns, parameters, relies_on, reads_system_catalog })
+    }
+
+    /// Plans once without the missing types, to see what surrounds the parameters; those of which nothing is said are texts.
+    fn infer_parameters(&self, rewritten: &mut Rewritten, catalog: &Arc<SystemCatalog>) -> Result<(), QueryError> {
+        let context = PlanningContext::new(&self.state, Arc::clone(catalog));
+        // A plan that fails for want of types may succeed with texts; if not, that planning tells why.
+        let inferred = match self.logical_plan(&context, rewritten) {
+            Ok(plan) => plan.get_parameter_fields().unwrap_or_default(),
+            Err(_) => HashMap::default(),
+        };
+        let noted = context.noted_parameters();
+        for (number, slot) in (1..).zip(&mut rewritten.parameters) {
+            let name = format!("${number}");
+            let noted = noted.get(&name).and_then(types::from_arrow);
+            let from_plan = || inferred.get(&name)?.as_ref().and_then(|field| types::from_arrow(field.data_type()));
+            *slot = slot.or(noted).or_else(from_plan).or(Some(Type::Text));
+        }
+        Ok(())
+    }
+
+    fn logical_plan(&self, context: &PlanningContext, rewritten: &Rewritten) -> Result<LogicalPlan, QueryError> {
+        let fields = parameter_types(&rewritten.parameters).map(|known| known.map(parameter_field)).collect();
+        let mut planner = PlannerContext::new().with_prepare_param_data_types(fields);
+        let options = ParserOptions {
+            parse_float_as_decimal: true,
+            enable_ident_normalization: true,
+            map_string_types_to_utf8view: false,
+            ..ParserOptions::new()
+        };
+        let plan = SqlToRel::new_with_options(context, options)
+            .sql_statement_to_plan_with_context(rewritten.statement.clone(), &mut planner)?;
+        Ok(literals::type_lists(plan)?)
+    }
+
+    /// Runs a planned query; rows come as they are computed. Tables are read through `tables`.
+    pub async fn execute(
+        &self,
+        planned: &Planned,
+        execution: &Execution,
+        tables: Arc<dyn Tables>,
+    ) -> Result<RowStream, QueryError> {
+        let plan = bind(planned, execution)?;
+        let physical = self.state.create_physical_plan(&plan).await?;
+        let config = self.state.config().clone().with_extension(Arc::new(TablesHandle(tables)));
+        let task = TaskContext::new(
+            None,
+            String::new(),
+            config,
+            HashMap::default(),
+            HashMap::default(),
+            HashMap::default(),
+            HashMap::default(),
+            Arc::clone(self.state.runtime_env()),
+        );
+        let batches = execute_stream(physical, Arc::new(task))?;
+        Ok(batches.map(|batch| rows_of(&batch?)).boxed())
+    }
+
+    /// The plan as text, one line per operator, as `EXPLAIN` shows it.
+    pub async fn explain(&self, planned: &Planned, execution: &Execution) -> Result<String, QueryError> {
+        let plan = bind(planned, execution)?;
+        let physical = self.state.create_physical_plan(&plan).await?;
+        Ok(displayable(physical.as_ref()).indent(false).to_string())
+    }
+}
+
+/// The types of the statement's parameters, then of the execution's.
+fn parameter_types(statement: &[Option<Type>]) -> impl Iterator<Item = Option<Type>> {
+    let execution = ExecutionParameter::ALL.iter().map(|parameter| Some(parameter.parameter_type()));
+    statement.iter().copied().chain(execution)
+}
+
+fn parameter_field(parameter: Type) -> FieldRef {
+    Arc::new(Field::new("", types::to_arrow(parameter), true))
+}
+
+/// The plan with values in place of parameters. Errors: 08P01 when their number is wrong, those of casts.
+fn bind(planned: &Planned, execution: &Execution) -> Result<LogicalPlan, QueryError> {
+    let (given, wanted) = (execution.parameters.len(), planned.parameters.len());
+    if given != wanted {
+        return Err(QueryError::new("08P01", format!("{given} parameters were given where {wanted} are required")));
+    }
+    let mut scalars = Vec::with_capacity(wanted + ExecutionParameter::ALL.len());
+    for (value, parameter) in execution.parameters.iter().zip(&planned.parameters) {
+        let value = values::cast::explicit(value, *parameter).map_err(of_value)?;
+        scalars.push(scalar_of(&value, &types::to_arrow(*parameter))?);
+    }
+    for parameter in ExecutionParameter::ALL {
+        let value = match parameter {
+            ExecutionParameter::Now => Value::TimestampTz(execution.now),
+            ExecutionParameter::Seed => Value::BigInt(execution.seed as i64),
+        };
+        scalars.push(scalar_of(&value, &types::to_arrow(parameter.parameter_type()))?);
+    }
+    let values = ParamValues::List(scalars.into_iter().map(ScalarAndMetadata::from).collect());
+    Ok(planned.plan.clone().replace_params_with_values(&values)?)
+}
+
+fn columns_of(plan: &LogicalPlan) -> Result<Vec<ResultColumn>, QueryError> {
+    plan.schema()
+        .fields()
+        .iter()
+        .map(|field| {
+            let column_type = match field.data_type() {
+                // Lists are shown as PostgreSQL prints arrays.
+                DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => Some(Type::Text),
+                _ => types::of_field(field),
+            };
+            let column_type = column_type.ok_or_else(|| {
+                let shown = crate::convert::describe(field.data_type());
+                QueryError::unsupported(format!("a result of type {shown} is not supported"))
+            })?;
+            let name = names::shown(field.name()).to_owned();
+            Ok(ResultColumn { name, column_type, origin: types::origin_of_field(field) })
+        })
+        .collect()
+}
+
+fn rows_of(batch: &RecordBatch) -> Result<Vec<Vec<Value>>, QueryError> {
+    let mut rows: Vec<Vec<Value>> = (0..batch.num_rows()).map(|_| Vec::with_capacity(batch.num_columns())).collect();
+    for column in batch.columns() {
+        let mut number = 0;
+        for_each_value(column, |value| {
+            rows[number].push(value);
+            number += 1;
+        })?;
+    }
+    Ok(rows)
+}

@@ -1,0 +1,193 @@
+//! Calls of functions: names folded to ours, what the session knows put in as literals, what an execution knows as
+//! parameters.
+
+use super::build::{arguments_mut, call, last_part, native_cast, null, number, object_name, plain_arguments, text};
+use super::{ExecutionParameter, Rewriter, expressions, subqueries, types};
+use crate::error::QueryError;
+use crate::system_catalog::{VERSION, setting};
+use datafusion::sql::sqlparser::ast::{
+    Array, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Query, Value,
+    WindowFrameBound, WindowType,
+};
+use values::Type;
+
+/// The name under which `ARRAY(subquery)` travels from the visit of the call to the visit of its parts and back.
+const ARRAY_CONSTRUCTOR: &str = "array";
+
+/// Prepares `ARRAY(subquery)`.
+pub(super) fn array_of_subquery(function: &mut Function) {
+    if let FunctionArguments::Subquery(query) = &mut function.args
+        && last_part(&function.name) == ARRAY_CONSTRUCTOR
+        && !subqueries::make_array(query)
+    {
+        // Not in a form that can become an aggregate: the call stays and is refused when it is planned.
+        function.name = object_name("array_of_this_subquery");
+    }
+}
+
+/// The subquery of `ARRAY(subquery)`.
+pub(super) fn take_array_query(function: &mut Function) -> Option<Box<Query>> {
+    if last_part(&function.name) != ARRAY_CONSTRUCTOR {
+        return None;
+    }
+    match std::mem::replace(&mut function.args, FunctionArguments::None) {
+        FunctionArguments::Subquery(query) => Some(query),
+        other => {
+            function.args = other;
+            None
+        }
+    }
+}
+
+/// Numbers that are positions or counts stay bare: bounds of window frames and arguments of window functions, digits of
+/// `round`.
+pub(super) fn untype_positions(function: &mut Function) {
+    let name = last_part(&function.name);
+    let windowed = function.over.is_some() && matches!(name.as_str(), "lag" | "lead" | "ntile" | "nth_value");
+    if windowed {
+        arguments_mut(&mut function.args)
+            .skip(usize::from(name != "ntile"))
+            .take(1)
+            .for_each(expressions::untype_number);
+    }
+    if matches!(name.as_str(), "round" | "trunc") {
+        arguments_mut(&mut function.args).skip(1).for_each(expressions::untype_number);
+    }
+    if let Some(WindowType::WindowSpec(window)) = &mut function.over
+        && let Some(frame) = &mut window.window_frame
+    {
+        let bounds = [Some(&mut frame.start_bound), frame.end_bound.as_mut()];
+        for bound in bounds.into_iter().flatten() {
+            if let WindowFrameBound::Preceding(Some(count)) | WindowFrameBound::Following(Some(count)) = bound {
+                expressions::untype_number(count);
+            }
+        }
+    }
+}
+
+impl Rewriter<'_> {
+    pub(super) fn rewrite_function(&mut self, mut function: Function) -> Result<Expr, QueryError> {
+        let name = checked_name(&function)?;
+        if let FunctionArguments::Subquery(_) = function.args {
+            return Err(QueryError::unsupported("this form of ARRAY(subquery) is not supported"));
+        }
+        if !function.within_group.is_empty() && name != "percentile_cont" {
+            return Err(QueryError::unsupported(format!("{name} WITHIN GROUP is not supported")));
+        }
+        if function.over.is_none()
+            && let Some(arguments) = plain_arguments(&function.args)
+        {
+            let arguments: Vec<Expr> = arguments.into_iter().cloned().collect();
+            if let Some(replacement) = self.session_function(&name, &arguments)? {
+                return Ok(replacement);
+            }
+        }
+        let name = match name.as_str() {
+            "every" => "bool_and",
+            "variance" => "var_samp",
+            "pow" => "power",
+            "ceiling" => "ceil",
+            "char_length" | "character_length" => "length",
+            "substring" => "substr",
+            "array_upper" => "array_length",
+            other => other,
+        };
+        if matches!(name, "generate_series" | "unnest") && function.over.is_none() {
+            return set_returning(name, &function);
+        }
+        function.name = object_name(name);
+        Ok(Expr::Function(function))
+    }
+
+    /// Functions of the session and of the moment. `None` when the name is not one of them.
+    fn session_function(&self, name: &str, arguments: &[Expr]) -> Result<Option<Expr>, QueryError> {
+        let session = self.catalog.session();
+        let now = || self.execution_parameter(ExecutionParameter::Now);
+        Ok(Some(match (name, arguments) {
+            ("now" | "current_timestamp" | "transaction_timestamp" | "statement_timestamp" | "clock_timestamp", []) => {
+                now()
+            }
+            ("current_date", []) => types::cast_value(now(), Type::Date),
+            ("localtimestamp", []) => types::cast_value(now(), Type::Timestamp),
+            ("localtime", []) => types::cast_value(now(), Type::Time),
+            ("current_time", []) => {
+                return Err(QueryError::unsupported("CURRENT_TIME is not supported; use LOCALTIME"));
+            }
+            ("current_user" | "user" | "session_user" | "current_role", []) => text(&session.user),
+            ("current_database" | "current_catalog", []) => text(&session.database),
+            ("current_schema", []) => text("public"),
+            ("current_schemas", [_]) => {
+                Expr::Array(Array { elem: vec![text("pg_catalog"), text("public")], named: true })
+            }
+            (
+                "current_query" | "inet_server_addr" | "inet_client_addr" | "inet_server_port" | "inet_client_port",
+                [],
+            ) => native_cast(null(), DataType::Text),
+            ("version", []) => text(VERSION),
+            ("pg_backend_pid", []) => native_cast(number(session.backend_pid), DataType::Int4(None)),
+            ("pg_is_in_recovery" | "pg_is_wal_replay_paused", []) => Expr::Value(Value::Boolean(false).into()),
+            ("pg_postmaster_start_time" | "pg_conf_load_time", []) => now(),
+            ("random", []) => call("random_at", vec![self.execution_parameter(ExecutionParameter::Seed)]),
+            ("gen_random_uuid" | "uuid_generate_v4", []) => {
+                call("random_uuid_at", vec![self.execution_parameter(ExecutionParameter::Seed)])
+            }
+            ("current_setting", [name]) | ("current_setting", [name, _]) => {
+                let Some(name) = types::string_literal(name) else {
+                    return Err(QueryError::unsupported("current_setting needs a quoted name"));
+                };
+                match setting(name) {
+                    Some(value) => text(value),
+                    None if arguments.len() == 2 => native_cast(null(), DataType::Text),
+                    None => {
+                        let message = format!("unrecognized configuration parameter \"{name}\"");
+                        return Err(QueryError::new("42704", message));
+                    }
+                }
+            }
+            ("set_config", [_, value, _]) => value.clone(),
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// A function that returns rows, in a select list.
+fn set_returning(name: &str, function: &Function) -> Result<Expr, QueryError> {
+    let Some(arguments) = plain_arguments(&function.args) else {
+        return Err(QueryError::undefined_function(&format!("{name}()")));
+    };
+    let arguments: Vec<Expr> = arguments.into_iter().cloned().collect();
+    Ok(match name {
+        "unnest" => call("unnest", arguments),
+        _ => call("unnest", vec![call(name, arguments)]),
+    })
+}
+
+/// The function's name; schemas other than `pg_catalog` have none.
+fn checked_name(function: &Function) -> Result<String, QueryError> {
+    let name = last_part(&function.name);
+    let schema = match function.name.0.len() {
+        0 | 1 => return Ok(name),
+        2 => function.name.0[0].as_ident().map(super::build::folded),
+        _ => None,
+    };
+    match schema.as_deref() {
+        Some("pg_catalog" | "information_schema") => Ok(name),
+        _ => Err(QueryError::undefined_function(&format!("{}()", function.name))),
+    }
+}
+
+/// A call in FROM: the name and its arguments.
+pub(super) fn source_call(
+    name: &datafusion::sql::sqlparser::ast::ObjectName,
+    args: &[FunctionArg],
+) -> Option<(String, Vec<Expr>)> {
+    let name = name.0.last().and_then(ObjectNamePart::as_ident).map(super::build::folded)?;
+    let arguments: Option<Vec<Expr>> = args
+        .iter()
+        .map(|argument| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expression)) => Some(expression.clone()),
+            _ => None,
+        })
+        .collect();
+    Some((name, arguments?))
+}

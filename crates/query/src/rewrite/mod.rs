@@ -1,0 +1,257 @@
+//! PostgreSQL's syntax trees to those that DataFusion plans with PostgreSQL's meaning.
+//!
+//! Invariant: the rewritten query has the same columns, with PostgreSQL's names, and the same rows. What cannot be had is
+//! refused here with 0A000 where DataFusion would silently do something else. In reading order: [`names`] of columns,
+//! [`types`] and casts, [`expressions`], [`functions`], [`sources`] in FROM, [`subqueries`]; [`build`] constructs trees.
+
+mod build;
+mod expressions;
+mod functions;
+pub mod names;
+mod sources;
+mod subqueries;
+pub mod types;
+
+use crate::error::QueryError;
+use crate::limits::PARAMETERS_MAX;
+use crate::system_catalog::SystemCatalog;
+use ::values::Type;
+use datafusion::sql::sqlparser::ast::{
+    DataType, Distinct, Expr, GroupByExpr, LimitClause, Offset, OffsetRows, OrderByKind, Query, Select, SetExpr,
+    Statement, TableFactor, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+};
+use std::ops::ControlFlow;
+
+/// A query ready to be planned.
+pub struct Rewritten {
+    /// The query.
+    pub statement: Statement,
+    /// Types of `$1..` as far as the syntax tells: those that are cast, and LIMIT's.
+    pub parameters: Vec<Option<Type>>,
+}
+
+/// The parameters that follow the statement's own: what only an execution knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExecutionParameter {
+    /// When the transaction began, `timestamptz`.
+    Now,
+    /// Seed of random functions, `bigint`.
+    Seed,
+}
+
+impl ExecutionParameter {
+    /// In the order in which they follow the statement's parameters.
+    pub const ALL: [ExecutionParameter; 2] = [ExecutionParameter::Now, ExecutionParameter::Seed];
+
+    /// The parameter's type.
+    pub fn parameter_type(self) -> Type {
+        match self {
+            ExecutionParameter::Now => Type::TimestampTz,
+            ExecutionParameter::Seed => Type::BigInt,
+        }
+    }
+}
+
+/// Rewrites a query. Errors: 0A000 for anything that is not a query or not offered, 42P02 and others for bad parameters,
+/// 42704 for unknown types.
+pub fn rewrite(statement: &Statement, catalog: &SystemCatalog) -> Result<Rewritten, QueryError> {
+    if !matches!(statement, Statement::Query(_)) {
+        return Err(QueryError::unsupported("only queries can be planned as queries"));
+    }
+    let mut parameters = Parameters::default();
+    if let ControlFlow::Break(error) = statement.visit(&mut parameters) {
+        return Err(error);
+    }
+    let mut statement = statement.clone();
+    let mut rewriter = Rewriter { catalog, parameters: parameters.types.len() };
+    match VisitMut::visit(&mut statement, &mut rewriter) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(Rewritten { statement, parameters: parameters.types }),
+    }
+}
+
+/// Counts the parameters and gathers what casts and LIMIT say of their types.
+#[derive(Default)]
+struct Parameters {
+    types: Vec<Option<Type>>,
+}
+
+impl Parameters {
+    fn note(&mut self, expression: &Expr, known: Option<Type>) -> ControlFlow<QueryError> {
+        let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), .. }) = expression else {
+            return ControlFlow::Continue(());
+        };
+        let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+        let Some(number @ 1..=PARAMETERS_MAX) = number else {
+            return ControlFlow::Break(QueryError::new("42P02", format!("there is no parameter {name}")));
+        };
+        if self.types.len() < number {
+            self.types.resize(number, None);
+        }
+        let slot = &mut self.types[number - 1];
+        *slot = slot.or(known);
+        ControlFlow::Continue(())
+    }
+}
+
+impl Visitor for Parameters {
+    type Break = QueryError;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<QueryError> {
+        match &query.limit_clause {
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+                for bound in limit.iter().chain(offset.iter().map(|offset| &offset.value)) {
+                    self.note(bound, Some(Type::BigInt))?;
+                }
+                ControlFlow::Continue(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<QueryError> {
+        match expression {
+            Expr::Cast { expr, data_type, .. } => self.note(expr, types::parameter_type(data_type)),
+            other => self.note(other, None),
+        }
+    }
+}
+
+/// Walks the tree; children are rewritten before their parents, columns are named before anything else changes.
+struct Rewriter<'a> {
+    catalog: &'a SystemCatalog,
+    /// How many parameters the statement has.
+    parameters: usize,
+}
+
+impl Rewriter<'_> {
+    /// The placeholder of something that only an execution knows.
+    fn execution_parameter(&self, parameter: ExecutionParameter) -> Expr {
+        let place = ExecutionParameter::ALL.iter().position(|candidate| *candidate == parameter).unwrap_or_default();
+        build::placeholder(self.parameters + 1 + place)
+    }
+}
+
+fn check(result: Result<(), QueryError>) -> ControlFlow<QueryError> {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
+
+impl VisitorMut for Rewriter<'_> {
+    type Break = QueryError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<QueryError> {
+        check(prepare_query(query))?;
+        subqueries::empty_selects(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<QueryError> {
+        if let Some(order_by) = &mut query.order_by
+            && let OrderByKind::Expressions(expressions) = &mut order_by.kind
+        {
+            expressions.iter_mut().for_each(|item| expressions::untype_number(&mut item.expr));
+        }
+        if let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause {
+            // `LIMIT NULL` is no limit.
+            if matches!(limit, Some(Expr::Value(ValueWithSpan { value: Value::Null, .. }))) {
+                *limit = None;
+            }
+            limit.iter_mut().for_each(expressions::untype_number);
+            offset.iter_mut().for_each(|offset| expressions::untype_number(&mut offset.value));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<QueryError> {
+        if select.into.is_some() {
+            return ControlFlow::Break(QueryError::unsupported("SELECT INTO is not supported; use CREATE TABLE AS"));
+        }
+        if select.qualify.is_some() || select.top.is_some() || !select.lateral_views.is_empty() {
+            return ControlFlow::Break(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));
+        }
+        names::name_columns(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<QueryError> {
+        if let GroupByExpr::Expressions(grouping, _) = &mut select.group_by {
+            grouping.iter_mut().for_each(expressions::untype_number);
+        }
+        if let Some(Distinct::On(distinct)) = &mut select.distinct {
+            distinct.iter_mut().for_each(expressions::untype_number);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<QueryError> {
+        // Before the columns of the subquery are named and typed.
+        match expression {
+            Expr::Subquery(query) => subqueries::make_single(query),
+            Expr::Function(function) => functions::array_of_subquery(function),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<QueryError> {
+        check(self.rewrite_expression(expression))
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<QueryError> {
+        check(sources::rewrite_source(factor))
+    }
+}
+
+/// Refuses what DataFusion would ignore, and writes `FETCH FIRST` as `LIMIT`.
+fn prepare_query(query: &mut Query) -> Result<(), QueryError> {
+    if !query.locks.is_empty() {
+        return Err(QueryError::unsupported(
+            "FOR UPDATE and FOR SHARE are supported for a single table without grouping only",
+        ));
+    }
+    if !query.pipe_operators.is_empty() || query.format_clause.is_some() || query.settings.is_some() {
+        return Err(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));
+    }
+    if matches!(query.body.as_ref(), SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)) {
+        return Err(QueryError::unsupported("a statement that changes data cannot be part of a query"));
+    }
+    if let Some(with) = &query.with
+        && with.cte_tables.iter().any(|table| {
+            matches!(
+                table.query.body.as_ref(),
+                SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+            )
+        })
+    {
+        return Err(QueryError::unsupported("a statement that changes data cannot be part of WITH"));
+    }
+    if let Some(fetch) = query.fetch.take() {
+        if fetch.with_ties || fetch.percent {
+            return Err(QueryError::unsupported("FETCH with WITH TIES or PERCENT is not supported"));
+        }
+        let quantity = fetch.quantity.unwrap_or_else(|| build::number(1));
+        match &mut query.limit_clause {
+            None => {
+                let limit = Some(quantity);
+                query.limit_clause = Some(LimitClause::LimitOffset { limit, offset: None, limit_by: vec![] });
+            }
+            Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(quantity),
+            Some(_) => return Err(QueryError::new("42601", "LIMIT and FETCH cannot both be given")),
+        }
+    }
+    if let Some(LimitClause::OffsetCommaLimit { .. }) = &query.limit_clause {
+        return Err(QueryError::new("42601", "LIMIT #,# syntax is not supported"));
+    }
+    if let Some(LimitClause::LimitOffset { offset: Some(Offset { rows, .. }), .. }) = &mut query.limit_clause {
+        *rows = OffsetRows::None;
+    }
+    Ok(())
+}
+
+/// The integer type of a literal without point: the smallest of integer, bigint that holds it.
+fn integer_type(digits: &str) -> Option<DataType> {
+    digits.parse::<i32>().is_ok().then_some(DataType::Int4(None))
+}

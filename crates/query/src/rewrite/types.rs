@@ -1,0 +1,138 @@
+//! Type names in SQL text: ours, PostgreSQL's catalog types, and what a cast to each becomes.
+
+use super::build::{call, native_cast, number, text};
+use crate::error::QueryError;
+use crate::system_catalog::SystemCatalog;
+use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Value, ValueWithSpan};
+use values::Type;
+
+/// Name of the function that casts as PostgreSQL does: the value, and the type's name.
+pub const CAST_FUNCTION: &str = "cast_value";
+
+/// The name of a type, without `pg_catalog.` and quotes, in lower case.
+fn plain_name(data_type: &DataType) -> String {
+    let name = data_type.to_string().replace('"', "").to_lowercase();
+    name.strip_prefix("pg_catalog.").map(str::to_owned).unwrap_or(name)
+}
+
+/// What kind of thing a type name names.
+pub enum Named {
+    /// One of our types.
+    Known(Type),
+    /// A type of the system catalogs that is text or a number here.
+    Catalog(CatalogType),
+    /// A list.
+    Array,
+}
+
+/// PostgreSQL's types that only the system catalogs use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum CatalogType {
+    /// `oid`, `xid`, `cid`: a number.
+    Oid,
+    /// `name`, `"char"`, `int2vector`, `oidvector`, `pg_node_tree`, `aclitem`: a text.
+    Name,
+    /// `regclass`.
+    RegClass,
+    /// `regtype`.
+    RegType,
+    /// `regnamespace`.
+    RegNamespace,
+    /// `regrole`.
+    RegRole,
+    /// `regproc` and `regprocedure`, `regoper`, `regconfig`.
+    RegOther,
+}
+
+/// Resolves a type's name. Errors: 42704 for one that does not exist.
+pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
+    if let DataType::Array(element) = data_type {
+        if let ArrayElemTypeDef::SquareBracket(inner, _) = element {
+            resolve(inner)?;
+        }
+        return Ok(Named::Array);
+    }
+    let name = plain_name(data_type);
+    let catalog = match name.as_str() {
+        "oid" | "xid" | "cid" | "xid8" => CatalogType::Oid,
+        "name" | "int2vector" | "oidvector" | "pg_node_tree" | "aclitem" | "cstring" | "unknown" | "tid" | "pg_lsn" => {
+            CatalogType::Name
+        }
+        // `"char"` in quotes is PostgreSQL's one-byte type, `char` without is character(1).
+        "char" if data_type.to_string().contains('"') => CatalogType::Name,
+        "regclass" => CatalogType::RegClass,
+        "regtype" => CatalogType::RegType,
+        "regnamespace" => CatalogType::RegNamespace,
+        "regrole" => CatalogType::RegRole,
+        "regproc" | "regprocedure" | "regoper" | "regoperator" | "regconfig" | "regdictionary" => CatalogType::RegOther,
+        "json" | "jsonb" | "xml" | "money" | "inet" | "cidr" | "macaddr" | "point" | "timetz" | "bit" | "varbit" => {
+            return Err(QueryError::unsupported(format!("type {name} is not supported")));
+        }
+        "string" => return Err(QueryError::new("42704", "type \"string\" does not exist")),
+        _ => return Ok(Named::Known(name.parse::<Type>().map_err(QueryError::from)?)),
+    };
+    Ok(Named::Catalog(catalog))
+}
+
+/// The name that a column gets which is a cast to this type.
+pub fn type_name(data_type: &DataType) -> String {
+    match resolve(data_type) {
+        Ok(Named::Known(known)) => known.catalog_name().to_owned(),
+        _ => plain_name(data_type),
+    }
+}
+
+/// The type that a parameter has which is cast to this.
+pub fn parameter_type(data_type: &DataType) -> Option<Type> {
+    match resolve(data_type).ok()? {
+        Named::Known(known) => Some(known.unmodified()),
+        Named::Catalog(CatalogType::Oid) => Some(Type::BigInt),
+        Named::Catalog(_) => Some(Type::Text),
+        Named::Array => None,
+    }
+}
+
+/// What `inner::data_type` becomes.
+pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Result<Expr, QueryError> {
+    let target = match resolve(data_type)? {
+        Named::Array => return Ok(inner),
+        Named::Known(known) => return Ok(cast_value(inner, known)),
+        Named::Catalog(target) => target,
+    };
+    let literal = string_literal(&inner).map(str::to_owned);
+    Ok(match (target, literal) {
+        (CatalogType::Oid, _) => native_cast(inner, DataType::BigInt(None)),
+        (CatalogType::Name, _) => cast_value(inner, Type::Text),
+        (CatalogType::RegClass, Some(name)) => oid(catalog.relation_oid(&name)?),
+        (CatalogType::RegType, Some(name)) => oid(catalog.type_oid(&name)?),
+        (CatalogType::RegNamespace, Some(name)) => oid(catalog.namespace_oid(&name)?),
+        (CatalogType::RegRole, Some(_)) => oid(crate::system_catalog::OWNER_OID),
+        (CatalogType::RegClass, None) => call("regclass_name", vec![inner]),
+        (CatalogType::RegType, None) => call("format_type", vec![inner, super::build::null()]),
+        (CatalogType::RegNamespace, None) => call("regnamespace_name", vec![inner]),
+        (CatalogType::RegRole, None) => call("pg_get_userbyid", vec![inner]),
+        (CatalogType::RegOther, _) => cast_value(inner, Type::Text),
+    })
+}
+
+/// A cast with PostgreSQL's meaning.
+pub fn cast_value(inner: Expr, target: Type) -> Expr {
+    call(CAST_FUNCTION, vec![inner, text(target.to_string())])
+}
+
+fn oid(oid: u32) -> Expr {
+    native_cast(number(oid), DataType::BigInt(None))
+}
+
+/// The text of a quoted literal.
+pub fn string_literal(expression: &Expr) -> Option<&str> {
+    match expression {
+        Expr::Value(ValueWithSpan {
+            value: Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text),
+            ..
+        }) => Some(text),
+        Expr::Value(ValueWithSpan { value: Value::DollarQuotedString(text), .. }) => Some(&text.value),
+        Expr::Nested(inner) => string_literal(inner),
+        _ => None,
+    }
+}

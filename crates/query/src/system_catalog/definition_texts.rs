@@ -1,0 +1,35 @@
+//! Indexes and constraints as SQL text, for `pg_get_indexdef` and its like.
+
+use super::names::quoted;
+use super::{Found, SystemCatalog};
+
+/// `CREATE INDEX` as PostgreSQL prints it.
+pub(super) fn index(relation: &Found) -> String {
+    let unique = if relation.is_unique() { "UNIQUE " } else { "" };
+    let (name, table) = (quoted(relation.name()), quoted(&relation.table().name));
+    format!("CREATE {unique}INDEX {name} ON public.{table} USING btree ({})", columns(relation))
+}
+
+fn columns(relation: &Found) -> String {
+    let names: Vec<String> =
+        relation.columns().iter().map(|position| quoted(&relation.table().columns[*position].name)).collect();
+    names.join(", ")
+}
+
+/// `pg_get_indexdef(oid)`, or of one column (from 1). `None` when there is no such index.
+pub fn index_definition(catalog: &SystemCatalog, oid: u32, column: i32) -> Option<String> {
+    let relation = catalog.find(oid).filter(|relation| !matches!(relation, Found::Table(_)))?;
+    if column == 0 {
+        return Some(index(&relation));
+    }
+    let place = usize::try_from(column - 1).ok()?;
+    let position = relation.columns().get(place)?;
+    Some(quoted(&relation.table().columns[*position].name))
+}
+
+/// `pg_get_constraintdef(oid)`. `None` when there is no such constraint.
+pub fn constraint_definition(catalog: &SystemCatalog, oid: u32) -> Option<String> {
+    let relation = catalog.find(oid)?;
+    let kind = if relation.constraint_kind()? == "p" { "PRIMARY KEY" } else { "UNIQUE" };
+    Some(format!("{kind} ({})", columns(&relation)))
+}

@@ -1,0 +1,188 @@
+//! PostgreSQL's system catalogs over our catalog: `pg_catalog` and `information_schema`.
+//!
+//! Every relation of PostgreSQL 15's system schemas exists with its columns (`relations.txt`), so that tools find what they
+//! look for; the ones that describe what we have are filled from the catalog snapshot, the others have no rows. A table is
+//! built when a query names it. Object identifiers and numbers are `bigint` and texts of all kinds are `text` here. In
+//! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`information_schema`],
+//! [`names`] resolved to identifiers, [`definition_texts`].
+
+pub mod definition_texts;
+mod definitions;
+mod information_schema;
+mod names;
+mod relations;
+mod rows;
+
+use crate::error::QueryError;
+use datafusion::catalog::MemTable;
+use definitions::DEFINITIONS;
+use messages::schema::{Catalog, IndexSchema, TableSchema};
+use std::sync::Arc;
+
+/// What `version()` says: the PostgreSQL whose behaviour clients may expect, then who we are.
+pub const VERSION: &str = concat!("PostgreSQL 15.0 (Raid ", env!("CARGO_PKG_VERSION"), ")");
+/// Identifier of the one role, who owns everything.
+pub const OWNER_OID: u32 = 10;
+/// Identifier of the schema `pg_catalog`.
+pub const PG_CATALOG_OID: u32 = 11;
+/// Identifier of the schema `public`.
+pub const PUBLIC_OID: u32 = 2200;
+/// Identifier of the schema `information_schema`.
+pub const INFORMATION_SCHEMA_OID: u32 = 13207;
+/// Identifier of the one database.
+pub const DATABASE_OID: u32 = 5;
+
+/// What a query may ask about the session that runs it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SessionFacts {
+    /// The user's name.
+    pub user: String,
+    /// The database's name.
+    pub database: String,
+    /// What `pg_backend_pid()` says.
+    pub backend_pid: i32,
+}
+
+/// A catalog snapshot as the system catalogs show it.
+#[derive(Debug)]
+pub struct SystemCatalog {
+    catalog: Arc<Catalog>,
+    session: SessionFacts,
+}
+
+/// A relation of the catalog snapshot.
+enum Found<'a> {
+    Table(&'a TableSchema),
+    PrimaryKey(&'a TableSchema),
+    Index(&'a TableSchema, &'a IndexSchema),
+}
+
+impl SystemCatalog {
+    /// A snapshot, as seen by a session.
+    pub fn new(catalog: Arc<Catalog>, session: SessionFacts) -> SystemCatalog {
+        SystemCatalog { catalog, session }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &SessionFacts {
+        &self.session
+    }
+
+    /// The snapshot.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// A system relation with its rows, or `None` when there is none of that name.
+    pub fn table(&self, schema: &str, name: &str) -> Option<Result<MemTable, QueryError>> {
+        let relation = DEFINITIONS.find(schema, name)?;
+        let rows = match schema {
+            "pg_catalog" => relations::rows(self, name),
+            _ => information_schema::rows(self, name),
+        };
+        Some(rows::table(relation, &rows))
+    }
+
+    fn tables(&self) -> impl Iterator<Item = &TableSchema> {
+        self.catalog.tables.values().map(|versioned| versioned.table.as_ref())
+    }
+
+    /// All relations of the user, each table before its indexes.
+    fn relations(&self) -> impl Iterator<Item = Found<'_>> {
+        self.tables().flat_map(|table| {
+            let key = (!table.has_hidden_key()).then_some(Found::PrimaryKey(table));
+            let indexes = table.indexes.iter().map(move |index| Found::Index(table, index));
+            std::iter::once(Found::Table(table)).chain(key).chain(indexes)
+        })
+    }
+
+    fn find(&self, oid: u32) -> Option<Found<'_>> {
+        self.relations().find(|relation| relation.oid() == oid)
+    }
+}
+
+impl<'a> Found<'a> {
+    fn oid(&self) -> u32 {
+        match self {
+            Found::Table(table) => table.oid,
+            Found::PrimaryKey(table) => table.primary_key_oid,
+            Found::Index(_, index) => index.oid,
+        }
+    }
+
+    fn name(&self) -> &'a str {
+        match self {
+            Found::Table(table) => &table.name,
+            Found::PrimaryKey(table) => table.primary_key_name.as_deref().unwrap_or_default(),
+            Found::Index(_, index) => &index.name,
+        }
+    }
+
+    fn table(&self) -> &'a TableSchema {
+        match self {
+            Found::Table(table) | Found::PrimaryKey(table) | Found::Index(table, _) => table,
+        }
+    }
+
+    /// Positions of the indexed columns; empty for a table.
+    fn columns(&self) -> &'a [usize] {
+        match self {
+            Found::Table(_) => &[],
+            Found::PrimaryKey(table) => &table.primary_key,
+            Found::Index(_, index) => &index.columns,
+        }
+    }
+
+    fn is_unique(&self) -> bool {
+        match self {
+            Found::Table(_) => false,
+            Found::PrimaryKey(_) => true,
+            Found::Index(_, index) => index.unique,
+        }
+    }
+
+    /// `p`, `u`, or nothing.
+    fn constraint_kind(&self) -> Option<&'static str> {
+        match self {
+            Found::PrimaryKey(_) => Some("p"),
+            Found::Index(_, index) if index.constraint => Some("u"),
+            _ => None,
+        }
+    }
+}
+
+/// Whether this relation of `pg_catalog` exists and never has rows here.
+pub fn is_always_empty(name: &str) -> bool {
+    DEFINITIONS.find("pg_catalog", name).is_some() && !relations::FILLED.contains(&name)
+}
+
+/// Whether a system schema has this name.
+pub fn is_system_schema(name: &str) -> bool {
+    matches!(name, "pg_catalog" | "information_schema")
+}
+
+/// The settings that clients ask for; they cannot be changed.
+pub const SETTINGS: [(&str, &str); 17] = [
+    ("client_encoding", "UTF8"),
+    ("DateStyle", "ISO, MDY"),
+    ("default_transaction_isolation", "serializable"),
+    ("default_transaction_read_only", "off"),
+    ("extra_float_digits", "1"),
+    ("integer_datetimes", "on"),
+    ("IntervalStyle", "postgres"),
+    ("is_superuser", "on"),
+    ("max_identifier_length", "63"),
+    ("max_index_keys", "32"),
+    ("search_path", "\"$user\", public"),
+    ("server_encoding", "UTF8"),
+    ("server_version", "15.0"),
+    ("server_version_num", "150000"),
+    ("standard_conforming_strings", "on"),
+    ("TimeZone", "UTC"),
+    ("transaction_isolation", "serializable"),
+];
+
+/// The value of a setting, whatever the case of its name.
+pub fn setting(name: &str) -> Option<&'static str> {
+    SETTINGS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+}

@@ -1,0 +1,278 @@
+//! The rows of `pg_catalog`.
+
+use super::definitions::{DEFINITIONS, Relation, SystemType};
+use super::rows::{Row, row};
+use super::{
+    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SETTINGS, SystemCatalog,
+    definition_texts,
+};
+use messages::schema::{Column, TableSchema};
+use values::Type;
+
+/// The relations that have rows.
+pub const FILLED: [&str; 17] = [
+    "pg_am",
+    "pg_attrdef",
+    "pg_attribute",
+    "pg_authid",
+    "pg_class",
+    "pg_collation",
+    "pg_constraint",
+    "pg_database",
+    "pg_index",
+    "pg_indexes",
+    "pg_namespace",
+    "pg_roles",
+    "pg_settings",
+    "pg_tables",
+    "pg_tablespace",
+    "pg_type",
+    "pg_user",
+];
+
+/// Access method of tables.
+const HEAP: u32 = 2;
+/// Access method of indexes.
+const BTREE: u32 = 403;
+/// The collation that texts have unless they say otherwise.
+const DEFAULT_COLLATION: u32 = 100;
+
+/// The rows of a relation of `pg_catalog`.
+pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
+    match name {
+        "pg_am" => vec![
+            row! { oid: HEAP, amname: "heap", amhandler: "heap_tableam_handler", amtype: "t" },
+            row! { oid: BTREE, amname: "btree", amhandler: "bthandler", amtype: "i" },
+        ],
+        "pg_attrdef" => defaults(catalog),
+        "pg_attribute" => attributes(catalog),
+        "pg_class" => classes(catalog),
+        "pg_collation" => [(DEFAULT_COLLATION, "default"), (950, "C"), (951, "POSIX")].map(collation).into(),
+        "pg_constraint" => catalog.relations().filter_map(|relation| constraint(&relation)).collect(),
+        "pg_database" => vec![database(catalog)],
+        "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
+        "pg_indexes" => catalog.relations().filter_map(|relation| index_text(&relation)).collect(),
+        "pg_namespace" => {
+            [(PG_CATALOG_OID, "pg_catalog"), (PUBLIC_OID, "public"), (INFORMATION_SCHEMA_OID, "information_schema")]
+                .map(|(oid, name)| row! { oid: oid, nspname: name, nspowner: OWNER_OID })
+                .into()
+        }
+        "pg_roles" | "pg_authid" => vec![role(catalog)],
+        "pg_settings" => SETTINGS.iter().map(|(name, value)| setting(name, value)).collect(),
+        "pg_tables" => catalog.tables().map(|table| table_text(catalog, table)).collect(),
+        "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
+            .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
+            .into(),
+        "pg_type" => DEFINITIONS.types.iter().map(type_row).collect(),
+        "pg_user" => vec![row! {
+            usename: catalog.session().user.as_str(), usesysid: OWNER_OID, usecreatedb: true, usesuper: true,
+            userepl: false, usebypassrls: true, passwd: "********",
+        }],
+        _ => vec![],
+    }
+}
+
+fn classes(catalog: &SystemCatalog) -> Vec<Row> {
+    let system = DEFINITIONS.relations().map(system_class);
+    system.chain(catalog.relations().map(|relation| class(&relation))).collect()
+}
+
+fn class(relation: &Found) -> Row {
+    let table = relation.table();
+    let is_table = matches!(relation, Found::Table(_));
+    let (access_method, kind, columns) =
+        if is_table { (HEAP, "r", table.columns.len()) } else { (BTREE, "i", relation.columns().len()) };
+    let options = (is_table && !table.options.is_empty()).then(|| table.options.clone());
+    row! {
+        oid: relation.oid(), relname: relation.name(), relnamespace: PUBLIC_OID, reltype: 0, reloftype: 0,
+        relowner: OWNER_OID, relam: access_method, relfilenode: relation.oid(), reltablespace: 0, relpages: 0, reltuples: -1,
+        relallvisible: 0, reltoastrelid: 0,
+        relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
+        relisshared: false, relpersistence: "p", relkind: kind, relnatts: columns as i64, relchecks: 0,
+        relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
+        relforcerowsecurity: false, relispopulated: true, relreplident: if is_table { "d" } else { "n" },
+        relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0, reloptions: options,
+    }
+}
+
+fn system_class(relation: &Relation) -> Row {
+    row! {
+        oid: relation.oid, relname: relation.name, relnamespace: namespace_of(relation), reltype: 0, reloftype: 0,
+        relowner: OWNER_OID, relam: if relation.kind == "r" { HEAP } else { 0 }, relfilenode: 0, reltablespace: 0,
+        relpages: 0, reltuples: -1, relallvisible: 0, reltoastrelid: 0, relhasindex: false, relisshared: false,
+        relpersistence: "p", relkind: relation.kind, relnatts: relation.columns.len() as i64, relchecks: 0,
+        relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
+        relforcerowsecurity: false, relispopulated: true, relreplident: "n", relispartition: false, relrewrite: 0,
+        relfrozenxid: 0, relminmxid: 0,
+    }
+}
+
+fn namespace_of(relation: &Relation) -> u32 {
+    if relation.schema_name == "pg_catalog" { PG_CATALOG_OID } else { INFORMATION_SCHEMA_OID }
+}
+
+fn attributes(catalog: &SystemCatalog) -> Vec<Row> {
+    let system = DEFINITIONS.relations().flat_map(|relation| {
+        relation.columns.iter().zip(1_i64..).filter_map(|((name, type_name), number)| {
+            let system_type = DEFINITIONS.type_named(type_name)?;
+            Some(attribute(relation.oid, name, number, system_type, -1, false, false, false))
+        })
+    });
+    let user = catalog.relations().flat_map(|relation| {
+        let (oid, table) = (relation.oid(), relation.table());
+        let columns: Vec<(i64, &Column)> = match relation {
+            Found::Table(_) => (1..).zip(&table.columns).collect(),
+            _ => (1..).zip(relation.columns().iter().map(|position| &table.columns[*position])).collect(),
+        };
+        let is_table = matches!(relation, Found::Table(_));
+        columns.into_iter().filter_map(move |(number, column)| column_attribute(oid, number, column, is_table))
+    });
+    system.chain(user).collect()
+}
+
+fn column_attribute(relation: u32, number: i64, column: &Column, of_table: bool) -> Option<Row> {
+    let system_type = DEFINITIONS.type_of_oid(column.column_type.oid())?;
+    let modifier = i64::from(column.column_type.typmod());
+    let name = if column.dropped { format!("........pg.dropped.{number}........") } else { column.name.clone() };
+    let has_default = of_table && column.default.is_some();
+    let not_null = of_table && column.not_null;
+    Some(attribute(relation, &name, number, system_type, modifier, not_null, has_default, column.dropped))
+}
+
+#[expect(clippy::too_many_arguments, reason = "a row of pg_attribute has this many independent columns")]
+fn attribute(
+    relation: u32,
+    name: &str,
+    number: i64,
+    system_type: &SystemType,
+    modifier: i64,
+    not_null: bool,
+    has_default: bool,
+    dropped: bool,
+) -> Row {
+    row! {
+        attrelid: relation, attname: name, atttypid: system_type.oid, attstattarget: -1, attlen: system_type.length,
+        attnum: number, attndims: 0, attcacheoff: -1, atttypmod: modifier, attbyval: system_type.by_value,
+        attalign: "i", attstorage: storage(system_type), attcompression: "", attnotnull: not_null, atthasdef: has_default,
+        atthasmissing: false, attidentity: "", attgenerated: "", attisdropped: dropped, attislocal: true, attinhcount: 0,
+        attcollation: system_type.collation,
+    }
+}
+
+/// How PostgreSQL stores values of the type, which `\d+` shows.
+fn storage(system_type: &SystemType) -> &'static str {
+    match system_type.name {
+        "numeric" => "m",
+        _ if system_type.length < 0 => "x",
+        _ => "p",
+    }
+}
+
+fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        for (number, column) in (1_i64..).zip(&table.columns) {
+            if let Some(default) = &column.default {
+                let oid = (i64::from(table.oid) << 16) | number;
+                rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: default.as_str() });
+            }
+        }
+    }
+    rows
+}
+
+fn numbers_of(columns: &[usize]) -> Vec<i64> {
+    columns.iter().map(|position| *position as i64 + 1).collect()
+}
+
+fn index(relation: &Found) -> Option<Row> {
+    if matches!(relation, Found::Table(_)) {
+        return None;
+    }
+    let (table, columns) = (relation.table(), relation.columns());
+    let collations: Vec<i64> = columns
+        .iter()
+        .map(|position| if table.columns[*position].column_type.is_string() { i64::from(DEFAULT_COLLATION) } else { 0 })
+        .collect();
+    let zeros = vec![0; columns.len()];
+    Some(row! {
+        indexrelid: relation.oid(), indrelid: table.oid, indnatts: columns.len() as i64, indnkeyatts: columns.len() as i64,
+        indisunique: relation.is_unique(), indnullsnotdistinct: false,
+        indisprimary: matches!(relation, Found::PrimaryKey(_)), indisexclusion: false, indimmediate: true,
+        indisclustered: false, indisvalid: true, indcheckxmin: false, indisready: true, indislive: true,
+        indisreplident: false, indkey: numbers_of(columns), indcollation: collations, indclass: zeros.clone(),
+        indoption: zeros,
+    })
+}
+
+/// The identifier of a constraint is that of its index: the two are in different catalogs.
+fn constraint(relation: &Found) -> Option<Row> {
+    let kind = relation.constraint_kind()?;
+    Some(row! {
+        oid: relation.oid(), conname: relation.name(), connamespace: PUBLIC_OID, contype: kind, condeferrable: false,
+        condeferred: false, convalidated: true, conrelid: relation.table().oid, contypid: 0, conindid: relation.oid(),
+        conparentid: 0, confrelid: 0, confupdtype: " ", confdeltype: " ", confmatchtype: " ", conislocal: true,
+        coninhcount: 0, connoinherit: true, conkey: numbers_of(relation.columns()),
+    })
+}
+
+fn index_text(relation: &Found) -> Option<Row> {
+    if matches!(relation, Found::Table(_)) {
+        return None;
+    }
+    Some(row! {
+        schemaname: "public", tablename: relation.table().name.as_str(), indexname: relation.name(),
+        indexdef: definition_texts::index(relation),
+    })
+}
+
+fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
+    row! {
+        schemaname: "public", tablename: table.name.as_str(), tableowner: catalog.session().user.as_str(),
+        hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: false,
+        rowsecurity: false,
+    }
+}
+
+fn type_row(system_type: &SystemType) -> Row {
+    let is_supported = Type::from_oid(system_type.oid).is_some();
+    row! {
+        oid: system_type.oid, typname: system_type.name, typnamespace: PG_CATALOG_OID, typowner: OWNER_OID,
+        typlen: system_type.length, typbyval: system_type.by_value, typtype: system_type.kind,
+        typcategory: system_type.category, typispreferred: system_type.preferred, typisdefined: true, typdelim: ",",
+        typrelid: 0, typelem: system_type.element, typarray: if is_supported { system_type.array } else { 0 },
+        typinput: format!("{}in", system_type.name), typoutput: format!("{}out", system_type.name), typalign: "i",
+        typstorage: storage(system_type), typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0,
+        typcollation: system_type.collation,
+    }
+}
+
+fn collation((oid, name): (u32, &str)) -> Row {
+    row! {
+        oid: oid, collname: name, collnamespace: PG_CATALOG_OID, collowner: OWNER_OID,
+        collprovider: if name == "default" { "d" } else { "c" }, collisdeterministic: true, collencoding: -1,
+        collcollate: "C", collctype: "C",
+    }
+}
+
+fn database(catalog: &SystemCatalog) -> Row {
+    row! {
+        oid: DATABASE_OID, datname: catalog.session().database.as_str(), datdba: OWNER_OID, encoding: 6,
+        datlocprovider: "c", datistemplate: false, datallowconn: true, datconnlimit: -1, datfrozenxid: 0, datminmxid: 0,
+        dattablespace: 1663, datcollate: "C", datctype: "C",
+    }
+}
+
+fn role(catalog: &SystemCatalog) -> Row {
+    row! {
+        oid: OWNER_OID, rolname: catalog.session().user.as_str(), rolsuper: true, rolinherit: true, rolcreaterole: true,
+        rolcreatedb: true, rolcanlogin: true, rolreplication: true, rolconnlimit: -1, rolbypassrls: true,
+    }
+}
+
+fn setting(name: &str, value: &str) -> Row {
+    row! {
+        name: name, setting: value, category: "Preset Options", short_desc: "", context: "internal", vartype: "string",
+        source: "default", boot_val: value, reset_val: value, pending_restart: false,
+    }
+}

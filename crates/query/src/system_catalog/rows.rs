@@ -1,0 +1,154 @@
+//! Rows of system relations, written down by column name; a column that is not named is NULL.
+
+use super::definitions::Relation;
+use crate::convert::array_of;
+use crate::error::QueryError;
+use datafusion::arrow::array::{
+    ArrayRef, ListBuilder, PrimitiveBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
+};
+use datafusion::arrow::datatypes::{DataType, Int16Type, Int64Type};
+use datafusion::catalog::MemTable;
+use datafusion::error::Result;
+use std::sync::Arc;
+use values::Value;
+
+/// What stands in one place of a row.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    Null,
+    Boolean(bool),
+    Number(i64),
+    Text(String),
+    Numbers(Vec<i64>),
+    Texts(Vec<String>),
+}
+
+impl From<bool> for Cell {
+    fn from(truth: bool) -> Cell {
+        Cell::Boolean(truth)
+    }
+}
+
+macro_rules! number_cells {
+    ($($number:ty),*) => {$(
+        impl From<$number> for Cell {
+            fn from(number: $number) -> Cell {
+                Cell::Number(i64::from(number))
+            }
+        }
+    )*};
+}
+number_cells!(i16, i32, i64, u32);
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell::Text(text)
+    }
+}
+
+impl From<Vec<i64>> for Cell {
+    fn from(numbers: Vec<i64>) -> Cell {
+        Cell::Numbers(numbers)
+    }
+}
+
+impl From<Vec<String>> for Cell {
+    fn from(texts: Vec<String>) -> Cell {
+        Cell::Texts(texts)
+    }
+}
+
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(cell: Option<T>) -> Cell {
+        cell.map_or(Cell::Null, Into::into)
+    }
+}
+
+/// One row.
+pub type Row = Vec<(&'static str, Cell)>;
+
+/// A row from names and values.
+macro_rules! row {
+    ($($column:ident: $cell:expr),* $(,)?) => {
+        vec![$((stringify!($column), $crate::system_catalog::rows::Cell::from($cell))),*]
+    };
+}
+pub(super) use row;
+
+/// The relation with these rows.
+pub fn table(relation: &Relation, rows: &[Row]) -> std::result::Result<MemTable, QueryError> {
+    let batch = batch(relation, rows).map_err(QueryError::from)?;
+    MemTable::try_new(Arc::clone(&relation.schema), vec![vec![batch]]).map_err(QueryError::from)
+}
+
+fn batch(relation: &Relation, rows: &[Row]) -> Result<RecordBatch> {
+    for (name, _) in rows.first().into_iter().flatten() {
+        assert!(relation.schema.field_with_name(name).is_ok(), "{} has no column {name}", relation.name);
+    }
+    let mut columns = Vec::with_capacity(relation.columns.len());
+    for field in relation.schema.fields() {
+        let cells = rows
+            .iter()
+            .map(|row| row.iter().find(|(name, _)| name == field.name()).map_or(&Cell::Null, |(_, cell)| cell));
+        columns.push(column(field.data_type(), cells)?);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(&relation.schema), columns, &options)?)
+}
+
+fn column<'a>(data_type: &DataType, cells: impl Iterator<Item = &'a Cell>) -> Result<ArrayRef> {
+    let DataType::List(element) = data_type else {
+        let values: Vec<Value> = cells.map(|cell| value(cell, data_type)).collect();
+        return array_of(&values, data_type);
+    };
+    Ok(match element.data_type() {
+        DataType::Int16 => {
+            let mut builder = ListBuilder::new(PrimitiveBuilder::<Int16Type>::new());
+            cells.for_each(|cell| {
+                builder.append_option(numbers(cell).map(|all| all.iter().map(|item| Some(*item as i16))))
+            });
+            Arc::new(builder.finish())
+        }
+        DataType::Int64 => {
+            let mut builder = ListBuilder::new(PrimitiveBuilder::<Int64Type>::new());
+            cells.for_each(|cell| builder.append_option(numbers(cell).map(|all| all.iter().map(|item| Some(*item)))));
+            Arc::new(builder.finish())
+        }
+        _ => {
+            let mut builder = ListBuilder::new(StringBuilder::new());
+            for cell in cells {
+                match cell {
+                    Cell::Texts(texts) => builder.append_value(texts.iter().map(Some)),
+                    _ => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+    })
+}
+
+fn numbers(cell: &Cell) -> Option<&[i64]> {
+    match cell {
+        Cell::Numbers(numbers) => Some(numbers),
+        _ => None,
+    }
+}
+
+fn value(cell: &Cell, data_type: &DataType) -> Value {
+    match (cell, data_type) {
+        (Cell::Boolean(truth), DataType::Boolean) => Value::Boolean(*truth),
+        (Cell::Number(number), DataType::Int16) => Value::SmallInt(*number as i16),
+        (Cell::Number(number), DataType::Int32) => Value::Integer(*number as i32),
+        (Cell::Number(number), DataType::Int64) => Value::BigInt(*number),
+        (Cell::Number(number), DataType::Float32) => Value::Real(*number as f32),
+        (Cell::Text(text), DataType::Utf8) => Value::text(text.as_str()),
+        (Cell::Null, _) => Value::Null,
+        (other, _) => panic!("a system catalog has {other:?} in a column of type {data_type}"),
+    }
+}

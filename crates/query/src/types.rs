@@ -1,0 +1,137 @@
+//! SQL types as Arrow types and back.
+//!
+//! Every [`Type`] has one Arrow type. The way back loses `varchar(n)`, `char(n)` and the precision of `numeric`; where a
+//! result column is a table's column, its field carries the type in its metadata and nothing is lost.
+//!
+//! The limit of `numeric`: up to 76 digits. An unconstrained `numeric` has [`UNCONSTRAINED_SCALE`] of them behind the point;
+//! what has more is rounded within a query, and what has more than 56 before the point is refused with 22003. Constrained ones
+//! are exact up to `numeric(76, s)`.
+
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, IntervalUnit, TimeUnit,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+use values::Type;
+
+/// Digits behind the point of an unconstrained `numeric` within a query. Trailing zeros are not shown.
+pub const UNCONSTRAINED_SCALE: i8 = 20;
+/// Digits behind the point of quotients and averages; PostgreSQL shows at least 16 significant ones, and so do we.
+pub const QUOTIENT_SCALE: i8 = 22;
+
+/// Field metadata: the exact type, as PostgreSQL writes it.
+const TYPE_KEY: &str = "type";
+/// Field metadata: object identifier of the table and number of the column.
+const ORIGIN_KEY: &str = "origin";
+
+/// The type of unconstrained numerics.
+pub const UNCONSTRAINED: DataType = DataType::Decimal256(DECIMAL256_MAX_PRECISION, UNCONSTRAINED_SCALE);
+/// The type of quotients and averages of exact numbers.
+pub const QUOTIENT: DataType = DataType::Decimal256(DECIMAL256_MAX_PRECISION, QUOTIENT_SCALE);
+
+/// The Arrow type that carries values of this type.
+pub fn to_arrow(column_type: Type) -> DataType {
+    match column_type {
+        Type::Boolean => DataType::Boolean,
+        Type::SmallInt => DataType::Int16,
+        Type::Integer => DataType::Int32,
+        Type::BigInt => DataType::Int64,
+        Type::Real => DataType::Float32,
+        Type::Double => DataType::Float64,
+        Type::Numeric(None) => UNCONSTRAINED,
+        Type::Numeric(Some((precision, scale))) => decimal(precision, scale),
+        Type::Text | Type::Varchar(_) | Type::Char(_) => DataType::Utf8,
+        Type::Bytea => DataType::Binary,
+        Type::Date => DataType::Date32,
+        Type::Time => DataType::Time64(TimeUnit::Microsecond),
+        Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+        Type::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC"))),
+        Type::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+        Type::Uuid => DataType::FixedSizeBinary(16),
+    }
+}
+
+fn decimal(precision: u16, scale: i16) -> DataType {
+    // A negative scale only says that the last digits are zeros.
+    let (digits, scale) =
+        if scale < 0 { (precision + scale.unsigned_abs(), 0) } else { (precision.max(scale as u16), scale) };
+    match (u8::try_from(digits), i8::try_from(scale)) {
+        (Ok(digits), Ok(scale)) if digits <= DECIMAL128_MAX_PRECISION => DataType::Decimal128(digits, scale),
+        (Ok(digits), Ok(scale)) if digits <= DECIMAL256_MAX_PRECISION => DataType::Decimal256(digits, scale),
+        _ => UNCONSTRAINED,
+    }
+}
+
+/// The SQL type of an Arrow type, or `None` when there is none (lists, structs).
+pub fn from_arrow(data_type: &DataType) -> Option<Type> {
+    Some(match data_type {
+        DataType::Boolean => Type::Boolean,
+        DataType::Int8 | DataType::UInt8 | DataType::Int16 => Type::SmallInt,
+        DataType::UInt16 | DataType::Int32 => Type::Integer,
+        DataType::UInt32 | DataType::UInt64 | DataType::Int64 => Type::BigInt,
+        DataType::Float16 | DataType::Float32 => Type::Real,
+        DataType::Float64 => Type::Double,
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            Type::Numeric(None)
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => Type::Text,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Type::Bytea,
+        DataType::Date32 | DataType::Date64 => Type::Date,
+        DataType::Time32(_) | DataType::Time64(_) => Type::Time,
+        DataType::Timestamp(_, None) => Type::Timestamp,
+        DataType::Timestamp(_, Some(_)) => Type::TimestampTz,
+        DataType::Interval(_) | DataType::Duration(_) => Type::Interval,
+        DataType::FixedSizeBinary(16) => Type::Uuid,
+        DataType::Dictionary(_, of) => return from_arrow(of),
+        _ => return None,
+    })
+}
+
+/// A field that remembers the exact type.
+pub fn field(name: &str, column_type: Type, nullable: bool) -> Field {
+    Field::new(name, to_arrow(column_type), nullable).with_metadata(type_metadata(column_type))
+}
+
+/// The metadata by which a field remembers its exact type.
+pub fn type_metadata(column_type: Type) -> HashMap<String, String> {
+    HashMap::from([(TYPE_KEY.to_owned(), column_type.to_string())])
+}
+
+/// A table's column as a field: type and origin.
+pub fn table_field(column: &messages::schema::Column, table_oid: u32, number: i16) -> Field {
+    let mut metadata = type_metadata(column.column_type);
+    metadata.insert(ORIGIN_KEY.to_owned(), format!("{table_oid}:{number}"));
+    Field::new(&column.name, to_arrow(column.column_type), !column.not_null).with_metadata(metadata)
+}
+
+/// The exact type of a field, from its metadata when that fits, else from its Arrow type.
+pub fn of_field(field: &Field) -> Option<Type> {
+    // A cast keeps the metadata of what it casts, so the two may disagree; the Arrow type is right then.
+    let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
+    match remembered {
+        Some(exact) if to_arrow(exact) == *field.data_type() => Some(exact),
+        _ => from_arrow(field.data_type()),
+    }
+}
+
+/// The table and column number that a field comes from, or zeros.
+pub fn origin_of_field(field: &Field) -> (u32, i16) {
+    let parse = || {
+        let (table, number) = field.metadata().get(ORIGIN_KEY)?.split_once(':')?;
+        Some((table.parse().ok()?, number.parse().ok()?))
+    };
+    parse().unwrap_or((0, 0))
+}
+
+/// Whether this is a decimal type.
+pub fn is_decimal(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..)
+    )
+}
+
+/// Whether this is a text type.
+pub fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}

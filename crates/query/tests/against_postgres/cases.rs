@@ -1,0 +1,131 @@
+//! The files in `tests/queries`: a query ends with a semicolon at the end of a line, then come the names of its columns,
+//! their types and its rows, up to an empty line. A result of one line `ERROR` and a SQLSTATE is an error.
+
+use crate::memory::World;
+use crate::postgres;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+struct Case {
+    sql: String,
+    expected: Vec<String>,
+}
+
+fn cases(text: &str) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for block in text.split("\n\n").map(str::trim).filter(|block| !block.is_empty() && !block.starts_with('#')) {
+        let (sql, expected) = match block.split_once(";\n") {
+            Some((sql, expected)) => (sql, expected),
+            None => (block.trim_end_matches(';'), ""),
+        };
+        let expected = expected.lines().map(str::to_owned).collect();
+        cases.push(Case { sql: sql.to_owned(), expected });
+    }
+    cases
+}
+
+/// The comment that a file begins with.
+fn heading(text: &str) -> &str {
+    text.split("\n\n").next().filter(|block| block.starts_with('#')).unwrap_or_default()
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/queries")
+}
+
+/// Checks one file; all differences are shown at once.
+fn check(file: &str) {
+    let path = folder().join(file);
+    let text = std::fs::read_to_string(&path).expect("the file of queries");
+    let mut cases = cases(&text);
+    if let Some(command) = postgres::command() {
+        write_anew(&command, &mut cases, heading(&text), &path);
+    }
+    let world = World::new();
+    let mut differences = String::new();
+    for case in &cases {
+        let mut answer = world.answer(&case.sql);
+        let full_answer = answer.clone();
+        if answer.len() == 1 && answer[0].starts_with("ERROR ") {
+            answer[0].truncate("ERROR 00000".len());
+        }
+        if answer != case.expected {
+            let _ = write!(
+                differences,
+                "\n{}\n--- PostgreSQL\n{}\n--- here\n{}\n",
+                case.sql,
+                case.expected.join("\n"),
+                full_answer.join("\n")
+            );
+        }
+    }
+    assert!(!cases.is_empty(), "{file} has no queries");
+    assert!(differences.is_empty(), "results differ from PostgreSQL's:\n{differences}");
+}
+
+fn write_anew(command: &str, cases: &mut [Case], heading: &str, path: &Path) {
+    let mut text = String::new();
+    if !heading.is_empty() {
+        let _ = writeln!(text, "{heading}\n");
+    }
+    for case in cases {
+        let rows = postgres::psql(command, &format!("{};\n", case.sql));
+        case.expected = match rows.trim_end().strip_prefix("ERROR:  ") {
+            Some(sqlstate) => vec![format!("ERROR {sqlstate}")],
+            None => {
+                let described = postgres::psql(command, &format!("{} \\gdesc\n", case.sql));
+                let types: Vec<&str> =
+                    described.lines().skip(1).filter_map(|line| line.split_once('|')).map(|(_, known)| known).collect();
+                let mut lines: Vec<String> = rows.lines().map(str::to_owned).collect();
+                lines.insert(1, types.join("|"));
+                lines
+            }
+        };
+        let _ = writeln!(text, "{};\n{}\n", case.sql, case.expected.join("\n"));
+    }
+    std::fs::write(path, format!("{}\n", text.trim_end())).expect("the file can be written");
+}
+
+macro_rules! files {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[test]
+        fn $name() {
+            check(concat!(stringify!($name), ".txt"));
+        }
+    )*};
+}
+
+/// The tables of the expectations are made before the first of them is written.
+#[test]
+fn expectations_are_of_these_tables() {
+    if let Some(command) = postgres::command() {
+        postgres::create_tables(&command);
+    }
+    assert!(World::new().memory.catalog.tables.contains_key("item"));
+}
+
+files! {
+    /// A client that reads a column by name or type would break.
+    names_and_types,
+    /// Numbers would be wrong: overflow, division, rounding, promotion.
+    numbers,
+    /// Rows would be lost, repeated or out of place.
+    joins,
+    /// Sums and counts would be wrong.
+    aggregates,
+    /// Subqueries, correlated ones too, would see the wrong rows.
+    subqueries,
+    /// Common table expressions, recursive ones too, and set operations.
+    set_operations,
+    /// Running totals and ranks would be wrong.
+    windows,
+    /// Dates and intervals would be off.
+    times,
+    /// Texts would be cut, padded or matched wrongly.
+    texts,
+    /// Casts would round, print or refuse differently.
+    casts,
+    /// A wrong query would not be refused, or with another code than clients test for.
+    errors,
+}

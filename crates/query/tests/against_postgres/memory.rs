@@ -1,0 +1,220 @@
+//! Tables in memory, read from `tests/tables.txt`: the rows that every test queries.
+
+use futures::stream::{self, BoxStream, StreamExt};
+use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, VersionedTable};
+use messages::{Key, Row, TableId, Timestamp};
+use query::sqlparser::dialect::PostgreSqlDialect;
+use query::sqlparser::parser::Parser;
+use query::{Execution, Planned, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use values::{Type, Value};
+
+/// Tables, and what was asked of them.
+pub struct Memory {
+    pub catalog: Arc<Catalog>,
+    rows: BTreeMap<TableId, BTreeMap<Key, Row>>,
+    pub requests: Mutex<Vec<ScanRequest>>,
+}
+
+/// The moment that every test calls now: 2024-02-29 12:34:56 UTC.
+pub const NOW: i64 = 762_525_296_000_000;
+
+impl Tables for Memory {
+    fn scan(&self, request: ScanRequest) -> BoxStream<'static, Result<ScanBatch, QueryError>> {
+        self.requests.lock().expect("no test panics while it holds this").push(request.clone());
+        let rows = &self.rows[&request.range.table];
+        let found = rows.iter().filter(|(key, _)| request.range.contains(key.as_bytes()));
+        let found: ScanBatch = found.map(|(key, row)| (key.clone(), row.clone())).collect();
+        // Small batches, so that operators meet more than one.
+        let batches: Vec<_> = found.chunks(3).map(|chunk| Ok(chunk.to_vec())).collect();
+        stream::iter(batches).boxed()
+    }
+}
+
+/// A table as `tests/tables.txt` describes it.
+pub struct Described {
+    pub schema: TableSchema,
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// Reads `tests/tables.txt`: per table a line `table name`, a line per column, `key` and `index` lines, then rows.
+pub fn described() -> Vec<Described> {
+    let mut tables: Vec<Described> = Vec::new();
+    let mut next = 16_384;
+    for line in include_str!("../tables.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (word, rest) = line.split_once(' ').expect("a word and the rest");
+        if word == "table" {
+            tables.push(Described { schema: empty_table(rest, next), rows: vec![] });
+            next += 10;
+            continue;
+        }
+        let table = tables.last_mut().expect("a table comes first");
+        match word {
+            "column" => table.schema.columns.push(column(rest)),
+            "key" => {
+                table.schema.primary_key = positions(&table.schema, rest);
+                table.schema.primary_key_name = Some(format!("{}_pkey", table.schema.name));
+            }
+            "index" | "unique" => {
+                let (name, columns) = rest.split_once(' ').expect("a name and columns");
+                let number = table.schema.oid + 2 + table.schema.indexes.len() as u32;
+                let columns = positions(&table.schema, columns);
+                let (unique, name) = (word == "unique", name.to_owned());
+                let storage = TableId(number);
+                table.schema.indexes.push(IndexSchema { name, oid: number, storage, columns, unique, constraint: false });
+            }
+            "row" => {
+                let texts = rest.split('\t');
+                let values = texts.zip(&table.schema.columns).map(|(text, column)| value(text, column.column_type));
+                table.rows.push(values.collect());
+            }
+            other => panic!("tables.txt has a line that begins with {other}"),
+        }
+    }
+    tables
+}
+
+fn empty_table(name: &str, oid: u32) -> TableSchema {
+    TableSchema {
+        name: name.to_owned(),
+        oid,
+        storage: TableId(oid),
+        columns: vec![],
+        primary_key: vec![],
+        primary_key_name: None,
+        primary_key_oid: oid + 1,
+        indexes: vec![],
+        options: vec![],
+    }
+}
+
+/// `name type [not null] [default ...]`.
+fn column(line: &str) -> Column {
+    let (line, default) = match line.split_once(" default ") {
+        Some((before, default)) => (before, Some(default.to_owned())),
+        None => (line, None),
+    };
+    let (line, not_null) = match line.strip_suffix(" not null") {
+        Some(before) => (before, true),
+        None => (line, false),
+    };
+    let (name, column_type) = line.split_once(' ').expect("a name and a type");
+    let column_type = column_type.parse().expect("a type");
+    Column { name: name.to_owned(), column_type, not_null, default, dropped: false }
+}
+
+fn positions(table: &TableSchema, columns: &str) -> Vec<usize> {
+    columns.split(' ').map(|name| table.column(name).expect("a column")).collect()
+}
+
+fn value(text: &str, column_type: Type) -> Value {
+    if text == "\\N" {
+        return Value::Null;
+    }
+    let parsed = values::text::parse(text, column_type).expect("a value");
+    values::cast::assign(&parsed, column_type).expect("a value that fits")
+}
+
+impl Memory {
+    pub fn new() -> Memory {
+        let mut catalog = Catalog::default();
+        let mut rows = BTreeMap::new();
+        for table in described() {
+            let schema = Arc::new(table.schema);
+            let stored = rows.entry(schema.storage).or_insert_with(BTreeMap::new);
+            for (number, row) in (0..).zip(&table.rows) {
+                let key: Vec<Value> = if schema.has_hidden_key() {
+                    vec![Value::BigInt(number)]
+                } else {
+                    schema.primary_key.iter().map(|position| row[*position].clone()).collect()
+                };
+                let (mut key_bytes, mut row_bytes) = (vec![], vec![]);
+                values::key::encode_key(&key, &mut key_bytes);
+                values::row::encode_row(row, &mut row_bytes);
+                stored.insert(Key::new(&key_bytes), Row::from(row_bytes));
+            }
+            let entry = CatalogEntry::Table(Arc::clone(&schema)).encode();
+            let version = Timestamp::ZERO;
+            catalog.apply(CatalogEntry::key(&schema.name).as_bytes(), version, Some(&entry)).expect("a catalog row");
+            catalog.tables.insert(schema.name.clone(), VersionedTable { table: schema, version });
+        }
+        Memory { catalog: Arc::new(catalog), rows, requests: Mutex::default() }
+    }
+}
+
+/// A processor over the test tables.
+pub struct World {
+    pub processor: Processor,
+    pub memory: Arc<Memory>,
+    runtime: tokio::runtime::Runtime,
+}
+
+pub fn session() -> SessionFacts {
+    SessionFacts { user: "postgres".to_owned(), database: "raid".to_owned(), backend_pid: 42 }
+}
+
+impl World {
+    pub fn new() -> World {
+        World::with_processor(Processor::new().expect("a processor"))
+    }
+
+    pub fn with_processor(processor: Processor) -> World {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        World { processor, memory: Arc::new(Memory::new()), runtime }
+    }
+
+    pub fn plan(&self, sql: &str, parameters: &[Option<Type>]) -> Result<Planned, QueryError> {
+        let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql)
+            .map_err(|error| QueryError::new("42601", error.to_string()))?;
+        let statement = statements.pop().expect("a statement");
+        self.processor.plan(&self.memory.catalog, &session(), &statement, parameters)
+    }
+
+    pub fn run(&self, planned: &Planned, parameters: &[Value]) -> Result<Vec<Vec<Value>>, QueryError> {
+        let execution = Execution { parameters: parameters.to_vec(), now: NOW, seed: 7 };
+        let tables: Arc<dyn Tables> = Arc::clone(&self.memory) as Arc<dyn Tables>;
+        self.runtime.block_on(async {
+            let mut batches = self.processor.execute(planned, &execution, tables).await?;
+            let mut rows = Vec::new();
+            while let Some(batch) = batches.next().await {
+                rows.extend(batch?);
+            }
+            Ok(rows)
+        })
+    }
+
+    pub fn explain(&self, planned: &Planned) -> Result<String, QueryError> {
+        self.runtime.block_on(self.processor.explain(planned, &Execution::default()))
+    }
+
+    /// Columns, types and rows, one line each, as `tests/queries` writes them; or the SQLSTATE.
+    pub fn answer(&self, sql: &str) -> Vec<String> {
+        let answered = self.plan(sql, &[]).and_then(|planned| Ok((self.run(&planned, &[])?, planned)));
+        match answered {
+            Ok((rows, planned)) => printed(&planned, &rows),
+            Err(error) => vec![format!("ERROR {} {}", error.sqlstate, error.message)],
+        }
+    }
+}
+
+fn printed(planned: &Planned, rows: &[Vec<Value>]) -> Vec<String> {
+    let names: Vec<&str> = planned.columns.iter().map(|column| column.name.as_str()).collect();
+    let types: Vec<String> = planned.columns.iter().map(|column| column.column_type.to_string()).collect();
+    let mut lines = vec![names.join("|"), types.join("|")];
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&planned.columns).map(|(value, column)| cell(value, column.column_type)).collect();
+        lines.push(cells.join("|"));
+    }
+    lines
+}
+
+pub fn cell(value: &Value, column_type: Type) -> String {
+    if value.is_null() {
+        return "NULL".to_owned();
+    }
+    let mut text = Vec::new();
+    values::text::write(value, column_type, &mut text);
+    String::from_utf8(text).expect("texts are UTF-8")
+}

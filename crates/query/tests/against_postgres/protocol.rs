@@ -1,0 +1,107 @@
+//! What the extended protocol needs: parameters and their types, plans that are kept, bounded memory.
+
+use crate::memory::{NOW, World, cell};
+use query::Processor;
+use values::{Type, Value};
+
+fn types(sql: &str) -> Vec<Type> {
+    World::new().plan(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")).parameters
+}
+
+/// Drivers send a parameter in the type that they are told here.
+#[test]
+fn parameter_types_are_inferred() {
+    assert_eq!(types("SELECT name FROM item WHERE id = $1"), [Type::Integer]);
+    assert_eq!(types("SELECT name FROM item WHERE price > $1 AND made < $2"), [Type::Numeric(None), Type::TimestampTz]);
+    assert_eq!(types("SELECT $1"), [Type::Text]);
+    assert_eq!(types("SELECT $1::int + 1, $2::date"), [Type::Integer, Type::Date]);
+    assert_eq!(types("SELECT id FROM item LIMIT $1 OFFSET $2"), [Type::BigInt, Type::BigInt]);
+    assert_eq!(types("SELECT id FROM item WHERE id IN ($1, $2)"), [Type::Integer, Type::Integer]);
+    assert_eq!(types("SELECT id FROM item WHERE id BETWEEN $1 AND $2"), [Type::Integer, Type::Integer]);
+    assert_eq!(types("SELECT id + $1 FROM item"), [Type::Integer]);
+    assert_eq!(types("SELECT id FROM item WHERE name LIKE $1"), [Type::Text]);
+    assert_eq!(types("SELECT day FROM sale WHERE item_id = $2 AND day = $1"), [Type::Date, Type::Integer]);
+    assert_eq!(types("SELECT made + $1 FROM item"), [Type::Interval]);
+    let given = World::new().plan("SELECT $1", &[Some(Type::BigInt)]).expect("a plan");
+    assert_eq!((given.parameters[0], given.columns[0].column_type), (Type::BigInt, Type::BigInt));
+}
+
+/// A plan runs again with other values.
+#[test]
+fn plans_run_many_times() {
+    let world = World::new();
+    let sql = "SELECT name, (SELECT count(*) FROM sale WHERE item_id = $1 AND amount > $2) FROM item WHERE id = $1";
+    let planned = world.plan(sql, &[]).expect("a plan");
+    for (id, least, name, count) in [(1, 0, "anvil", 2), (2, 2_000, "bolt", 1), (3, i64::MAX, "crate", 0)] {
+        let rows = world.run(&planned, &[Value::Integer(id), Value::BigInt(least)]).expect("rows");
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0][0].as_text(), Some(name));
+        assert_eq!(rows[0][1].as_integer(), Some(count));
+    }
+    assert_eq!(world.run(&planned, &[]).map_err(|error| error.sqlstate), Err("08P01".to_owned()));
+}
+
+/// A series up to a parameter.
+#[test]
+fn series_take_parameters() {
+    let world = World::new();
+    let planned = world.plan("SELECT sum(g) FROM generate_series(1, $1::int) g", &[]).expect("a plan");
+    let rows = world.run(&planned, &[Value::Integer(10)]).expect("rows");
+    assert_eq!(rows[0][0].as_integer(), Some(55));
+}
+
+/// Time stands still within a transaction, and random numbers can be replayed.
+#[test]
+fn executions_supply_time_and_chance() {
+    let world = World::new();
+    let planned = world.plan("SELECT now(), current_date, now() = current_timestamp, random(), random() FROM item", &[]);
+    let planned = planned.expect("a plan");
+    let rows = world.run(&planned, &[]).expect("rows");
+    assert_eq!(cell(&rows[0][0], Type::TimestampTz), "2024-02-29 12:34:56+00");
+    assert_eq!(cell(&rows[0][1], Type::Date), "2024-02-29");
+    assert!(matches!(rows[0][0], Value::TimestampTz(NOW)));
+    assert!(matches!(rows[0][2], Value::Boolean(true)));
+    let all: std::collections::BTreeSet<String> =
+        rows.iter().flat_map(|row| [cell(&row[3], Type::Double), cell(&row[4], Type::Double)]).collect();
+    assert!(all.len() > rows.len(), "random() repeats itself: {all:?}");
+    let again = World::new();
+    let replayed = again.run(&again.plan("SELECT random() FROM item", &[]).expect("a plan"), &[]).expect("rows");
+    let first = World::new();
+    let original = first.run(&first.plan("SELECT random() FROM item", &[]).expect("a plan"), &[]).expect("rows");
+    assert_eq!(format!("{replayed:?}"), format!("{original:?}"));
+}
+
+/// One query must not take all memory of the process.
+#[test]
+fn memory_is_bounded() {
+    let world = World::with_processor(Processor::with_memory(64 << 10).expect("a processor"));
+    let sql = "SELECT g, count(*) FROM generate_series(1, 100000) g GROUP BY g ORDER BY g DESC";
+    assert_eq!(world.answer(sql)[0].get(..11), Some("ERROR 53200"));
+}
+
+/// What is not offered is refused by name, not done differently.
+#[test]
+fn unsupported_features_are_refused() {
+    let world = World::new();
+    for sql in [
+        "SELECT * FROM item FOR UPDATE",
+        "SELECT * FROM item TABLESAMPLE SYSTEM (10)",
+        "SELECT 'a' SIMILAR TO 'b'",
+        "SELECT name COLLATE \"de_DE\" FROM item",
+        "SELECT '{}'::json",
+        "SELECT now() AT TIME ZONE 'Europe/Berlin'",
+        "SELECT row_number() OVER () INTO copy FROM item",
+    ] {
+        let answer = world.answer(sql);
+        assert_eq!(answer[0].get(..11), Some("ERROR 0A000"), "{sql}: {answer:?}");
+    }
+}
+
+/// EXPLAIN shows the tables and how they are read.
+#[test]
+fn plans_are_shown() {
+    let world = World::new();
+    let planned = world.plan("SELECT count(*) FROM item JOIN sale ON id = item_id", &[]).expect("a plan");
+    let shown = world.explain(&planned).expect("a plan");
+    assert!(shown.contains("HashJoin") && shown.contains("item in 1 key range(s)"), "{shown}");
+}
