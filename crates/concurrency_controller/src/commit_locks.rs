@@ -87,6 +87,11 @@ impl CommitLocks {
         }
     }
 
+    /// Whether nothing is locked and nobody waits, readers included.
+    pub fn is_empty(&self) -> bool {
+        self.transactions.is_empty() && self.table.is_empty() && self.readers.is_empty()
+    }
+
     /// Whether it holds its commit-locks; `None`: it is not known here.
     pub fn holds(&self, transaction: TransactionId) -> Option<bool> {
         self.transactions.get(&transaction).map(|lock| lock.waits_for.is_empty())

@@ -79,6 +79,11 @@ pub struct Executing {
 }
 
 impl Executing {
+    /// Whether nobody executes.
+    pub fn is_empty(&self) -> bool {
+        self.transactions.is_empty() && self.held.is_empty() && self.waiting.is_empty()
+    }
+
     /// Granted accesses.
     pub fn held(&self) -> &LockTable {
         &self.held

@@ -82,6 +82,11 @@ impl ConcurrencyController {
         self.counters
     }
 
+    /// Whether nothing is under way: nobody executes, is being prepared or waits.
+    pub fn is_idle(&self) -> bool {
+        self.executing.is_empty() && self.commit_locks.is_empty()
+    }
+
     /// Goes on with another method. Nothing stops: what is under way is kept, what now waits for nobody is granted, and what now
     /// waits in a circle is refused.
     pub fn switch(&mut self, method: Method, outbox: &mut Outbox) {

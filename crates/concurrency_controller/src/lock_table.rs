@@ -108,11 +108,7 @@ impl Storage {
     }
 
     fn add_point(&mut self, key: &Key, holder: Holder) -> bool {
-        let Some(holders) = self.points.get_mut(key) else {
-            self.exclusive += usize::from(holder.mode == Mode::Exclusive);
-            self.points.insert(key.clone(), Holders::from_slice(&[holder]));
-            return true;
-        };
+        let holders = self.points.entry(key.clone()).or_default();
         let own = holders.iter_mut().find(|own| own.transaction == holder.transaction);
         let before = own.as_ref().map(|own| own.mode);
         match own {
@@ -246,11 +242,14 @@ impl LockTable {
 
     /// Whether this transaction has all of this locked already, at least in this mode.
     pub fn covers(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> bool {
+        if matches!(place, Place::Range(range) if range.is_empty()) {
+            return true;
+        }
         let Some(storage) = self.storages.get(&place.table()) else { return false };
         let has = |holders: &[Holder]| holders.iter().any(|own| own.transaction == transaction && own.mode >= mode);
         match place {
             Place::Point(_, key) => storage.points.get(key).is_some_and(|at| has(at)) || has(storage.ranges.at(key)),
-            Place::Range(range) => range.is_empty() || storage.ranges.overlapping(range).all(has),
+            Place::Range(range) => storage.ranges.overlapping(range).all(has),
         }
     }
 }

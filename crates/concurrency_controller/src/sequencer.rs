@@ -36,6 +36,9 @@ pub trait Sequencer {
     fn loses(&self, accessed: Mode, commit_locked: Mode) -> bool;
 }
 
+/// Every method: what the conformance suite runs on, each alone and each switched to and from every other.
+pub const METHODS: [Method; 2] = [Method::Locking, Method::Optimistic];
+
 /// The implementation of a method.
 pub fn sequencer_of(method: Method) -> Box<dyn Sequencer + Send> {
     match method {

@@ -1,0 +1,318 @@
+//! Single cases: waits, upgrades, deadlocks, phantoms, wait-die, doom, readers of snapshots. A transaction is older the lower its number.
+
+use crate::support::{Site, TABLE, THERE, history, item, key, own, range, replies, said, transaction};
+use concurrency_controller::ConcurrencyController;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
+use messages::epoch::Method;
+use messages::item::Write;
+use messages::planted::{Bug, Planted};
+use messages::{ConflictKind, History, Item, Key, KeyRange, Outbox};
+use std::sync::Arc;
+
+const NOTHING: [&str; 0] = [];
+
+fn locking() -> Site {
+    Site::new(Method::Locking)
+}
+
+fn optimistic() -> Site {
+    Site::new(Method::Optimistic)
+}
+
+/// Otherwise readers would exclude each other, or a stream of them would keep a writer out for ever.
+#[test]
+fn readers_share_and_do_not_overtake_a_writer() {
+    let mut site = locking();
+    assert_eq!(site.read(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.read(own(2), item(7)), ["2 granted"]);
+    assert_eq!(site.write(own(3), item(7)), NOTHING);
+    assert_eq!(site.read(own(4), item(7)), NOTHING);
+    assert_eq!(site.finish(own(1)), NOTHING);
+    assert_eq!(site.finish(own(2)), ["3 granted"]);
+    assert_eq!(site.finish(own(3)), ["4 granted"]);
+}
+
+/// Otherwise two that read an item for update would need an abort where a wait does.
+#[test]
+fn a_repeated_or_weaker_access_is_granted_at_once() {
+    let mut site = locking();
+    assert_eq!(site.write(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.write(own(2), item(7)), NOTHING);
+    assert_eq!(site.read(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.write(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.finish(own(1)), ["2 granted"]);
+}
+
+/// Otherwise a reader that goes on to write would wait for those who wait for it.
+#[test]
+fn an_upgrade_goes_before_those_that_wait() {
+    let mut site = locking();
+    site.read(own(1), item(7));
+    site.read(own(2), item(7));
+    assert_eq!(site.write(own(3), item(7)), NOTHING);
+    assert_eq!(site.write(own(1), item(7)), NOTHING, "it waits for the other reader");
+    assert_eq!(site.finish(own(2)), ["1 granted"]);
+    assert_eq!(site.finish(own(1)), ["3 granted"]);
+}
+
+/// Otherwise two readers that both go on to write would wait for each other for ever.
+#[test]
+fn two_upgrades_are_a_deadlock_of_the_second() {
+    let mut site = locking();
+    site.read(own(1), item(7));
+    site.read(own(2), item(7));
+    assert_eq!(site.write(own(1), item(7)), NOTHING);
+    assert_eq!(site.write(own(2), item(7)), ["2 deadlock"]);
+    assert_eq!(site.finish(own(2)), ["1 granted"]);
+}
+
+/// Otherwise a circle of three would stand for ever; and its error would not say where.
+#[test]
+fn the_request_that_closes_a_circle_is_the_victim() {
+    let mut site = locking();
+    for number in 1..=3 {
+        site.write(own(number), item(number as u8));
+    }
+    assert_eq!(site.write(own(1), item(2)), NOTHING);
+    assert_eq!(site.write(own(2), item(3)), NOTHING);
+    let replies = site.access(own(3), item(1), AccessKind::Write);
+    let [ConcurrencyReply::AccessReply { conflict: Some(conflict), .. }] = &replies[..] else {
+        panic!("{replies:?}");
+    };
+    assert_eq!(conflict.kind, ConflictKind::Deadlock);
+    let expected = Item { table: TABLE, key: key(1) };
+    assert_eq!(conflict.item.as_ref(), Some(&expected));
+    assert_eq!(site.finish(own(3)), ["2 granted"]);
+    assert_eq!(site.finish(own(2)), ["1 granted"]);
+}
+
+/// Otherwise a circle that leads through a queue, not only through holders, would stand for ever.
+#[test]
+fn waits_for_those_that_wait_close_circles_too() {
+    let mut site = locking();
+    site.read(own(1), item(1));
+    site.write(own(2), item(2));
+    assert_eq!(site.write(own(3), item(1)), NOTHING);
+    assert_eq!(site.read(own(2), item(1)), NOTHING, "behind the writer");
+    assert_eq!(site.read(own(1), item(2)), ["1 deadlock"]);
+}
+
+/// Otherwise a scan that is repeated would find a row more, or one less.
+#[test]
+fn a_range_lock_keeps_phantoms_out() {
+    let mut site = locking();
+    assert_eq!(site.read(own(1), range(10, 20)), ["1 granted"]);
+    assert_eq!(site.write(own(2), item(20)), ["2 granted"], "the end is not in it");
+    assert_eq!(site.write(own(2), item(15)), NOTHING);
+    assert_eq!(site.write(own(3), range(19, 30)), NOTHING);
+    assert_eq!(site.read(own(4), range(5, 12)), ["4 granted"]);
+    assert_eq!(site.write(own(1), item(11)), NOTHING, "another reads it");
+    assert_eq!(site.finish(own(4)), ["1 granted"]);
+    assert_eq!(site.finish(own(1)), ["2 granted"]);
+    assert_eq!(site.finish(own(2)), ["3 granted"]);
+}
+
+/// Otherwise a scan would see a row that is being written.
+#[test]
+fn a_scan_waits_for_a_writer_in_its_range() {
+    let mut site = locking();
+    site.write(own(1), item(15));
+    assert_eq!(site.read(own(2), range(10, 20)), NOTHING);
+    assert_eq!(site.read(own(3), range(20, 10)), ["3 granted"], "no key lies in it");
+    assert_eq!(site.finish(own(1)), ["2 granted"]);
+}
+
+/// Otherwise validation would make transactions of one site wait for each other.
+#[test]
+fn validation_lets_everybody_execute() {
+    let mut site = optimistic();
+    assert_eq!(site.write(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.write(own(2), item(7)), ["2 granted"]);
+    assert_eq!(site.read(own(3), range(0, 9)), ["3 granted"]);
+    assert_eq!(
+        site.commit_lock(own(2), history(&[], &[], &[7])),
+        ["1 doomed: stale", "3 doomed: stale", "2 commit-locks granted"]
+    );
+    assert_eq!(site.read(own(3), item(1)), ["3 stale"], "a doomed one goes nowhere");
+    assert_eq!(site.read(own(4), item(7)), NOTHING, "it waits for the outcome");
+    assert_eq!(site.finish(own(2)), ["4 granted"]);
+}
+
+/// Otherwise what a prepared transaction has merely read would abort writers that may well commit after it.
+#[test]
+fn validation_does_not_doom_for_a_read() {
+    let mut site = optimistic();
+    site.write(own(1), item(7));
+    let remote = transaction(THERE, 2);
+    assert_eq!(site.commit_lock(remote, history(&[(7, 0)], &[], &[8])), ["2 commit-locks granted"]);
+}
+
+/// Otherwise a prepared transaction would wait for one that executes, whose client may think for long.
+#[test]
+fn a_prepare_dooms_whoever_stands_in_its_way_and_nobody_else() {
+    let mut site = locking();
+    site.read(own(1), item(7));
+    site.write(own(2), item(8));
+    assert_eq!(site.write(own(3), item(7)), NOTHING, "it waits and holds nothing");
+    assert_eq!(site.read(own(4), item(9)), ["4 granted"]);
+    let remote = transaction(THERE, 90);
+    assert_eq!(
+        site.commit_lock(remote, history(&[(9, 0)], &[], &[7])),
+        ["1 doomed: taken elsewhere", "90 commit-locks granted"]
+    );
+    assert_eq!(site.finish(own(1)), NOTHING);
+    assert_eq!(site.write(own(4), item(9)), NOTHING, "read by a prepared one");
+    assert_eq!(site.finish(remote), ["3 granted", "4 granted"]);
+}
+
+/// Otherwise an access under way would stay unanswered, and the action driver hang.
+#[test]
+fn a_doomed_transaction_that_waits_is_told_both() {
+    let mut site = locking();
+    site.write(own(1), item(1));
+    site.write(own(2), item(2));
+    assert_eq!(site.write(own(2), item(1)), NOTHING);
+    let remote = transaction(THERE, 90);
+    assert_eq!(
+        site.commit_lock(remote, history(&[], &[], &[2])),
+        ["2 doomed: taken elsewhere", "2 taken elsewhere", "90 commit-locks granted"]
+    );
+    assert_eq!(site.finish(own(1)), NOTHING);
+    assert_eq!(
+        site.commit_lock(own(2), history(&[], &[], &[3])),
+        ["2 commit-locks taken elsewhere"],
+        "a commit that was on its way when it was doomed"
+    );
+}
+
+/// Otherwise a transaction would wait for itself, or leave its accesses locked beside its commit-locks.
+#[test]
+fn a_home_transaction_commits_over_its_own_accesses() {
+    for mut site in [locking(), optimistic()] {
+        site.read(own(1), range(0, 9));
+        site.write(own(1), item(7));
+        assert_eq!(site.write(own(1), item(5)), ["1 granted"]);
+        assert_eq!(site.commit_lock(own(1), history(&[], &[(0, 9, 0)], &[7])), ["1 commit-locks granted"]);
+        assert_eq!(site.read(own(2), item(5)), ["2 granted"], "only what its history names stays locked");
+        assert_eq!(site.finish(own(1)), NOTHING);
+        site.finish(own(2));
+        assert!(site.0.is_idle());
+    }
+}
+
+/// Rule 3: the older waits, the younger dies; otherwise prepared transactions of two sites could wait for each other.
+#[test]
+fn of_two_prepared_the_older_waits_and_the_younger_dies() {
+    let mut site = locking();
+    assert_eq!(site.commit_lock(own(5), history(&[], &[], &[7])), ["5 commit-locks granted"]);
+    assert_eq!(site.commit_lock(own(6), history(&[(7, 0)], &[], &[1])), ["6 commit-locks dies"]);
+    assert_eq!(site.commit_lock(own(3), history(&[], &[(0, 9, 0)], &[1])), NOTHING);
+    assert_eq!(site.commit_lock(own(8), history(&[(2, 0)], &[], &[20])), ["8 commit-locks granted"], "readers share");
+    assert_eq!(site.finish(own(5)), ["3 commit-locks granted"]);
+}
+
+/// Otherwise a stream of younger transactions could keep an older one waiting for ever.
+#[test]
+fn a_newcomer_dies_by_an_older_one_that_waits_and_kills_a_younger() {
+    let mut site = locking();
+    site.commit_lock(own(9), history(&[], &[], &[1]));
+    assert_eq!(site.commit_lock(own(5), history(&[], &[], &[1, 2])), NOTHING);
+    assert_eq!(site.commit_lock(own(7), history(&[], &[], &[2])), ["7 commit-locks dies"]);
+    assert_eq!(site.read(own(20), item(2)), NOTHING, "what executes waits for it, too");
+    assert_eq!(
+        site.commit_lock(own(4), history(&[(2, 0)], &[], &[3])),
+        ["5 commit-locks dies", "4 commit-locks granted", "20 granted"],
+        "the reader waited for the dead one alone"
+    );
+    assert_eq!(site.finish(own(9)), NOTHING);
+}
+
+/// Otherwise what wait for different reasons would be granted in an order that differs from site to site.
+#[test]
+fn those_that_wait_are_granted_oldest_first() {
+    let mut site = locking();
+    site.commit_lock(own(9), history(&[], &[], &[1, 2, 3]));
+    site.commit_lock(own(7), history(&[], &[], &[1]));
+    site.commit_lock(own(5), history(&[], &[], &[2]));
+    site.commit_lock(own(6), history(&[(3, 0)], &[], &[4]));
+    assert_eq!(site.commit_lock(own(7), history(&[], &[], &[1])), NOTHING, "asked again");
+    assert_eq!(site.finish(own(9)), ["5 commit-locks granted", "6 commit-locks granted", "7 commit-locks granted"]);
+    assert_eq!(site.commit_lock(own(7), history(&[], &[], &[1])), ["7 commit-locks granted"], "asked again");
+}
+
+/// The planted bug must overtake the waiter, and still lock nothing twice: the simulator looks for the one, not the other.
+#[test]
+fn the_planted_overtaking_starves_the_waiter_and_no_more() {
+    let mut site = Site(ConcurrencyController::new(Method::Locking, Planted::only(Bug::WaiterOvertaken)));
+    site.commit_lock(own(9), history(&[], &[], &[1]));
+    assert_eq!(site.commit_lock(own(5), history(&[], &[], &[1, 2])), NOTHING);
+    assert_eq!(site.commit_lock(own(7), history(&[], &[], &[2])), ["7 commit-locks granted"]);
+    assert_eq!(site.finish(own(9)), NOTHING);
+    assert_eq!(site.commit_lock(own(8), history(&[], &[], &[1])), ["8 commit-locks granted"]);
+    assert_eq!(site.finish(own(7)), NOTHING);
+    assert_eq!(site.finish(own(8)), ["5 commit-locks granted"]);
+    site.finish(own(5));
+    assert!(site.0.is_idle());
+}
+
+/// Rule 5: otherwise a reader would miss a commit below its snapshot, or wait for what it cannot see.
+#[test]
+fn a_snapshot_reader_waits_for_what_may_commit_below_it_and_only_for_that() {
+    let mut site = locking();
+    for (number, proposal) in [(1, 50), (2, 60)] {
+        site.commit_lock(own(number), history(&[(number as u8 + 20, 0)], &[], &[number as u8]));
+        site.voted(own(number), proposal);
+    }
+    site.commit_lock(own(3), history(&[], &[], &[3]));
+    assert_eq!(site.snapshot(70, item(1), 49), ["reader 70"], "voted for above the snapshot");
+    assert_eq!(site.snapshot(71, item(3), 90), ["reader 71"], "not voted for: will be proposed above");
+    assert_eq!(site.snapshot(72, item(21), 90), ["reader 72"], "only read");
+    assert_eq!(site.snapshot(73, range(0, 9), 90), NOTHING);
+    assert_eq!(site.snapshot(74, range(0, 9), 90), NOTHING);
+    site.ask(ConcurrencyRequest::ForgetSnapshot { tag: 74 });
+    site.voted(own(3), 80);
+    assert_eq!(site.finish(own(2)), NOTHING);
+    assert_eq!(site.finish(own(1)), ["reader 73"], "what was voted for later is not waited for");
+    site.finish(own(3));
+    assert!(site.0.is_idle());
+}
+
+/// Otherwise a switch would leave transactions waiting in a circle that only the new method knows.
+#[test]
+fn a_switch_to_locking_breaks_circles_and_one_to_validation_grants_waits() {
+    let mut site = optimistic();
+    site.write(own(1), item(1));
+    site.write(own(2), item(2));
+    let remote = transaction(THERE, 90);
+    site.commit_lock(remote, history(&[(11, 0), (12, 0)], &[], &[13]));
+    let (both, high) = (range(2, 13), range(1, 2));
+    assert_eq!(site.write(own(1), both), NOTHING);
+    assert_eq!(site.write(own(2), range(1, 12)), NOTHING);
+    assert_eq!(site.read(own(3), high), ["3 granted"]);
+    let mut outbox = Outbox::default();
+    site.0.switch(Method::Locking, &mut outbox);
+    assert_eq!(said(&replies(outbox)), ["1 deadlock"]);
+    assert_eq!(site.finish(remote), NOTHING);
+    let mut outbox = Outbox::default();
+    site.0.switch(Method::Optimistic, &mut outbox);
+    assert_eq!(said(&replies(outbox)), ["2 granted"]);
+}
+
+/// Otherwise a load of many rows would stop the site: work must grow with the number of writes, not with its square.
+#[test]
+fn large_histories_are_locked_in_one_pass() {
+    let key = |number: u32| Key::new(&number.to_be_bytes());
+    let writes = (0..100_000_u32).map(|number| Write { table: TABLE, key: key(number), row: None });
+    let large = Arc::new(History { writes: writes.collect(), ..History::default() });
+    let mut site = locking();
+    for number in 0..5_000_u32 {
+        let range = KeyRange { table: TABLE, low: key(number * 20), high: Some(key(number * 20 + 10)) };
+        assert_eq!(site.read(own(1), Target::Range(range)), ["1 granted"]);
+    }
+    assert_eq!(site.commit_lock(own(9), large.clone()), ["1 doomed: stale", "9 commit-locks granted"]);
+    assert_eq!(site.commit_lock(own(3), large), NOTHING);
+    assert_eq!(site.finish(own(9)), ["3 commit-locks granted"]);
+    site.finish(own(3));
+    site.finish(own(1));
+    assert!(site.0.is_idle());
+}

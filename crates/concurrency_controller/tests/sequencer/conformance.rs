@@ -1,0 +1,390 @@
+//! The contract of `Sequencer`, on every method and across switches: random transactions run against a model of a site that keeps
+//! versions, as the access manager does, and judges every reply.
+//!
+//! Serial equivalence, in the order of commits, is what the model checks when it installs: nothing that a transaction read has
+//! changed since its commit-locks were granted and its versions compared.
+
+use crate::support::{HERE, Site, THERE, age, at, history, item, range, replies, transaction};
+use concurrency_controller::sequencer::METHODS;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest};
+use messages::epoch::Method;
+use messages::{Outbox, TransactionId};
+use std::collections::{BTreeMap, BTreeSet};
+
+const KEYS: u64 = 6;
+const OPEN_MAX: usize = 8;
+const STEPS: usize = 400;
+const SEEDS: u64 = 150;
+
+/// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// Keys `low..high`, and how they are used.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    low: u8,
+    high: u8,
+    write: bool,
+}
+
+impl Use {
+    fn conflicts(self, other: Use) -> bool {
+        (self.write || other.write) && self.low < other.high && other.low < self.high
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Executing,
+    AccessUnderWay,
+    CommitLockUnderWay,
+    CommitLocked,
+    Voted,
+    /// It must abort and has not yet said `Finish`.
+    Lost,
+}
+
+#[derive(Debug)]
+struct Running {
+    stage: Stage,
+    doomed: bool,
+    plan: Vec<Use>,
+    granted: Vec<Use>,
+    reads: BTreeMap<u8, u64>,
+    ranges: Vec<(u8, u8, u64)>,
+    writes: BTreeSet<u8>,
+}
+
+impl Running {
+    /// What it commit-locks.
+    fn locks(&self) -> Vec<Use> {
+        let reads = self.reads.keys().map(|key| Use { low: *key, high: key + 1, write: false });
+        let ranges = self.ranges.iter().map(|(low, high, _)| Use { low: *low, high: *high, write: false });
+        let writes = self.writes.iter().map(|key| Use { low: *key, high: key + 1, write: true });
+        reads.chain(ranges).chain(writes).collect()
+    }
+}
+
+/// How a run is made.
+#[derive(Clone, Copy)]
+struct Setting {
+    method: Method,
+    /// Change to this method and back now and then.
+    switches_to: Option<Method>,
+    /// Transactions of another site prepare here, too.
+    remote: bool,
+}
+
+struct World {
+    setting: Setting,
+    random: Random,
+    site: Site,
+    versions: BTreeMap<u8, u64>,
+    commits: u64,
+    started: u64,
+    running: BTreeMap<TransactionId, Running>,
+    journal: String,
+}
+
+impl World {
+    fn new(seed: u64, setting: Setting) -> World {
+        World {
+            setting,
+            random: Random(seed),
+            site: Site::new(setting.method),
+            versions: BTreeMap::new(),
+            commits: 0,
+            started: 0,
+            running: BTreeMap::new(),
+            journal: String::new(),
+        }
+    }
+
+    fn run(mut self) -> (String, u64) {
+        for _ in 0..STEPS {
+            if self.running.len() < OPEN_MAX && self.random.below(3) == 0 {
+                self.start();
+            } else if self.setting.switches_to.is_some() && self.random.below(20) == 0 {
+                self.switch();
+            } else {
+                self.advance_one();
+            }
+            self.check();
+        }
+        while !self.running.is_empty() {
+            assert!(self.advance_one(), "everybody waits for ever: {:#?}", self.running);
+            self.check();
+        }
+        assert!(self.site.0.is_idle(), "something is left when all have finished");
+        (self.journal, self.commits)
+    }
+
+    fn start(&mut self) {
+        self.started += 1;
+        let remote = self.setting.remote && self.random.below(3) == 0;
+        // Its age is not the order of its coming: a transaction may be old by its retries or by another site's clock.
+        let sequence =
+            self.started * 10 - self.random.below(40).min(self.started * 10 - 1) / 10 * 10 + self.started % 10;
+        let id = transaction(if remote { THERE } else { HERE }, sequence);
+        if self.running.contains_key(&id) {
+            return;
+        }
+        let plan = (0..1 + self.random.below(4)).map(|_| self.random_use()).collect();
+        let mut running = Running {
+            stage: Stage::Executing,
+            doomed: false,
+            plan,
+            granted: Vec::new(),
+            reads: BTreeMap::new(),
+            ranges: Vec::new(),
+            writes: BTreeSet::new(),
+        };
+        if remote {
+            for used in std::mem::take(&mut running.plan) {
+                self.perform(&mut running, used);
+            }
+        }
+        self.running.insert(id, running);
+    }
+
+    fn random_use(&mut self) -> Use {
+        let low = self.random.below(KEYS) as u8;
+        let wide = self.random.below(4) == 0;
+        let high = if wide { low + 1 + self.random.below(3) as u8 } else { low + 1 };
+        let write = self.random.below(5 - 3 * u64::from(!wide)) == 0;
+        Use { low, high, write }
+    }
+
+    fn switch(&mut self) {
+        let other = self.setting.switches_to.expect("only then it is switched");
+        let method = if self.site.0.method() == other { self.setting.method } else { other };
+        let mut outbox = Outbox::default();
+        self.site.0.switch(method, &mut outbox);
+        self.judge(replies(outbox));
+    }
+
+    /// Lets a random transaction that waits for nothing go on; false when there is none.
+    fn advance_one(&mut self) -> bool {
+        let mut able: Vec<(TransactionId, Stage)> = Vec::new();
+        for (id, running) in &self.running {
+            if !matches!(running.stage, Stage::AccessUnderWay | Stage::CommitLockUnderWay) {
+                able.push((*id, running.stage));
+            }
+        }
+        // A client may give up while its access waits.
+        if self.random.below(50) == 0
+            && let Some(id) = self.running.iter().find(|(_, running)| running.stage == Stage::AccessUnderWay)
+        {
+            able = vec![(*id.0, Stage::Lost)];
+        }
+        if able.is_empty() {
+            return false;
+        }
+        let (id, stage) = able[self.random.below(able.len() as u64) as usize];
+        match stage {
+            Stage::Executing => self.advance_execution(id),
+            Stage::CommitLocked => self.compare_versions(id),
+            Stage::Voted => self.decide(id),
+            _ => self.finish(id),
+        }
+        true
+    }
+
+    fn advance_execution(&mut self, id: TransactionId) {
+        let running = self.running.get_mut(&id).expect("it runs");
+        let request = if let Some(used) = running.plan.first().copied() {
+            running.stage = Stage::AccessUnderWay;
+            let point = used.high == used.low + 1;
+            ConcurrencyRequest::Access {
+                transaction: id,
+                age: age(id),
+                target: if point { item(used.low) } else { range(used.low, used.high) },
+                kind: if used.write { AccessKind::Write } else { AccessKind::Read },
+            }
+        } else {
+            running.stage = Stage::CommitLockUnderWay;
+            let reads: Vec<(u8, u64)> = running.reads.iter().map(|(key, seen)| (*key, *seen)).collect();
+            let writes: Vec<u8> = running.writes.iter().copied().collect();
+            let history = history(&reads, &running.ranges, &writes);
+            ConcurrencyRequest::CommitLock { transaction: id, age: age(id), history }
+        };
+        let replies = self.site.ask(request);
+        self.judge(replies);
+    }
+
+    /// What an access does once it is granted: a wide write is a scan for update that changes its first key.
+    fn perform(&mut self, running: &mut Running, used: Use) {
+        let wide = used.high > used.low + 1;
+        if wide {
+            running.ranges.push((used.low, used.high, self.commits));
+        } else if (!used.write || self.random.below(2) == 0) && !running.writes.contains(&used.low) {
+            let seen = self.versions.get(&used.low).copied().unwrap_or(0);
+            running.reads.entry(used.low).or_insert(seen);
+        }
+        if used.write {
+            running.writes.insert(used.low);
+        }
+    }
+
+    fn still_holds(&self, running: &Running) -> bool {
+        let version = |key: &u8| self.versions.get(key).copied().unwrap_or(0);
+        running.reads.iter().all(|(key, seen)| version(key) == *seen)
+            && running.ranges.iter().all(|(low, high, as_of)| (*low..*high).all(|key| version(&key) <= *as_of))
+    }
+
+    fn compare_versions(&mut self, id: TransactionId) {
+        if self.still_holds(&self.running[&id]) {
+            self.running.get_mut(&id).expect("it runs").stage = Stage::Voted;
+            self.site.ask(ConcurrencyRequest::Voted { transaction: id, proposal: at(self.commits + 1) });
+        } else {
+            assert!(!self.is_pure_locking(), "a read has changed under a read lock: {id}");
+            self.finish(id);
+        }
+    }
+
+    fn decide(&mut self, id: TransactionId) {
+        if self.random.below(4) > 0 {
+            let running = &self.running[&id];
+            assert!(self.still_holds(running), "a read has changed under a commit-lock: {id}");
+            self.commits += 1;
+            for key in running.writes.clone() {
+                self.versions.insert(key, self.commits);
+            }
+        }
+        self.finish(id);
+    }
+
+    fn finish(&mut self, id: TransactionId) {
+        self.running.remove(&id);
+        let replies = self.site.ask(ConcurrencyRequest::Finish { transaction: id });
+        self.judge(replies);
+    }
+
+    fn is_locking(&self) -> bool {
+        self.setting.method == Method::Locking && self.setting.switches_to.is_none()
+    }
+
+    /// Transactions of one site under locking alone: nobody may be surprised at the end.
+    fn is_pure_locking(&self) -> bool {
+        self.is_locking() && !self.setting.remote
+    }
+
+    fn judge(&mut self, replies: Vec<ConcurrencyReply>) {
+        for reply in replies {
+            self.journal += &format!("{reply:?}\n");
+            match reply {
+                ConcurrencyReply::AccessReply { transaction, conflict } => {
+                    let mut running = self.running.remove(&transaction).expect("an answer to somebody who runs");
+                    assert_eq!(running.stage, Stage::AccessUnderWay, "an access is answered once: {transaction}");
+                    assert!(!running.doomed || conflict.is_some(), "a grant to a doomed one: {transaction}");
+                    running.stage = if conflict.is_some() { Stage::Lost } else { Stage::Executing };
+                    if conflict.is_none() {
+                        let used = running.plan.remove(0);
+                        running.granted.push(used);
+                        self.perform(&mut running, used);
+                    }
+                    self.running.insert(transaction, running);
+                }
+                ConcurrencyReply::Doomed { transaction, .. } => {
+                    assert!(!self.is_pure_locking(), "doomed although nobody prepares elsewhere: {transaction}");
+                    let running = self.running.get_mut(&transaction).expect("who is doomed runs");
+                    let executing = matches!(running.stage, Stage::Executing | Stage::AccessUnderWay | Stage::Lost);
+                    assert!(executing && !running.doomed, "doomed once, while it executes: {transaction}");
+                    running.doomed = true;
+                    if running.stage == Stage::Executing {
+                        running.stage = Stage::Lost;
+                    }
+                }
+                ConcurrencyReply::CommitLockReply { transaction, conflict } => {
+                    assert!(!self.is_pure_locking() || conflict.is_none(), "conflict under locks: {transaction}");
+                    let running = self.running.get_mut(&transaction).expect("an answer to somebody who runs");
+                    assert_eq!(running.stage, Stage::CommitLockUnderWay, "answered once: {transaction}");
+                    running.stage = if conflict.is_some() { Stage::Lost } else { Stage::CommitLocked };
+                }
+                ConcurrencyReply::SnapshotReply { .. } => panic!("nobody asked"),
+            }
+        }
+    }
+
+    /// What must hold between any two transactions at any time.
+    fn check(&self) {
+        for (first, one) in &self.running {
+            for (second, two) in &self.running {
+                if first == second || two.doomed || two.stage == Stage::Lost {
+                    continue;
+                }
+                let meet = |a: &[Use], b: &[Use]| a.iter().any(|a| b.iter().any(|b| a.conflicts(*b)));
+                let executing = matches!(two.stage, Stage::Executing | Stage::AccessUnderWay);
+                match one.stage {
+                    Stage::CommitLocked | Stage::Voted if matches!(two.stage, Stage::CommitLocked | Stage::Voted) => {
+                        assert!(!meet(&one.locks(), &two.locks()), "{first} and {second} both hold");
+                    }
+                    Stage::CommitLocked | Stage::Voted if two.stage == Stage::CommitLockUnderWay => {
+                        let older = (age(*second), second) < (age(*first), first);
+                        assert!(older || !meet(&one.locks(), &two.locks()), "{second} waits for the older {first}");
+                    }
+                    Stage::CommitLockUnderWay if two.stage == Stage::CommitLockUnderWay => {
+                        assert!(!meet(&one.locks(), &two.locks()), "{first} and {second} wait and conflict");
+                    }
+                    Stage::CommitLocked | Stage::Voted | Stage::CommitLockUnderWay if executing => {
+                        let optimistic = !self.is_locking();
+                        let taken: Vec<Use> =
+                            one.locks().into_iter().filter(|used| used.write || !optimistic).collect();
+                        assert!(!meet(&taken, &two.granted), "{second} goes on with what {first} has taken");
+                    }
+                    Stage::Executing | Stage::AccessUnderWay if executing && !one.doomed => {
+                        let locking = self.is_locking();
+                        assert!(!locking || !meet(&one.granted, &two.granted), "{first} and {second} both go on");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn conforms(setting: Setting) {
+    let mut commits = 0;
+    for seed in 0..SEEDS {
+        let once = std::panic::catch_unwind(|| World::new(seed, setting).run());
+        let (journal, committed) = once.unwrap_or_else(|_| panic!("seed {seed}"));
+        assert_eq!(journal, World::new(seed, setting).run().0, "seed {seed} runs the same way twice");
+        commits += committed;
+    }
+    assert!(commits > SEEDS * 10, "the schedules test nothing: {commits} commits");
+}
+
+/// Otherwise two-phase locking would not be conflict serializable, or would lose transactions that nobody else touches.
+#[test]
+fn locking_alone_never_surprises_at_the_end() {
+    conforms(Setting { method: Method::Locking, switches_to: None, remote: false });
+}
+
+/// Otherwise a method would let a lost transaction commit, leave somebody waiting for ever, or make prepared transactions of
+/// other sites wait for what executes here.
+#[test]
+fn every_method_conforms() {
+    for method in METHODS {
+        conforms(Setting { method, switches_to: None, remote: true });
+    }
+}
+
+/// Otherwise a switch of the method under load would break a transaction or leave a circle of waits.
+#[test]
+fn every_switch_conforms() {
+    for method in METHODS {
+        for other in METHODS.into_iter().filter(|other| *other != method) {
+            conforms(Setting { method, switches_to: Some(other), remote: true });
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What the tests of the concurrency controller share: short names for transactions, items and histories, and a controller that
+//! hands its replies back.
+
+use concurrency_controller::ConcurrencyController;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
+use messages::epoch::Method;
+use messages::item::{ItemRead, RangeRead};
+use messages::planted::Planted;
+use messages::{
+    Age, Conflict, ConflictKind, Envelope, EpochNumber, History, Incarnation, Item, Key, KeyRange, Message, Now,
+    Outbox, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
+};
+use std::sync::Arc;
+
+pub const TABLE: TableId = TableId(20);
+/// The site whose controller is tested.
+pub const HERE: SiteId = SiteId(1);
+/// Another site.
+pub const THERE: SiteId = SiteId(2);
+
+pub fn transaction(home: SiteId, sequence: u64) -> TransactionId {
+    TransactionId { home, incarnation: Incarnation(1), sequence }
+}
+
+/// A transaction of the tested site.
+pub fn own(sequence: u64) -> TransactionId {
+    transaction(HERE, sequence)
+}
+
+/// The age of a session's first try: as old as its sequence is low.
+pub fn age(transaction: TransactionId) -> Age {
+    Age { clock: transaction.sequence, first: transaction }
+}
+
+pub fn key(number: u8) -> Key {
+    Key::new(&[number])
+}
+
+pub fn item(number: u8) -> Target {
+    Target::Item(Item { table: TABLE, key: key(number) })
+}
+
+/// From one key to before another.
+pub fn key_range(low: u8, high: u8) -> KeyRange {
+    KeyRange { table: TABLE, low: key(low), high: Some(key(high)) }
+}
+
+pub fn range(low: u8, high: u8) -> Target {
+    Target::Range(key_range(low, high))
+}
+
+/// A version, or a clock of the first epoch.
+pub fn at(clock: u64) -> Timestamp {
+    Timestamp::snapshot(EpochNumber(1), clock)
+}
+
+/// A history of items read, ranges read and items written.
+pub fn history(reads: &[(u8, u64)], ranges: &[(u8, u8, u64)], writes: &[u8]) -> Arc<History> {
+    let reads = reads.iter().map(|(number, seen)| ItemRead { table: TABLE, key: key(*number), seen: at(*seen) });
+    let ranges = ranges.iter().map(|(low, high, as_of)| RangeRead { range: key_range(*low, *high), as_of: at(*as_of) });
+    let writes = writes.iter().map(|number| Write { table: TABLE, key: key(*number), row: None });
+    Arc::new(History { reads: reads.collect(), ranges: ranges.collect(), writes: writes.collect(), drops: Vec::new() })
+}
+
+/// A controller that hands its replies back.
+pub struct Site(pub ConcurrencyController);
+
+impl Site {
+    pub fn new(method: Method) -> Site {
+        Site(ConcurrencyController::new(method, Planted::none()))
+    }
+
+    pub fn ask(&mut self, request: ConcurrencyRequest) -> Vec<ConcurrencyReply> {
+        let envelope = Envelope {
+            from_site: HERE,
+            from: ServerKind::ActionDriver,
+            to_site: HERE,
+            to: ServerKind::ConcurrencyController,
+            epoch: EpochNumber(1),
+            incarnation: Incarnation(1),
+            message: Message::Concurrency(request),
+        };
+        let mut outbox = Outbox::default();
+        let now = Now { boot: 0, wall_micros: 0 };
+        self.0.handle(now, envelope, &mut outbox);
+        replies(outbox)
+    }
+
+    pub fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind) -> Vec<ConcurrencyReply> {
+        self.ask(ConcurrencyRequest::Access { transaction, age: age(transaction), target, kind })
+    }
+
+    pub fn read(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+        said(&self.access(transaction, target, AccessKind::Read))
+    }
+
+    pub fn write(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+        said(&self.access(transaction, target, AccessKind::Write))
+    }
+
+    pub fn commit_lock(&mut self, transaction: TransactionId, history: Arc<History>) -> Vec<String> {
+        said(&self.ask(ConcurrencyRequest::CommitLock { transaction, age: age(transaction), history }))
+    }
+
+    pub fn voted(&mut self, transaction: TransactionId, clock: u64) {
+        let proposal = at(clock);
+        self.ask(ConcurrencyRequest::Voted { transaction, proposal });
+    }
+
+    pub fn finish(&mut self, transaction: TransactionId) -> Vec<String> {
+        said(&self.ask(ConcurrencyRequest::Finish { transaction }))
+    }
+
+    pub fn snapshot(&mut self, tag: u64, target: Target, clock: u64) -> Vec<String> {
+        let snapshot = at(clock);
+        said(&self.ask(ConcurrencyRequest::SnapshotAccess { tag, target, snapshot }))
+    }
+}
+
+/// The replies of an outbox, which holds nothing else; each goes to the server it is meant for.
+pub fn replies(outbox: Outbox) -> Vec<ConcurrencyReply> {
+    assert!(outbox.records.is_empty() && outbox.syncs.is_empty());
+    let replies = outbox.messages.into_iter().map(|outgoing| {
+        let Message::ConcurrencyReply(reply) = outgoing.message else {
+            panic!("not a reply: {:?}", outgoing.message);
+        };
+        let expected = match reply {
+            ConcurrencyReply::CommitLockReply { .. } => ServerKind::AtomicityController,
+            _ => ServerKind::ActionDriver,
+        };
+        assert_eq!((outgoing.site, outgoing.to), (None, expected));
+        reply
+    });
+    replies.collect()
+}
+
+/// Replies in short: who, and what became of it.
+pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
+    let why = |conflict: &Option<Conflict>| match conflict {
+        None => "granted".to_string(),
+        Some(conflict) => kind(conflict.kind).to_string(),
+    };
+    let one = |reply: &ConcurrencyReply| match reply {
+        ConcurrencyReply::AccessReply { transaction, conflict } => {
+            format!("{} {}", transaction.sequence, why(conflict))
+        }
+        ConcurrencyReply::Doomed { transaction, conflict } => {
+            format!("{} doomed: {}", transaction.sequence, kind(conflict.kind))
+        }
+        ConcurrencyReply::CommitLockReply { transaction, conflict } => {
+            format!("{} commit-locks {}", transaction.sequence, why(conflict))
+        }
+        ConcurrencyReply::SnapshotReply { tag } => format!("reader {tag}"),
+    };
+    replies.iter().map(one).collect()
+}
+
+fn kind(kind: ConflictKind) -> &'static str {
+    match kind {
+        ConflictKind::Deadlock => "deadlock",
+        ConflictKind::YoungerDies => "dies",
+        ConflictKind::PreparedElsewhere => "taken elsewhere",
+        ConflictKind::StaleRead => "stale",
+        other => other.describe(),
+    }
+}
