@@ -33,11 +33,20 @@ pub(crate) struct Change {
     /// Members of the epoch before, for the planted bug that waits only for the latest evictees.
     parent: Option<Arc<Epoch>>,
     sent_at: u64,
+    began_at: u64,
 }
 
 impl Change {
     pub(crate) fn epoch(&self) -> &Arc<Epoch> {
         &self.epoch
+    }
+
+    /// Members that keep it from completing for too long.
+    pub(crate) fn holding_up(&self, now: Now) -> BTreeSet<SiteId> {
+        if now.boot < self.began_at + limits::CHANGE_PATIENCE {
+            return BTreeSet::new();
+        }
+        self.epoch.members.keys().copied().filter(|site| !self.logged.contains(site)).collect()
     }
 
     fn is(&self, id: (EpochNumber, ProposalId)) -> bool {
@@ -103,6 +112,7 @@ impl ReplicationController {
             complete: BTreeSet::new(),
             parent,
             sent_at: now.boot,
+            began_at: now.boot,
         });
         outbox.local(ServerKind::AtomicityController, Message::EpochRequest(EpochRequest::Report { tag }));
     }

@@ -257,7 +257,8 @@ impl ReplicationController {
             reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
         let mut missed = StaleSet::default();
         for (timestamp, items) in carriers.iter().flat_map(|report| &report.recent) {
-            if epoch.restart && !fresh && !self.fail_locks.has(timestamp) {
+            let resolved_here = committed.iter().any(|(resolved, _)| resolved == timestamp);
+            if epoch.restart && !fresh && !resolved_here && !self.fail_locks.has(timestamp) {
                 // A commit that this site's log has lost, though its site was up.
                 missed.items.extend(items.iter().cloned());
             }

@@ -58,6 +58,11 @@ impl Leases {
         self.heard(site, now);
     }
 
+    /// Nobody was heard because this site did not listen.
+    pub(crate) fn forgive(&mut self, now: Now) {
+        self.heard.values_mut().for_each(|heard| *heard = now.boot);
+    }
+
     pub(crate) fn accuse(&mut self, site: SiteId) {
         self.accused.insert(site);
     }

@@ -100,6 +100,7 @@ pub struct ReplicationController {
     pub(crate) next_token: u64,
     pub(crate) started_at: Option<u64>,
     pub(crate) oracle_read_at: u64,
+    pub(crate) ticked_at: u64,
     pub(crate) halted: bool,
 }
 
@@ -147,6 +148,7 @@ impl ReplicationController {
             next_token: 1,
             started_at: None,
             oracle_read_at: 0,
+            ticked_at: 0,
             halted: false,
         }
     }
@@ -319,6 +321,8 @@ impl ReplicationController {
     fn site_notice(&mut self, now: Now, notice: SiteNotice) {
         match notice {
             SiteNotice::PeerLost { site } => self.leases.lost(site, now),
+            // Whenever the oracle is back it is told what this site knows: it may have been set back.
+            SiteNotice::PeerFound { site: ORACLE_SITE, .. } => self.oracle_read_at = 0,
             SiteNotice::PeerFound { site, incarnation } => {
                 self.joiners.heard(site, incarnation, now);
                 if self.leases.is_present_life(site, incarnation) {
@@ -388,6 +392,14 @@ impl Server for ReplicationController {
         if self.halted {
             self.answer_questions(now, outbox);
             return;
+        }
+        if now.boot > self.ticked_at + limits::OWN_PAUSE {
+            // It was this site that was away: the others are given time to be heard.
+            self.leases.forgive(now);
+        }
+        self.ticked_at = now.boot;
+        if now.boot >= self.oracle_read_at + limits::CONFIRM_INTERVAL {
+            self.read_oracle(now, outbox);
         }
         self.renew_leases(now, outbox);
         self.tick_joining(now, outbox);

@@ -14,6 +14,12 @@ pub const MINORITY_PATIENCE: u64 = 150 * MILLISECOND;
 pub const SEAL_ANSWER: u64 = SUSPICION;
 /// How often the oracle is asked for the epoch, at most.
 pub const ORACLE_READ_INTERVAL: u64 = RESEND;
+/// How often the oracle is told the epoch that this site knows, when nothing else asks it.
+pub const CONFIRM_INTERVAL: u64 = SECOND;
+/// A change that is not complete by then goes on without those who have not logged it.
+pub const CHANGE_PATIENCE: u64 = 2 * SECOND;
+/// Between two ticks of a site that was not stopped itself lies less than this.
+pub const OWN_PAUSE: u64 = 100 * MILLISECOND;
 /// A proposal that got nowhere is tried again after this time.
 pub const PROPOSE_AGAIN: u64 = 100 * MILLISECOND;
 /// A site heard from within this time is reachable.

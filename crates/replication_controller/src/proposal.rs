@@ -82,7 +82,7 @@ impl ReplicationController {
             return true;
         }
         match &self.state {
-            State::Changing(_) => false,
+            State::Changing(change) => !change.holding_up(now).is_empty(),
             _ if base.number <= self.sealed_through => now.boot >= self.sealed_at + SEAL_PATIENCE,
             _ => self.joiners.wants_change(base, &self.reachable_members(base, now), now),
         }
@@ -90,7 +90,10 @@ impl ReplicationController {
 
     /// Members that are not suspected, the own site included.
     fn reachable_members(&self, base: &Epoch, now: Now) -> Vec<SiteId> {
-        let suspects = self.leases.suspects(now);
+        let mut suspects = self.leases.suspects(now);
+        if let State::Changing(change) = &self.state {
+            suspects.extend(change.holding_up(now).into_iter().filter(|site| *site != self.site));
+        }
         let alive = |(site, member): (&SiteId, &Member)| {
             let gone = suspects.contains(site) || self.joiners.has_later_life(*site, member.incarnation);
             (!gone).then_some(*site)
@@ -235,14 +238,7 @@ impl ReplicationController {
         {
             own.state = MemberState::Up;
         }
-        let old_members: Vec<SiteId> = epoch.members.keys().copied().collect();
-        for (site, life, reachable) in reachable_joiners {
-            let contact = old_members.iter().all(|member| reachable.contains(member));
-            if contact && !epoch.members.contains_key(&site) {
-                epoch.members.insert(site, Member { incarnation: life, state: MemberState::Recovering });
-                *epoch.sessions.entry(site).or_default() += 1;
-            }
-        }
+        take_in(&mut epoch, &reachable_joiners);
         let tag = now.boot.max(1);
         let expected = (base.number, base.proposal);
         let epoch = Arc::new(epoch);
@@ -349,5 +345,20 @@ impl ReplicationController {
             }
         }
         self.learn(now, epoch, outbox);
+    }
+}
+
+/// Adds joiners that have contact both ways with all members, those added before them included.
+fn take_in(epoch: &mut Epoch, joiners: &[(SiteId, Incarnation, Vec<SiteId>)]) {
+    let mut taken: Vec<(SiteId, &[SiteId])> = Vec::new();
+    for (site, life, reachable) in joiners {
+        let reaches_all = epoch.members.keys().all(|member| reachable.contains(member));
+        let reached_by_all = taken.iter().all(|(_, theirs)| theirs.contains(site));
+        if epoch.members.contains_key(site) || !reaches_all || !reached_by_all {
+            continue;
+        }
+        epoch.members.insert(*site, Member { incarnation: *life, state: MemberState::Recovering });
+        *epoch.sessions.entry(*site).or_default() += 1;
+        taken.push((*site, reachable));
     }
 }
