@@ -1,1 +1,24 @@
 //! The real world: puts servers into processes; loops, sockets, files, clocks, configuration.
+//!
+//! The merged layout: all servers of a site in one process, wired together by `domain`, under one lock. Workers own clients' connections and run
+//! the domain on their own thread; the first worker also owns the connections with other sites. In reading order:
+//!
+//! * [`config`]: what a site or an oracle is told;
+//! * [`clock`]: the two clocks;
+//! * [`core`]: the domain with its log, store and connections, and its lives;
+//! * [`worker`]: the event loop and the clients;
+//! * [`query_host`]: DataFusion on a thread of its own;
+//! * [`oracle_process`]: the embedded oracle;
+//! * [`status`]: what `raid status` shows; [`store`]: the store on disk.
+
+pub mod clock;
+pub mod config;
+pub mod core;
+pub mod limits;
+pub mod oracle_process;
+pub mod query_host;
+pub mod status;
+pub mod store;
+pub mod worker;
+
+pub use config::{OracleConfig, SiteConfig};

@@ -1,0 +1,254 @@
+//! What a site or an oracle is told: TOML files, every key explained by [`EXPLAINED`].
+
+use messages::epoch::Method;
+use messages::{InstanceId, SiteId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A configuration file that cannot be used.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// The file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// Its text is not what it should be.
+    #[error("{path}: {message}; `raid config` explains every key")]
+    Text {
+        /// Which file.
+        path: PathBuf,
+        /// Where and what.
+        message: String,
+    },
+}
+
+/// One site.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteConfig {
+    /// The instance's identity, the same for all its sites and its oracle.
+    pub instance: u64,
+    /// The site's number, 1 to 65535.
+    pub id: u16,
+    /// The folder for its log and its store.
+    pub data: PathBuf,
+    /// Where it listens for other sites.
+    pub listen: SocketAddr,
+    /// Where it listens for PostgreSQL clients.
+    pub sql: SocketAddr,
+    /// Where it tells its status.
+    pub console: SocketAddr,
+    /// Where the oracle listens.
+    pub oracle: SocketAddr,
+    /// Where the other sites listen, by number.
+    pub peers: BTreeMap<String, SocketAddr>,
+    /// "locking" or "optimistic".
+    #[serde(default)]
+    pub method: MethodName,
+    /// Threads that serve clients.
+    #[serde(default = "one")]
+    pub workers: usize,
+    /// Megabytes of row versions kept in memory.
+    #[serde(default = "default_memory")]
+    pub memory_mb: usize,
+    /// Cut the log at damage that is not at its end, instead of refusing to start; what is lost is fetched from the other sites.
+    #[serde(default)]
+    pub repair: bool,
+}
+
+/// The oracle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OracleConfig {
+    /// The instance's identity.
+    pub instance: u64,
+    /// The folder for its state.
+    pub data: PathBuf,
+    /// Where it listens for sites.
+    pub listen: SocketAddr,
+    /// Where all sites listen, by number.
+    pub sites: BTreeMap<String, SocketAddr>,
+    /// The method of the first epoch: "locking" or "optimistic".
+    #[serde(default)]
+    pub method: MethodName,
+    /// Commits with fewer caught-up copies in memory than this wait for the disk.
+    #[serde(default = "two")]
+    pub required_copies: u16,
+}
+
+/// The name of a concurrency-control method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MethodName {
+    /// Two-phase read/write locking.
+    #[default]
+    Locking,
+    /// Optimistic validation.
+    Optimistic,
+}
+
+impl From<MethodName> for Method {
+    fn from(name: MethodName) -> Method {
+        match name {
+            MethodName::Locking => Method::Locking,
+            MethodName::Optimistic => Method::Optimistic,
+        }
+    }
+}
+
+fn one() -> usize {
+    1
+}
+
+fn two() -> u16 {
+    2
+}
+
+fn default_memory() -> usize {
+    crate::limits::MEMORY_BYTES_DEFAULT >> 20
+}
+
+/// What `raid config` prints.
+pub const EXPLAINED: &str = "\
+# A site: `raid site --config FILE`
+instance = 81985529216486895       # the instance's identity: the same number at all its sites and its oracle
+id = 1                             # the site's number, 1 to 65535, its own
+data = \"/var/lib/raid/site-1\"      # folder for its log and its store
+listen = \"10.0.0.1:7401\"           # where other sites and the oracle reach it
+sql = \"10.0.0.1:5433\"              # where PostgreSQL clients reach it
+console = \"127.0.0.1:7501\"         # where `raid status` asks it
+oracle = \"10.0.0.9:7400\"           # where the oracle listens
+method = \"locking\"                 # or \"optimistic\"; the same at all sites
+workers = 1                        # threads that serve clients
+memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
+repair = false                     # cut the log at damage inside it; the rest is fetched from the other sites
+
+[peers]                            # where the other sites listen, by their number
+2 = \"10.0.0.2:7401\"
+3 = \"10.0.0.3:7401\"
+
+# The oracle: `raid oracle --config FILE`
+# instance = 81985529216486895
+# data = \"/var/lib/raid/oracle\"      # folder for its state
+# listen = \"10.0.0.9:7400\"
+# method = \"locking\"                 # the method of the first epoch
+# required_copies = 2                # commits with fewer current copies in memory wait for the disk
+# [sites]                            # where all sites listen, by their number
+# 1 = \"10.0.0.1:7401\"
+# 2 = \"10.0.0.2:7401\"
+# 3 = \"10.0.0.3:7401\"
+";
+
+impl SiteConfig {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<SiteConfig, ConfigError> {
+        let config: SiteConfig = read(path)?;
+        let wrong = |message: &str| ConfigError::Text { path: path.to_owned(), message: message.to_owned() };
+        if config.id == 0 {
+            return Err(wrong("id = 0 is the oracle's number; sites count from 1"));
+        }
+        if config.workers == 0 || config.workers > 64 {
+            return Err(wrong("workers must be 1 to 64"));
+        }
+        if config.peers.contains_key(&config.id.to_string()) {
+            return Err(wrong("peers must not name the site itself"));
+        }
+        sites(&config.peers).map_err(|message| wrong(&message))?;
+        Ok(config)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, path: &Path) -> Result<(), ConfigError> {
+        write(self, path)
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> InstanceId {
+        InstanceId(self.instance)
+    }
+
+    /// The site.
+    pub fn site(&self) -> SiteId {
+        SiteId(self.id)
+    }
+
+    /// The other sites and where they listen.
+    pub fn peer_sites(&self) -> BTreeMap<SiteId, SocketAddr> {
+        sites(&self.peers).expect("checked when it was read")
+    }
+}
+
+impl OracleConfig {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<OracleConfig, ConfigError> {
+        let config: OracleConfig = read(path)?;
+        let wrong = |message: String| ConfigError::Text { path: path.to_owned(), message };
+        let sites = sites(&config.sites).map_err(wrong)?;
+        if sites.is_empty() {
+            return Err(ConfigError::Text { path: path.to_owned(), message: "sites must name a site".to_owned() });
+        }
+        Ok(config)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, path: &Path) -> Result<(), ConfigError> {
+        write(self, path)
+    }
+
+    /// The sites and where they listen.
+    pub fn all_sites(&self) -> BTreeMap<SiteId, SocketAddr> {
+        sites(&self.sites).expect("checked when it was read")
+    }
+}
+
+fn sites(named: &BTreeMap<String, SocketAddr>) -> Result<BTreeMap<SiteId, SocketAddr>, String> {
+    let site = |name: &String| match name.parse::<u16>() {
+        Ok(number) if number > 0 => Ok(SiteId(number)),
+        _ => Err(format!("{name:?} is no site's number: sites count from 1 to 65535")),
+    };
+    named.iter().map(|(name, address)| Ok((site(name)?, *address))).collect()
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
+    toml::from_str(&text).map_err(|error| ConfigError::Text { path: path.to_owned(), message: error.to_string() })
+}
+
+fn write<T: Serialize>(config: &T, path: &Path) -> Result<(), ConfigError> {
+    let text = toml::to_string(config).expect("a configuration is a TOML table");
+    std::fs::write(path, text).map_err(|source| ConfigError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_explained_keys_are_the_keys() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("site.toml");
+        let (site, oracle) = EXPLAINED.split_once("# The oracle").expect("both are explained");
+        std::fs::write(&path, site).expect("the folder can be written");
+        SiteConfig::read(&path).expect("what `raid config` prints must be a site's configuration");
+        let oracle: String = oracle.lines().skip(1).map(|line| format!("{}\n", line.trim_start_matches("# "))).collect();
+        std::fs::write(&path, oracle).expect("the folder can be written");
+        OracleConfig::read(&path).expect("what `raid config` prints must be an oracle's configuration");
+    }
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("site.toml");
+        std::fs::write(&path, "memory = 3\n").expect("the folder can be written");
+        let error = SiteConfig::read(&path).expect_err("a mistyped key must not be ignored").to_string();
+        assert!(error.contains("memory"), "{error}");
+    }
+}

@@ -1,0 +1,385 @@
+//! The domain of a site with its log, its store and its connections, and the lives it has.
+//!
+//! Invariants: messages leave only after the records they rest on are in the log (the domain sees to that); one lock covers domain and
+//! connections, so messages to a peer leave in the order in which the servers sent them; every life of the site has an
+//! incarnation that the oracle gave it.
+
+use crate::clock;
+use crate::config::SiteConfig;
+use crate::limits;
+use crate::store::FjallStore;
+use commit_log::{Log, LogOptions, MappedLog, Repair};
+use domain::{Domain, Effects};
+use messages::oracle::{OracleReply, OracleRequest};
+use messages::replication::SiteNotice;
+use messages::server::ORACLE_SITE;
+use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Row, ServerKind, SiteId, Timestamp};
+use mio::Registry;
+use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
+use std::ops::Range;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Rows of the catalog as a user interface takes them.
+pub type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
+
+/// Why a site does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The operating system refuses something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] commit_log::LogError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] access_manager::StoreError),
+    /// The connections.
+    #[error(transparent)]
+    Streams(#[from] raidcomm::streams::StreamsError),
+    /// The servers.
+    #[error(transparent)]
+    Domain(#[from] domain::StartError),
+}
+
+/// What the site is doing.
+enum Life {
+    /// It waits for the oracle to give it a new incarnation.
+    Asking {
+        log: Box<MappedLog>,
+        nonce: u64,
+        asked_at: u64,
+    },
+    /// Its servers run.
+    Running(Box<Domain<MappedLog>>),
+    /// It must not go on.
+    Over,
+}
+
+/// What came out of the core for the rest of the process.
+#[derive(Default)]
+pub struct Output {
+    /// To user interfaces and the query processor.
+    pub local: Vec<Envelope>,
+    /// A new life has begun: everything under way is gone; the catalog as it is now.
+    pub new_life: Option<CatalogRows>,
+    /// The process must end, with this message.
+    pub over: Option<String>,
+}
+
+/// See the module's description.
+pub struct Core {
+    config: Arc<SiteConfig>,
+    registry: Registry,
+    tokens: Range<usize>,
+    streams: Option<Streams>,
+    life: Life,
+    output: Output,
+    incoming: Vec<Incoming>,
+    nonce_seed: u64,
+    dropped: u64,
+}
+
+impl Core {
+    /// Opens the log and asks the oracle for a life. `on_synced` is called whenever the log has synced something.
+    pub fn start(
+        config: Arc<SiteConfig>,
+        registry: Registry,
+        tokens: Range<usize>,
+        on_synced: commit_log::OnSynced,
+    ) -> Result<Core, StartError> {
+        let folder = config.data.join("log");
+        std::fs::create_dir_all(&folder)
+            .map_err(|source| StartError::System { what: format!("{}", folder.display()), source })?;
+        let identity = commit_log::Identity { instance: config.instance.into(), site: config.id.into() };
+        let repair = if config.repair { Repair::CutAtCorruption } else { Repair::Refuse };
+        let options = LogOptions { repair, on_synced: Some(on_synced), ..LogOptions::new(identity) };
+        let (log, opened) = MappedLog::open(&folder, options)?;
+        if let Some(cut) = &opened.cut {
+            tracing::warn!(file = %cut.file.display(), offset = cut.offset, bytes = cut.bytes, reason = ?cut.reason,
+                "the log was cut at its last valid record; the other sites have what is missing");
+        }
+        let nonce_seed = clock::wall_micros() ^ (u64::from(std::process::id()) << 40);
+        let life = Life::Asking { log: Box::new(log), nonce: nonce_seed, asked_at: 0 };
+        let mut core = Core {
+            config,
+            registry,
+            tokens,
+            streams: None,
+            life,
+            output: Output::default(),
+            incoming: Vec::new(),
+            nonce_seed,
+            dropped: 0,
+        };
+        core.listen(INCARNATION_UNKNOWN)?;
+        Ok(core)
+    }
+
+    /// Opens the connections for a life. Before it has one, only the oracle is a peer.
+    fn listen(&mut self, incarnation: u32) -> Result<(), StartError> {
+        self.streams = None;
+        let hello = Hello::new(self.config.instance(), self.config.site(), incarnation);
+        let mut streams = Streams::listen(&self.registry, self.tokens.clone(), hello, self.config.listen)?;
+        streams.set_peer(ORACLE_SITE, self.config.oracle)?;
+        if incarnation != INCARNATION_UNKNOWN {
+            for (site, address) in self.config.peer_sites() {
+                streams.set_peer(site, address)?;
+            }
+        }
+        self.streams = Some(streams);
+        Ok(())
+    }
+
+    /// The servers, while they run.
+    pub fn domain(&self) -> Option<&Domain<MappedLog>> {
+        match &self.life {
+            Life::Running(domain) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// State of the connections.
+    pub fn peers(&self) -> Vec<raidcomm::streams::PeerStatus> {
+        self.streams.as_ref().map(Streams::status).unwrap_or_default()
+    }
+
+    /// Takes an event of the poll; `false`: it is not for the connections with other sites.
+    pub fn ready(&mut self, event: &mio::event::Event) -> bool {
+        let Some(streams) = &mut self.streams else { return false };
+        streams.ready(clock::boot(), event, &mut self.incoming)
+    }
+
+    /// Delivers messages of this site's sessions.
+    pub fn deliver(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
+        for envelope in envelopes {
+            match &mut self.life {
+                Life::Running(domain) => domain.deliver(&mut clock::now, envelope),
+                // Without servers nothing is under way: the session waits for the new life, which fails what it asked.
+                Life::Asking { .. } | Life::Over => self.refuse(envelope),
+            }
+        }
+    }
+
+    /// A session asked something while the site has no servers.
+    fn refuse(&mut self, envelope: Envelope) {
+        if let Message::SessionRequest(session, request) = envelope.message {
+            use messages::session::{Failure, SessionReply, SessionRequest};
+            if matches!(request, SessionRequest::Close | SessionRequest::Cancel) {
+                return;
+            }
+            let reason = "this site is starting: it waits for the oracle to give it a new incarnation".to_owned();
+            let reply = SessionReply::Failed(Failure::Unavailable { reason });
+            self.output.local.push(Envelope {
+                from: ServerKind::ActionDriver,
+                to: envelope.from,
+                message: Message::SessionReply(session, reply),
+                ..envelope
+            });
+        }
+    }
+
+    /// Once in a turn of the first worker: what came from other sites, what is synced, what is due.
+    pub fn turn(&mut self, tick: bool) {
+        let mut incoming = std::mem::take(&mut self.incoming);
+        if let Some(streams) = &mut self.streams {
+            streams.tick(clock::boot(), &mut incoming);
+        }
+        for one in incoming.drain(..) {
+            self.came(one);
+        }
+        self.incoming = incoming;
+        match &mut self.life {
+            Life::Running(domain) => {
+                domain.poll_log(&mut clock::now);
+                if tick {
+                    domain.tick(&mut clock::now);
+                }
+            }
+            Life::Asking { .. } => self.ask_for_life(),
+            Life::Over => {}
+        }
+        self.settle();
+    }
+
+    fn came(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message { from, incarnation, payload } => match Envelope::decode(&payload) {
+                Ok(envelope)
+                    if envelope.from_site == from
+                        && envelope.to_site == self.config.site()
+                        && envelope.incarnation.0 == incarnation =>
+                {
+                    self.peer_message(envelope);
+                }
+                Ok(_) => self.dropped += 1,
+                Err(error) => {
+                    self.dropped += 1;
+                    tracing::warn!(%from, %error, "a message that cannot be read");
+                }
+            },
+            Incoming::Connected { site, incarnation } => {
+                tracing::info!(%site, incarnation, "connected");
+                self.notify(SiteNotice::PeerFound { site, incarnation: Incarnation(incarnation) });
+            }
+            Incoming::Disconnected { site, reason } => {
+                tracing::info!(%site, %reason, "disconnected");
+                self.notify(SiteNotice::PeerLost { site });
+            }
+        }
+    }
+
+    fn peer_message(&mut self, envelope: Envelope) {
+        match (&mut self.life, &envelope.message) {
+            (Life::Asking { nonce, .. }, Message::OracleReply(OracleReply::Incarnated { nonce: echoed, incarnation }))
+                if nonce == echoed && envelope.from_site == ORACLE_SITE =>
+            {
+                let incarnation = *incarnation;
+                self.begin_life(incarnation);
+            }
+            (Life::Running(domain), message) if may_cross(message) => domain.deliver(&mut clock::now, envelope),
+            (Life::Running(_), _) => self.dropped += 1,
+            _ => {}
+        }
+    }
+
+    fn notify(&mut self, notice: SiteNotice) {
+        if let Life::Running(domain) = &mut self.life {
+            domain.notify(&mut clock::now, notice);
+        }
+    }
+
+    fn ask_for_life(&mut self) {
+        let site = self.config.site();
+        let Life::Asking { nonce, asked_at, .. } = &mut self.life else { return };
+        let now = clock::boot();
+        if now < *asked_at + limits::INCARNATE_AGAIN {
+            return;
+        }
+        *asked_at = now;
+        let request = OracleRequest::Incarnate { nonce: *nonce, site };
+        let envelope = Envelope {
+            from_site: site,
+            from: ServerKind::Site,
+            to_site: ORACLE_SITE,
+            to: ServerKind::Oracle,
+            epoch: EpochNumber(0),
+            incarnation: Incarnation(INCARNATION_UNKNOWN),
+            message: Message::Oracle(request),
+        };
+        self.send(envelope);
+    }
+
+    fn begin_life(&mut self, incarnation: Incarnation) {
+        let Life::Asking { log, .. } = std::mem::replace(&mut self.life, Life::Over) else { return };
+        match self.build(*log, incarnation) {
+            Ok(()) => tracing::info!(%incarnation, "the site begins a new life"),
+            Err(error) => self.end(format!("site {} cannot start: {error}", self.config.id)),
+        }
+    }
+
+    fn build(&mut self, log: MappedLog, incarnation: Incarnation) -> Result<(), StartError> {
+        let store = FjallStore::open(&self.config.data.join("store"))?;
+        let mut sites: Vec<SiteId> = self.config.peer_sites().into_keys().collect();
+        sites.push(self.config.site());
+        sites.sort();
+        let settings = domain::Settings {
+            site: self.config.site(),
+            incarnation,
+            sites,
+            method: self.config.method.into(),
+            memory_bytes_max: self.config.memory_mb << 20,
+            seed: self.nonce_seed,
+            planted: messages::planted::Planted::none(),
+        };
+        let mut domain = Domain::start(settings, log, Box::new(store))?;
+        self.output.new_life = Some(domain.catalog_rows()?);
+        self.life = Life::Running(Box::new(domain));
+        self.listen(incarnation.0)
+    }
+
+    /// Sends what the servers said, and does what they ask of the world.
+    pub fn settle(&mut self) {
+        let Life::Running(domain) = &mut self.life else { return self.flush() };
+        let Effects { remote, local, notices, failed } = domain.take_effects();
+        for envelope in remote {
+            self.send(envelope);
+        }
+        self.output.local.extend(local);
+        for notice in notices {
+            match notice {
+                SiteNotice::Serving { epoch } => {
+                    let members: Vec<String> =
+                        epoch.members.iter().map(|(site, member)| format!("{} {:?}", site.0, member.state)).collect();
+                    tracing::info!(epoch = epoch.number.0, members = members.join(", "), "serving");
+                }
+                SiteNotice::StartAgain { reason } => return self.start_again(&reason),
+                SiteNotice::Halt { reason } => return self.end(format!("site {} stops: {reason}", self.config.id)),
+                SiteNotice::PeerLost { .. } | SiteNotice::PeerFound { .. } => {}
+            }
+        }
+        if let Some(error) = failed {
+            return self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
+        }
+        self.flush();
+    }
+
+    fn start_again(&mut self, reason: &str) {
+        tracing::warn!(reason, "the site starts again from its log");
+        let Life::Running(domain) = std::mem::replace(&mut self.life, Life::Over) else { return };
+        let log = domain.into_log();
+        self.nonce_seed = self.nonce_seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.life = Life::Asking { log: Box::new(log), nonce: self.nonce_seed, asked_at: 0 };
+        if let Err(error) = self.listen(INCARNATION_UNKNOWN) {
+            self.end(format!("site {} cannot start again: {error}", self.config.id));
+        }
+    }
+
+    fn end(&mut self, message: String) {
+        self.life = Life::Over;
+        self.streams = None;
+        self.output.over.get_or_insert(message);
+    }
+
+    fn send(&mut self, envelope: Envelope) {
+        // A frame that cannot be sent is dropped: the servers send again what must arrive.
+        if let Some(streams) = &mut self.streams {
+            let _ = streams.send_with(envelope.to_site, |buffer| envelope.encode_into(buffer));
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some(streams) = &mut self.streams {
+            streams.flush();
+        }
+    }
+
+    /// What came out since the last call.
+    pub fn take_output(&mut self) -> Output {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Syncs the log and ends, after a request to stop.
+    pub fn close(&mut self) {
+        self.streams = None;
+        match std::mem::replace(&mut self.life, Life::Over) {
+            Life::Running(mut domain) => {
+                if let Err(error) = domain.log_mut().sync_now() {
+                    tracing::error!(%error, "the log could not be synced at the end");
+                }
+            }
+            Life::Asking { .. } | Life::Over => {}
+        }
+    }
+}
+
+/// Whether a message may come from another site at all: everything else is between servers of one site.
+fn may_cross(message: &Message) -> bool {
+    matches!(message, Message::Commit(_) | Message::Replication(_) | Message::OracleReply(_))
+}

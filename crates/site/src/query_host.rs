@@ -1,0 +1,333 @@
+//! DataFusion on a thread of its own.
+//!
+//! Queries run as tasks of one asynchronous thread; what they read comes through the session's transaction at the action driver, in batches. A
+//! session has at most one query, and a query at most one batch under way. A panic inside a query ends that query only.
+
+use crate::clock;
+use crate::worker::Shared;
+use futures::future::FutureExt;
+use futures::stream::{self, BoxStream, StreamExt};
+use messages::limits::QUERY_BATCH_ROWS;
+use messages::query::{QueryReply, QueryRequest};
+use messages::schema::Catalog;
+use messages::session::{Failure, SessionReply, SessionRequest};
+use messages::{Envelope, EpochNumber, Incarnation, Key, KeyRange, Message, ServerKind, SessionId, SiteId, Timestamp};
+use query::sqlparser::dialect::PostgreSqlDialect;
+use query::sqlparser::parser::Parser;
+use query::{Execution, Planned, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, OnceLock};
+use tokio::sync::{mpsc, oneshot};
+use values::{Type, Value};
+
+/// Microseconds from 1970 to 2000, where SQL's timestamps count from.
+const EPOCH_2000_MICROS: i64 = 946_684_800_000_000;
+
+/// What reaches the thread.
+enum Order {
+    Request(SessionId, QueryRequest),
+    Forget(SessionId),
+    ForgetAll,
+    Stop,
+}
+
+/// The door to the thread.
+pub struct QueryHost {
+    orders: OnceLock<mpsc::UnboundedSender<Order>>,
+    scans: Mutex<BTreeMap<SessionId, oneshot::Sender<SessionReply>>>,
+}
+
+impl QueryHost {
+    /// A host whose thread does not run yet.
+    pub(crate) fn new() -> QueryHost {
+        QueryHost { orders: OnceLock::new(), scans: Mutex::default() }
+    }
+
+    /// Starts the thread.
+    pub(crate) fn start(&self, shared: &Arc<Shared>) -> Result<(), String> {
+        let processor = Arc::new(Processor::new().map_err(|error| error.to_string())?);
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string())?;
+        let (sender, orders) = mpsc::unbounded_channel();
+        assert!(self.orders.set(sender).is_ok(), "a host starts once");
+        let shared = shared.clone();
+        let thread = std::thread::Builder::new().name("query".to_owned()).spawn(move || {
+            let tasks = tokio::task::LocalSet::new();
+            tasks.block_on(&runtime, serve(orders, shared, processor));
+        });
+        thread.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(orders) = self.orders.get() {
+            // The thread has ended only when the site ends.
+            let _ = orders.send(order);
+        }
+    }
+
+    /// A request of the user interface.
+    pub(crate) fn ask(&self, session: SessionId, request: QueryRequest) {
+        self.order(Order::Request(session, request));
+    }
+
+    /// The session is gone.
+    pub(crate) fn forget(&self, session: SessionId) {
+        self.order(Order::Forget(session));
+    }
+
+    /// The site has begun a new life.
+    pub(crate) fn forget_all(&self) {
+        self.scans.lock().expect("no holder of this lock panics").clear();
+        self.order(Order::ForgetAll);
+    }
+
+    pub(crate) fn stop(&self) {
+        self.order(Order::Stop);
+    }
+
+    /// The action driver's answer to a scan.
+    pub(crate) fn scanned(&self, session: SessionId, message: Message) {
+        let waiting = self.scans.lock().expect("no holder of this lock panics").remove(&session);
+        if let (Some(waiting), Message::SessionReply(_, reply)) = (waiting, message) {
+            // Nobody listens any more when the query was cancelled.
+            let _ = waiting.send(reply);
+        }
+    }
+}
+
+/// A query that has more rows: its task waits for `More`.
+struct Running {
+    task: tokio::task::JoinHandle<()>,
+    more: mpsc::UnboundedSender<()>,
+}
+
+async fn serve(mut orders: mpsc::UnboundedReceiver<Order>, shared: Arc<Shared>, processor: Arc<Processor>) {
+    let mut running: BTreeMap<SessionId, Running> = BTreeMap::new();
+    let stop = |running: &mut BTreeMap<SessionId, Running>, session: &SessionId| {
+        if let Some(running) = running.remove(session) {
+            running.task.abort();
+        }
+    };
+    while let Some(order) = orders.recv().await {
+        match order {
+            Order::Stop => return,
+            Order::Forget(session) | Order::Request(session, QueryRequest::Stop) => stop(&mut running, &session),
+            Order::ForgetAll => {
+                for (_, running) in std::mem::take(&mut running) {
+                    running.task.abort();
+                }
+            }
+            Order::Request(session, QueryRequest::More) => match running.get(&session) {
+                Some(running) if running.more.send(()).is_ok() => {}
+                _ => reply(&shared, session, QueryReply::Rows { rows: Vec::new(), last: true }),
+            },
+            Order::Request(session, request) => {
+                stop(&mut running, &session);
+                let (more, wanted) = mpsc::unbounded_channel();
+                let job = Job { session, shared: shared.clone(), processor: processor.clone(), wanted };
+                running.insert(session, Running { task: tokio::task::spawn_local(job.run(request)), more });
+            }
+        }
+    }
+}
+
+fn reply(shared: &Shared, session: SessionId, reply: QueryReply) {
+    shared.answer(Envelope {
+        from_site: SiteId(0),
+        from: ServerKind::Query,
+        to_site: SiteId(0),
+        to: ServerKind::UserInterface,
+        epoch: EpochNumber(0),
+        incarnation: Incarnation(0),
+        message: Message::QueryReply(session, reply),
+    });
+}
+
+/// One request under way.
+struct Job {
+    session: SessionId,
+    shared: Arc<Shared>,
+    processor: Arc<Processor>,
+    wanted: mpsc::UnboundedReceiver<()>,
+}
+
+impl Job {
+    async fn run(mut self, request: QueryRequest) {
+        let (session, shared) = (self.session, self.shared.clone());
+        let failure = match AssertUnwindSafe(self.serve(request)).catch_unwind().await {
+            Ok(Ok(())) => return,
+            Ok(Err(failure)) => failure,
+            Err(_) => statement_failure("XX000", "the query processor failed on this statement"),
+        };
+        reply(&shared, session, QueryReply::Failed(failure));
+    }
+
+    async fn serve(&mut self, request: QueryRequest) -> Result<(), Failure> {
+        match request {
+            QueryRequest::Describe { sql, parameters, catalog } => {
+                let planned = self.plan(&sql, &parameters, &catalog)?;
+                let described = QueryReply::Described { columns: planned.columns, parameters: planned.parameters };
+                reply(&self.shared, self.session, described);
+                Ok(())
+            }
+            QueryRequest::Explain { sql, catalog } => {
+                let planned = self.plan(&sql, &[], &catalog)?;
+                let plan = self.processor.explain(&planned, &execution(Vec::new())).await.map_err(of_query)?;
+                let rows = plan.lines().map(|line| vec![Value::Text(line.into())]).collect();
+                reply(&self.shared, self.session, QueryReply::Rows { rows, last: true });
+                Ok(())
+            }
+            QueryRequest::Run { sql, parameters, parameter_types, catalog } => {
+                let planned = self.plan(&sql, &parameter_types, &catalog)?;
+                self.stream_rows(planned, parameters).await
+            }
+            QueryRequest::More | QueryRequest::Stop => Ok(()),
+        }
+    }
+
+    fn plan(&self, sql: &str, parameters: &[Option<Type>], catalog: &Arc<Catalog>) -> Result<Planned, Failure> {
+        let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql)
+            .map_err(|error| statement_failure("42601", &error.to_string()))?;
+        let statement = statements.pop().ok_or_else(|| statement_failure("42601", "an empty statement"))?;
+        let facts = SessionFacts {
+            user: "raid".to_owned(),
+            database: "raid".to_owned(),
+            backend_pid: (self.session.0 & 0x7fff_ffff) as i32,
+        };
+        self.processor.plan(catalog, &facts, &statement, parameters).map_err(of_query)
+    }
+
+    async fn stream_rows(&mut self, planned: Planned, parameters: Vec<Value>) -> Result<(), Failure> {
+        let tables = Arc::new(SessionTables {
+            session: self.session,
+            shared: self.shared.clone(),
+            relies_on: Arc::new(Mutex::new(planned.relies_on.clone())),
+            turn: Arc::default(),
+            failure: Arc::default(),
+        });
+        let failure = tables.failure.clone();
+        let handed_through = |error: QueryError| {
+            let scan = failure.lock().expect("no holder of this lock panics").take();
+            scan.unwrap_or_else(|| of_query(error))
+        };
+        let mut batches =
+            self.processor.execute(&planned, &execution(parameters), tables).await.map_err(&handed_through)?;
+        let mut rows: Vec<Vec<Value>> = Vec::new();
+        loop {
+            match batches.next().await {
+                Some(batch) => rows.append(&mut batch.map_err(&handed_through)?),
+                None => {
+                    self.send_all_but_last(&mut rows).await;
+                    reply(&self.shared, self.session, QueryReply::Rows { rows, last: true });
+                    return Ok(());
+                }
+            }
+            if rows.len() > QUERY_BATCH_ROWS {
+                self.send_all_but_last(&mut rows).await;
+            }
+        }
+    }
+
+    /// Hands out full batches, each when it is wanted, until less than one is left.
+    async fn send_all_but_last(&mut self, rows: &mut Vec<Vec<Value>>) {
+        while rows.len() > QUERY_BATCH_ROWS {
+            let rest = rows.split_off(QUERY_BATCH_ROWS);
+            let batch = std::mem::replace(rows, rest);
+            reply(&self.shared, self.session, QueryReply::Rows { rows: batch, last: false });
+            if self.wanted.recv().await.is_none() {
+                // Aborted: the task ends here.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+fn execution(parameters: Vec<Value>) -> Execution {
+    let micros = clock::wall_micros() as i64;
+    Execution { parameters, now: micros - EPOCH_2000_MICROS, seed: micros as u64 }
+}
+
+fn statement_failure(sqlstate: &str, message: &str) -> Failure {
+    Failure::Statement {
+        sqlstate: sqlstate.to_owned(),
+        message: message.to_owned(),
+        detail: None,
+        constraint: None,
+    }
+}
+
+fn of_query(error: QueryError) -> Failure {
+    statement_failure(&error.sqlstate, &error.message)
+}
+
+/// Tables as a session's transaction sees them.
+struct SessionTables {
+    session: SessionId,
+    shared: Arc<Shared>,
+    relies_on: Arc<Mutex<Vec<(Key, Timestamp)>>>,
+    /// A session asks for one batch at a time.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Why a scan failed, in the action driver's words.
+    failure: Arc<Mutex<Option<Failure>>>,
+}
+
+impl Tables for SessionTables {
+    fn scan(&self, request: ScanRequest) -> BoxStream<'static, Result<ScanBatch, QueryError>> {
+        let scan = Scan {
+            session: self.session,
+            shared: self.shared.clone(),
+            relies_on: self.relies_on.clone(),
+            turn: self.turn.clone(),
+            failure: self.failure.clone(),
+            limit: request.batch_rows.min(request.limit.unwrap_or(usize::MAX)).max(1) as u32,
+        };
+        stream::try_unfold((scan, Some(request.range)), |(scan, range)| async move {
+            let Some(range) = range else { return Ok(None) };
+            let (batch, rest) = scan.batch(range).await?;
+            Ok(Some((batch, (scan, rest))))
+        })
+        .boxed()
+    }
+}
+
+/// One scan of a table.
+struct Scan {
+    session: SessionId,
+    shared: Arc<Shared>,
+    relies_on: Arc<Mutex<Vec<(Key, Timestamp)>>>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+    failure: Arc<Mutex<Option<Failure>>>,
+    limit: u32,
+}
+
+impl Scan {
+    /// The next rows, and what is left of the range.
+    async fn batch(&self, range: KeyRange) -> Result<(ScanBatch, Option<KeyRange>), QueryError> {
+        let _turn = self.turn.lock().await;
+        let (sender, answer) = oneshot::channel();
+        self.shared.query().scans.lock().expect("no holder of this lock panics").insert(self.session, sender);
+        let relies_on = std::mem::take(&mut *self.relies_on.lock().expect("no holder of this lock panics"));
+        let request = SessionRequest::Scan { range: range.clone(), limit: self.limit, relies_on };
+        self.shared.submit([Envelope {
+            from_site: SiteId(0),
+            from: ServerKind::Query,
+            to_site: SiteId(0),
+            to: ServerKind::ActionDriver,
+            epoch: EpochNumber(0),
+            incarnation: Incarnation(0),
+            message: Message::SessionRequest(self.session, request),
+        }]);
+        let failure = match answer.await {
+            Ok(SessionReply::Scanned { rows, next }) => {
+                let rest = next.map(|low| KeyRange { low, ..range });
+                return Ok((rows, rest));
+            }
+            Ok(SessionReply::Failed(failure)) => failure,
+            Ok(_) => statement_failure("XX000", "the action driver answered a scan with something else"),
+            Err(_) => Failure::Unavailable { reason: "the site began a new life during the query".to_owned() },
+        };
+        *self.failure.lock().expect("no holder of this lock panics") = Some(failure);
+        Err(QueryError::new("XX000", "a scan failed"))
+    }
+}

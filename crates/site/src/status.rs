@@ -1,0 +1,199 @@
+//! What `raid status` shows: one JSON document, given to whoever connects to a site's console address.
+
+use crate::config::SiteConfig;
+use crate::core::Core;
+use messages::MemberState;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// How long a console waits for a site.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The state of a site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Which site.
+    pub site: u16,
+    /// In which life; 0 before it has one.
+    pub incarnation: u32,
+    /// `starting`, `joining`, `changing`, `up`, `recovering`, `sealed` or `halted`.
+    pub state: String,
+    /// The number of the highest epoch that it knows.
+    pub epoch: u64,
+    /// Members of that epoch.
+    pub members: Vec<Member>,
+    /// The session vector: how often each site has come back.
+    pub sessions: BTreeMap<u16, u64>,
+    /// Fail-locked items of every other site.
+    pub fail_locks: BTreeMap<u16, u64>,
+    /// Stale items of its own copy.
+    pub stale: u64,
+    /// Bytes of keys and rows that copiers brought in this life.
+    pub copied_bytes: u64,
+    /// What commits and aborts have come to in this life.
+    pub commits: Commits,
+    /// Commits with fewer caught-up copies than this wait for the disk.
+    pub required_copies: u16,
+    /// What makes a commit durable now.
+    pub durability: String,
+    /// Commits that some member has not synced: the window at risk if all sites lose power at once.
+    pub unsynced_commits: u64,
+    /// Its log.
+    pub log: Log,
+    /// Its connections with other sites and the oracle (site 0).
+    pub peers: Vec<Peer>,
+    /// Clients connected.
+    pub clients: usize,
+}
+
+/// A member of the epoch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Which site.
+    pub site: u16,
+    /// In which life.
+    pub incarnation: u32,
+    /// `up` or `recovering`.
+    pub state: String,
+}
+
+/// Transactions of this home.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commits {
+    /// Committed.
+    pub committed: u64,
+    /// Of them, answered from memory, without a disk sync.
+    pub committed_in_memory: u64,
+    /// Aborted after their prepare.
+    pub aborted: u64,
+    /// Prepares sent to other sites.
+    pub prepares: u64,
+    /// Prepares sent again.
+    pub prepares_resent: u64,
+    /// Rounds of messages between sites before the answers, added up.
+    pub rounds: u64,
+    /// Disk syncs waited for before an answer.
+    pub syncs_before_answer: u64,
+    /// Decided by a change of the epoch.
+    pub resolved: u64,
+}
+
+/// The log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// Bytes appended.
+    pub bytes_appended: u64,
+    /// Syncs.
+    pub syncs: u64,
+    /// Duration of the last sync, microseconds.
+    pub sync_latency_us_last: u64,
+    /// Duration of the longest, microseconds.
+    pub sync_latency_us_max: u64,
+}
+
+/// A connection with another site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Which; 0 is the oracle.
+    pub site: u16,
+    /// Whether both directions work.
+    pub connected: bool,
+    /// Messages sent.
+    pub frames_out: u64,
+    /// Messages received.
+    pub frames_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// System calls that sent them.
+    pub writes: u64,
+}
+
+impl Status {
+    /// As text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a status always encodes")
+    }
+}
+
+/// The state of a site, seen from its core.
+pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
+    let peer = |peer: raidcomm::streams::PeerStatus| Peer {
+        site: peer.site.0,
+        connected: peer.connected,
+        frames_out: peer.counters.frames_out,
+        frames_in: peer.counters.frames_in,
+        bytes_out: peer.counters.bytes_out,
+        bytes_in: peer.counters.bytes_in,
+        writes: peer.counters.writes,
+    };
+    let peers = core.peers().into_iter().map(peer).collect();
+    let Some(domain) = core.domain() else {
+        return Status { site: config.id, state: "starting".to_owned(), peers, clients, ..Status::default() };
+    };
+    let replication = domain.replication();
+    let commits = domain.commits();
+    let log = commit_log::Log::status(domain.log());
+    let mut status = Status {
+        site: config.id,
+        incarnation: domain.settings().incarnation.0,
+        state: replication.state.to_owned(),
+        fail_locks: replication.fail_locks.iter().map(|(site, count)| (site.0, *count)).collect(),
+        stale: replication.stale,
+        copied_bytes: replication.copied_bytes,
+        commits: Commits {
+            committed: commits.committed,
+            committed_in_memory: commits.committed_in_memory,
+            aborted: commits.aborted,
+            prepares: commits.prepares,
+            prepares_resent: commits.prepares_resent,
+            rounds: commits.rounds,
+            syncs_before_answer: commits.syncs_before_answer,
+            resolved: commits.resolved,
+        },
+        unsynced_commits: replication.unsynced_commits,
+        log: Log {
+            bytes_appended: log.bytes_appended,
+            syncs: log.syncs,
+            sync_latency_us_last: log.sync_latency_us_last,
+            sync_latency_us_max: log.sync_latency_us_max,
+        },
+        peers,
+        clients,
+        ..Status::default()
+    };
+    if let Some(epoch) = &replication.epoch {
+        let up = epoch.up().count();
+        status.epoch = epoch.number.0;
+        status.required_copies = epoch.required_copies;
+        status.durability = match up >= usize::from(epoch.required_copies) {
+            true => format!("memory, {up} copies"),
+            false => "disk".to_owned(),
+        };
+        status.sessions = epoch.sessions.iter().map(|(site, count)| (site.0, *count)).collect();
+        let member = |(site, member): (&messages::SiteId, &messages::Member)| Member {
+            site: site.0,
+            incarnation: member.incarnation.0,
+            state: match member.state {
+                MemberState::Up => "up".to_owned(),
+                MemberState::Recovering => "recovering".to_owned(),
+            },
+        };
+        status.members = epoch.members.iter().map(member).collect();
+    }
+    status
+}
+
+/// Asks a site.
+pub fn ask(console: SocketAddr) -> Result<Status, String> {
+    let text = |error: std::io::Error| format!("no answer from {console}: {error}");
+    let mut socket = TcpStream::connect_timeout(&console, PATIENCE).map_err(text)?;
+    socket.set_read_timeout(Some(PATIENCE)).map_err(text)?;
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).map_err(text)?;
+    serde_json::from_str(&answer).map_err(|error| format!("{console} does not answer like a site: {error}"))
+}
