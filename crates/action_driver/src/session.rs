@@ -31,8 +31,13 @@ impl Session {
     /// A request from the user interface or the query processor.
     pub fn request(&mut self, from: ServerKind, request: SessionRequest, exchange: &mut Exchange) {
         if matches!(request, SessionRequest::Cancel) {
+            return self.cancel(exchange);
+        }
+        if matches!(request, SessionRequest::Rollback) {
+            // A scan that nobody waits for any more may itself wait, for a lock.
             self.cancel(exchange);
-        } else if self.work.is_some() {
+        }
+        if self.work.is_some() {
             assert!(self.queued.is_none(), "a session has one request under way");
             self.queued = Some((from, request));
         } else {

@@ -78,7 +78,7 @@ pub enum SessionRequest {
 }
 
 /// Action driver to user interface or query processor.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SessionReply {
     /// The transaction is open.
     Begun,

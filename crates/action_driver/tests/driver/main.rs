@@ -1,0 +1,8 @@
+//! The action driver among stand-ins: golden scripts of what it says, and what statements come to.
+//!
+//! Invariant: the stand-ins exist here only; the driver under test is the one that sites run.
+
+mod programs;
+mod scripts;
+mod statements;
+mod world;

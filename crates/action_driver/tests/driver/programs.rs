@@ -1,0 +1,127 @@
+//! Programs as the compiler makes them of simple statements.
+//!
+//! Invariant: each is the statement in its comment and nothing more.
+
+use crate::world::{accounts, column_of, notes, parameter, program};
+use messages::TableId;
+use messages::program::{
+    AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, OnConflict, Program, Source,
+};
+use std::sync::Arc;
+
+fn from_accounts(path: AccessPath) -> Source {
+    Source { table: accounts(), path, reverse: false }
+}
+
+fn select(source: Source, output: Vec<Expression>) -> Action {
+    Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock: None }
+}
+
+fn all_columns() -> Vec<Expression> {
+    (0..3).map(column_of).collect()
+}
+
+/// SELECT * FROM accounts WHERE id = $1
+pub fn select_point() -> Arc<Program> {
+    program(vec![select(from_accounts(AccessPath::Point(vec![parameter(0)])), all_columns())])
+}
+
+/// SELECT * FROM accounts WHERE owner = $1
+pub fn select_by_owner() -> Arc<Program> {
+    let bounds = Bounds { prefix: vec![parameter(0)], ..Bounds::default() };
+    program(vec![select(from_accounts(AccessPath::IndexRange(0, bounds)), all_columns())])
+}
+
+/// SELECT id FROM accounts ORDER BY id [DESC]
+pub fn select_ids(reverse: bool) -> Arc<Program> {
+    let mut source = from_accounts(AccessPath::KeyRange(Bounds::default()));
+    source.reverse = reverse;
+    program(vec![select(source, vec![column_of(0)])])
+}
+
+/// UPDATE accounts SET balance = balance + $2 WHERE id = $1
+pub fn add_balance() -> Arc<Program> {
+    let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
+    program(vec![Action::Update {
+        source: from_accounts(AccessPath::Point(vec![parameter(0)])),
+        filter: None,
+        assignments: vec![(2, sum)],
+        returning: vec![column_of(2)],
+    }])
+}
+
+/// UPDATE accounts SET owner = $2 WHERE id = $1
+pub fn set_owner() -> Arc<Program> {
+    program(vec![Action::Update {
+        source: from_accounts(AccessPath::Point(vec![parameter(0)])),
+        filter: None,
+        assignments: vec![(1, parameter(1))],
+        returning: Vec::new(),
+    }])
+}
+
+/// UPDATE accounts SET id = id + 1
+pub fn shift_ids() -> Arc<Program> {
+    let one = Box::new(Expression::Constant(1.into()));
+    let next = Expression::Binary(BinaryOperator::Add, Box::new(column_of(0)), one);
+    program(vec![Action::Update {
+        source: from_accounts(AccessPath::KeyRange(Bounds::default())),
+        filter: None,
+        assignments: vec![(0, next)],
+        returning: Vec::new(),
+    }])
+}
+
+/// DELETE FROM accounts WHERE id >= $1
+pub fn delete_from() -> Arc<Program> {
+    let bounds = Bounds { low: Some((parameter(0), true)), ..Bounds::default() };
+    program(vec![Action::Delete {
+        source: from_accounts(AccessPath::KeyRange(bounds)),
+        filter: None,
+        returning: Vec::new(),
+    }])
+}
+
+fn insertion(on_conflict: Option<OnConflict>) -> Arc<Program> {
+    program(vec![Action::Insert {
+        table: accounts(),
+        values: all_columns(),
+        input: InsertInput::Rows(vec![(0..3).map(parameter).collect()]),
+        on_conflict,
+        returning: Vec::new(),
+        private: false,
+    }])
+}
+
+/// INSERT INTO accounts VALUES ($1, $2, $3)
+pub fn insert() -> Arc<Program> {
+    insertion(None)
+}
+
+/// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+pub fn insert_or_nothing() -> Arc<Program> {
+    insertion(Some(OnConflict { target: None, update: None }))
+}
+
+/// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT (any) DO UPDATE SET balance = accounts.balance + excluded.balance
+pub fn upsert() -> Arc<Program> {
+    let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(column_of(5)));
+    insertion(Some(OnConflict { target: None, update: Some((vec![(2, sum)], None)) }))
+}
+
+/// INSERT INTO notes: the supplied rows.
+pub fn copy_notes(storage: TableId, private: bool) -> Arc<Program> {
+    program(vec![Action::Insert {
+        table: notes(storage),
+        values: vec![column_of(0)],
+        input: InsertInput::Supplied,
+        on_conflict: None,
+        returning: Vec::new(),
+        private,
+    }])
+}
+
+/// A table's storage comes into being.
+pub fn make(storage: TableId) -> Arc<Program> {
+    program(vec![Action::Catalog { writes: Vec::new(), drops: Vec::new(), makes: vec![storage] }])
+}

@@ -1,0 +1,454 @@
+//! What statements come to, seen from the client and from the store.
+//!
+//! Invariant: each test names what a client would lose if it failed.
+
+use crate::programs::*;
+use crate::world::{ACCOUNTS, BY_OWNER, NOTES, World, accounts, column_of, notes, parameter, program};
+use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
+use messages::planted::{Bug, Planted};
+use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, Source};
+use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+use messages::{ConflictKind, KeyRange, TableId};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use values::Value;
+
+fn account(id: i32, owner: &str, balance: i64) -> Vec<Value> {
+    vec![id.into(), owner.into(), Value::BigInt(balance)]
+}
+
+fn ids(world: &mut World, reverse: bool) -> Vec<i64> {
+    let (rows, _) = world.run(&select_ids(reverse), &[]);
+    rows.iter().map(|row| row[0].as_integer().unwrap()).collect()
+}
+
+fn filled(accounts: i32) -> World {
+    let mut world = World::new();
+    for id in 1..=accounts {
+        world.run(&insert(), &account(id, &format!("owner {id:03}"), 10));
+    }
+    world
+}
+
+/// Two rows under one key would break every unique constraint; PostgreSQL's words tell applications which.
+#[test]
+fn duplicates_are_refused_in_postgresql_s_words() {
+    let mut world = filled(2);
+    for (row, constraint, detail) in [
+        (account(1, "new", 0), "accounts_pkey", "Key (id)=(1) already exists."),
+        (account(3, "owner 001", 0), "accounts_owner_key", "Key (owner)=(owner 001) already exists."),
+    ] {
+        let Some(SessionReply::Failed(failure)) = world.execute(&insert(), &row) else {
+            panic!("a duplicate was inserted")
+        };
+        let expected = Failure::Statement {
+            sqlstate: "23505".into(),
+            message: format!("duplicate key value violates unique constraint \"{constraint}\""),
+            detail: Some(detail.into()),
+            constraint: Some(constraint.into()),
+        };
+        assert_eq!(failure, expected);
+    }
+    let null = [Value::Integer(4), "dan".into(), Value::Null];
+    let (sqlstate, message) = world.fail(&insert(), &null);
+    assert_eq!(sqlstate, "23502");
+    assert_eq!(message, "null value in column \"balance\" of relation \"accounts\" violates not-null constraint");
+    assert_eq!(world.rows(&accounts()).len(), 2);
+    // NULLs are distinct: a unique index takes any number of them.
+    for id in 5..7 {
+        world.run(&insert(), &[id.into(), Value::Null, Value::BigInt(0)]);
+    }
+    assert_eq!(world.count(BY_OWNER), 4);
+}
+
+/// ON CONFLICT must leave, or change, the row in the way, whichever unique key it is found by.
+#[test]
+fn on_conflict_does_nothing_or_updates() {
+    let mut world = filled(2);
+    assert_eq!(world.run(&insert_or_nothing(), &account(1, "x", 5)).1, 0);
+    assert_eq!(world.run(&upsert(), &account(1, "x", 5)).1, 1);
+    assert_eq!(world.run(&upsert(), &account(9, "owner 002", 7)).1, 1);
+    let mut twice = upsert().as_ref().clone();
+    if let Action::Insert { input, .. } = &mut twice.actions[0] {
+        let row: Vec<Expression> = (0..3).map(parameter).collect();
+        *input = InsertInput::Rows(vec![row.clone(), row]);
+    }
+    let (sqlstate, _) = world.fail(&Arc::new(twice), &account(5, "x", 5));
+    assert_eq!(sqlstate, "21000", "one statement would update a row twice");
+    let expected = vec![account(1, "owner 001", 15), account(2, "owner 002", 17)];
+    assert_eq!(world.rows(&accounts()), expected);
+}
+
+/// Keys may pass from row to row within one statement, and no row may be updated twice by it.
+#[test]
+fn an_update_may_shift_keys() {
+    let mut world = filled(3);
+    assert_eq!(world.run(&shift_ids(), &[]).1, 3);
+    assert_eq!(ids(&mut world, false), vec![2, 3, 4]);
+    assert_eq!(world.count(BY_OWNER), 3);
+    assert_eq!(world.run(&select_by_owner(), &["owner 003".into()]).0[0][0], 4.into());
+}
+
+/// A range longer than a batch must come whole, in order, both ways, with the transaction's own writes, and be read as one range.
+#[test]
+fn long_ranges_come_in_batches() {
+    let mut world = filled(300);
+    world.begin(AccessMode::ReadWrite);
+    world.run(&delete_from(), &[250.into()]);
+    world.run(&insert(), &account(500, "last", 1));
+    let mut expected: Vec<i64> = (1..250).chain([500]).collect();
+    assert_eq!(ids(&mut world, false), expected);
+    expected.reverse();
+    assert_eq!(ids(&mut world, true), expected);
+    world.ask(SessionRequest::Commit);
+    let (_, history) = world.histories.last().unwrap();
+    let whole = KeyRange::whole(ACCOUNTS);
+    assert!(history.ranges.iter().any(|read| read.range == whole), "{:?}", history.ranges);
+    assert!(history.ranges.len() <= 3, "{:?}", history.ranges);
+    assert_eq!(world.count(ACCOUNTS), 250);
+    assert_eq!(world.count(BY_OWNER), 250);
+}
+
+/// The query processor's batches must join without gap or repetition.
+#[test]
+fn scans_of_the_query_processor_go_on_where_they_stopped() {
+    let mut world = filled(25);
+    world.begin(AccessMode::ReadOnly);
+    let mut range = KeyRange::whole(ACCOUNTS);
+    let mut seen = 0;
+    loop {
+        let request = SessionRequest::Scan { range: range.clone(), limit: 10, relies_on: Vec::new() };
+        let Some(SessionReply::Scanned { rows, next }) = world.ask(request) else { panic!("not scanned") };
+        seen += rows.len();
+        match next {
+            Some(next) => range.low = next,
+            None => break,
+        }
+    }
+    assert_eq!(seen, 25);
+}
+
+/// A failed statement must leave nothing behind in its transaction, and what came before it must stay.
+#[test]
+fn a_failed_statement_is_undone_alone() {
+    let mut world = filled(1);
+    world.begin(AccessMode::ReadWrite);
+    world.run(&insert(), &account(2, "two", 2));
+    let mut both = program(vec![]).as_ref().clone();
+    both.actions.extend(insert().actions.iter().cloned());
+    both.actions.extend(shift_ids().actions.iter().cloned());
+    let division = Expression::Binary(
+        BinaryOperator::Divide,
+        Box::new(column_of(2)),
+        Box::new(Expression::Constant(Value::BigInt(0))),
+    );
+    both.actions.push(Action::Update {
+        source: Source { table: accounts(), path: AccessPath::KeyRange(Bounds::default()), reverse: false },
+        filter: None,
+        assignments: vec![(2, division)],
+        returning: Vec::new(),
+    });
+    both.read_only = false;
+    let (sqlstate, _) = world.fail(&Arc::new(both), &account(7, "seven", 7));
+    assert_eq!(sqlstate, "22012");
+    world.ask(SessionRequest::Commit);
+    assert_eq!(world.rows(&accounts()), vec![account(1, "owner 001", 10), account(2, "two", 2)]);
+}
+
+/// The bound must stop a transaction before it is too large for a message, and say so.
+#[test]
+fn a_transaction_may_not_write_without_bound() {
+    let mut world = World::new();
+    let rows = vec![vec![Value::text("x")]; TRANSACTION_WRITES_MAX + 1];
+    let reply = world.execute_with(&copy_notes(NOTES, false), &[], rows);
+    let Some(SessionReply::Failed(Failure::Statement { sqlstate, detail, .. })) = reply else {
+        panic!("not failed: {reply:?}")
+    };
+    assert_eq!(sqlstate, "54000");
+    assert!(detail.unwrap().contains("several transactions"));
+    assert!(world.histories.is_empty());
+}
+
+/// Loading a table that the transaction made must not be one huge history, whatever the batches; and a rollback must leave
+/// nothing in reach.
+#[test]
+fn private_rows_are_committed_ahead() {
+    let storage = TableId(40);
+    let batch = vec![vec![Value::text("note")]; PRIVATE_CHUNK_ROWS / 2];
+    for commit in [true, false] {
+        let mut world = World::new();
+        world.begin(AccessMode::ReadWrite);
+        world.run(&make(storage), &[]);
+        // A chunk that aborts is committed again.
+        world.commits.push_back(Some(ConflictKind::EpochChanged));
+        for _ in 0..5 {
+            let reply = world.execute_with(&copy_notes(storage, true), &[], batch.clone());
+            assert!(matches!(reply, Some(SessionReply::Executed { .. })), "{reply:?}");
+        }
+        assert_eq!(world.count(storage), 2 * PRIVATE_CHUNK_ROWS, "committed ahead");
+        assert_eq!(world.drops, vec![]);
+        if commit {
+            world.ask(SessionRequest::Commit);
+            world.pass(SECOND);
+            assert_eq!(world.rows(&notes(storage)).len(), 5 * batch.len());
+            assert_eq!(world.drops, vec![]);
+        } else {
+            // The first try to drop aborts.
+            world.commits.push_back(Some(ConflictKind::EpochChanged));
+            world.ask(SessionRequest::Rollback);
+            world.pass(SECOND);
+            world.pass(SECOND);
+            assert_eq!(world.drops, vec![storage]);
+        }
+        assert!(world.histories.iter().all(|(_, history)| history.reads.is_empty()));
+    }
+}
+
+/// Rows loaded after a savepoint must go with it: they may not be committed ahead.
+#[test]
+fn a_savepoint_keeps_private_rows_back() {
+    let storage = TableId(40);
+    let mut world = World::new();
+    world.begin(AccessMode::ReadWrite);
+    world.run(&make(storage), &[]);
+    world.ask(SessionRequest::Savepoint { name: "before".into() });
+    let rows = vec![vec![Value::text("note")]; 2 * PRIVATE_CHUNK_ROWS];
+    world.execute_with(&copy_notes(storage, true), &[], rows);
+    assert_eq!(world.count(storage), 0);
+    world.ask(SessionRequest::RollbackTo { name: "before".into() });
+    world.ask(SessionRequest::Commit);
+    assert_eq!(world.count(storage), 0);
+}
+
+/// A copy into another layout must bring every row once, and refuse what the new key cannot hold.
+#[test]
+fn a_rebuild_copies_every_row() {
+    let mut world = World::new();
+    let bodies = ["b", "a", "c"].map(|body| vec![Value::text(body)]);
+    world.execute_with(&copy_notes(NOTES, false), &[], bodies.to_vec());
+    let mut keyed = notes(TableId(41)).as_ref().clone();
+    keyed.primary_key = vec![0];
+    keyed.primary_key_name = Some("notes_pkey".into());
+    let rebuild = program(vec![
+        make(TableId(41)).actions[0].clone(),
+        Action::Rebuild { from: notes(NOTES), to: Arc::new(keyed.clone()), index: None },
+    ]);
+    world.run(&rebuild, &[]);
+    let sorted = ["a", "b", "c"].map(|body| vec![Value::text(body)]);
+    assert_eq!(world.rows(&keyed), sorted);
+    world.execute_with(&copy_notes(NOTES, false), &[], vec![vec![Value::text("a")]]);
+    let (sqlstate, message) = world.fail(&rebuild, &[]);
+    assert_eq!((sqlstate.as_str(), message.as_str()), ("23505", "could not create unique index \"notes_pkey\""));
+}
+
+/// A transaction that the client retries after a loss must be as old as before, or it might lose for ever.
+#[test]
+fn a_client_s_retry_keeps_its_age() {
+    for (planted, keeps) in [(Planted::none(), true), (Planted::only(Bug::AgeRenewed), false)] {
+        let mut world = World::planted(planted);
+        for outcome in [Some(ConflictKind::YoungerDies), None, None] {
+            world.commits.push_back(outcome);
+            world.begin(AccessMode::ReadWrite);
+            world.run(&insert(), &account(world.ages.len() as i32, &format!("{}", world.ages.len()), 1));
+            world.ask(SessionRequest::Commit);
+        }
+        assert_eq!(world.ages[0] == world.ages[1], keeps);
+        assert_ne!(world.ages[1], world.ages[2], "a success ends it");
+    }
+}
+
+/// A planted bug that changed nothing would prove nothing about the checkers.
+#[test]
+fn planted_bugs_leave_their_clause_out() {
+    let count = |planted: Planted, what: &str| {
+        let mut world = World::planted(planted);
+        for id in 1..3 {
+            world.run(&insert(), &account(id, &id.to_string(), 1));
+        }
+        world.said();
+        let both = Source {
+            table: accounts(),
+            path: AccessPath::Points(vec![vec![parameter(0)], vec![parameter(1)]]),
+            reverse: false,
+        };
+        let select = Action::Select {
+            source: Some(both),
+            filter: None,
+            output: vec![column_of(0)],
+            offset: None,
+            limit: None,
+            lock: None,
+        };
+        assert_eq!(world.run(&program(vec![select]), &[2.into(), 1.into()]).0.len(), 2);
+        world.said().matches(what).count()
+    };
+    assert_eq!(count(Planted::none(), "begin snapshot"), 1);
+    assert_eq!(count(Planted::only(Bug::SnapshotMovesUp), "begin snapshot"), 2);
+    assert_eq!(count(Planted::none(), "still"), 1);
+    assert_eq!(count(Planted::only(Bug::NoLeaseCheckAfterRead), "still"), 0);
+    assert_eq!(count(Planted::only(Bug::SnapshotAcrossEpochs), "still"), 0);
+}
+
+/// EXPLAIN shows this text.
+#[test]
+fn programs_read_as_steps() {
+    assert_eq!(
+        add_balance().to_string(),
+        "read from accounts the row with key id = $1, for update\n\
+         compute balance := balance + $2\n\
+         write the row of accounts and index accounts_owner_key\n\
+         return balance"
+    );
+    assert_eq!(
+        delete_from().to_string(),
+        "read from accounts the rows with key id >= $1, for update\n\
+         delete the row of accounts and index accounts_owner_key"
+    );
+    assert_eq!(
+        select_by_owner().to_string(),
+        "read from accounts by index accounts_owner_key the rows with owner = $1\n\
+         return id, owner, balance"
+    );
+    assert_eq!(
+        upsert().to_string(),
+        "take ($1, $2, $3)\n\
+         compute id := input 1, owner := input 2, balance := input 3\n\
+         write a row of accounts and index accounts_owner_key\n\
+         if any unique key exists, write balance := balance + excluded.balance"
+    );
+}
+
+/// A step of a random transaction.
+#[derive(Clone, Debug)]
+enum Doing {
+    Insert(i32, i64),
+    Upsert(i32, i64),
+    Add(i32, i64),
+    DeleteFrom(i32),
+    Shift,
+    Savepoint(u8),
+    RollbackTo(u8),
+    Release(u8),
+    Commit,
+    Rollback,
+}
+
+fn doing() -> impl Strategy<Value = Doing> {
+    prop_oneof![
+        4 => (0..12i32, 0..9i64).prop_map(|(id, balance)| Doing::Insert(id, balance)),
+        3 => (0..12i32, 0..9i64).prop_map(|(id, balance)| Doing::Upsert(id, balance)),
+        3 => (0..12i32, 0..9i64).prop_map(|(id, balance)| Doing::Add(id, balance)),
+        2 => (0..12i32).prop_map(Doing::DeleteFrom),
+        1 => Just(Doing::Shift),
+        2 => (0..3u8).prop_map(Doing::Savepoint),
+        2 => (0..3u8).prop_map(Doing::RollbackTo),
+        1 => (0..3u8).prop_map(Doing::Release),
+        1 => Just(Doing::Commit),
+        1 => Just(Doing::Rollback),
+    ]
+}
+
+/// What a table and its savepoints should be.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    committed: BTreeMap<i64, i64>,
+    rows: BTreeMap<i64, i64>,
+    savepoints: Vec<(u8, BTreeMap<i64, i64>)>,
+}
+
+impl Model {
+    /// Applies a step; whether it succeeds.
+    fn apply(&mut self, doing: &Doing) -> bool {
+        let at =
+            |savepoints: &[(u8, BTreeMap<i64, i64>)], name: u8| savepoints.iter().rposition(|(set, _)| *set == name);
+        match *doing {
+            Doing::Insert(id, balance) => {
+                if self.rows.contains_key(&id.into()) {
+                    return false;
+                }
+                self.rows.insert(id.into(), balance);
+            }
+            Doing::Upsert(id, balance) => *self.rows.entry(id.into()).or_insert(0) += balance,
+            Doing::Add(id, balance) => {
+                if let Some(row) = self.rows.get_mut(&id.into()) {
+                    *row += balance;
+                }
+            }
+            Doing::DeleteFrom(id) => self.rows.retain(|key, _| *key < id.into()),
+            Doing::Shift => {
+                let rows = std::mem::take(&mut self.rows);
+                self.rows = rows.into_iter().map(|(key, balance)| (key + 1, balance)).collect();
+            }
+            Doing::Savepoint(name) => self.savepoints.push((name, self.rows.clone())),
+            Doing::RollbackTo(name) => match at(&self.savepoints, name) {
+                Some(position) => {
+                    self.savepoints.truncate(position + 1);
+                    self.rows = self.savepoints[position].1.clone();
+                }
+                None => return false,
+            },
+            Doing::Release(name) => match at(&self.savepoints, name) {
+                Some(position) => self.savepoints.truncate(position),
+                None => return false,
+            },
+            Doing::Commit => {
+                self.committed = self.rows.clone();
+                self.savepoints.clear();
+            }
+            Doing::Rollback => {
+                self.rows = self.committed.clone();
+                self.savepoints.clear();
+            }
+        }
+        true
+    }
+}
+
+fn perform(world: &mut World, doing: &Doing) -> Option<SessionReply> {
+    let name = |name: u8| name.to_string();
+    // The owner stays empty: rows are told apart by their key only.
+    let row = |id: i32, balance: i64| [Value::Integer(id), Value::Null, Value::BigInt(balance)];
+    match *doing {
+        Doing::Insert(id, balance) => world.execute(&insert(), &row(id, balance)),
+        Doing::Upsert(id, balance) => world.execute(&upsert(), &row(id, balance)),
+        Doing::Add(id, balance) => world.execute(&add_balance(), &[id.into(), Value::BigInt(balance)]),
+        Doing::DeleteFrom(id) => world.execute(&delete_from(), &[id.into()]),
+        Doing::Shift => world.execute(&shift_ids(), &[]),
+        Doing::Savepoint(set) => world.ask(SessionRequest::Savepoint { name: name(set) }),
+        Doing::RollbackTo(set) => world.ask(SessionRequest::RollbackTo { name: name(set) }),
+        Doing::Release(set) => world.ask(SessionRequest::Release { name: name(set) }),
+        Doing::Commit => world.ask(SessionRequest::Commit),
+        Doing::Rollback => world.ask(SessionRequest::Rollback),
+    }
+}
+
+proptest! {
+    /// Whatever a transaction does, it must see its own writes, nothing that it undid, and leave index and table agreeing.
+    #[test]
+    fn transactions_do_what_a_model_does(steps in prop::collection::vec(doing(), 1..40)) {
+        let mut world = World::new();
+        let mut model = Model::default();
+        world.begin(AccessMode::ReadWrite);
+        for step in &steps {
+            let succeeds = model.apply(step);
+            let reply = perform(&mut world, step);
+            let failed = matches!(reply, Some(SessionReply::Failed(_)));
+            prop_assert_eq!(failed, !succeeds, "{:?}: {:?}", step, reply);
+            if matches!(step, Doing::Commit | Doing::Rollback) {
+                world.begin(AccessMode::ReadWrite);
+            }
+            let expected: Vec<i64> = model.rows.keys().copied().collect();
+            prop_assert_eq!(ids(&mut world, false), expected, "after {:?}", step);
+        }
+        world.ask(SessionRequest::Commit);
+        let expected: Vec<(i64, i64)> = model.rows.into_iter().collect();
+        let found: Vec<(i64, i64)> = world
+            .rows(&accounts())
+            .iter()
+            .map(|row| (row[0].as_integer().unwrap(), row[2].as_integer().unwrap()))
+            .collect();
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(world.count(BY_OWNER), world.count(ACCOUNTS));
+    }
+}

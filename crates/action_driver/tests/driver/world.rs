@@ -1,0 +1,474 @@
+//! A site of stand-ins around the action driver: an access manager that keeps versions, and concurrency, atomicity and
+//! replication controllers that grant everything unless a test says otherwise. What the driver says is written down.
+//!
+//! Invariant: the stand-ins answer at once and in order, so that a transcript depends on the driver alone.
+
+use action_driver::ActionDriver;
+use messages::access::{AccessReply, AccessRequest};
+use messages::commit::{CommitReply, CommitRequest};
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
+use messages::planted::Planted;
+use messages::program::{Action, Expression, Program};
+use messages::replication::{ServiceReply, ServiceRequest};
+use messages::schema::{Column, IndexSchema, TableSchema};
+use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
+use messages::{
+    Age, Conflict, ConflictKind, Envelope, EpochNumber, History, Incarnation, Item, Key, KeyRange, Message, Now,
+    Outbox, Row, Server, ServerKind, SessionId, SiteId, TableId, Timestamp, TransactionId,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use values::{Type, Value};
+
+pub const ACCOUNTS: TableId = TableId(20);
+pub const BY_OWNER: TableId = TableId(21);
+pub const NOTES: TableId = TableId(30);
+const SITE: SiteId = SiteId(1);
+const SESSION: SessionId = SessionId(7);
+
+/// The stand-ins and the driver.
+pub struct World {
+    pub driver: ActionDriver,
+    pub now: Now,
+    pub epoch: EpochNumber,
+    /// Versions by item, oldest first.
+    pub store: BTreeMap<Item, Vec<(Timestamp, Option<Row>)>>,
+    /// Items that are stale until they are refreshed.
+    pub stale: BTreeSet<Item>,
+    /// Accesses to refuse, in order; `None` grants.
+    pub accesses: VecDeque<Option<ConflictKind>>,
+    /// Commits to abort, in order; `None` commits.
+    pub commits: VecDeque<Option<ConflictKind>>,
+    /// Verdicts of checks after reads, in order; `true` when exhausted.
+    pub after: VecDeque<bool>,
+    /// Whether accesses, or commits, are left without an answer.
+    pub hold_accesses: bool,
+    pub hold_commits: bool,
+    /// What was committed.
+    pub histories: Vec<(TransactionId, Arc<History>)>,
+    pub drops: Vec<TableId>,
+    /// Ages under which commits were asked for.
+    pub ages: Vec<Age>,
+    pub transcript: Vec<String>,
+    replies: VecDeque<SessionReply>,
+    clock: u64,
+    sequence: u64,
+}
+
+impl World {
+    pub fn new() -> World {
+        World::planted(Planted::none())
+    }
+
+    pub fn planted(planted: Planted) -> World {
+        World {
+            driver: ActionDriver::new(planted, 1),
+            now: Now { boot: 1_000_000_000, wall_micros: 0 },
+            epoch: EpochNumber(1),
+            store: BTreeMap::new(),
+            stale: BTreeSet::new(),
+            accesses: VecDeque::new(),
+            commits: VecDeque::new(),
+            after: VecDeque::new(),
+            hold_accesses: false,
+            hold_commits: false,
+            histories: Vec::new(),
+            drops: Vec::new(),
+            ages: Vec::new(),
+            transcript: Vec::new(),
+            replies: VecDeque::new(),
+            clock: 100,
+            sequence: 0,
+        }
+    }
+
+    /// Sends a request and answers what the driver asks; the reply, unless something is held.
+    pub fn ask(&mut self, request: SessionRequest) -> Option<SessionReply> {
+        self.deliver(ServerKind::UserInterface, Message::SessionRequest(SESSION, request));
+        self.replies.pop_front()
+    }
+
+    pub fn begin(&mut self, mode: AccessMode) {
+        let reply = self.ask(SessionRequest::Begin { mode, time_micros: 0 });
+        assert!(matches!(reply, Some(SessionReply::Begun)), "{reply:?}");
+    }
+
+    pub fn execute(&mut self, program: &Arc<Program>, parameters: &[Value]) -> Option<SessionReply> {
+        self.execute_with(program, parameters, Vec::new())
+    }
+
+    pub fn execute_with(
+        &mut self,
+        program: &Arc<Program>,
+        parameters: &[Value],
+        rows: Vec<Vec<Value>>,
+    ) -> Option<SessionReply> {
+        self.ask(SessionRequest::Execute {
+            program: Arc::clone(program),
+            parameters: parameters.to_vec(),
+            rows,
+            time_micros: 0,
+        })
+    }
+
+    /// Runs a program that must succeed: its rows and the number of rows touched.
+    pub fn run(&mut self, program: &Arc<Program>, parameters: &[Value]) -> (Vec<Vec<Value>>, u64) {
+        match self.execute(program, parameters) {
+            Some(SessionReply::Executed { rows, affected }) => (rows, affected),
+            other => panic!("not executed: {other:?}"),
+        }
+    }
+
+    /// Runs a program that must fail: SQLSTATE and message.
+    pub fn fail(&mut self, program: &Arc<Program>, parameters: &[Value]) -> (String, String) {
+        match self.execute(program, parameters) {
+            Some(SessionReply::Failed(Failure::Statement { sqlstate, message, .. })) => (sqlstate, message),
+            other => panic!("not failed: {other:?}"),
+        }
+    }
+
+    /// Lets time pass.
+    pub fn pass(&mut self, nanoseconds: u64) -> Option<SessionReply> {
+        self.now.boot += nanoseconds;
+        let mut outbox = Outbox::default();
+        self.driver.tick(self.now, &mut outbox);
+        self.pump(outbox);
+        self.replies.pop_front()
+    }
+
+    /// An unasked message, or a held answer.
+    pub fn tell(&mut self, from: ServerKind, message: Message) -> Option<SessionReply> {
+        self.deliver(from, message);
+        self.replies.pop_front()
+    }
+
+    fn deliver(&mut self, from: ServerKind, message: Message) {
+        let mut outbox = Outbox::default();
+        let envelope = self.envelope(from, message);
+        self.driver.handle(self.now, envelope, &mut outbox);
+        self.pump(outbox);
+    }
+
+    fn envelope(&self, from: ServerKind, message: Message) -> Envelope {
+        Envelope {
+            from_site: SITE,
+            from,
+            to_site: SITE,
+            to: ServerKind::ActionDriver,
+            epoch: self.epoch,
+            incarnation: Incarnation(1),
+            message,
+        }
+    }
+
+    fn pump(&mut self, outbox: Outbox) {
+        let mut waiting: VecDeque<_> = outbox.messages.into();
+        while let Some(outgoing) = waiting.pop_front() {
+            assert!(outgoing.site.is_none(), "the action driver stays within its site");
+            if let Some(line) = describe(&outgoing.message) {
+                self.transcript.push(line);
+            }
+            let Some(answer) = self.answer(outgoing.message) else { continue };
+            let mut outbox = Outbox::default();
+            let envelope = self.envelope(outgoing.to, answer);
+            self.driver.handle(self.now, envelope, &mut outbox);
+            waiting.extend(outbox.messages);
+        }
+    }
+
+    fn answer(&mut self, message: Message) -> Option<Message> {
+        match message {
+            Message::SessionReply(session, reply) => {
+                assert_eq!(session, SESSION);
+                self.replies.push_back(reply);
+                None
+            }
+            Message::Service(request) => Some(Message::ServiceReply(self.service(request))),
+            Message::CommitRequest(request) => self.commit(request).map(Message::CommitReply),
+            Message::Concurrency(request) => self.concurrency(request).map(Message::ConcurrencyReply),
+            Message::Access(request) => self.access(request).map(Message::AccessReply),
+            other => panic!("not for the action driver to send: {other:?}"),
+        }
+    }
+
+    fn service(&mut self, request: ServiceRequest) -> ServiceReply {
+        match request {
+            ServiceRequest::Check { tag, .. } => ServiceReply::ServiceReply { tag, verdict: Ok(self.epoch) },
+            ServiceRequest::CheckAfter { tag, epoch } => {
+                let holds = self.after.pop_front().unwrap_or(true) && epoch == self.epoch;
+                let verdict = if holds { Ok(epoch) } else { Err("the epoch has changed".into()) };
+                ServiceReply::ServiceReply { tag, verdict }
+            }
+            ServiceRequest::Refresh { tag, range, .. } => {
+                self.stale.retain(|item| item.table != range.table || !range.contains(item.key.as_bytes()));
+                ServiceReply::RefreshReply { tag, failure: None }
+            }
+        }
+    }
+
+    fn commit(&mut self, request: CommitRequest) -> Option<CommitReply> {
+        self.clock += 10;
+        match request {
+            CommitRequest::Begin { tag } => {
+                self.sequence += 1;
+                let transaction = TransactionId { home: SITE, incarnation: Incarnation(1), sequence: self.sequence };
+                let age = Age { clock: self.clock, first: transaction };
+                Some(CommitReply::Begun { tag, transaction, age })
+            }
+            CommitRequest::BeginSnapshot { tag } => {
+                let snapshot = Timestamp::snapshot(self.epoch, self.clock);
+                Some(CommitReply::SnapshotBegun { tag, snapshot })
+            }
+            CommitRequest::Commit { transaction, age, history } => {
+                self.ages.push(age);
+                if self.hold_commits {
+                    return None;
+                }
+                Some(match self.commits.pop_front().flatten() {
+                    Some(kind) => CommitReply::Aborted { transaction, conflict: Conflict::of(kind) },
+                    None => self.install(transaction, history),
+                })
+            }
+        }
+    }
+
+    /// Commits a history, whoever's.
+    pub fn install(&mut self, transaction: TransactionId, history: Arc<History>) -> CommitReply {
+        self.clock += 10;
+        let timestamp = Timestamp { epoch: self.epoch, clock: self.clock, transaction };
+        for write in &history.writes {
+            let item = Item { table: write.table, key: write.key.clone() };
+            self.store.entry(item).or_default().push((timestamp, write.row.clone()));
+        }
+        self.drops.extend(&history.drops);
+        self.histories.push((transaction, history));
+        CommitReply::Committed { transaction, timestamp, receipt: Receipt::Memory { copies: 2 } }
+    }
+
+    fn concurrency(&mut self, request: ConcurrencyRequest) -> Option<ConcurrencyReply> {
+        match request {
+            ConcurrencyRequest::Access { transaction, .. } if !self.hold_accesses => {
+                let conflict = self.accesses.pop_front().flatten().map(Conflict::of);
+                Some(ConcurrencyReply::AccessReply { transaction, conflict })
+            }
+            ConcurrencyRequest::SnapshotAccess { tag, .. } => Some(ConcurrencyReply::SnapshotReply { tag }),
+            _ => None,
+        }
+    }
+
+    fn access(&mut self, request: AccessRequest) -> Option<AccessReply> {
+        match request {
+            AccessRequest::Read { tag, table, key, snapshot } => {
+                let item = Item { table, key };
+                if self.stale.contains(&item) {
+                    let range = KeyRange::point(table, item.key);
+                    return Some(AccessReply::Stale { tag, range });
+                }
+                let (version, row) = self.version(&item, snapshot);
+                Some(AccessReply::ReadReply { tag, version, row })
+            }
+            AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
+                Some(self.scan(tag, &range, snapshot, limit as usize, reverse))
+            }
+            AccessRequest::OldestSnapshot { .. } => None,
+            other => panic!("not for the action driver to send: {other:?}"),
+        }
+    }
+
+    fn version(&self, item: &Item, snapshot: Option<Timestamp>) -> (Timestamp, Option<Row>) {
+        let versions = self.store.get(item).into_iter().flatten();
+        let mut seen = versions.filter(|(version, _)| snapshot.is_none_or(|snapshot| *version <= snapshot));
+        seen.next_back().cloned().unwrap_or((Timestamp::ZERO, None))
+    }
+
+    fn scan(
+        &self,
+        tag: u64,
+        range: &KeyRange,
+        snapshot: Option<Timestamp>,
+        limit: usize,
+        reverse: bool,
+    ) -> AccessReply {
+        let inside = |item: &&Item| item.table == range.table && range.contains(item.key.as_bytes());
+        let mut items: Vec<&Item> = self.store.keys().filter(inside).collect();
+        if reverse {
+            items.reverse();
+        }
+        let mut rows: Vec<_> = items
+            .into_iter()
+            .filter_map(|item| {
+                let (version, row) = self.version(item, snapshot);
+                Some((item.key.clone(), version, row?))
+            })
+            .collect();
+        let mut next = None;
+        if rows.len() > limit {
+            next = Some(if reverse { rows[limit - 1].0.clone() } else { rows[limit].0.clone() });
+            rows.truncate(limit);
+        }
+        let as_of = Timestamp { epoch: self.epoch, clock: self.clock, transaction: TransactionId::ZERO };
+        AccessReply::ScanReply { tag, rows, next, as_of }
+    }
+
+    /// The newest rows of a table, decoded.
+    pub fn rows(&self, table: &TableSchema) -> Vec<Vec<Value>> {
+        let items = self.store.keys().filter(|item| item.table == table.storage);
+        let rows = items.filter_map(|item| self.version(item, None).1);
+        rows.map(|row| values::row::decode_row(&row, table.columns.len()).unwrap()).collect()
+    }
+
+    /// How many rows a storage holds.
+    pub fn count(&self, table: TableId) -> usize {
+        let items = self.store.keys().filter(|item| item.table == table);
+        items.filter(|item| self.version(item, None).1.is_some()).count()
+    }
+
+    /// What the driver has said since the last time, one message a line.
+    pub fn said(&mut self) -> String {
+        std::mem::take(&mut self.transcript).join("\n")
+    }
+}
+
+fn describe(message: &Message) -> Option<String> {
+    let item = |item: &Item| format!("{}[{:?}]", storage(item.table), item.key);
+    let range = |range: &KeyRange| {
+        let high = range.high.as_ref().map_or(String::new(), |high| format!("{high:?}"));
+        format!("{}[{:?}..{high}]", storage(range.table), range.low)
+    };
+    let target = |target: &Target| match target {
+        Target::Item(named) => item(named),
+        Target::Range(named) => range(named),
+    };
+    let at =
+        |snapshot: &Option<Timestamp>| snapshot.map_or(String::new(), |snapshot| format!(" at {}", snapshot.clock));
+    Some(match message {
+        Message::Service(ServiceRequest::Check { .. }) => "serve?".into(),
+        Message::Service(ServiceRequest::CheckAfter { epoch, .. }) => format!("still {epoch}?"),
+        Message::Service(ServiceRequest::Refresh { range: stale, .. }) => format!("refresh {}", range(stale)),
+        Message::CommitRequest(CommitRequest::Begin { .. }) => "begin".into(),
+        Message::CommitRequest(CommitRequest::BeginSnapshot { .. }) => "begin snapshot".into(),
+        Message::CommitRequest(CommitRequest::Commit { transaction, history, .. }) => {
+            let read =
+                |read: &messages::ItemRead| format!("{}[{:?}]@{}", storage(read.table), read.key, read.seen.clock);
+            let reads: Vec<String> = history.reads.iter().map(read).collect();
+            let ranges: Vec<String> = history.ranges.iter().map(|read| range(&read.range)).collect();
+            let write = |write: &messages::Write| {
+                let sign = if write.row.is_some() { '+' } else { '-' };
+                format!("{sign}{}[{:?}]", storage(write.table), write.key)
+            };
+            let writes: Vec<String> = history.writes.iter().map(write).collect();
+            format!(
+                "commit T{} read ({}) ranges ({}) write ({})",
+                transaction.sequence,
+                reads.join(" "),
+                ranges.join(" "),
+                writes.join(" ")
+            )
+        }
+        Message::Concurrency(ConcurrencyRequest::Access { transaction, target: named, kind, .. }) => {
+            let kind = if *kind == AccessKind::Read { "read" } else { "write" };
+            format!("may T{} {kind} {}?", transaction.sequence, target(named))
+        }
+        Message::Concurrency(ConcurrencyRequest::SnapshotAccess { target: named, snapshot, .. }) => {
+            format!("decided {}{}?", target(named), at(&Some(*snapshot)))
+        }
+        Message::Concurrency(ConcurrencyRequest::Finish { transaction }) => format!("finish T{}", transaction.sequence),
+        Message::Concurrency(ConcurrencyRequest::ForgetSnapshot { .. }) => "forget snapshot".into(),
+        Message::Access(AccessRequest::Read { table, key, snapshot, .. }) => {
+            format!("read {}[{key:?}]{}", storage(*table), at(snapshot))
+        }
+        Message::Access(AccessRequest::Scan { range: wanted, snapshot, limit, .. }) => {
+            format!("scan {}{} limit {limit}", range(wanted), at(snapshot))
+        }
+        Message::SessionReply(_, reply) => match reply {
+            SessionReply::Executed { rows, affected } => format!("reply executed {affected}, {} rows", rows.len()),
+            SessionReply::Failed(Failure::Statement { sqlstate, .. }) => format!("reply failed {sqlstate}"),
+            SessionReply::Failed(Failure::Conflict { conflict }) => format!("reply conflict {:?}", conflict.kind),
+            SessionReply::Failed(Failure::SchemaChanged { .. }) => "reply schema changed".into(),
+            SessionReply::Scanned { rows, next } => {
+                format!("reply scanned {} rows, more {}", rows.len(), next.is_some())
+            }
+            SessionReply::Begun => return None,
+            other => format!("reply {other:?}"),
+        },
+        _ => return None,
+    })
+}
+
+fn storage(table: TableId) -> String {
+    match table {
+        TableId::CATALOG => "catalog".into(),
+        ACCOUNTS => "accounts".into(),
+        BY_OWNER => "by_owner".into(),
+        NOTES => "notes".into(),
+        TableId(other) => format!("s{other}"),
+    }
+}
+
+fn column(name: &str, column_type: Type, not_null: bool) -> Column {
+    Column { name: name.into(), column_type, not_null, default: None, dropped: false }
+}
+
+/// accounts (id integer primary key, owner text unique, balance bigint not null).
+pub fn accounts() -> Arc<TableSchema> {
+    Arc::new(TableSchema {
+        name: "accounts".into(),
+        oid: 100,
+        storage: ACCOUNTS,
+        columns: vec![
+            column("id", Type::Integer, true),
+            column("owner", Type::Text, false),
+            column("balance", Type::BigInt, true),
+        ],
+        primary_key: vec![0],
+        primary_key_name: Some("accounts_pkey".into()),
+        primary_key_oid: 101,
+        indexes: vec![IndexSchema {
+            name: "accounts_owner_key".into(),
+            oid: 102,
+            storage: BY_OWNER,
+            columns: vec![1],
+            unique: true,
+            constraint: true,
+        }],
+        options: Vec::new(),
+    })
+}
+
+/// notes (body text), without a primary key.
+pub fn notes(storage: TableId) -> Arc<TableSchema> {
+    Arc::new(TableSchema {
+        name: "notes".into(),
+        oid: 110,
+        storage,
+        columns: vec![column("body", Type::Text, false)],
+        primary_key: Vec::new(),
+        primary_key_name: None,
+        primary_key_oid: 0,
+        indexes: Vec::new(),
+        options: Vec::new(),
+    })
+}
+
+/// A program of these actions that relies on nothing.
+pub fn program(actions: Vec<Action>) -> Arc<Program> {
+    let read_only = actions.iter().all(|action| matches!(action, Action::Select { lock: None, .. }));
+    Arc::new(Program { parameters: Vec::new(), actions, columns: Vec::new(), relies_on: Vec::new(), read_only })
+}
+
+/// `$n`, counted from 0.
+pub fn parameter(number: u16) -> Expression {
+    Expression::Parameter(number)
+}
+
+/// A column, counted from 0.
+pub fn column_of(position: u16) -> Expression {
+    Expression::Column(position)
+}
+
+/// The key of an account.
+pub fn account_key(id: i32) -> Key {
+    let mut bytes = Vec::new();
+    values::key::append(&Value::Integer(id), &mut bytes);
+    Key::new(&bytes)
+}
