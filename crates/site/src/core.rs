@@ -304,9 +304,9 @@ impl Core {
         self.listen(incarnation.0)
     }
 
-    /// Sends what the servers said, and does what they ask of the world.
+    /// Hands what the servers said to the connections, and does what they ask of the world.
     pub fn settle(&mut self) {
-        let Life::Running(domain) = &mut self.life else { return self.flush() };
+        let Life::Running(domain) = &mut self.life else { return };
         let Effects { remote, local, notices, failed } = domain.take_effects();
         for envelope in remote {
             self.send(envelope);
@@ -325,9 +325,8 @@ impl Core {
             }
         }
         if let Some(error) = failed {
-            return self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
+            self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
         }
-        self.flush();
     }
 
     fn start_again(&mut self, reason: &str) {
@@ -354,7 +353,8 @@ impl Core {
         }
     }
 
-    fn flush(&mut self) {
+    /// Writes what waits for other sites: once in a turn, so that all transactions of a turn share the system calls.
+    pub fn flush(&mut self) {
         if let Some(streams) = &mut self.streams {
             streams.flush();
         }

@@ -74,6 +74,7 @@ impl Shared {
             let mut core = self.core.lock().expect("a panic under the core's lock ends the process");
             core.deliver(envelopes);
             core.settle();
+            core.flush();
             core.take_output()
         };
         self.route(output, None, &mut Vec::new());
@@ -312,7 +313,7 @@ impl Worker {
         loop {
             self.take_mail(now);
             if self.requests.is_empty() && !core_turn {
-                return;
+                break;
             }
             let output = {
                 let mut core = self.shared.core.lock().expect("a panic under the core's lock ends the process");
@@ -329,6 +330,7 @@ impl Worker {
             self.shared.clone().route(output, Some(self.number), &mut mine);
             self.mail = mine;
         }
+        self.shared.core.lock().expect("a panic under the core's lock ends the process").flush();
     }
 
     fn take_mail(&mut self, now: Now) {
