@@ -211,3 +211,90 @@ fn operator_of(operator: BinaryOperator) -> Operator {
         BinaryOperator::GreaterOrEqual => Operator::GreaterOrEqual,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNKNOWN: Option<bool> = None;
+
+    fn truth(value: Option<bool>) -> Expression {
+        Expression::Constant(value.map_or(Value::Null, Value::Boolean))
+    }
+
+    fn evaluate(expression: &Expression) -> Result<Value, Failure> {
+        let generator = Generator::new(3);
+        let scope =
+            Scope { parameters: &[Value::Integer(7)], time_micros: MICROS_1970_TO_2000 + 5, generator: &generator };
+        scope.evaluate(expression, &[Value::text("row")]).map(Cow::into_owned)
+    }
+
+    /// A division by zero, which fails when it is evaluated.
+    fn failing() -> Expression {
+        let one = || Box::new(Expression::Constant(1.into()));
+        let zero = Expression::Binary(BinaryOperator::Subtract, one(), one());
+        Expression::Binary(BinaryOperator::Divide, one(), Box::new(zero))
+    }
+
+    /// A filter that took NULL for false under NOT would return rows that it should not.
+    #[test]
+    fn and_or_and_in_know_three_values() {
+        let values = [Some(false), UNKNOWN, Some(true)];
+        for left in values {
+            for right in values {
+                let list = || vec![truth(left), truth(right)];
+                let rank = |value: Option<bool>| values.iter().position(|other| *other == value).unwrap();
+                let and = values[rank(left).min(rank(right))];
+                let or = values[rank(left).max(rank(right))];
+                assert_eq!(evaluate(&Expression::And(list())).unwrap().as_boolean(), and);
+                assert_eq!(evaluate(&Expression::Or(list())).unwrap().as_boolean(), or);
+            }
+        }
+        let is_in = |operand: Option<i32>, list: &[Option<i32>], negated| {
+            let constant = |value: &Option<i32>| Expression::Constant(value.map_or(Value::Null, Value::Integer));
+            let list = list.iter().map(constant).collect();
+            let expression = Expression::In(Box::new(constant(&operand)), list, negated);
+            evaluate(&expression).unwrap().as_boolean()
+        };
+        assert_eq!(is_in(Some(1), &[None, Some(1)], false), Some(true));
+        assert_eq!(is_in(Some(1), &[None, Some(2)], false), UNKNOWN);
+        assert_eq!(is_in(Some(1), &[None, Some(2)], true), UNKNOWN);
+        assert_eq!(is_in(Some(1), &[Some(2)], true), Some(true));
+        assert_eq!(is_in(None, &[Some(2)], true), UNKNOWN);
+    }
+
+    /// A guard such as `x <> 0 AND 1 / x > 2` would fail for the rows that it guards against.
+    #[test]
+    fn nothing_is_evaluated_beyond_need() {
+        assert!(evaluate(&failing()).is_err());
+        let guarded = [
+            Expression::And(vec![truth(Some(false)), failing()]),
+            Expression::Or(vec![truth(Some(true)), failing()]),
+            Expression::Coalesce(vec![truth(Some(true)), failing()]),
+            Expression::Case(
+                vec![(truth(UNKNOWN), failing()), (truth(Some(true)), truth(Some(true)))],
+                Some(Box::new(failing())),
+            ),
+        ];
+        for expression in guarded {
+            assert!(evaluate(&expression).is_ok(), "{expression:?}");
+        }
+    }
+
+    /// What surrounds a row must reach expressions: parameters, the transaction's time, functions with NULL among their arguments.
+    #[test]
+    fn parameters_times_and_functions() {
+        let call = |name: &str, arguments: Vec<Expression>| evaluate(&Expression::Call(name.into(), arguments));
+        assert_eq!(evaluate(&Expression::Parameter(0)).unwrap(), Value::Integer(7));
+        assert!(evaluate(&Expression::Parameter(1)).is_err());
+        assert_eq!(evaluate(&Expression::TransactionTime).unwrap(), Value::TimestampTz(5));
+        assert_eq!(call("now", vec![]).unwrap(), Value::TimestampTz(5));
+        assert_eq!(call("upper", vec![Expression::Column(0)]).unwrap(), Value::text("ROW"));
+        let null = || Expression::Constant(Value::Null);
+        assert_eq!(call("upper", vec![null()]).unwrap(), Value::Null);
+        assert_eq!(call("substring", vec![null(), Expression::Parameter(0)]).unwrap(), Value::Null);
+        let nullif = call("nullif", vec![Expression::Parameter(0), null()]);
+        assert_eq!(nullif.unwrap(), Value::Integer(7));
+        assert_ne!(call("random", vec![]).unwrap(), Value::Null);
+    }
+}

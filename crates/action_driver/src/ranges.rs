@@ -67,3 +67,61 @@ fn extended(prefix: &[u8], expression: &Expression, scope: &Scope) -> Result<Opt
 fn behind(bytes: Vec<u8>) -> Vec<u8> {
     key::prefix_end(&bytes).expect("a key's markers lie below the largest byte")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generator::Generator;
+    use proptest::prelude::*;
+
+    const TABLE: TableId = TableId(20);
+
+    fn constant(value: Option<i32>) -> Expression {
+        Expression::Constant(value.map_or(Value::Null, Value::Integer))
+    }
+
+    fn value() -> impl Strategy<Value = Option<i32>> {
+        prop_oneof![1 => Just(None), 9 => (-3..4i32).prop_map(Some)]
+    }
+
+    fn bound() -> impl Strategy<Value = Option<(Option<i32>, bool)>> {
+        prop::option::of((value(), any::<bool>()))
+    }
+
+    proptest! {
+        /// A range that misses a key would lose rows; one that holds too many would return wrong ones, as the bounds stand in no filter.
+        #[test]
+        fn a_range_holds_the_keys_within_its_bounds(
+            prefix in prop::option::of(value()),
+            low in bound(),
+            high in bound(),
+            columns in prop::array::uniform3(value()),
+        ) {
+            let bounds = Bounds {
+                prefix: prefix.iter().map(|value| constant(*value)).collect(),
+                low: low.map(|(value, included)| (constant(value), included)),
+                high: high.map(|(value, included)| (constant(value), included)),
+            };
+            let generator = Generator::new(0);
+            let scope = Scope { parameters: &[], time_micros: 0, generator: &generator };
+            let found = range(TABLE, &bounds, &scope).unwrap();
+
+            let values = columns.map(|column| column.map_or(Value::Null, Value::Integer));
+            let mut bytes = Vec::new();
+            key::encode_key(&values, &mut bytes);
+            let contained = found.is_some_and(|range| range.contains(&bytes));
+
+            let next = columns[usize::from(prefix.is_some())];
+            let equal = prefix.is_none_or(|wanted| wanted.is_some() && wanted == columns[0]);
+            let above = low.is_none_or(|(low, included)| match (low, next) {
+                (Some(low), Some(next)) => next > low || included && next == low,
+                _ => false,
+            });
+            let below = high.is_none_or(|(high, included)| match (high, next) {
+                (Some(high), Some(next)) => next < high || included && next == high,
+                _ => false,
+            });
+            prop_assert_eq!(contained, equal && above && below, "{:?}", bounds);
+        }
+    }
+}
