@@ -1,0 +1,202 @@
+//! The versions of one item in memory.
+//!
+//! Invariants: a chain has at least one version; versions fall strictly from the first (newest) to the last; together they are all that any
+//! snapshot at or above the oldest one may see. What lies below the last is "absent", unless `history_unknown`.
+
+use messages::{Row, Timestamp};
+use smallvec::SmallVec;
+
+/// Posts counted when a version was installed: a post brings to the store what was installed before it began.
+pub(crate) type Generation = u32;
+
+/// One version of a row, or its deletion.
+#[derive(Clone, Debug)]
+pub(crate) struct Version {
+    pub(crate) timestamp: Timestamp,
+    pub(crate) row: Option<Row>,
+    pub(crate) generation: Generation,
+}
+
+/// What a reader sees of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// A row.
+    Row(Timestamp, Row),
+    /// No row; the version of its deletion, or zero when nothing is known.
+    Absent(Timestamp),
+    /// The snapshot lies below what is known of the item.
+    Gone,
+}
+
+/// The versions of one item.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    versions: SmallVec<[Version; 1]>,
+    /// Nothing is known below the last version.
+    history_unknown: bool,
+    /// The newest version is not in the store.
+    pub(crate) dirty: bool,
+    /// Read or written since the eviction sweep last came by.
+    pub(crate) referenced: bool,
+}
+
+/// Bytes that an item costs beside its key and rows.
+const OVERHEAD: usize = size_of::<messages::Key>() + size_of::<Chain>() + 32;
+
+impl Chain {
+    /// An item as the store has it: clean, and nothing is known of its past.
+    pub(crate) fn loaded(timestamp: Timestamp, row: Row) -> Chain {
+        let version = Version { timestamp, row: Some(row), generation: 0 };
+        Chain { versions: SmallVec::from_buf([version]), history_unknown: true, dirty: false, referenced: false }
+    }
+
+    /// A new item whose only version is to be posted.
+    pub(crate) fn written(version: Version, history_unknown: bool) -> Chain {
+        Chain { versions: SmallVec::from_buf([version]), history_unknown, dirty: true, referenced: true }
+    }
+
+    pub(crate) fn newest(&self) -> &Version {
+        &self.versions[0]
+    }
+
+    /// The oldest version kept; only a planted bug asks for it.
+    pub(crate) fn oldest(&self) -> &Version {
+        &self.versions[self.versions.len() - 1]
+    }
+
+    /// The newest version at or below `snapshot`; `None`: the newest.
+    pub(crate) fn read(&self, snapshot: Option<Timestamp>) -> Seen {
+        let version = match snapshot {
+            None => Some(self.newest()),
+            Some(snapshot) => self.versions.iter().find(|version| version.timestamp <= snapshot),
+        };
+        match version {
+            Some(Version { timestamp, row: Some(row), .. }) => Seen::Row(*timestamp, row.clone()),
+            Some(Version { timestamp, row: None, .. }) => Seen::Absent(*timestamp),
+            None if self.history_unknown => Seen::Gone,
+            None => Seen::Absent(Timestamp::ZERO),
+        }
+    }
+
+    /// Puts a version in its place unless it is there or lies below all that is known. Whether it is the newest now.
+    pub(crate) fn insert(&mut self, version: Version) -> bool {
+        let place = self.versions.iter().position(|other| other.timestamp <= version.timestamp);
+        match place {
+            Some(place) if self.versions[place].timestamp == version.timestamp => false,
+            Some(place) => {
+                self.versions.insert(place, version);
+                self.dirty |= place == 0;
+                place == 0
+            }
+            None => {
+                if !self.history_unknown {
+                    self.versions.push(version);
+                }
+                false
+            }
+        }
+    }
+
+    /// Drops versions that no snapshot at or above `oldest` can see, except those that a post has to bring to the store: of generation
+    /// `posting` at most.
+    pub(crate) fn trim(&mut self, oldest: Timestamp, posting: Option<Generation>) {
+        let Some(seen) = self.versions.iter().position(|version| version.timestamp <= oldest) else {
+            return;
+        };
+        let due = posting.filter(|_| self.dirty);
+        let due = due.and_then(|posting| self.versions.iter().position(|version| version.generation <= posting));
+        let kept = seen.max(due.unwrap_or(0)) + 1;
+        if kept < self.versions.len() {
+            self.versions.truncate(kept);
+            self.history_unknown = true;
+        }
+    }
+
+    /// What a post of this generation has to write.
+    pub(crate) fn due(&self, posting: Generation) -> Option<&Version> {
+        let mut versions = self.versions.iter().filter(|_| self.dirty);
+        versions.find(|version| version.generation <= posting)
+    }
+
+    /// Whether memory may forget it, because the store tells every reader the same.
+    pub(crate) fn is_evictable(&self, oldest: Timestamp) -> bool {
+        !self.dirty && self.is_settled(oldest) && self.newest().row.is_some()
+    }
+
+    /// Whether it is a deletion that the store has too and every snapshot sees.
+    pub(crate) fn is_buried(&self, oldest: Timestamp) -> bool {
+        !self.dirty && self.is_settled(oldest) && self.newest().row.is_none()
+    }
+
+    fn is_settled(&self, oldest: Timestamp) -> bool {
+        self.versions.len() == 1 && self.newest().timestamp <= oldest
+    }
+
+    /// What it costs in memory, its key not counted.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows: usize = self.versions.iter().filter_map(|version| version.row.as_ref()).map(Row::len).sum();
+        let spilled = (self.versions.len() - 1) * size_of::<Version>();
+        OVERHEAD + rows + spilled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use messages::EpochNumber;
+
+    fn at(clock: u64) -> Timestamp {
+        Timestamp::snapshot(EpochNumber(1), clock)
+    }
+
+    fn version(clock: u64, generation: Generation) -> Version {
+        let row = Some(Row::copy_from_slice(&clock.to_be_bytes()));
+        Version { timestamp: at(clock), row, generation }
+    }
+
+    fn seen(chain: &Chain, clock: u64) -> Option<u64> {
+        match chain.read(Some(at(clock))) {
+            Seen::Row(timestamp, _) => Some(timestamp.clock),
+            Seen::Absent(_) => None,
+            Seen::Gone => Some(u64::MAX),
+        }
+    }
+
+    /// A snapshot must see the version of its time, whatever the order of installing, and nothing before the first.
+    #[test]
+    fn snapshots_see_their_version() {
+        let mut chain = Chain::written(version(20, 0), false);
+        assert!(chain.insert(version(30, 0)));
+        assert!(!chain.insert(version(10, 0)), "an older version is not the newest");
+        assert!(!chain.insert(version(20, 0)), "a version is installed once");
+        let all = [5, 15, 25, 35].map(|clock| seen(&chain, clock));
+        assert_eq!(all, [None, Some(10), Some(20), Some(30)]);
+    }
+
+    /// After trimming, a snapshot below must be refused rather than be told that the row was absent.
+    #[test]
+    fn trimming_keeps_what_the_oldest_snapshot_sees() {
+        let mut chain = Chain::written(version(10, 0), false);
+        chain.insert(version(20, 0));
+        chain.insert(version(30, 0));
+        chain.trim(at(25), None);
+        assert_eq!([15, 25, 35].map(|clock| seen(&chain, clock)), [Some(u64::MAX), Some(20), Some(30)]);
+        assert!(
+            !chain.insert(version(5, 0)) && seen(&chain, 7) == Some(u64::MAX),
+            "below the known past nothing is put"
+        );
+    }
+
+    /// A post writes what was installed before it began; were that trimmed, a crash would lose it once the log has gone.
+    #[test]
+    fn trimming_keeps_what_a_post_must_write() {
+        let mut chain = Chain::written(version(10, 0), false);
+        chain.insert(version(20, 1));
+        chain.insert(version(30, 1));
+        chain.trim(at(40), Some(0));
+        assert_eq!(chain.due(0).map(|version| version.timestamp.clock), Some(10));
+        chain.trim(at(40), None);
+        assert!(chain.due(0).is_none());
+        assert_eq!(chain.due(1).map(|version| version.timestamp.clock), Some(30));
+    }
+}

@@ -1,0 +1,57 @@
+//! Checking a history: whether the versions and ranges that a transaction has read still stand in this copy.
+//!
+//! The rule for items compares *values at the moment of the check*, which is the transaction's place in the order of commits because the
+//! asker holds its commit-locks:
+//!
+//! * a row stands if it has the version that was seen;
+//! * an absence stands if the item is absent. Absence is seen as [`Timestamp::ZERO`], at every site, whether its deletion is still known
+//!   there or has been forgotten; so sites that forget at different times agree. An insertion and deletion in between changed nothing that
+//!   the transaction saw: its read returns the same at its place in the order.
+//!
+//! Ranges are compared by time: nothing in them, deletions included, may be newer than when they were read. Stale items are passed over: an
+//! up member judges them.
+
+use crate::manager::AccessManager;
+use crate::recent::RangeVerdict;
+use crate::store::StoreError;
+use messages::planted::Bug;
+use messages::{Conflict, ConflictKind, History, Item, Key, RangeRead, TableId, Timestamp};
+
+impl AccessManager {
+    /// The first conflict of this history with what has been installed here.
+    pub(crate) fn check(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
+        let first = self.planted.is(Bug::DuplicateInstall);
+        for read in &history.reads {
+            if self.stale.contains(read.table, &read.key) {
+                continue;
+            }
+            let here = self.local.version(read.table, &read.key, first)?;
+            let (version, present) = here.map_or((Timestamp::ZERO, false), |here| (here.timestamp, here.row.is_some()));
+            let stands = read.seen == version || (!present && read.seen == Timestamp::ZERO);
+            if !stands {
+                return Ok(Some(conflict(ConflictKind::StaleRead, read.table, &read.key, version)));
+            }
+        }
+        Ok(history.ranges.iter().find_map(|range| self.check_range(range)))
+    }
+
+    fn check_range(&self, RangeRead { range, as_of }: &RangeRead) -> Option<Conflict> {
+        let storage = self.local.storages.get(&range.table)?;
+        let skip = |key: &Key| self.stale.contains(range.table, key);
+        let trusting = self.planted.is(Bug::RangeCheckForgetsTombstones);
+        match storage.recent.check(range, *as_of, skip, trusting) {
+            RangeVerdict::Holds => None,
+            RangeVerdict::Written(key, version) => Some(conflict(ConflictKind::StaleRead, range.table, &key, version)),
+            RangeVerdict::TooOld => Some(conflict(ConflictKind::TooOld, range.table, &range.low, Timestamp::ZERO)),
+        }
+    }
+}
+
+fn conflict(kind: ConflictKind, table: TableId, key: &Key, version: Timestamp) -> Conflict {
+    let key = key.clone();
+    Conflict {
+        kind,
+        item: Some(Item { table, key }),
+        other: (version != Timestamp::ZERO).then_some(version.transaction),
+    }
+}

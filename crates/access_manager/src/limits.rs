@@ -1,0 +1,52 @@
+//! Bounds of the access manager. All of them keep one `handle` or `tick` below about 5 ms, far below a lease.
+
+use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX, LEASE, QUERY_BATCH_ROWS, SILENT_VOTER};
+
+/// Bytes of versions kept in memory unless the site says otherwise.
+pub const MEMORY_BYTES: usize = 1 << 30;
+/// Writes remembered per storage for checking ranges that were read; a range read before them is too old.
+pub const RECENT_WRITES_MAX: usize = 16_384;
+
+/// Rows in one answer to a scan, whatever was asked for.
+pub const SCAN_ROWS_MAX: usize = 2_000;
+/// Versions and deletions that one scan looks at; it then answers with what it has and where to go on.
+pub const SCAN_WORK_MAX: usize = 4_000;
+/// Bytes after which an answer to a scan is closed.
+pub const SCAN_BYTES_MAX: usize = 4 << 20;
+
+/// Fewest rows worth one visit to the store.
+pub const LOAD_ROWS_MIN: usize = 32;
+/// Most rows of one visit to the store.
+pub const LOAD_ROWS_MAX: usize = 1_000;
+/// Bytes after which a visit to the store ends.
+pub const LOAD_BYTES_MAX: usize = 1 << 20;
+
+/// Posts that may be under way at once. The site sends the next one when the last is answered.
+pub const POSTS_MAX: usize = 4;
+/// Items brought to the store at a time.
+pub const POST_SLICE_ITEMS: usize = 2_000;
+/// Bytes after which such a slice is closed.
+pub const POST_SLICE_BYTES: usize = 2 << 20;
+
+/// Items that the eviction sweep looks at after each message, while memory is short.
+pub const SWEEP_PER_MESSAGE: usize = 16;
+/// Items that the eviction sweep looks at in each tick, while memory is short.
+pub const SWEEP_PER_TICK: usize = 2_000;
+/// Items of a dropped storage that are freed in each tick.
+pub const FREE_PER_TICK: usize = 5_000;
+
+/// How long a deletion stays known after it was posted. A member that has not learnt of a decision by then has been evicted, so no
+/// copier of this epoch can miss the deletion and bring "absent" to a member whose snapshots must still see the row.
+pub const TOMBSTONE_RETENTION: u64 = 2 * SILENT_VOTER;
+/// Deletions forgotten in each tick.
+pub const BURY_PER_TICK: usize = 2_000;
+
+/// Own items replaced or removed by one message of copies; what it brings beyond that stays stale and is asked for again.
+pub const COPY_WORK_MAX: usize = 2 * COPY_ITEMS_MAX;
+
+const _: () = assert!(QUERY_BATCH_ROWS <= SCAN_ROWS_MAX, "a batch of the query processor is one scan");
+const _: () = assert!(SCAN_ROWS_MAX < SCAN_WORK_MAX, "a scan looks at more than it returns");
+const _: () = assert!(LOAD_BYTES_MAX <= SCAN_BYTES_MAX, "a visit to the store fits in an answer");
+const _: () = assert!(COPY_ITEMS_MAX <= COPY_WORK_MAX, "one message of copies makes progress");
+const _: () = assert!(COPY_BYTES_MAX <= SCAN_BYTES_MAX, "a copier reads no more than a scan");
+const _: () = assert!(LEASE < TOMBSTONE_RETENTION, "deletions outlive the leases of those who missed them");

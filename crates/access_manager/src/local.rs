@@ -1,0 +1,323 @@
+//! The local copy: versions in memory over a store.
+//!
+//! Invariants: an item that is in memory is all there (its chain tells every snapshot at or above `oldest`), and the store is not asked
+//! for it; a key that is not in memory is absent where its storage is `resident`, and elsewhere what the store says; the store has no
+//! version above those in memory.
+
+use crate::chain::{Chain, Generation, Seen, Version};
+use crate::limits::{LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX};
+use crate::ranges::{Extent, KeyRanges, before};
+use crate::recent::RecentWrites;
+use crate::store::{Store, StoreError};
+use messages::{Key, KeyRange, Row, TableId, Timestamp};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// One ordered key space.
+#[derive(Debug)]
+pub(crate) struct Storage {
+    pub(crate) chains: BTreeMap<Key, Chain>,
+    /// Where memory has every key that there is.
+    pub(crate) resident: KeyRanges,
+    pub(crate) recent: RecentWrites,
+}
+
+/// A batch of rows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Scanned {
+    /// Key, version and row; and where to go on.
+    Rows(Vec<(Key, Timestamp, Row)>, Option<Key>),
+    /// The snapshot lies below what is known of a row.
+    Gone,
+}
+
+/// The versions of all storages.
+pub(crate) struct Local {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) storages: BTreeMap<TableId, Storage>,
+    /// Bytes of all chains.
+    pub(crate) bytes: usize,
+    /// The largest timestamp installed here.
+    pub(crate) as_of: Timestamp,
+    /// No snapshot below this is read any more.
+    pub(crate) oldest: Timestamp,
+    /// What is installed now belongs to this generation.
+    pub(crate) generation: Generation,
+    /// The newest generation that is on its way to the store.
+    pub(crate) posting: Option<Generation>,
+    /// Items whose newest version is of this generation and not in the store.
+    pub(crate) unposted: Vec<(TableId, Key)>,
+    /// Writes at or below this are not listed in any storage.
+    horizon: Timestamp,
+    recent_writes_max: usize,
+}
+
+impl Storage {
+    fn new(resident: KeyRanges, recent: RecentWrites) -> Storage {
+        Storage { chains: BTreeMap::new(), resident, recent }
+    }
+
+    fn insert(&mut self, key: Key, chain: Chain) -> usize {
+        let bytes = key.as_bytes().len() + chain.bytes();
+        let before = self.chains.insert(key, chain);
+        assert!(before.is_none(), "an item that is in memory is changed in its place");
+        bytes
+    }
+}
+
+impl Local {
+    /// Over a store that holds everything that was posted, the largest timestamp of which is `as_of`.
+    pub(crate) fn new(store: Box<dyn Store>, as_of: Timestamp, recent_writes_max: usize) -> Result<Local, StoreError> {
+        let mut local = Local {
+            storages: BTreeMap::new(),
+            bytes: 0,
+            as_of,
+            oldest: Timestamp::ZERO,
+            generation: 1,
+            posting: None,
+            unposted: Vec::new(),
+            horizon: as_of,
+            recent_writes_max,
+            store,
+        };
+        for table in local.store.storages()? {
+            let storage = Storage::new(KeyRanges::default(), local.recent());
+            local.storages.insert(table, storage);
+        }
+        Ok(local)
+    }
+
+    fn recent(&self) -> RecentWrites {
+        RecentWrites::new(self.horizon, self.recent_writes_max)
+    }
+
+    /// The storage, made when it is new. A storage that the store did not have at the start is resident from the beginning.
+    pub(crate) fn storage(&mut self, table: TableId) -> &mut Storage {
+        let (horizon, writes_max) = (self.horizon, self.recent_writes_max);
+        let make = || Storage::new(KeyRanges::whole(), RecentWrites::new(horizon, writes_max));
+        self.storages.entry(table).or_insert_with(make)
+    }
+
+    /// What a reader of `snapshot` (`None`: the newest) sees of an item.
+    pub(crate) fn read(&mut self, table: TableId, key: &Key, snapshot: Option<Timestamp>) -> Result<Seen, StoreError> {
+        let Some(storage) = self.storages.get_mut(&table) else {
+            return Ok(Seen::Absent(Timestamp::ZERO));
+        };
+        if let Some(chain) = storage.chains.get_mut(key) {
+            chain.referenced = true;
+            return Ok(chain.read(snapshot));
+        }
+        Ok(match self.load(table, key)? {
+            Some(chain) => chain.read(snapshot),
+            None => Seen::Absent(Timestamp::ZERO),
+        })
+    }
+
+    /// The version to compare with one that was read: the newest, or (a planted bug) the first. The row is not copied.
+    pub(crate) fn version(&mut self, table: TableId, key: &Key, first: bool) -> Result<Option<&Version>, StoreError> {
+        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
+        if !cached {
+            self.load(table, key)?;
+        }
+        let chain = self.storages.get(&table).and_then(|storage| storage.chains.get(key));
+        Ok(chain.map(|chain| if first { chain.oldest() } else { chain.newest() }))
+    }
+
+    /// Brings a row that is not in memory from the store.
+    fn load(&mut self, table: TableId, key: &Key) -> Result<Option<&Chain>, StoreError> {
+        let Some(storage) = self.storages.get_mut(&table) else {
+            return Ok(None);
+        };
+        if storage.resident.contains(key) {
+            return Ok(None);
+        }
+        let Some((timestamp, row)) = self.store.get(table, key)? else {
+            return Ok(None);
+        };
+        self.bytes += storage.insert(key.clone(), Chain::loaded(timestamp, row));
+        Ok(storage.chains.get(key))
+    }
+
+    /// Brings the rows at one end of a range from the store and makes that part resident. Returns how many rows came.
+    pub(crate) fn load_range(
+        &mut self,
+        table: TableId,
+        (low, high): Extent,
+        reverse: bool,
+        rows_max: usize,
+    ) -> Result<usize, StoreError> {
+        let range = KeyRange { table, low, high };
+        let rows_max = rows_max.clamp(LOAD_ROWS_MIN, LOAD_ROWS_MAX);
+        let found = self.store.scan(&range, reverse, rows_max, LOAD_BYTES_MAX)?;
+        let last = found.rows.last().map(|(key, _, _)| key.clone()).filter(|_| found.more);
+        let count = found.rows.len();
+        let storage = self.storages.get_mut(&table).expect("only known storages are loaded");
+        for (key, timestamp, row) in found.rows {
+            if !storage.chains.contains_key(&key) {
+                self.bytes += storage.insert(key, Chain::loaded(timestamp, row));
+            }
+        }
+        match (last, reverse) {
+            (None, _) => storage.resident.add(&range.low, range.high.as_ref()),
+            (Some(last), false) => storage.resident.add(&range.low, Some(&last.successor())),
+            (Some(last), true) => storage.resident.add(&last, range.high.as_ref()),
+        }
+        Ok(count)
+    }
+
+    /// Rows of a range, at most `rows_max` of them, from either end. `forgiving` takes rows whose past is not known for absent: a planted
+    /// bug.
+    pub(crate) fn scan(
+        &mut self,
+        range: &KeyRange,
+        snapshot: Option<Timestamp>,
+        rows_max: usize,
+        reverse: bool,
+        forgiving: bool,
+    ) -> Result<Scanned, StoreError> {
+        let mut scan = Scan {
+            snapshot,
+            rows_max: rows_max.clamp(1, SCAN_ROWS_MAX),
+            reverse,
+            forgiving,
+            rows: Vec::new(),
+            bytes: 0,
+            work: 0,
+        };
+        let (mut low, mut high) = (range.low.clone(), range.high.clone());
+        while before(&low, high.as_ref()) {
+            let Some(storage) = self.storages.get_mut(&range.table) else {
+                break;
+            };
+            let gap = match reverse {
+                false => storage.resident.first_gap(&low, high.as_ref()),
+                true => storage.resident.last_gap(&low, high.as_ref()),
+            };
+            let (from, to) = match &gap {
+                None => (low.clone(), high.clone()),
+                Some((start, _)) if !reverse => (low.clone(), Some(start.clone())),
+                Some((_, None)) => (low.clone(), Some(low.clone())),
+                Some((_, stop)) => (stop.clone().unwrap_or_else(|| low.clone()), high.clone()),
+            };
+            match scan.take(&mut storage.chains, &from, to.as_ref()) {
+                Taken::All => {}
+                Taken::Until(next) => return Ok(Scanned::Rows(scan.rows, Some(next))),
+                Taken::Gone => return Ok(Scanned::Gone),
+            }
+            let Some(gap) = gap else { break };
+            match reverse {
+                false => low = gap.0.clone(),
+                true => high = gap.1.clone(),
+            }
+            self.load_range(range.table, gap, reverse, scan.rows_max - scan.rows.len() + 1)?;
+        }
+        Ok(Scanned::Rows(scan.rows, None))
+    }
+
+    /// A committed version of an item that is not stale here. Whether it is the newest.
+    pub(crate) fn install(
+        &mut self,
+        table: TableId,
+        key: &Key,
+        timestamp: Timestamp,
+        row: Option<Row>,
+    ) -> Result<bool, StoreError> {
+        let (generation, oldest, posting) = (self.generation, self.oldest, self.posting);
+        let version = Version { timestamp, row, generation };
+        self.storage(table);
+        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
+        let below = cached || self.load(table, key)?.is_some();
+        let storage = self.storages.get_mut(&table).expect("made above");
+        storage.recent.note(timestamp, key);
+        self.as_of = self.as_of.max(timestamp);
+        if !below {
+            self.bytes += storage.insert(key.clone(), Chain::written(version, false));
+            self.unposted.push((table, key.clone()));
+            return Ok(true);
+        }
+        let chain = storage.chains.get_mut(key).expect("loaded above");
+        let listed = chain.dirty && chain.newest().generation == generation;
+        self.bytes -= chain.bytes();
+        let newest = chain.insert(version);
+        chain.trim(oldest, posting);
+        chain.referenced = true;
+        self.bytes += chain.bytes();
+        if newest && !listed {
+            self.unposted.push((table, key.clone()));
+        }
+        Ok(newest)
+    }
+
+    /// A version in place of whatever this copy has of the item. Its past is not known.
+    pub(crate) fn replace(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) {
+        let generation = self.generation;
+        let version = Version { timestamp, row, generation };
+        let storage = self.storage(table);
+        storage.recent.note(timestamp, key);
+        let before = storage.chains.remove(key);
+        let listed = before.as_ref().is_some_and(|chain| chain.dirty && chain.newest().generation == generation);
+        let added = storage.insert(key.clone(), Chain::written(version, true));
+        self.bytes += added;
+        self.bytes -= before.map_or(0, |chain| key.as_bytes().len() + chain.bytes());
+        self.as_of = self.as_of.max(timestamp);
+        if !listed {
+            self.unposted.push((table, key.clone()));
+        }
+    }
+
+    /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.
+    pub(crate) fn remove_storage(&mut self, table: TableId) -> BTreeMap<Key, Chain> {
+        self.store.remove_storage(table);
+        let Some(storage) = self.storages.remove(&table) else {
+            return BTreeMap::new();
+        };
+        storage.chains
+    }
+}
+
+/// A scan on its way.
+struct Scan {
+    snapshot: Option<Timestamp>,
+    rows_max: usize,
+    reverse: bool,
+    forgiving: bool,
+    rows: Vec<(Key, Timestamp, Row)>,
+    bytes: usize,
+    work: usize,
+}
+
+/// How far a scan came.
+enum Taken {
+    All,
+    Until(Key),
+    Gone,
+}
+
+impl Scan {
+    /// Takes rows between two keys, all of which are in memory.
+    fn take(&mut self, chains: &mut BTreeMap<Key, Chain>, low: &Key, high: Option<&Key>) -> Taken {
+        if !before(low, high) {
+            return Taken::All;
+        }
+        let bound = high.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut entries = chains.range::<Key, _>((Bound::Included(low), bound));
+        while let Some((key, chain)) = if self.reverse { entries.next_back() } else { entries.next() } {
+            let next = || if self.reverse { key.successor() } else { key.clone() };
+            if self.work >= SCAN_WORK_MAX || self.bytes >= SCAN_BYTES_MAX {
+                return Taken::Until(next());
+            }
+            self.work += 1;
+            match chain.read(self.snapshot) {
+                Seen::Row(..) if self.rows.len() == self.rows_max => return Taken::Until(next()),
+                Seen::Row(version, row) => {
+                    self.bytes += key.as_bytes().len() + row.len();
+                    self.rows.push((key.clone(), version, row));
+                }
+                Seen::Absent(_) => {}
+                Seen::Gone if self.forgiving => {}
+                Seen::Gone => return Taken::Gone,
+            }
+        }
+        Taken::All
+    }
+}

@@ -1,0 +1,327 @@
+//! The access manager as a server: requests in, replies out.
+//!
+//! Invariant: once the store has failed, nothing is answered any more: a site whose disk is gone must look dead, not wrong.
+
+use crate::chain::Seen;
+use crate::limits::{MEMORY_BYTES, RECENT_WRITES_MAX, SWEEP_PER_MESSAGE, SWEEP_PER_TICK};
+use crate::local::{Local, Scanned};
+use crate::memory_budget::{Garbage, Graveyard, Sweeper};
+use crate::posting::{Metadata, Poster};
+use crate::stale::Stale;
+use crate::store::{Store, StoreError};
+use messages::access::{AccessReply, AccessRequest, Copies};
+use messages::limits::COPY_ITEMS_MAX;
+use messages::log_record::LogRecord;
+use messages::planted::{Bug, Planted};
+use messages::replication::SiteNotice;
+use messages::{Envelope, History, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
+use messages::{TableId, Timestamp};
+use std::sync::Arc;
+
+/// How an access manager is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bytes of versions kept in memory; what is not in the store yet stays beyond it.
+    pub memory_bytes_max: usize,
+    /// Writes remembered per storage for checking ranges: a transaction that read a range longer ago is too old.
+    pub recent_writes_max: usize,
+    /// The clause to leave out, in the simulator.
+    pub planted: Planted,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { memory_bytes_max: MEMORY_BYTES, recent_writes_max: RECENT_WRITES_MAX, planted: Planted::none() }
+    }
+}
+
+/// The local copy of a site.
+pub struct AccessManager {
+    pub(crate) local: Local,
+    pub(crate) stale: Stale,
+    pub(crate) poster: Poster,
+    pub(crate) garbage: Garbage,
+    pub(crate) planted: Planted,
+    graveyard: Graveyard,
+    sweeper: Sweeper,
+    halted: bool,
+}
+
+impl AccessManager {
+    /// Over the store of this site. The log is replayed next.
+    pub fn open(store: Box<dyn Store>, settings: Settings) -> Result<AccessManager, StoreError> {
+        let Metadata { as_of, drops } = Metadata::decode(store.metadata()?)?;
+        Ok(AccessManager {
+            local: Local::new(store, as_of, settings.recent_writes_max)?,
+            stale: Stale::default(),
+            poster: Poster::new(drops),
+            garbage: Garbage::default(),
+            planted: settings.planted,
+            graveyard: Graveyard::default(),
+            sweeper: Sweeper::new(settings.memory_bytes_max),
+            halted: false,
+        })
+    }
+
+    /// All rows of the catalog, for the user interface at the start.
+    pub fn catalog_rows(&mut self) -> Result<Vec<(Key, Timestamp, Option<Row>)>, StoreError> {
+        let mut range = KeyRange::whole(TableId::CATALOG);
+        let mut all = Vec::new();
+        loop {
+            // Without a snapshot no row can be gone.
+            let Scanned::Rows(rows, next) = self.local.scan(&range, None, usize::MAX, false, true)? else {
+                return Ok(all);
+            };
+            all.extend(rows.into_iter().map(|(key, version, row)| (key, version, Some(row))));
+            match next {
+                Some(next) => range.low = next,
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// Bytes of versions in memory.
+    pub fn memory_bytes(&self) -> usize {
+        self.local.bytes
+    }
+
+    /// The largest timestamp installed here.
+    pub fn as_of(&self) -> Timestamp {
+        self.local.as_of
+    }
+
+    fn serve(
+        &mut self,
+        now: Now,
+        from: ServerKind,
+        request: AccessRequest,
+        outbox: &mut Outbox,
+    ) -> Result<(), StoreError> {
+        let reply = match request {
+            AccessRequest::Read { tag, table, key, snapshot } => self.read(tag, table, key, snapshot)?,
+            AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
+                self.scan(tag, range, snapshot, limit, reverse)?
+            }
+            AccessRequest::Check { transaction, history } => {
+                let conflict = self.check(&history)?;
+                AccessReply::CheckReply { transaction, conflict }
+            }
+            AccessRequest::Install { timestamp, history } => return self.install(timestamp, &history, outbox),
+            AccessRequest::OldestSnapshot { snapshot } => {
+                self.local.oldest = self.local.oldest.max(snapshot);
+                return Ok(());
+            }
+            AccessRequest::MarkStale { stale } => {
+                self.stale.mark(&stale);
+                return Ok(());
+            }
+            AccessRequest::NextStale { tag, limit, wanted } => {
+                let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, COPY_ITEMS_MAX);
+                let wanted = self.stale.next(limit, wanted.as_ref());
+                let left = self.stale.left();
+                AccessReply::StaleBatch { tag, wanted, left }
+            }
+            AccessRequest::InstallCopies { tag, copies } => {
+                let bytes = self.log_copies(&copies, outbox)?;
+                AccessReply::CopiesInstalled { tag, bytes }
+            }
+            AccessRequest::ReadCopies { tag, wanted } => {
+                let copies = Arc::new(self.read_copies(&wanted)?);
+                AccessReply::Copies { tag, copies }
+            }
+            AccessRequest::Post { tag } => {
+                self.poster.begin(tag, from, &mut self.local);
+                return self.post(now, outbox);
+            }
+        };
+        outbox.local(from, Message::AccessReply(reply));
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        tag: u64,
+        table: TableId,
+        key: Key,
+        snapshot: Option<Timestamp>,
+    ) -> Result<AccessReply, StoreError> {
+        if self.stale.contains(table, &key) && !self.planted.is(Bug::StaleServed) {
+            let range = KeyRange::point(table, key);
+            return Ok(AccessReply::Stale { tag, range });
+        }
+        let (version, row) = match self.local.read(table, &key, snapshot)? {
+            Seen::Row(version, row) => (version, Some(row)),
+            // The same at every site, whether it still knows of the deletion or not.
+            Seen::Absent(_) => (Timestamp::ZERO, None),
+            Seen::Gone if self.planted.is(Bug::ReadBelowFloor) => (Timestamp::ZERO, None),
+            Seen::Gone => return Ok(AccessReply::SnapshotGone { tag }),
+        };
+        Ok(AccessReply::ReadReply { tag, version, row })
+    }
+
+    /// Goes as far as the first stale key; a scan that begins with one is stale.
+    fn scan(
+        &mut self,
+        tag: u64,
+        mut range: KeyRange,
+        snapshot: Option<Timestamp>,
+        limit: u32,
+        reverse: bool,
+    ) -> Result<AccessReply, StoreError> {
+        let table = range.table;
+        let present_only = self.planted.is(Bug::ScanIgnoresAbsentLocks);
+        let mut edge = None;
+        if !self.stale.is_empty() && !self.planted.is(Bug::StaleServed) && !present_only {
+            let part = match reverse {
+                false => self.stale.first_in(table, &range.low, range.high.as_ref()),
+                true => self.stale.last_in(table, &range.low, range.high.as_ref()),
+            };
+            match part {
+                None => {}
+                Some((low, _)) if !reverse && low != range.low => {
+                    range.high = Some(low.clone());
+                    edge = Some(low);
+                }
+                Some((_, Some(high))) if reverse && range.high.as_ref() != Some(&high) => {
+                    range.low = high.clone();
+                    edge = Some(high);
+                }
+                Some((low, high)) => {
+                    let range = KeyRange { table, low, high };
+                    return Ok(AccessReply::Stale { tag, range });
+                }
+            }
+        }
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let forgiving = self.planted.is(Bug::ReadBelowFloor);
+        let Scanned::Rows(rows, next) = self.local.scan(&range, snapshot, limit, reverse, forgiving)? else {
+            return Ok(AccessReply::SnapshotGone { tag });
+        };
+        if present_only && let Some((key, ..)) = rows.iter().find(|(key, ..)| self.stale.contains(table, key)) {
+            let range = KeyRange::point(table, key.clone());
+            return Ok(AccessReply::Stale { tag, range });
+        }
+        Ok(AccessReply::ScanReply { tag, rows, next: next.or(edge), as_of: self.local.as_of })
+    }
+
+    fn install(&mut self, timestamp: Timestamp, history: &History, outbox: &mut Outbox) -> Result<(), StoreError> {
+        let (mut items, mut storages) = (Vec::new(), Vec::new());
+        let mut catalog = Vec::new();
+        for write in &history.writes {
+            let (table, key) = (write.table, &write.key);
+            let newest = if self.stale.contains(table, key) {
+                // A repetition of a write that this copy had before it became stale tells nothing of what came later.
+                let known = self.local.version(table, key, false)?;
+                let newer = known.is_none_or(|known| known.timestamp < timestamp);
+                if newer {
+                    self.local.replace(table, key, timestamp, write.row.clone());
+                    if self.stale.refresh(table, key, Some(&key.successor())) {
+                        storages.push(table);
+                    }
+                    items.push(Item { table, key: key.clone() });
+                }
+                newer
+            } else {
+                self.local.install(table, key, timestamp, write.row.clone())?
+            };
+            if newest && table == TableId::CATALOG {
+                catalog.push((key.clone(), timestamp, write.row.clone()));
+            }
+        }
+        for table in &history.drops {
+            self.poster.drop_storage(timestamp, *table, self.local.generation);
+        }
+        self.local.as_of = self.local.as_of.max(timestamp);
+        tell(items, storages, catalog, outbox);
+        Ok(())
+    }
+
+    /// Installs copies and logs what was installed. Returns its bytes.
+    fn log_copies(&mut self, copies: &Copies, outbox: &mut Outbox) -> Result<u64, StoreError> {
+        let installed = self.install_copies(copies)?;
+        for copies in installed.records {
+            let copies = Arc::new(copies);
+            outbox.append(LogRecord::Copied { copies });
+        }
+        tell(installed.items, installed.storages, installed.catalog, outbox);
+        Ok(installed.bytes)
+    }
+
+    fn post(&mut self, now: Now, outbox: &mut Outbox) -> Result<(), StoreError> {
+        let AccessManager { local, poster, graveyard, garbage, .. } = self;
+        poster.step(now.boot, local, graveyard, garbage, outbox)
+    }
+
+    /// Stops for good when the store has failed.
+    fn stop_if(&mut self, outcome: Result<(), StoreError>, outbox: &mut Outbox) {
+        if let Err(error) = outcome {
+            self.halted = true;
+            let reason = error.to_string();
+            outbox.local(ServerKind::Site, Message::Site(SiteNotice::Halt { reason }));
+        }
+    }
+}
+
+/// Tells those who want to know what has changed.
+fn tell(items: Vec<Item>, storages: Vec<TableId>, catalog: Vec<(Key, Timestamp, Option<Row>)>, outbox: &mut Outbox) {
+    if !items.is_empty() || !storages.is_empty() {
+        let refreshed = AccessReply::Refreshed { items, storages };
+        outbox.local(ServerKind::ReplicationController, Message::AccessReply(refreshed));
+    }
+    if !catalog.is_empty() {
+        let rows = AccessReply::CatalogRows { rows: catalog };
+        outbox.local(ServerKind::UserInterface, Message::AccessReply(rows));
+    }
+}
+
+impl Server for AccessManager {
+    fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
+        // All of the protocol stays within a site.
+        if self.halted || envelope.from_site != envelope.to_site {
+            return;
+        }
+        let before = self.local.bytes;
+        let outcome = match envelope.message {
+            Message::Access(request) => self.serve(now, envelope.from, request, outbox),
+            Message::Checkpoint => {
+                let stale = Arc::new(self.stale.to_set());
+                outbox.append(LogRecord::Stale { stale });
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        self.stop_if(outcome, outbox);
+        if self.local.bytes > before {
+            self.sweeper.sweep(&mut self.local, SWEEP_PER_MESSAGE);
+        }
+    }
+
+    fn tick(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.halted {
+            return;
+        }
+        let outcome = self.post(now, outbox);
+        self.stop_if(outcome, outbox);
+        self.graveyard.bury(now.boot, &mut self.local);
+        self.sweeper.sweep(&mut self.local, SWEEP_PER_TICK);
+        self.garbage.free(&mut self.local);
+    }
+
+    fn replay(&mut self, record: &LogRecord, outbox: &mut Outbox) {
+        if self.halted {
+            return;
+        }
+        match record {
+            LogRecord::Copied { copies } => {
+                let outcome = self.install_copies(copies).map(drop);
+                self.stop_if(outcome, outbox);
+            }
+            LogRecord::Stale { stale } => {
+                self.stale = Stale::default();
+                self.stale.mark(stale);
+            }
+            LogRecord::EpochLogged { stale, .. } => self.stale.mark(stale),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Forgetting: what is in the store too leaves memory when memory is short, and deletions leave it when nobody can miss them any more.
+//!
+//! Invariant: nothing is forgotten that the store does not have, or that a snapshot at or above the oldest one would then see otherwise.
+
+use crate::chain::Chain;
+use crate::limits::{BURY_PER_TICK, FREE_PER_TICK, TOMBSTONE_RETENTION};
+use crate::local::Local;
+use messages::{Key, TableId};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+/// The eviction sweep: a clock whose hand goes round all items in key order and gives each a second chance.
+#[derive(Debug)]
+pub(crate) struct Sweeper {
+    bytes_max: usize,
+    /// The item looked at last.
+    hand: (TableId, Option<Key>),
+}
+
+impl Sweeper {
+    pub(crate) fn new(bytes_max: usize) -> Sweeper {
+        Sweeper { bytes_max, hand: (TableId(0), None) }
+    }
+
+    /// Looks at up to `items` items while memory is short.
+    pub(crate) fn sweep(&mut self, local: &mut Local, items: usize) {
+        let mut left = items;
+        let mut wrapped = false;
+        while left > 0 && local.bytes > self.bytes_max {
+            let Some(table) = local.storages.range(self.hand.0..).next().map(|(table, _)| *table) else {
+                if wrapped {
+                    return;
+                }
+                wrapped = true;
+                self.hand = (TableId(0), None);
+                continue;
+            };
+            if table != self.hand.0 {
+                self.hand = (table, None);
+            }
+            let looked = self.step(local, table, left);
+            left = left.saturating_sub(looked.max(1));
+            if looked == 0 {
+                self.hand = (TableId(table.0.saturating_add(1)), None);
+            }
+        }
+    }
+
+    /// Looks at items of one storage behind the hand. Returns how many there were.
+    fn step(&mut self, local: &mut Local, table: TableId, items: usize) -> usize {
+        let (oldest, posting) = (local.oldest, local.posting);
+        let Some(storage) = local.storages.get_mut(&table) else {
+            return 0;
+        };
+        let from = self.hand.1.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut looked = 0;
+        let mut evicted: Vec<Key> = Vec::new();
+        let mut last = None;
+        for (key, chain) in storage.chains.range_mut::<Key, _>((from, Bound::Unbounded)).take(items) {
+            looked += 1;
+            last = Some(key);
+            if std::mem::take(&mut chain.referenced) {
+                continue;
+            }
+            local.bytes -= chain.bytes();
+            chain.trim(oldest, posting);
+            local.bytes += chain.bytes();
+            if chain.is_evictable(oldest) {
+                evicted.push(key.clone());
+            }
+        }
+        if let Some(last) = last.cloned() {
+            self.hand.1 = Some(last);
+        }
+        if let (Some(first), Some(last)) = (evicted.first(), evicted.last()) {
+            // One hole for all of them: the survivors in between are still found one by one.
+            storage.resident.remove(first, Some(&last.successor()));
+        }
+        for key in &evicted {
+            let chain = storage.chains.remove(key).expect("found in this step");
+            local.bytes -= key.as_bytes().len() + chain.bytes();
+        }
+        looked
+    }
+}
+
+/// Deletions that are in the store and wait to be forgotten.
+#[derive(Debug, Default)]
+pub(crate) struct Graveyard {
+    /// When they were posted (boot clock), in that order.
+    deletions: VecDeque<(u64, TableId, Key)>,
+}
+
+impl Graveyard {
+    /// A deletion has reached the store.
+    pub(crate) fn bring(&mut self, boot: u64, table: TableId, key: Key) {
+        self.deletions.push_back((boot, table, key));
+    }
+
+    /// Forgets those whose time has come.
+    pub(crate) fn bury(&mut self, boot: u64, local: &mut Local) {
+        let (oldest, posting) = (local.oldest, local.posting);
+        for _ in 0..BURY_PER_TICK {
+            let due = self.deletions.pop_front_if(|(posted, ..)| *posted + TOMBSTONE_RETENTION <= boot);
+            let Some((_, table, key)) = due else { return };
+            let Some(storage) = local.storages.get_mut(&table) else {
+                continue;
+            };
+            let Some(chain) = storage.chains.get_mut(&key) else {
+                continue;
+            };
+            if chain.dirty || chain.newest().row.is_some() {
+                continue;
+            }
+            local.bytes -= chain.bytes();
+            chain.trim(oldest, posting);
+            if chain.is_buried(oldest) {
+                local.bytes -= key.as_bytes().len();
+                storage.chains.remove(&key);
+            } else {
+                local.bytes += chain.bytes();
+                self.deletions.push_back((boot, table, key));
+            }
+        }
+    }
+}
+
+/// Items of removed storages, freed bit by bit.
+#[derive(Debug, Default)]
+pub(crate) struct Garbage {
+    storages: Vec<BTreeMap<Key, Chain>>,
+}
+
+impl Garbage {
+    /// Takes over the items of a removed storage.
+    pub(crate) fn take(&mut self, chains: BTreeMap<Key, Chain>) {
+        if !chains.is_empty() {
+            self.storages.push(chains);
+        }
+    }
+
+    /// Frees some.
+    pub(crate) fn free(&mut self, local: &mut Local) {
+        for _ in 0..FREE_PER_TICK {
+            let Some(chains) = self.storages.last_mut() else { return };
+            match chains.pop_first() {
+                Some((key, chain)) => local.bytes -= key.as_bytes().len() + chain.bytes(),
+                None => {
+                    self.storages.pop();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Posting: bringing what was installed to the store, in slices, while service goes on.
+//!
+//! Invariant: a post writes only what was installed before it came, because only that is synced in the log; when it is answered the store
+//! has synced all of it, or something newer that the log has synced. A dropped storage goes only by a post, too: before that, a loss of power
+//! could take the drop and leave the table.
+
+use crate::chain::Generation;
+use crate::limits::{POST_SLICE_BYTES, POST_SLICE_ITEMS, POSTS_MAX};
+use crate::local::Local;
+use crate::memory_budget::{Garbage, Graveyard};
+use crate::store::{StoreError, StoreWrite};
+use bytes::Bytes;
+use messages::access::AccessReply;
+use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// What the store keeps beside rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Metadata {
+    /// At or above the version of everything in the store, forgotten deletions included.
+    pub(crate) as_of: Timestamp,
+    /// Storages dropped whose rows are still in the store, with the drop's timestamp.
+    pub(crate) drops: Vec<(Timestamp, TableId)>,
+}
+
+/// The layout of [`Metadata`], as its first byte.
+const FORMAT: u8 = 1;
+
+impl Metadata {
+    fn encode(&self) -> Bytes {
+        let bytes = postcard::to_extend(self, vec![FORMAT]).expect("metadata always encodes");
+        Bytes::from(bytes)
+    }
+
+    /// What a store had, or the beginning.
+    pub(crate) fn decode(bytes: Option<Bytes>) -> Result<Metadata, StoreError> {
+        let Some(bytes) = bytes else {
+            return Ok(Metadata::default());
+        };
+        match bytes.split_first() {
+            Some((&FORMAT, rest)) => {
+                postcard::from_bytes(rest).map_err(|error| StoreError::Damaged(format!("metadata: {error}")))
+            }
+            Some((format, _)) => {
+                Err(StoreError::Damaged(format!("metadata of format {format}, where {FORMAT} is known")))
+            }
+            None => Err(StoreError::Damaged("empty metadata".into())),
+        }
+    }
+}
+
+/// A storage that a committed transaction has dropped.
+#[derive(Debug)]
+struct Drop {
+    timestamp: Timestamp,
+    table: TableId,
+    generation: Generation,
+}
+
+/// One post under way.
+#[derive(Debug)]
+struct Posting {
+    tag: u64,
+    asker: ServerKind,
+    generation: Generation,
+    metadata: Bytes,
+    /// Whether the metadata has been written, which a post without items does too.
+    written: bool,
+    drops: Vec<TableId>,
+    items: std::vec::IntoIter<(TableId, Key)>,
+    /// The slice that the store is writing.
+    slice: Vec<(TableId, Key, Timestamp)>,
+    persisting: bool,
+}
+
+/// Posts under way, and drops that wait for one.
+#[derive(Debug, Default)]
+pub(crate) struct Poster {
+    postings: VecDeque<Posting>,
+    drops: Vec<Drop>,
+}
+
+impl Poster {
+    /// Goes on with drops that the store has not seen the end of.
+    pub(crate) fn new(drops: Vec<(Timestamp, TableId)>) -> Poster {
+        let drop = |(timestamp, table)| Drop { timestamp, table, generation: 0 };
+        Poster { postings: VecDeque::new(), drops: drops.into_iter().map(drop).collect() }
+    }
+
+    /// A committed transaction has dropped a storage.
+    pub(crate) fn drop_storage(&mut self, timestamp: Timestamp, table: TableId, generation: Generation) {
+        if !self.drops.iter().any(|drop| drop.table == table) {
+            self.drops.push(Drop { timestamp, table, generation });
+        }
+    }
+
+    /// Whether a storage has been dropped, though its rows may still be here.
+    pub(crate) fn is_dropped(&self, table: TableId) -> bool {
+        self.drops.iter().any(|drop| drop.table == table)
+    }
+
+    /// A storage is gone, for whatever reason.
+    pub(crate) fn forget_drop(&mut self, table: TableId) {
+        self.drops.retain(|drop| drop.table != table);
+    }
+
+    /// Begins to post everything installed so far.
+    pub(crate) fn begin(&mut self, tag: u64, asker: ServerKind, local: &mut Local) {
+        assert!(self.postings.len() < POSTS_MAX, "the site waits for a post before it sends the next");
+        let generation = local.generation;
+        local.generation += 1;
+        local.posting = Some(generation);
+        let (due, kept): (Vec<Drop>, Vec<Drop>) = std::mem::take(&mut self.drops)
+            .into_iter()
+            .partition(|drop| drop.timestamp < local.oldest && drop.generation <= generation);
+        let drops = kept.iter().map(|drop| (drop.timestamp, drop.table)).collect();
+        self.drops = kept;
+        let metadata = Metadata { as_of: local.as_of, drops };
+        self.postings.push_back(Posting {
+            tag,
+            asker,
+            generation,
+            metadata: metadata.encode(),
+            written: false,
+            drops: due.into_iter().map(|drop| drop.table).collect(),
+            items: std::mem::take(&mut local.unposted).into_iter(),
+            slice: Vec::new(),
+            persisting: false,
+        });
+    }
+
+    /// Does one slice of work, if the store is ready for it.
+    pub(crate) fn step(
+        &mut self,
+        boot: u64,
+        local: &mut Local,
+        graveyard: &mut Graveyard,
+        garbage: &mut Garbage,
+        outbox: &mut Outbox,
+    ) -> Result<(), StoreError> {
+        let Some(posting) = self.postings.front_mut() else {
+            return Ok(());
+        };
+        if !local.store.is_idle()? {
+            return Ok(());
+        }
+        posting.settle(boot, local, graveyard);
+        for table in posting.drops.drain(..) {
+            garbage.take(local.remove_storage(table));
+        }
+        let writes = posting.next_slice(local);
+        if !writes.is_empty() || !posting.written {
+            posting.written = true;
+            local.store.write(writes, posting.metadata.clone());
+            return Ok(());
+        }
+        if posting.items.len() > 0 {
+            return Ok(());
+        }
+        if !posting.persisting {
+            posting.persisting = true;
+            local.store.persist();
+            if !local.store.is_idle()? {
+                return Ok(());
+            }
+        }
+        let tag = posting.tag;
+        outbox.local(posting.asker, Message::AccessReply(AccessReply::Posted { tag }));
+        self.postings.pop_front();
+        local.posting = self.postings.back().map(|posting| posting.generation);
+        Ok(())
+    }
+}
+
+impl Posting {
+    /// The items of the next slice that still have something to post.
+    fn next_slice(&mut self, local: &Local) -> Vec<StoreWrite> {
+        let mut writes = Vec::new();
+        let mut bytes = 0;
+        for (table, key) in self.items.by_ref().take(POST_SLICE_ITEMS) {
+            let chain = local.storages.get(&table).and_then(|storage| storage.chains.get(&key));
+            let Some(due) = chain.and_then(|chain| chain.due(self.generation)) else {
+                continue;
+            };
+            bytes += key.as_bytes().len() + due.row.as_ref().map_or(0, |row| row.len());
+            self.slice.push((table, key.clone(), due.timestamp));
+            writes.push(StoreWrite { table, key, version: due.timestamp, row: due.row.clone() });
+            if bytes >= POST_SLICE_BYTES {
+                break;
+            }
+        }
+        writes
+    }
+
+    /// The store has the slice: what is still newest is in the store now.
+    fn settle(&mut self, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
+        let (oldest, posting) = (local.oldest, local.posting);
+        for (table, key, timestamp) in self.slice.drain(..) {
+            let storage = local.storages.get_mut(&table);
+            let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
+                continue;
+            };
+            if chain.newest().timestamp != timestamp {
+                continue;
+            }
+            chain.dirty = false;
+            local.bytes -= chain.bytes();
+            chain.trim(oldest, posting);
+            local.bytes += chain.bytes();
+            if chain.newest().row.is_none() {
+                graveyard.bring(boot, table, key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Metadata of another layout must stop the site, not be read as something else.
+    #[test]
+    fn metadata_is_checked() {
+        let metadata = Metadata { as_of: Timestamp::ZERO, drops: vec![(Timestamp::ZERO, TableId(20))] };
+        assert_eq!(Metadata::decode(Some(metadata.encode())), Ok(metadata));
+        assert_eq!(Metadata::decode(None), Ok(Metadata::default()));
+        for bytes in [&b""[..], b"\x01", b"\x02\x00\x00"] {
+            let decoded = Metadata::decode(Some(Bytes::copy_from_slice(bytes)));
+            assert!(matches!(decoded, Err(StoreError::Damaged(_))), "{bytes:?}");
+        }
+    }
+}

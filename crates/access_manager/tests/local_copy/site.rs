@@ -1,0 +1,217 @@
+//! A site for tests: one access manager, its store and its log. What the log has beyond the last sync is lost with the power.
+
+use access_manager::{AccessManager, MemoryStore, Settings};
+use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
+use messages::limits::{MILLISECOND, SECOND};
+use messages::log_record::LogRecord;
+use messages::{Conflict, Envelope, EpochNumber, History, Incarnation, Item, ItemRead, Key, KeyRange, Message, Now};
+use messages::{Outbox, RangeRead, Row, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write};
+use std::sync::Arc;
+
+/// The storage that most tests use.
+pub const TABLE: TableId = TableId(20);
+
+/// A commit timestamp.
+pub fn at(clock: u64) -> Timestamp {
+    let transaction = TransactionId { home: SiteId(1), incarnation: Incarnation(1), sequence: clock };
+    Timestamp { epoch: EpochNumber(1), clock, transaction }
+}
+
+pub fn key(text: &str) -> Key {
+    Key::new(text.as_bytes())
+}
+
+pub fn item(text: &str) -> Item {
+    Item { table: TABLE, key: key(text) }
+}
+
+pub fn range(low: &str, high: Option<&str>) -> KeyRange {
+    KeyRange { table: TABLE, low: key(low), high: high.map(key) }
+}
+
+pub fn stale_items(items: &[&str]) -> StaleSet {
+    StaleSet { items: items.iter().map(|text| item(text)).collect(), ..StaleSet::default() }
+}
+
+pub fn writes(rows: &[(&str, Option<&'static str>)]) -> History {
+    let write = |(text, row): &(&str, Option<&'static str>)| Write {
+        table: TABLE,
+        key: key(text),
+        row: row.map(|row| Row::from_static(row.as_bytes())),
+    };
+    History { writes: rows.iter().map(write).collect(), ..History::default() }
+}
+
+/// What the log of a site holds for its access manager.
+#[derive(Clone, Debug)]
+pub enum Logged {
+    Installed(Timestamp, Arc<History>),
+    Record(LogRecord),
+}
+
+/// A site.
+pub struct Site {
+    pub manager: AccessManager,
+    pub store: MemoryStore,
+    pub settings: Settings,
+    pub log: Vec<Logged>,
+    pub boot: u64,
+}
+
+impl Site {
+    pub fn new(settings: Settings) -> Site {
+        let store = MemoryStore::new();
+        Site {
+            manager: AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens"),
+            store,
+            settings,
+            log: Vec::new(),
+            boot: SECOND,
+        }
+    }
+
+    pub fn now(&self) -> Now {
+        Now { boot: self.boot, wall_micros: 0 }
+    }
+
+    /// Sends a message and hands back what came out; records go to the log first.
+    pub fn send(&mut self, message: Message) -> Vec<(ServerKind, Message)> {
+        let envelope = Envelope {
+            from_site: SiteId(1),
+            from: ServerKind::Console,
+            to_site: SiteId(1),
+            to: ServerKind::AccessManager,
+            epoch: EpochNumber(1),
+            incarnation: Incarnation(1),
+            message,
+        };
+        let mut outbox = Outbox::default();
+        let now = self.now();
+        self.manager.handle(now, envelope, &mut outbox);
+        self.log.extend(outbox.records.into_iter().map(Logged::Record));
+        outbox.messages.into_iter().map(|outgoing| (outgoing.to, outgoing.message)).collect()
+    }
+
+    /// Sends a request that is answered, and hands back the answer.
+    pub fn ask(&mut self, request: AccessRequest) -> AccessReply {
+        let mut answers = self.send(Message::Access(request)).into_iter();
+        let answer = answers.find(|(to, _)| *to == ServerKind::Console);
+        match answer {
+            Some((_, Message::AccessReply(reply))) => reply,
+            other => panic!("an answer to the asker, not {other:?}"),
+        }
+    }
+
+    /// Time passes; hands back what came out.
+    pub fn tick(&mut self, nanoseconds: u64) -> Vec<Message> {
+        self.boot += nanoseconds;
+        let mut outbox = Outbox::default();
+        let now = self.now();
+        self.manager.tick(now, &mut outbox);
+        outbox.messages.into_iter().map(|outgoing| outgoing.message).collect()
+    }
+
+    pub fn read(&mut self, text: &str, snapshot: Option<Timestamp>) -> AccessReply {
+        self.ask(AccessRequest::Read { tag: 7, table: TABLE, key: key(text), snapshot })
+    }
+
+    /// The newest row, which must be readable.
+    pub fn row(&mut self, text: &str) -> Option<(u64, Row)> {
+        match self.read(text, None) {
+            AccessReply::ReadReply { version, row, .. } => row.map(|row| (version.clock, row)),
+            other => panic!("a row or its absence, not {other:?}"),
+        }
+    }
+
+    /// All rows of a range, batch by batch; `None` when the snapshot is gone or part of it is stale.
+    pub fn scan(
+        &mut self,
+        mut range: KeyRange,
+        snapshot: Option<Timestamp>,
+        limit: u32,
+        reverse: bool,
+    ) -> Option<Vec<(Key, Timestamp, Row)>> {
+        let mut all = Vec::new();
+        loop {
+            let request = AccessRequest::Scan { tag: 7, range: range.clone(), snapshot, limit, reverse };
+            let AccessReply::ScanReply { rows, next, .. } = self.ask(request) else {
+                return None;
+            };
+            assert!(rows.len() <= limit as usize, "no more rows than asked for");
+            all.extend(rows);
+            match next {
+                None => return Some(all),
+                Some(next) if reverse => range.high = Some(next),
+                Some(next) => range.low = next,
+            }
+            assert!(!range.is_empty(), "a scan that goes on has something left");
+        }
+    }
+
+    /// Installs and logs a commit; hands back what was said unasked.
+    pub fn install(&mut self, clock: u64, history: History) -> Vec<(ServerKind, Message)> {
+        let history = Arc::new(history);
+        self.log.push(Logged::Installed(at(clock), history.clone()));
+        self.deliver(at(clock), history)
+    }
+
+    fn deliver(&mut self, timestamp: Timestamp, history: Arc<History>) -> Vec<(ServerKind, Message)> {
+        self.send(Message::Access(AccessRequest::Install { timestamp, history }))
+    }
+
+    pub fn check(&mut self, reads: Vec<ItemRead>, ranges: Vec<RangeRead>) -> Option<Conflict> {
+        let history = Arc::new(History { reads, ranges, ..History::default() });
+        let transaction = TransactionId::ZERO;
+        match self.ask(AccessRequest::Check { transaction, history }) {
+            AccessReply::CheckReply { conflict, .. } => conflict,
+            other => panic!("a verdict, not {other:?}"),
+        }
+    }
+
+    pub fn mark_stale(&mut self, stale: StaleSet) {
+        let stale = Arc::new(stale);
+        self.send(Message::Access(AccessRequest::MarkStale { stale }));
+    }
+
+    pub fn copies(&mut self, copies: Copies) -> Vec<(ServerKind, Message)> {
+        let copies = Arc::new(copies);
+        self.send(Message::Access(AccessRequest::InstallCopies { tag: 7, copies }))
+    }
+
+    pub fn oldest(&mut self, clock: u64) {
+        let snapshot = at(clock);
+        self.send(Message::Access(AccessRequest::OldestSnapshot { snapshot }));
+    }
+
+    /// Posts to the end.
+    pub fn post(&mut self) {
+        let mut said: Vec<Message> =
+            self.send(Message::Access(AccessRequest::Post { tag: 9 })).into_iter().map(|(_, said)| said).collect();
+        for _ in 0..10_000 {
+            if said.iter().any(|message| matches!(message, Message::AccessReply(AccessReply::Posted { tag: 9 }))) {
+                return;
+            }
+            said = self.tick(MILLISECOND);
+        }
+        panic!("a post ends");
+    }
+
+    /// Loses power: of the store's unsynced writes some first part stays, of the log the first `records`. Starts again from both.
+    pub fn restart(&mut self, writes_kept: usize, records: std::ops::Range<usize>) {
+        self.store.power_loss(writes_kept);
+        self.log.truncate(records.end);
+        self.manager = AccessManager::open(Box::new(self.store.clone()), self.settings).expect("the store is sound");
+        for logged in self.log[records.start..].to_vec() {
+            match logged {
+                Logged::Installed(timestamp, history) => {
+                    self.deliver(timestamp, history);
+                }
+                Logged::Record(record) => {
+                    let mut outbox = Outbox::default();
+                    self.manager.replay(&record, &mut outbox);
+                    assert!(outbox.records.is_empty(), "a replay logs nothing");
+                }
+            }
+        }
+    }
+}
