@@ -1,0 +1,221 @@
+//! What the oracle keeps through restarts: the epoch and the incarnations; and when it may change the epoch.
+//!
+//! Invariants: the epoch's number never falls; two epochs of one number never follow each other; an incarnation is given out
+//! once; nothing is swapped while a member of the epoch has not confirmed since the start (rule 13).
+
+use bytes::Bytes;
+use messages::epoch::{Epoch, Member, MemberState, Method, Placement, ProposalId};
+use messages::limits::SITES_MAX;
+use messages::planted::{Bug, Planted};
+use messages::{EpochNumber, Incarnation, InstanceId, SiteId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The last life of a site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Life {
+    incarnation: Incarnation,
+    /// With which it was asked for. `None`: known from an epoch only.
+    nonce: Option<u64>,
+}
+
+/// What is logged after every change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct State {
+    instance: InstanceId,
+    epoch: Arc<Epoch>,
+    lives: BTreeMap<SiteId, Life>,
+}
+
+/// What became of a request to swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swap {
+    /// The register holds the proposal from now on: log it.
+    Won,
+    /// It held it already.
+    WonBefore,
+    /// It holds something else, or the proposal is not a successor of what it holds.
+    Lost,
+    /// Members have to confirm first.
+    Unconfirmed,
+}
+
+/// What becomes of a confirmation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// Nothing to log.
+    Noted,
+    /// The site has taught the oracle something: log it.
+    Adopted,
+}
+
+/// The register of one instance.
+#[derive(Debug)]
+pub struct Register {
+    state: State,
+    /// Sites that have confirmed since the start.
+    confirmed: BTreeSet<SiteId>,
+    /// All members had confirmed once since the start, or there was nothing to confirm.
+    trusted: bool,
+    planted: Planted,
+}
+
+impl Register {
+    /// Of a new instance: epoch 0 lists its sites, in a life that none of them has.
+    pub fn init(
+        instance: InstanceId,
+        sites: &[SiteId],
+        method: Method,
+        required_copies: u16,
+        planted: Planted,
+    ) -> Register {
+        let listed: BTreeSet<SiteId> = sites.iter().copied().collect();
+        assert!((1..=SITES_MAX).contains(&sites.len()), "an instance has 1 to {SITES_MAX} sites, not {}", sites.len());
+        assert_eq!(listed.len(), sites.len(), "each site is listed once");
+        assert!(!listed.contains(&messages::server::ORACLE_SITE), "sites are numbered from 1");
+        let member = Member { incarnation: Incarnation(0), state: MemberState::Up };
+        let epoch = Epoch {
+            number: EpochNumber(0),
+            proposal: ProposalId::default(),
+            parent: ProposalId::default(),
+            members: listed.iter().map(|site| (*site, member)).collect(),
+            sessions: listed.iter().map(|site| (*site, 0)).collect(),
+            method,
+            required_copies,
+            placement: Placement::Everywhere,
+            restart: false,
+        };
+        let state = State { instance, epoch: Arc::new(epoch), lives: BTreeMap::new() };
+        Register::started(state, planted)
+    }
+
+    /// As a log has it.
+    pub fn decode(bytes: &[u8], planted: Planted) -> Result<Register, postcard::Error> {
+        Ok(Register::started(postcard::from_bytes(bytes)?, planted))
+    }
+
+    fn started(state: State, planted: Planted) -> Register {
+        Register { trusted: state.epoch.number == EpochNumber(0), confirmed: BTreeSet::new(), state, planted }
+    }
+
+    /// For the log.
+    pub fn encode(&self) -> Bytes {
+        let bytes = postcard::to_stdvec(&self.state).expect("the oracle's state always encodes");
+        Bytes::from(bytes)
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> InstanceId {
+        self.state.instance
+    }
+
+    /// What the register holds.
+    pub fn epoch(&self) -> &Arc<Epoch> {
+        &self.state.epoch
+    }
+
+    /// Members that have to confirm before anything is swapped.
+    pub fn unconfirmed(&self) -> Vec<SiteId> {
+        if self.trusted || self.planted.is(Bug::RestoredOracleTrusted) {
+            return Vec::new();
+        }
+        let members = self.state.epoch.members.keys();
+        members.filter(|site| !self.confirmed.contains(site)).copied().collect()
+    }
+
+    /// Replaces the epoch that is expected.
+    pub fn swap(&mut self, expected: (EpochNumber, ProposalId), epoch: Arc<Epoch>) -> Swap {
+        let current = &self.state.epoch;
+        if (current.number, current.proposal) == (epoch.number, epoch.proposal) {
+            return Swap::WonBefore;
+        }
+        if !self.unconfirmed().is_empty() {
+            return Swap::Unconfirmed;
+        }
+        let successor = (current.number, current.proposal) == expected
+            && epoch.number.0.checked_sub(1) == Some(current.number.0)
+            && epoch.parent == current.proposal;
+        if !successor || !is_sound(&epoch) {
+            return Swap::Lost;
+        }
+        self.take(epoch);
+        Swap::Won
+    }
+
+    fn take(&mut self, epoch: Arc<Epoch>) {
+        self.lives_of(&epoch);
+        self.state.epoch = epoch;
+    }
+
+    /// Lives in an epoch have been given out, whatever this copy of the state says.
+    fn lives_of(&mut self, epoch: &Epoch) -> bool {
+        let mut taught = false;
+        for (site, member) in &epoch.members {
+            let life = self.state.lives.entry(*site).or_default();
+            if life.incarnation < member.incarnation {
+                *life = Life { incarnation: member.incarnation, nonce: None };
+                taught = true;
+            }
+        }
+        taught
+    }
+
+    /// A site tells the highest epoch that it has logged. A site that has logged none has seen none above the register's.
+    pub fn confirm(&mut self, site: SiteId, logged: Option<Arc<Epoch>>) -> Confirmation {
+        let Some(logged) = logged else {
+            self.note_confirmed(site);
+            return Confirmation::Noted;
+        };
+        let current = &self.state.epoch;
+        if !is_sound(&logged) {
+            tracing::warn!(%site, epoch = %logged.number, "an epoch that cannot have been won is not taken");
+            return Confirmation::Noted;
+        }
+        if logged.number == current.number && logged.proposal != current.proposal {
+            tracing::error!(
+                %site, epoch = %logged.number,
+                "the site has logged another epoch of this number: it belongs to another history of the instance"
+            );
+            return Confirmation::Noted;
+        }
+        let mut taught = self.lives_of(&logged);
+        if logged.number > self.state.epoch.number {
+            tracing::warn!(%site, epoch = %logged.number, "the oracle's copy is old: adopting the epoch that the site has logged");
+            self.trusted = self.state.epoch.number == EpochNumber(0) && self.planted.is(Bug::EmptyOracleBootstrapped);
+            self.take(logged);
+            taught = true;
+        }
+        self.note_confirmed(site);
+        if taught { Confirmation::Adopted } else { Confirmation::Noted }
+    }
+
+    fn note_confirmed(&mut self, site: SiteId) {
+        if self.state.epoch.sessions.contains_key(&site) {
+            self.confirmed.insert(site);
+        }
+        self.trusted |= self.state.epoch.members.keys().all(|member| self.confirmed.contains(member));
+    }
+
+    /// A new life of a site, and whether it is new; the same one when asked again. `None`: the instance is full.
+    pub fn incarnate(&mut self, site: SiteId, nonce: u64) -> Option<(Incarnation, bool)> {
+        let life = self.state.lives.get(&site).copied().unwrap_or_default();
+        if life.nonce == Some(nonce) {
+            return Some((life.incarnation, false));
+        }
+        let known = self.state.lives.contains_key(&site) || self.state.epoch.sessions.contains_key(&site);
+        if !known && self.state.lives.len() >= SITES_MAX {
+            return None;
+        }
+        let incarnation = Incarnation(life.incarnation.0.checked_add(1)?);
+        let life = Life { incarnation, nonce: Some(nonce) };
+        self.state.lives.insert(site, life);
+        Some((incarnation, true))
+    }
+}
+
+/// What every epoch has, whoever proposes it.
+fn is_sound(epoch: &Epoch) -> bool {
+    let listed = epoch.members.keys().all(|site| epoch.sessions.contains_key(site));
+    epoch.up().next().is_some() && listed && epoch.sessions.len() <= SITES_MAX
+}
