@@ -125,7 +125,7 @@ impl<L: Log> Domain<L> {
             ..access_manager::Settings::default()
         };
         let mut domain = Domain {
-            action_driver: ActionDriver::new(site, incarnation, settings.seed, planted),
+            action_driver: ActionDriver::new(planted, settings.seed),
             atomicity_controller: AtomicityController::new(site, incarnation, planted),
             concurrency_controller: ConcurrencyController::new(settings.method, planted),
             replication_controller: ReplicationController::new(site, incarnation, &settings.sites, planted),
