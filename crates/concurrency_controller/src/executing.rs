@@ -8,7 +8,7 @@
 
 use crate::commit_locks::CommitLocks;
 use crate::limits::HOLDS_ASKED_MAX;
-use crate::lock_table::{LockTable, Mode, Place, places};
+use crate::lock_table::{LockTable, Mode, Place, Standing, places};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
 use messages::{Conflict, ConflictKind, History, TransactionId};
@@ -118,12 +118,14 @@ impl Executing {
         if let Some(conflict) = &known.doomed {
             return Answer::Refused(conflict.clone());
         }
-        if self.held.covers(transaction, Place::from(&target), mode) {
+        let standing = self.held.standing(transaction, Place::from(&target), mode);
+        if standing == Standing::Covered {
             return Answer::Granted;
         }
         self.requests += 1;
         let request = Request { transaction, target, mode, order: self.requests };
-        if self.is_free(&request, commit_locks, sequencer) {
+        let uncontested = standing == Standing::Free && self.waiting.is_empty();
+        if !is_commit_locked(&request, commit_locks) && (uncontested || !self.is_blocked(&request, sequencer)) {
             self.grant(request);
             return Answer::Granted;
         }
@@ -135,9 +137,8 @@ impl Executing {
         }
     }
 
-    fn is_free(&self, request: &Request, commit_locks: &CommitLocks, sequencer: &dyn Sequencer) -> bool {
-        commit_locks.conflict(request.place(), request.transaction, request.mode).is_none()
-            && sequencer.blockers(self, request, &mut |_| ControlFlow::Break(())).is_continue()
+    fn is_blocked(&self, request: &Request, sequencer: &dyn Sequencer) -> bool {
+        sequencer.blockers(self, request, &mut |_| ControlFlow::Break(())).is_break()
     }
 
     fn grant(&mut self, request: Request) {
@@ -283,7 +284,7 @@ impl Executing {
         let mut granted = Vec::new();
         for transaction in candidates.into_values() {
             let request = self.request_of(transaction).expect("a candidate waits");
-            if self.is_free(request, commit_locks, sequencer) {
+            if !is_commit_locked(request, commit_locks) && !self.is_blocked(request, sequencer) {
                 let request = self.withdraw(transaction).expect("a candidate waits");
                 self.grant(request);
                 granted.push(transaction);
@@ -314,4 +315,8 @@ impl Executing {
         answers.extend(granted.into_iter().map(|transaction| (transaction, None)));
         answers
     }
+}
+
+fn is_commit_locked(request: &Request, commit_locks: &CommitLocks) -> bool {
+    commit_locks.conflict(request.place(), request.transaction, request.mode).is_some()
 }

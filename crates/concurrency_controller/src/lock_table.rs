@@ -11,6 +11,7 @@ use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::{Bound, ControlFlow};
 
 /// How something is locked.
@@ -45,6 +46,17 @@ pub struct Holder {
     pub transaction: TransactionId,
     /// How.
     pub mode: Mode,
+}
+
+/// How a transaction stands to something that it wants to lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has all of it locked already, at least in that mode.
+    Covered,
+    /// Nobody else has a lock that conflicts.
+    Free,
+    /// Somebody else may have: `LockTable::conflicts` tells.
+    Contested,
 }
 
 /// The locks on one item or segment.
@@ -120,12 +132,15 @@ impl Storage {
     }
 
     fn remove_point(&mut self, key: &Key, transaction: TransactionId) {
-        let Some(holders) = self.points.get_mut(key) else { return };
-        let Some(place) = holders.iter().position(|holder| holder.transaction == transaction) else { return };
-        let holder = holders.remove(place);
+        let Entry::Occupied(mut holders) = self.points.entry(key.clone()) else {
+            return;
+        };
+        let own = holders.get().iter().position(|holder| holder.transaction == transaction);
+        let Some(own) = own else { return };
+        let holder = holders.get_mut().remove(own);
         self.exclusive -= usize::from(holder.mode == Mode::Exclusive);
-        if holders.is_empty() {
-            self.points.remove(key);
+        if holders.get().is_empty() {
+            holders.remove();
         }
     }
 
@@ -240,16 +255,35 @@ impl LockTable {
         found.is_break()
     }
 
-    /// Whether this transaction has all of this locked already, at least in this mode.
-    pub fn covers(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> bool {
-        if matches!(place, Place::Range(range) if range.is_empty()) {
-            return true;
+    /// How this transaction stands to a place, in one search.
+    pub fn standing(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> Standing {
+        let nothing = matches!(place, Place::Range(range) if range.is_empty());
+        if nothing {
+            return Standing::Covered;
         }
-        let Some(storage) = self.storages.get(&place.table()) else { return false };
-        let has = |holders: &[Holder]| holders.iter().any(|own| own.transaction == transaction && own.mode >= mode);
-        match place {
-            Place::Point(_, key) => storage.points.get(key).is_some_and(|at| has(at)) || has(storage.ranges.at(key)),
-            Place::Range(range) => storage.ranges.overlapping(range).all(has),
+        let Some(storage) = self.storages.get(&place.table()) else {
+            return Standing::Free;
+        };
+        let mut met = false;
+        let mut has = |holders: &[Holder]| {
+            met |= holders.iter().any(|other| other.transaction != transaction && other.mode.conflicts(mode));
+            holders.iter().any(|own| own.transaction == transaction && own.mode >= mode)
+        };
+        let covered = match place {
+            Place::Point(_, key) => {
+                storage.points.get(key).is_some_and(|holders| has(holders)) || has(storage.ranges.at(key))
+            }
+            Place::Range(range) => {
+                let covered = storage.ranges.overlapping(range).all(&mut has);
+                // Points do not cover a range, and only exclusive ones stand in a reader's way.
+                met |= mode == Mode::Exclusive || storage.exclusive > 0;
+                covered
+            }
+        };
+        match (covered, met) {
+            (true, _) => Standing::Covered,
+            (false, true) => Standing::Contested,
+            (false, false) => Standing::Free,
         }
     }
 }

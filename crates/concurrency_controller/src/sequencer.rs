@@ -22,7 +22,8 @@ pub trait Sequencer {
     /// Which method it is.
     fn method(&self) -> Method;
 
-    /// Visits every executing transaction that this request must wait for, until told to stop. One may come more than once.
+    /// Visits every executing transaction that this request must wait for, until told to stop. One may come more than once. Only those
+    /// with a conflicting access, granted or waited for, may block.
     ///
     /// A request that waits may come to wait for fewer, never for more: only a new request can close a circle.
     fn blockers(

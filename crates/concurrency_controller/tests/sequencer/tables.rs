@@ -1,7 +1,7 @@
 //! The lock table against a list of locks that is searched from end to end.
 
 use crate::support::{TABLE, key, own};
-use concurrency_controller::lock_table::{Holder, LockTable, Mode, Place};
+use concurrency_controller::lock_table::{Holder, LockTable, Mode, Place, Standing};
 use messages::{KeyRange, TransactionId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -115,7 +115,7 @@ proptest! {
         for lock in &locks {
             lock.with_place(|place| table.add(place, lock.holder.transaction, lock.holder.mode));
         }
-        let covered = asked.with_place(|place| table.covers(asked.holder.transaction, place, asked.holder.mode));
+        let standing = asked.with_place(|place| table.standing(asked.holder.transaction, place, asked.holder.mode));
         // Points do not cover ranges: between two keys there are always others.
         let usable = |lock: &&Lock| {
             let same = lock.holder.transaction == asked.holder.transaction && lock.holder.mode >= asked.holder.mode;
@@ -124,6 +124,7 @@ proptest! {
         let usable: Vec<&Lock> = locks.iter().filter(usable).collect();
         let locked = |key: u8| usable.iter().any(|lock| lock.low <= key && key < lock.high.unwrap_or(u8::MAX));
         let expected = (asked.low..asked.high.unwrap_or(u8::MAX)).all(locked);
-        prop_assert_eq!(covered, expected);
+        prop_assert_eq!(standing == Standing::Covered, expected);
+        prop_assert!(standing != Standing::Free || conflicts_in(&table, &asked).is_empty());
     }
 }
