@@ -492,12 +492,6 @@ impl Session {
             _ => {}
         }
     }
-
-    /// Ends transaction and request with a failure.
-    fn give_up(&mut self, failure: Failure, exchange: &mut Exchange) {
-        self.end_transaction(exchange);
-        self.finish(SessionReply::Failed(failure), exchange);
-    }
 }
 
 fn begin_chunk(work: &mut Work, chunk: Arc<History>, exchange: &mut Exchange) {

@@ -164,7 +164,19 @@ impl Session {
             _ => Failure::Cancelled,
         };
         self.stop_waiting(exchange);
-        self.end_transaction(exchange);
+        self.give_up(failure, exchange);
+    }
+
+    /// Ends transaction and request with a failure. A request that waits for this one belonged to the same transaction and fails
+    /// with it.
+    pub(crate) fn give_up(&mut self, failure: Failure, exchange: &mut Exchange) {
+        match &mut self.transaction {
+            Some(transaction) if transaction.explicit && self.queued.is_some() => {
+                release(transaction, exchange);
+                transaction.over = Some(failure.clone());
+            }
+            _ => self.end_transaction(exchange),
+        }
         self.finish(SessionReply::Failed(failure), exchange);
     }
 

@@ -110,7 +110,7 @@ impl UpdateRun {
             }
             Next::Row(found) => {
                 let bytes = found.key.as_bytes().len() + found.row.len();
-                if let Some(change) = compute(update, scene, found)? {
+                if let Some(change) = compute(update, self.in_place, scene, found)? {
                     if self.in_place {
                         let write = change.plan(&update.source.table, Part::Both);
                         self.stage = Stage::Writing(change, write);
@@ -171,7 +171,7 @@ impl UpdateRun {
 }
 
 /// The change of a row found; `None` when the filter rejects it.
-fn compute(update: &Update, scene: &Scene, found: Found) -> Result<Option<Change>, Failure> {
+fn compute(update: &Update, in_place: bool, scene: &Scene, found: Found) -> Result<Option<Change>, Failure> {
     let table = &update.source.table;
     let mut old = Vec::with_capacity(table.columns.len() + 1);
     rows::decode_into(table, ColumnSet::ALL, &found.key, &found.row, &mut old)?;
@@ -186,7 +186,7 @@ fn compute(update: &Update, scene: &Scene, found: Found) -> Result<Option<Change
         new[*column] = scene.scope.evaluate(expression, &old)?.into_owned();
     }
     rows::check_not_null(table, &new)?;
-    let new_key = rows::table_key(table, &new);
+    let new_key = if in_place { found.key.clone() } else { rows::table_key(table, &new) };
     Ok(Some(Change { old_key: found.key, old, new_key, new }))
 }
 

@@ -4,11 +4,12 @@
 
 use crate::programs::*;
 use crate::world::{ACCOUNTS, BY_OWNER, NOTES, World, accounts, column_of, notes, parameter, program};
+use messages::concurrency::ConcurrencyReply;
 use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
 use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, Source};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
-use messages::{ConflictKind, KeyRange, TableId};
+use messages::{Conflict, ConflictKind, History, KeyRange, Message, ServerKind, TableId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -129,6 +130,27 @@ fn scans_of_the_query_processor_go_on_where_they_stopped() {
     assert_eq!(seen, 25);
 }
 
+/// A statement of a transaction that is lost to a scan under way must not run as a transaction of its own.
+#[test]
+fn what_waits_for_a_scan_shares_its_fate() {
+    let mut world = filled(1);
+    world.begin(AccessMode::ReadWrite);
+    world.hold_accesses = true;
+    let scan = SessionRequest::Scan { range: KeyRange::whole(ACCOUNTS), limit: 10, relies_on: Vec::new() };
+    assert_eq!(world.ask(scan), None);
+    assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
+    world.hold_accesses = false;
+    let lost = ConcurrencyReply::AccessReply {
+        transaction: world.begun(),
+        conflict: Some(Conflict::of(ConflictKind::Deadlock)),
+    };
+    for reply in [world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(lost)), world.next_reply()] {
+        assert!(matches!(reply, Some(SessionReply::Failed(Failure::Conflict { .. }))), "{reply:?}");
+    }
+    assert_eq!(world.rows(&accounts())[0][2], Value::BigInt(10));
+    world.run(&add_balance(), &[1.into(), Value::BigInt(1)]);
+}
+
 /// A failed statement must leave nothing behind in its transaction, and what came before it must stay.
 #[test]
 fn a_failed_statement_is_undone_alone() {
@@ -203,6 +225,58 @@ fn private_rows_are_committed_ahead() {
         }
         assert!(world.histories.iter().all(|(_, history)| history.reads.is_empty()));
     }
+}
+
+/// A load that is cancelled while a chunk commits must be dropped after the chunk is decided, not before: it would outlive its drop.
+#[test]
+fn a_cancelled_load_is_dropped_after_its_chunk() {
+    let storage = TableId(40);
+    let mut world = World::new();
+    world.begin(AccessMode::ReadWrite);
+    world.run(&make(storage), &[]);
+    world.hold_commits = true;
+    let rows = vec![vec![Value::text("note")]; PRIVATE_CHUNK_ROWS];
+    assert_eq!(world.execute_with(&copy_notes(storage, true), &[], rows), None);
+    let chunk = world.begun();
+    world.ask(SessionRequest::Cancel);
+    world.hold_commits = false;
+    world.pass(SECOND);
+    assert_eq!(world.drops, vec![]);
+    let decided = world.install(chunk, Arc::new(History::default()));
+    world.tell(ServerKind::AtomicityController, Message::CommitReply(decided));
+    world.pass(SECOND);
+    assert_eq!(world.drops, vec![storage]);
+}
+
+/// A snapshot that copies from another site have overtaken must be given up before anything of it was told, and never after.
+#[test]
+fn a_snapshot_that_is_gone_is_replaced_unless_rows_were_told() {
+    let mut world = filled(1);
+    world.snapshots_gone = 1;
+    assert_eq!(world.run(&select_point(), &[1.into()]).0.len(), 1);
+    world.begin(AccessMode::ReadOnly);
+    world.snapshots_gone = 1;
+    assert_eq!(world.run(&select_point(), &[1.into()]).0.len(), 1);
+    world.snapshots_gone = 1;
+    let reply = world.execute(&select_point(), &[1.into()]);
+    let Some(SessionReply::Failed(Failure::Conflict { conflict })) = reply else { panic!("not failed: {reply:?}") };
+    assert_eq!(conflict.kind, ConflictKind::TooOld);
+    assert_eq!(world.ask(SessionRequest::Rollback), Some(SessionReply::RolledBack));
+}
+
+/// Versions that a reader may still need must not be forgotten; those that nobody needs must be.
+#[test]
+fn the_oldest_snapshot_stays_below_every_reader() {
+    let mut world = filled(1);
+    world.begin(AccessMode::ReadOnly);
+    world.run(&select_point(), &[1.into()]);
+    let reader = world.last_snapshot();
+    world.pass(SECOND);
+    assert!(world.oldest_snapshot.is_some_and(|oldest| oldest <= reader));
+    world.ask(SessionRequest::Commit);
+    world.run(&add_balance(), &[1.into(), Value::BigInt(1)]);
+    world.pass(SECOND);
+    assert!(world.oldest_snapshot.is_some_and(|oldest| oldest > reader));
 }
 
 /// Rows loaded after a savepoint must go with it: they may not be committed ahead.

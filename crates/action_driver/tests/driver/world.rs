@@ -41,6 +41,10 @@ pub struct World {
     pub commits: VecDeque<Option<ConflictKind>>,
     /// Verdicts of checks after reads, in order; `true` when exhausted.
     pub after: VecDeque<bool>,
+    /// What the access manager was last told.
+    pub oldest_snapshot: Option<Timestamp>,
+    /// How many reads find their snapshot gone.
+    pub snapshots_gone: u32,
     /// Whether accesses, or commits, are left without an answer.
     pub hold_accesses: bool,
     pub hold_commits: bool,
@@ -70,6 +74,8 @@ impl World {
             accesses: VecDeque::new(),
             commits: VecDeque::new(),
             after: VecDeque::new(),
+            oldest_snapshot: None,
+            snapshots_gone: 0,
             hold_accesses: false,
             hold_commits: false,
             histories: Vec::new(),
@@ -139,6 +145,11 @@ impl World {
     /// An unasked message, or a held answer.
     pub fn tell(&mut self, from: ServerKind, message: Message) -> Option<SessionReply> {
         self.deliver(from, message);
+        self.replies.pop_front()
+    }
+
+    /// A reply not looked at yet.
+    pub fn next_reply(&mut self) -> Option<SessionReply> {
         self.replies.pop_front()
     }
 
@@ -232,6 +243,16 @@ impl World {
         }
     }
 
+    /// The transaction begun last.
+    pub fn begun(&self) -> TransactionId {
+        TransactionId { home: SITE, incarnation: Incarnation(1), sequence: self.sequence }
+    }
+
+    /// The snapshot given out last.
+    pub fn last_snapshot(&self) -> Timestamp {
+        Timestamp::snapshot(self.epoch, self.clock)
+    }
+
     /// Commits a history, whoever's.
     pub fn install(&mut self, transaction: TransactionId, history: Arc<History>) -> CommitReply {
         self.clock += 10;
@@ -259,6 +280,10 @@ impl World {
     fn access(&mut self, request: AccessRequest) -> Option<AccessReply> {
         match request {
             AccessRequest::Read { tag, table, key, snapshot } => {
+                if snapshot.is_some() && self.snapshots_gone > 0 {
+                    self.snapshots_gone -= 1;
+                    return Some(AccessReply::SnapshotGone { tag });
+                }
                 let item = Item { table, key };
                 if self.stale.contains(&item) {
                     let range = KeyRange::point(table, item.key);
@@ -270,7 +295,11 @@ impl World {
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
                 Some(self.scan(tag, &range, snapshot, limit as usize, reverse))
             }
-            AccessRequest::OldestSnapshot { .. } => None,
+            AccessRequest::OldestSnapshot { snapshot } => {
+                assert!(self.oldest_snapshot < Some(snapshot), "reported for nothing");
+                self.oldest_snapshot = Some(snapshot);
+                None
+            }
             other => panic!("not for the action driver to send: {other:?}"),
         }
     }
