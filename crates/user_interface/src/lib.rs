@@ -1,1 +1,19 @@
 //! PostgreSQL protocol sessions; SQL compiled to action programs.
+//!
+//! A pure machine: a client's bytes and the other servers' messages in, bytes and messages out. It knows the protocol, SQL and the
+//! catalog's definitions; it knows no socket, no clock, no row that is stored, and none of the servers that it asks. A process may
+//! hold several, one for each group of clients. In reading order:
+//!
+//! * [`user_interface`]: the server, what its caller drives;
+//! * [`protocol`]: bytes to messages and back; [`session`]: what each client has set up and under way;
+//! * [`sql`]: text to programs, queries and schema changes;
+//! * [`errors`]: what the client is told; [`limits`]: every bound.
+
+pub mod errors;
+pub mod limits;
+pub mod protocol;
+pub mod session;
+pub mod sql;
+pub mod user_interface;
+
+pub use user_interface::{CancelKey, Config, UserInterface};

@@ -1,0 +1,270 @@
+//! What goes wrong, as the client is told: a SQLSTATE, PostgreSQL's message, and more where it helps.
+//!
+//! Invariant: every failure of a request becomes exactly one of these; "did not commit" is only said when it is certain.
+
+use messages::schema::{Catalog, TableSchema};
+use messages::session::Failure;
+use messages::{Conflict, ConflictKind, Item, TableId};
+use std::borrow::Cow;
+use values::{Type, ValueError, key};
+
+/// Error codes (PostgreSQL 15, appendix A).
+pub mod sqlstate {
+    /// `feature_not_supported`.
+    pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
+    /// `invalid_transaction_state`: a savepoint outside a block.
+    pub const NO_ACTIVE_TRANSACTION: &str = "25P01";
+    /// `active_sql_transaction`.
+    pub const ACTIVE_TRANSACTION: &str = "25001";
+    /// `read_only_sql_transaction`.
+    pub const READ_ONLY_TRANSACTION: &str = "25006";
+    /// `in_failed_sql_transaction`.
+    pub const FAILED_TRANSACTION: &str = "25P02";
+    /// `invalid_sql_statement_name`.
+    pub const UNDEFINED_STATEMENT: &str = "26000";
+    /// `invalid_cursor_name`.
+    pub const UNDEFINED_PORTAL: &str = "34000";
+    /// `duplicate_cursor`.
+    pub const DUPLICATE_PORTAL: &str = "42P03";
+    /// `duplicate_prepared_statement`.
+    pub const DUPLICATE_STATEMENT: &str = "42P05";
+    /// `serialization_failure`.
+    pub const SERIALIZATION_FAILURE: &str = "40001";
+    /// `deadlock_detected`.
+    pub const DEADLOCK: &str = "40P01";
+    /// `syntax_error`.
+    pub const SYNTAX_ERROR: &str = "42601";
+    /// `undefined_table`.
+    pub const UNDEFINED_TABLE: &str = "42P01";
+    /// `undefined_column`.
+    pub const UNDEFINED_COLUMN: &str = "42703";
+    /// `undefined_object`: also an unknown setting.
+    pub const UNDEFINED_OBJECT: &str = "42704";
+    /// `undefined_function`.
+    pub const UNDEFINED_FUNCTION: &str = "42883";
+    /// `undefined_parameter`.
+    pub const UNDEFINED_PARAMETER: &str = "42P02";
+    /// `duplicate_table`.
+    pub const DUPLICATE_TABLE: &str = "42P07";
+    /// `duplicate_column`.
+    pub const DUPLICATE_COLUMN: &str = "42701";
+    /// `duplicate_object`.
+    pub const DUPLICATE_OBJECT: &str = "42710";
+    /// `datatype_mismatch`.
+    pub const DATATYPE_MISMATCH: &str = "42804";
+    /// `indeterminate_datatype`.
+    pub const INDETERMINATE_TYPE: &str = "42P18";
+    /// `cannot_coerce`.
+    pub const CANNOT_COERCE: &str = "42846";
+    /// `invalid_column_reference`.
+    pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
+    /// `invalid_table_definition`.
+    pub const INVALID_TABLE_DEFINITION: &str = "42P16";
+    /// `wrong_object_type`.
+    pub const WRONG_OBJECT_TYPE: &str = "42809";
+    /// `invalid_schema_name`.
+    pub const UNDEFINED_SCHEMA: &str = "3F000";
+    /// `invalid_parameter_value`.
+    pub const INVALID_PARAMETER_VALUE: &str = "22023";
+    /// `cant_change_runtime_param`.
+    pub const CANNOT_CHANGE_PARAMETER: &str = "55P02";
+    /// `bad_copy_file_format`.
+    pub const BAD_COPY: &str = "22P04";
+    /// `character_not_in_repertoire`.
+    pub const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
+    /// `protocol_violation`.
+    pub const PROTOCOL_VIOLATION: &str = "08P01";
+    /// `transaction_resolution_unknown`.
+    pub const OUTCOME_UNKNOWN: &str = "08007";
+    /// `program_limit_exceeded`.
+    pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
+    /// `statement_too_complex`.
+    pub const STATEMENT_TOO_COMPLEX: &str = "54001";
+    /// `too_many_columns`.
+    pub const TOO_MANY_COLUMNS: &str = "54011";
+    /// `query_canceled`.
+    pub const QUERY_CANCELED: &str = "57014";
+    /// `cannot_connect_now`.
+    pub const CANNOT_CONNECT_NOW: &str = "57P03";
+    /// `invalid_authorization_specification`.
+    pub const INVALID_AUTHORIZATION: &str = "28000";
+    /// `internal_error`.
+    pub const INTERNAL_ERROR: &str = "XX000";
+}
+
+/// An error as an ErrorResponse carries it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SqlError {
+    /// The SQLSTATE.
+    pub sqlstate: Cow<'static, str>,
+    /// The primary message.
+    pub message: String,
+    /// More, in a sentence.
+    pub detail: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Where in the statement, in characters from 1.
+    pub position: Option<usize>,
+    /// The constraint that was hurt.
+    pub constraint: Option<String>,
+}
+
+/// What every fallible step of a statement returns; boxed, because an error is rare and large.
+pub type Result<T> = std::result::Result<T, Box<SqlError>>;
+
+impl SqlError {
+    /// An error with this code and message.
+    #[cold]
+    pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Box<SqlError> {
+        Box::new(SqlError {
+            sqlstate: Cow::Borrowed(sqlstate),
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+            constraint: None,
+        })
+    }
+
+    /// A feature that is refused, 0A000.
+    #[cold]
+    pub fn unsupported(feature: impl std::fmt::Display) -> Box<SqlError> {
+        SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, format!("{feature} is not supported"))
+    }
+
+    /// A syntax error, 42601.
+    #[cold]
+    pub fn syntax(near: impl std::fmt::Display) -> Box<SqlError> {
+        SqlError::new(sqlstate::SYNTAX_ERROR, format!("syntax error at or near \"{near}\""))
+    }
+
+    /// The same error with a DETAIL line.
+    pub fn with_detail(mut self: Box<Self>, detail: impl Into<String>) -> Box<Self> {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// The same error with a HINT line.
+    pub fn with_hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error at this character of the statement, unless it knows its place already.
+    pub fn at(mut self: Box<Self>, position: Option<usize>) -> Box<Self> {
+        self.position = self.position.or(position);
+        self
+    }
+
+    /// What a failed request means for the client; the catalog names tables and decodes keys.
+    pub fn of_failure(failure: Failure, catalog: &Catalog) -> Box<SqlError> {
+        match failure {
+            Failure::Conflict { conflict } => of_conflict(&conflict, catalog),
+            Failure::Statement { sqlstate, message, detail, constraint } => Box::new(SqlError {
+                sqlstate: Cow::Owned(sqlstate),
+                message,
+                detail,
+                hint: None,
+                position: None,
+                constraint,
+            }),
+            Failure::SchemaChanged { key } => {
+                SqlError::new(sqlstate::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+                    .with_detail(format!(
+                        "The definition of {} changed while the statement was compiled.",
+                        catalog_name(key.as_bytes())
+                    ))
+            }
+            Failure::Cancelled => SqlError::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
+            Failure::Unknown { transaction } => SqlError::new(
+                sqlstate::OUTCOME_UNKNOWN,
+                format!("the outcome of transaction {transaction} is not known: it may or may not have committed"),
+            ),
+            Failure::Unavailable { reason } => {
+                SqlError::new(sqlstate::CANNOT_CONNECT_NOW, format!("this site cannot serve now: {reason}"))
+            }
+        }
+    }
+}
+
+fn of_conflict(conflict: &Conflict, catalog: &Catalog) -> Box<SqlError> {
+    let mut detail = conflict.kind.describe().to_string();
+    if let Some(first) = detail.get(..1).map(str::to_uppercase) {
+        detail.replace_range(..1, &first);
+    }
+    if let Some(item) = &conflict.item {
+        detail.push_str(&describe_item(item, catalog));
+    }
+    if let Some(other) = conflict.other {
+        detail.push_str(&format!(" (transaction {other})"));
+    }
+    detail.push('.');
+    match conflict.kind {
+        ConflictKind::Deadlock => SqlError::new(sqlstate::DEADLOCK, "deadlock detected"),
+        ConflictKind::Cancelled => SqlError::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
+        _ => SqlError::new(sqlstate::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update"),
+    }
+    .with_detail(detail)
+    .with_hint("The transaction might succeed if retried.")
+}
+
+/// ` in table "t", key (a, b)=(1, x)`, as far as the catalog knows the storage.
+fn describe_item(item: &Item, catalog: &Catalog) -> String {
+    if item.table == TableId::CATALOG {
+        return format!(" in the catalog: {}", catalog_name(item.key.as_bytes()));
+    }
+    for versioned in catalog.tables.values() {
+        let table = &versioned.table;
+        if table.storage == item.table {
+            return format!(
+                " in table \"{}\"{}",
+                table.name,
+                describe_key(table, &table.primary_key, item.key.as_bytes())
+            );
+        }
+        if let Some(index) = table.indexes.iter().find(|index| index.storage == item.table) {
+            return format!(
+                " in index \"{}\" of table \"{}\"{}",
+                index.name,
+                table.name,
+                describe_key(table, &index.columns, item.key.as_bytes())
+            );
+        }
+    }
+    format!(" in {}", item.table)
+}
+
+/// `, key (a, b)=(1, x)`; nothing for a hidden key or bytes that are no key.
+fn describe_key(table: &TableSchema, columns: &[usize], bytes: &[u8]) -> String {
+    let types: Vec<Type> = columns.iter().map(|column| table.columns[*column].column_type).collect();
+    match key::decode_prefix(bytes, &types) {
+        Ok((values, _)) if !values.is_empty() => {
+            let names: Vec<&str> = columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
+            let texts: Vec<String> = values
+                .iter()
+                .zip(&types)
+                .map(|(value, data_type)| crate::protocol::format::display(value, *data_type))
+                .collect();
+            format!(", key ({})=({})", names.join(", "), texts.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
+/// What a catalog key speaks of.
+fn catalog_name(key: &[u8]) -> String {
+    match key.split_first() {
+        Some((b'n', name)) => format!("\"{}\"", String::from_utf8_lossy(name)),
+        _ => "the object counter".to_string(),
+    }
+}
+
+impl From<ValueError> for Box<SqlError> {
+    #[cold]
+    fn from(error: ValueError) -> Box<SqlError> {
+        let mut converted = SqlError::new(error.sqlstate, error.message);
+        converted.detail = error.detail.map(String::from);
+        converted
+    }
+}

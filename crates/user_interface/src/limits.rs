@@ -1,0 +1,54 @@
+//! Bounds of the user interface: what a client may send, and what is kept for it.
+//!
+//! Invariant: nothing that a client sends makes the server hold more than these allow, before the error is sent.
+
+use messages::limits::{QUERY_BATCH_ROWS, SECOND};
+
+/// Longest message of a client, in bytes, its length word included.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Longest startup message, in bytes (PostgreSQL's `MAX_STARTUP_PACKET_LENGTH`).
+pub const STARTUP_BYTES_MAX: usize = 10_000;
+/// Longest SQL text, in bytes. A token in memory takes some 100 bytes, so this bounds a parse to a few hundred MiB at worst.
+pub const SQL_BYTES_MAX: usize = 4 << 20;
+/// Operators in one expression: the syntax tree is as deep as a chain of them is long.
+pub const OPERATOR_CHAIN_MAX: usize = 2_000;
+/// Depth of an expression that compiles; AND and OR chains count once.
+pub const EXPRESSION_DEPTH_MAX: usize = 200;
+/// Depth of nested syntax that the parser follows.
+pub const PARSER_DEPTH_MAX: usize = 100;
+/// Parameters of a statement: the protocol counts them in 16 bits.
+pub const PARAMETERS_MAX: usize = u16::MAX as usize;
+/// Named prepared statements of one session.
+pub const STATEMENTS_MAX: usize = 10_000;
+/// Portals of one session.
+pub const PORTALS_MAX: usize = 1_000;
+/// Compiled statements kept for all sessions of one user interface; when there are more, all are forgotten.
+pub const CACHED_STATEMENTS_MAX: usize = 5_000;
+/// Longest SQL text that is kept compiled for other sessions, in bytes.
+pub const CACHED_SQL_BYTES_MAX: usize = 64 << 10;
+/// How often a statement is compiled again because the catalog moved under it.
+pub const RECOMPILATIONS_MAX: u32 = 8;
+/// How long a statement waits for the catalog to show a change that has committed, in nanoseconds.
+pub const CATALOG_PATIENCE: u64 = SECOND;
+/// Bytes of output above which no more rows of a query are asked for.
+pub const OUTPUT_BYTES_HIGH: usize = 1 << 20;
+/// Rows handed to the action driver at a time by COPY and INSERT ... SELECT.
+pub const SUPPLIED_ROWS: usize = QUERY_BATCH_ROWS;
+/// Bytes of rows handed to the action driver at a time.
+pub const SUPPLIED_BYTES: usize = 1 << 20;
+/// Rows of a query kept while it feeds a change of the table that it reads.
+pub const KEPT_ROWS_MAX: usize = 1_000_000;
+/// Longest line of COPY data, in bytes.
+pub const COPY_LINE_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
+/// Longest identifier, in bytes (PostgreSQL's `NAMEDATALEN - 1`); longer ones are cut.
+pub const NAME_BYTES_MAX: usize = 63;
+/// Columns of a table.
+pub const COLUMNS_MAX: usize = 1_600;
+/// Columns of a key or index.
+pub const KEY_COLUMNS_MAX: usize = 32;
+/// The first number given to a table, an index or a storage: as in PostgreSQL, lower ones belong to the system.
+pub const FIRST_OBJECT: u32 = 16_384;
+
+const _: () = assert!(SQL_BYTES_MAX < MESSAGE_BYTES_MAX && STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);
+const _: () = assert!(FIRST_OBJECT >= messages::TableId::FIRST_CREATED.0);
+const _: () = assert!(EXPRESSION_DEPTH_MAX <= OPERATOR_CHAIN_MAX);

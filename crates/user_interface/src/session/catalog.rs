@@ -1,0 +1,123 @@
+//! The catalog as a session sees it: what has committed, and the session's own changes over it.
+//!
+//! Invariant: a change of the running transaction is visible to its own statements only, and gone when it rolls back.
+
+use crate::sql::ddl::{SchemaChange, version_of};
+use messages::schema::Catalog;
+use messages::{Key, Row, TableId, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The committed catalog; each update makes a new generation.
+#[derive(Debug, Default)]
+pub struct SharedCatalog {
+    /// The tables.
+    pub catalog: Arc<Catalog>,
+    /// Counts updates.
+    pub generation: u64,
+}
+
+impl SharedCatalog {
+    /// Applies committed rows; one that does not decode is left out, and the names of such are returned.
+    pub fn apply(&mut self, rows: Vec<(Key, Timestamp, Option<Row>)>) -> Vec<Key> {
+        let catalog = Arc::make_mut(&mut self.catalog);
+        self.generation += 1;
+        rows.into_iter()
+            .filter_map(|(key, version, row)| {
+                // Rows may come in any order: an older version must not undo a newer one.
+                if row.is_some() && version < version_of(catalog, &key) {
+                    return None;
+                }
+                catalog.apply(key.as_bytes(), version, row.as_deref()).err().map(|_| key)
+            })
+            .collect()
+    }
+}
+
+/// A catalog row that a transaction wrote.
+#[derive(Clone, Debug)]
+pub struct OwnRow {
+    /// The version that was there before.
+    pub seen: Timestamp,
+    /// What was written; `None`: deleted.
+    pub row: Option<Row>,
+}
+
+/// The changes of a running transaction.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    rows: BTreeMap<Key, OwnRow>,
+    made: Vec<TableId>,
+    merged: Option<(u64, Arc<Catalog>)>,
+}
+
+impl Overlay {
+    /// Whether the transaction changed nothing.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Storages made by the transaction into which rows may be committed ahead: a savepoint set since forbids that, because it
+    /// could not take them back.
+    pub fn made(&self) -> &[TableId] {
+        &self.made
+    }
+
+    /// From here on rows in the storages made so far must not be committed ahead.
+    pub fn forbid_private(&mut self) {
+        self.made.clear();
+    }
+
+    /// Keys of the rows written.
+    pub fn keys(&self) -> BTreeSet<Key> {
+        self.rows.keys().cloned().collect()
+    }
+
+    /// The rows written, to be looked for in the committed catalog.
+    pub fn take_rows(&mut self) -> Vec<(Key, OwnRow)> {
+        let rows = std::mem::take(&mut self.rows);
+        *self = Overlay::default();
+        rows.into_iter().collect()
+    }
+
+    /// Adds a change that the action driver has done.
+    pub fn add(&mut self, change: SchemaChange, base: &Catalog) {
+        for (key, row) in change.rows {
+            let seen = self.rows.get(&key).map_or_else(|| version_of(base, &key), |own| own.seen);
+            self.rows.insert(key, OwnRow { seen, row });
+        }
+        self.made.extend(change.makes);
+        self.merged = None;
+    }
+
+    /// The catalog with the changes in it.
+    pub fn over(&mut self, shared: &SharedCatalog) -> Arc<Catalog> {
+        if self.rows.is_empty() {
+            return shared.catalog.clone();
+        }
+        if let Some((generation, merged)) = &self.merged
+            && *generation == shared.generation
+        {
+            return merged.clone();
+        }
+        let mut merged = Catalog::clone(&shared.catalog);
+        for (key, own) in &self.rows {
+            let applied = merged.apply(key.as_bytes(), Timestamp::ZERO, own.row.as_deref());
+            assert!(applied.is_ok(), "a catalog row of the session's own decodes");
+        }
+        let merged = Arc::new(merged);
+        self.merged = Some((shared.generation, merged.clone()));
+        merged
+    }
+}
+
+/// Whether the committed catalog shows these rows, or something newer in their place.
+pub fn shows(catalog: &Catalog, rows: &[(Key, OwnRow)]) -> bool {
+    rows.iter().all(|(key, own)| {
+        let version = version_of(catalog, key);
+        match own.row {
+            Some(_) => version != own.seen,
+            None => version == Timestamp::ZERO || version != own.seen,
+        }
+    })
+}

@@ -1,0 +1,411 @@
+//! The session's own statements: transactions, savepoints, settings, prepared statements, EXPLAIN.
+//!
+//! Invariant: in a failed block nothing runs but what ends it or returns to a savepoint.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::protocol::backend;
+use crate::session::state::{Block, Execution, Step, Work};
+use crate::session::turn::Turn;
+use crate::sql::compile::{Plan, Prepared, Tag};
+use crate::sql::parse::Statement;
+use crate::sql::settings::Settings;
+use crate::sql::utility::Utility;
+use messages::query::QueryRequest;
+use messages::session::{AccessMode, SessionRequest};
+use std::sync::Arc;
+use values::Value;
+
+/// `current transaction is aborted`, 25P02.
+pub fn failed_block() -> Box<SqlError> {
+    SqlError::new(
+        sqlstate::FAILED_TRANSACTION,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+}
+
+/// Whether a statement may run in a failed block.
+pub fn ends_block(utility: &Utility) -> bool {
+    matches!(utility, Utility::Commit(_) | Utility::Rollback(_) | Utility::RollbackTo(_))
+}
+
+impl Turn<'_> {
+    /// Refuses a statement in a failed block, before it is compiled.
+    pub fn check_block(&self, statement: &Statement) -> Result<()> {
+        match statement {
+            Statement::Utility(utility) if ends_block(utility) => Ok(()),
+            _ if self.session.block == Block::Failed => Err(failed_block()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a statement in a failed block, or one that writes where nothing may be written.
+    pub fn check_plan(&self, prepared: &Prepared) -> Result<()> {
+        let ends = matches!(&prepared.plan, Plan::Utility(utility) if ends_block(utility));
+        if self.session.block == Block::Failed && !ends {
+            return Err(failed_block());
+        }
+        let read_only = match self.session.block {
+            Block::Open => self.session.mode == AccessMode::ReadOnly,
+            _ => self.session.settings.now.default_read_only(),
+        };
+        if prepared.writes && read_only {
+            let tag = prepared.tag.text(0);
+            let verb = match prepared.tag {
+                Tag::Plain(tag) => tag,
+                Tag::Select => "SELECT FOR UPDATE",
+                _ => tag.split(' ').next().unwrap_or_default(),
+            };
+            return Err(SqlError::new(
+                sqlstate::READ_ONLY_TRANSACTION,
+                format!("cannot execute {verb} in a read-only transaction"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Runs a statement of the session's own.
+    pub fn control(&mut self, execution: Box<Execution>) -> Result<()> {
+        let utility = match &execution.prepared.plan {
+            Plan::Utility(utility) => utility.clone(),
+            Plan::SetConfig(name, value, local) => {
+                let (name, value, local) = (name.clone(), value.clone(), *local);
+                self.set(&name, Some(&value), local)?;
+                let shown = self.with_facts(|facts| facts.settings.show(&name, facts))?;
+                self.answer(execution, vec![vec![Value::text(shown)]]);
+                return Ok(());
+            }
+            _ => unreachable!("called for these only"),
+        };
+        match utility {
+            Utility::Begin(mode) => self.begin(mode),
+            Utility::SetTransaction(mode, for_session) => self.set_transaction(mode, for_session)?,
+            Utility::Commit(chain) => return self.commit(execution, chain),
+            Utility::Rollback(chain) => return self.rollback(execution, chain),
+            Utility::Savepoint(_) => {
+                self.check_savepoint("SAVEPOINT")?;
+                return self.enter(execution);
+            }
+            Utility::Release(name) => return self.at_savepoint(execution, name, false),
+            Utility::RollbackTo(name) => return self.at_savepoint(execution, name, true),
+            Utility::Set(name, value, local) => self.set(&name, value.as_deref(), local)?,
+            Utility::Show(name) => {
+                let value = self.show(&name)?;
+                self.answer(execution, vec![vec![Value::text(value)]]);
+                return Ok(());
+            }
+            Utility::ShowAll => {
+                let all = self.with_facts(|facts| facts.settings.all(facts));
+                let rows = all.into_iter().map(|(name, value)| vec![Value::text(name), Value::text(value)]);
+                self.answer(execution, rows.collect());
+                return Ok(());
+            }
+            Utility::Reset(name) => self.set(&name, None, false)?,
+            Utility::ResetAll => self.reset_settings(),
+            Utility::Discard(all) => self.discard(all)?,
+            Utility::Deallocate(Some(name)) => {
+                if self.session.statements.remove(&name).is_none() {
+                    return Err(SqlError::new(
+                        sqlstate::UNDEFINED_STATEMENT,
+                        format!("prepared statement \"{name}\" does not exist"),
+                    ));
+                }
+            }
+            Utility::Deallocate(None) => self.session.statements.clear(),
+            Utility::Prepare(name, types, text) => {
+                if self.session.statements.contains_key(&name) {
+                    return Err(SqlError::new(
+                        sqlstate::DUPLICATE_STATEMENT,
+                        format!("prepared statement \"{name}\" already exists"),
+                    ));
+                }
+                let prepared = self.prepare(&text, types.into_iter().map(Some).collect())?;
+                self.session.statements.insert(name, prepared);
+            }
+            Utility::Explain(text) => return self.explain(execution, &text),
+            Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
+            Utility::Copy(_) => {
+                self.check_plan(&execution.prepared)?;
+                return self.enter(execution);
+            }
+            Utility::Nothing(_) => {}
+        }
+        self.complete(execution);
+        Ok(())
+    }
+
+    /// Sends rows that the session itself knows, and ends the statement.
+    fn answer(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>) {
+        self.send_rows(&mut execution, rows);
+        self.complete(execution);
+    }
+
+    fn begin(&mut self, mode: Option<AccessMode>) {
+        match self.session.block {
+            Block::Open | Block::Failed => {
+                self.warn(sqlstate::ACTIVE_TRANSACTION, "there is already a transaction in progress");
+            }
+            Block::None => {
+                self.session.block = Block::Open;
+                self.session.mode = mode.unwrap_or(self.default_mode());
+                self.session.began_micros = self.micros();
+            }
+            // What ran before BEGIN in the same text is part of the block.
+            Block::Implicit => {
+                self.session.block = Block::Open;
+                if !self.session.open {
+                    self.session.mode = mode.unwrap_or(self.default_mode());
+                }
+            }
+        }
+    }
+
+    fn default_mode(&self) -> AccessMode {
+        if self.session.settings.now.default_read_only() { AccessMode::ReadOnly } else { AccessMode::ReadWrite }
+    }
+
+    fn set_transaction(&mut self, mode: Option<AccessMode>, for_session: bool) -> Result<()> {
+        if for_session {
+            if let Some(mode) = mode {
+                let value = if mode == AccessMode::ReadOnly { "on" } else { "off" };
+                self.set("default_transaction_read_only", Some(value), false)?;
+            }
+        } else if self.session.block != Block::Open {
+            self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET TRANSACTION can only be used in transaction blocks");
+        } else if let Some(mode) = mode {
+            if self.session.open && mode == AccessMode::ReadWrite && self.session.mode == AccessMode::ReadOnly {
+                return Err(SqlError::new(
+                    sqlstate::ACTIVE_TRANSACTION,
+                    "transaction read-write mode must be set before any query",
+                ));
+            }
+            self.session.mode = mode;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, mut execution: Box<Execution>, chain: bool) -> Result<()> {
+        match self.session.block {
+            Block::Failed => return self.rollback(execution, chain),
+            Block::None | Block::Implicit => {
+                if chain {
+                    return Err(no_transaction("COMMIT AND CHAIN"));
+                }
+                self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "there is no transaction in progress");
+            }
+            Block::Open => {}
+        }
+        self.stop_query();
+        if self.session.open {
+            execution.step = Step::Commit;
+            self.session.work = Work::Statement(execution);
+            self.ask(SessionRequest::Commit);
+        } else {
+            self.block_committed(execution);
+        }
+        Ok(())
+    }
+
+    fn rollback(&mut self, mut execution: Box<Execution>, chain: bool) -> Result<()> {
+        if matches!(self.session.block, Block::None | Block::Implicit) {
+            if chain {
+                return Err(no_transaction("ROLLBACK AND CHAIN"));
+            }
+            self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "there is no transaction in progress");
+        }
+        self.stop_query();
+        if self.session.open {
+            execution.step = Step::Rollback;
+            self.session.work = Work::Statement(execution);
+            self.ask(SessionRequest::Rollback);
+        } else {
+            self.block_rolled_back(execution);
+        }
+        Ok(())
+    }
+
+    /// The block has committed.
+    pub fn block_committed(&mut self, execution: Box<Execution>) {
+        self.end_block(true);
+        self.session.work = Work::Idle;
+        if self.session.overlay.is_empty() {
+            self.chain(&execution);
+            self.complete(execution);
+        } else {
+            self.settle(Some("COMMIT".to_string()), false);
+            self.chain(&execution);
+        }
+    }
+
+    /// The block has been rolled back, by ROLLBACK or because it had failed.
+    pub fn block_rolled_back(&mut self, execution: Box<Execution>) {
+        self.end_block(false);
+        self.session.work = Work::Idle;
+        self.chain(&execution);
+        self.finish_statement("ROLLBACK".to_string());
+    }
+
+    /// AND CHAIN: another block like the one that ended.
+    fn chain(&mut self, execution: &Execution) {
+        if let Plan::Utility(Utility::Commit(true) | Utility::Rollback(true)) = execution.prepared.plan {
+            self.session.block = Block::Open;
+            self.session.began_micros = self.micros();
+        }
+    }
+
+    fn check_savepoint(&self, statement: &str) -> Result<()> {
+        match self.session.block {
+            Block::Open => Ok(()),
+            Block::Failed => Err(failed_block()),
+            Block::None | Block::Implicit => Err(no_transaction(statement)),
+        }
+    }
+
+    /// RELEASE and ROLLBACK TO.
+    fn at_savepoint(&mut self, mut execution: Box<Execution>, name: String, back: bool) -> Result<()> {
+        if !back || self.session.block != Block::Failed {
+            self.check_savepoint(if back { "ROLLBACK TO SAVEPOINT" } else { "RELEASE SAVEPOINT" })?;
+        }
+        if !self.session.savepoints.iter().any(|(other, _)| *other == name) {
+            return Err(SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")));
+        }
+        if !self.session.open {
+            return Err(
+                failed_block().with_detail("The transaction lost a conflict: nothing of it is left to return to.")
+            );
+        }
+        execution.step = Step::Savepoint;
+        self.session.work = Work::Statement(execution);
+        self.ask(if back { SessionRequest::RollbackTo { name } } else { SessionRequest::Release { name } });
+        Ok(())
+    }
+
+    /// A savepoint was set, released or returned to: the schema changes follow.
+    pub fn savepoint_marked(&mut self, execution: Box<Execution>) {
+        let session = &mut self.session;
+        let position = |name: &str| session.savepoints.iter().rposition(|(other, _)| other == name);
+        match &execution.prepared.plan {
+            Plan::Utility(Utility::Savepoint(name)) => {
+                session.overlay.forbid_private();
+                session.savepoints.push((name.clone(), session.overlay.clone()));
+            }
+            Plan::Utility(Utility::Release(name)) => {
+                if let Some(position) = position(name) {
+                    session.savepoints.truncate(position);
+                }
+            }
+            Plan::Utility(Utility::RollbackTo(name)) => {
+                if let Some(position) = position(name) {
+                    session.savepoints.truncate(position + 1);
+                    session.overlay = session.savepoints[position].1.clone();
+                }
+                session.block = Block::Open;
+            }
+            _ => unreachable!("only these wait for a mark"),
+        }
+        self.complete(execution);
+    }
+
+    fn show(&self, name: &str) -> Result<String> {
+        if name == "transaction_read_only" && self.session.block == Block::Open {
+            let on = self.session.mode == AccessMode::ReadOnly;
+            return Ok(if on { "on" } else { "off" }.to_string());
+        }
+        self.with_facts(|facts| facts.settings.show(name, facts))
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let in_block = self.session.block == Block::Open;
+        if local && !in_block {
+            self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
+            return Ok(());
+        }
+        if name == "transaction_read_only" && in_block {
+            let read_only = matches!(value, Some("on" | "true" | "1"));
+            let mode = if read_only { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
+            return self.set_transaction(Some(mode), false);
+        }
+        let settings = &mut self.session.settings;
+        if in_block {
+            let before = settings.now.clone();
+            let reported = settings.now.set(name, value)?;
+            if local {
+                settings.after_commit.get_or_insert_with(|| before.clone());
+            } else if let Some(after) = &mut settings.after_commit {
+                after.set(name, value)?;
+            }
+            settings.after_rollback.get_or_insert(before);
+            self.report(reported);
+        } else {
+            let reported = settings.now.set(name, value)?;
+            self.report(reported);
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, reported: Option<(&'static str, String)>) {
+        if let Some((name, value)) = reported {
+            backend::parameter_status(&mut self.session.output, name, &value);
+        }
+    }
+
+    fn reset_settings(&mut self) {
+        let settings = &mut self.session.settings;
+        if self.session.block == Block::Open {
+            let before: Settings = settings.now.clone();
+            settings.after_rollback.get_or_insert(before);
+        }
+        settings.after_commit = None;
+        for reported in settings.now.reset_all() {
+            self.report(Some(reported));
+        }
+    }
+
+    fn discard(&mut self, all: bool) -> Result<()> {
+        if all {
+            if self.session.block != Block::None {
+                return Err(SqlError::new(
+                    sqlstate::ACTIVE_TRANSACTION,
+                    "DISCARD ALL cannot run inside a transaction block",
+                ));
+            }
+            self.session.statements.clear();
+            self.stop_query();
+            self.session.portals.clear();
+            self.reset_settings();
+        }
+        Ok(())
+    }
+
+    /// The program as text, or the query processor's plan.
+    fn explain(&mut self, mut execution: Box<Execution>, text: &str) -> Result<()> {
+        let prepared = self.prepare(text, Vec::new())?.ok_or_else(|| SqlError::syntax("EXPLAIN"))?;
+        let sql = match &prepared.plan {
+            Plan::Program(program) => {
+                let rows = lines(&program.to_string());
+                self.answer(execution, rows);
+                return Ok(());
+            }
+            Plan::Feed(sql, program, ..) => {
+                let rows = lines(&program.to_string());
+                self.send_rows(&mut execution, rows);
+                sql.clone()
+            }
+            Plan::Query(sql) => sql.clone(),
+            _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
+        };
+        execution.step = Step::Explain;
+        self.session.work = Work::Statement(execution);
+        let catalog = self.catalog();
+        self.query(QueryRequest::Explain { sql, catalog });
+        Ok(())
+    }
+}
+
+fn no_transaction(statement: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::NO_ACTIVE_TRANSACTION, format!("{statement} can only be used in transaction blocks"))
+}
+
+/// A text as rows of one column, a line each.
+fn lines(text: &str) -> Vec<Vec<Value>> {
+    text.lines().map(|line| vec![Value::Text(Arc::from(line))]).collect()
+}

@@ -1,0 +1,206 @@
+//! COPY: data of the client to supplied rows, rows to data for the client.
+//!
+//! Invariant: of the client's data no more is held than one message and one batch of rows.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{SUPPLIED_BYTES, SUPPLIED_ROWS};
+use crate::protocol::backend;
+use crate::protocol::copy::{CopyColumn, Decoder, Format};
+use crate::protocol::frontend::Frontend;
+use crate::session::state::{CopyIn, Execution, Sink, Step, Work};
+use crate::session::turn::Turn;
+use crate::sql::compile::{Plan, Prepared, Tag};
+use crate::sql::expressions::Compiler;
+use crate::sql::insert::targets_by_name;
+use crate::sql::names;
+use crate::sql::utility::{Copy, CopySource, Utility};
+use messages::program::ResultColumn;
+use messages::schema::VersionedTable;
+use messages::session::SessionRequest;
+use std::sync::Arc;
+use values::Value;
+
+impl Turn<'_> {
+    /// COPY ... TO STDOUT: a query whose rows go out as data.
+    pub fn copy_out(&mut self, mut execution: Box<Execution>, copy: &Copy) -> Result<()> {
+        execution.prepared = match &copy.source {
+            CopySource::Table(name, columns) => Arc::new(self.table_query(name, columns)?),
+            CopySource::Query(text) => {
+                let prepared = self.prepare(text, Vec::new())?.ok_or_else(|| SqlError::syntax(")"))?;
+                if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..)) {
+                    return Err(SqlError::unsupported("COPY of this statement"));
+                }
+                self.check_plan(&prepared)?;
+                prepared
+            }
+        };
+        execution.sink = Sink::Copy(copy.options.clone(), Vec::new());
+        execution.announced = false;
+        self.enter(execution)
+    }
+
+    /// A table's rows, by the query processor, which hands them over in batches.
+    fn table_query(&mut self, name: &str, columns: &[String]) -> Result<Prepared> {
+        let versioned = self.copied_table(name)?;
+        let table = &versioned.table;
+        let targets = targets_by_name(table, columns)?;
+        let quoted: Vec<String> = targets.iter().map(|target| names::quote(&table.columns[*target].name)).collect();
+        let sql: Arc<str> = Arc::from(format!("SELECT {} FROM {}", quoted.join(", "), names::quote(name)));
+        let result = targets.iter().map(|target| ResultColumn {
+            name: table.columns[*target].name.clone(),
+            column_type: table.columns[*target].column_type,
+            origin: (table.oid, *target as i16 + 1),
+        });
+        Ok(Prepared {
+            text: sql.clone(),
+            declared: Vec::new(),
+            parameters: Vec::new(),
+            columns: result.collect(),
+            plan: Plan::Query(sql),
+            tag: Tag::Select,
+            writes: false,
+            tables: vec![(name.to_string(), Some(versioned.version))],
+            generation: self.shared.catalog.generation,
+            shareable: false,
+            undescribed: false,
+        })
+    }
+
+    fn copied_table(&mut self, name: &str) -> Result<VersionedTable> {
+        self.catalog()
+            .tables
+            .get(name)
+            .cloned()
+            .ok_or_else(|| SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))
+    }
+
+    /// The head of COPY data, once the columns are known.
+    pub fn announce_copy(&mut self, execution: &mut Execution) {
+        let Sink::Copy(options, columns) = &mut execution.sink else {
+            return;
+        };
+        let named = execution
+            .prepared
+            .columns
+            .iter()
+            .map(|column| CopyColumn { name: column.name.clone(), data_type: column.column_type });
+        *columns = named.collect();
+        let binary = options.format == Format::Binary;
+        backend::copy_response(&mut self.session.output, true, binary, columns.len());
+        let mut header = Vec::new();
+        crate::protocol::copy::write_header(options, columns, &mut header);
+        if !header.is_empty() {
+            backend::copy_data(&mut self.session.output, &header);
+        }
+    }
+
+    /// A statement of the session's own that needs the transaction, which is open now.
+    pub fn launch_utility(&mut self, mut execution: Box<Execution>) -> Result<()> {
+        let Plan::Utility(utility) = &execution.prepared.plan else {
+            unreachable!("called for these only");
+        };
+        match utility.clone() {
+            Utility::Copy(copy) => self.copy_in(&mut execution, &copy)?,
+            Utility::Savepoint(name) => {
+                self.ask(SessionRequest::Savepoint { name });
+                execution.step = Step::Savepoint;
+            }
+            _ => unreachable!("only these enter a transaction"),
+        }
+        self.session.work = Work::Statement(execution);
+        Ok(())
+    }
+
+    /// COPY ... FROM STDIN: compiles what takes the rows and asks the client for data.
+    fn copy_in(&mut self, execution: &mut Execution, copy: &Copy) -> Result<()> {
+        let CopySource::Table(name, columns) = &copy.source else {
+            return Err(SqlError::syntax("FROM"));
+        };
+        let versioned = self.copied_table(name)?;
+        let targets = targets_by_name(&versioned.table, columns)?;
+        let catalog = self.catalog();
+        let made = self.session.overlay.made();
+        let program = self.with_facts(|facts| {
+            let mut compiler = Compiler::new(&catalog, facts, "", Vec::new());
+            compiler.insert_supplied(&versioned, &targets, made)
+        })?;
+        let columns: Vec<CopyColumn> = targets
+            .iter()
+            .map(|target| CopyColumn {
+                name: versioned.table.columns[*target].name.clone(),
+                data_type: versioned.table.columns[*target].column_type,
+            })
+            .collect();
+        let binary = copy.options.format == Format::Binary;
+        backend::copy_response(&mut self.session.output, false, binary, columns.len());
+        execution.copy = Some(Box::new(CopyIn {
+            decoder: Decoder::new(copy.options.clone(), columns),
+            program: Arc::new(program),
+            ended: false,
+        }));
+        execution.step = Step::CopyData;
+        Ok(())
+    }
+
+    /// A message of the client while COPY data is awaited.
+    pub fn copy_message(&mut self, message: &Frontend) {
+        let Work::Statement(mut execution) = std::mem::replace(&mut self.session.work, Work::Idle) else {
+            return;
+        };
+        let Some(copy) = execution.copy.as_mut() else {
+            unreachable!("data is awaited by COPY FROM only");
+        };
+        let done = match message {
+            Frontend::CopyData(data) => {
+                copy.decoder.push(data);
+                self.copy_on(execution)
+            }
+            Frontend::CopyDone => {
+                copy.ended = true;
+                self.copy_on(execution)
+            }
+            Frontend::CopyFail(reason) => {
+                Err(SqlError::new(sqlstate::QUERY_CANCELED, format!("COPY from stdin failed: {reason}")))
+            }
+            // Drivers send them right behind Execute, before they know that data is wanted.
+            Frontend::Sync | Frontend::Flush => {
+                self.session.work = Work::Statement(execution);
+                Ok(())
+            }
+            _ => Err(SqlError::new(sqlstate::PROTOCOL_VIOLATION, "unexpected message type during COPY from stdin")),
+        };
+        if let Err(error) = done {
+            self.fail(&error);
+        }
+    }
+
+    /// Hands over the rows that have come, a batch at a time; waits for data, or ends.
+    pub fn copy_on(&mut self, mut execution: Box<Execution>) -> Result<()> {
+        let Some(copy) = execution.copy.as_mut() else {
+            unreachable!("data is awaited by COPY FROM only");
+        };
+        if self.session.cancelled {
+            return Err(crate::session::queries::cancelled());
+        }
+        let mut bytes = 0;
+        let mut rows: Vec<Vec<Value>> = Vec::new();
+        while rows.len() < SUPPLIED_ROWS && bytes < SUPPLIED_BYTES {
+            let Some(row) = copy.decoder.next_row(copy.ended)? else {
+                break;
+            };
+            bytes += row.iter().map(Value::size_in_memory).sum::<usize>();
+            rows.push(row);
+        }
+        let program = copy.program.clone();
+        if !rows.is_empty() {
+            self.execute_program(&mut execution, program, rows, Step::CopyBatch);
+            self.session.work = Work::Statement(execution);
+        } else if copy.ended {
+            self.complete(execution);
+        } else {
+            execution.step = Step::CopyData;
+            self.session.work = Work::Statement(execution);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! How statements, cycles and transactions end.
+//!
+//! Invariant: success is told after the commit that it speaks of; each cycle ends with exactly one ReadyForQuery.
+
+use crate::errors::SqlError;
+use crate::limits::CATALOG_PATIENCE;
+use crate::protocol::backend::{self, Severity};
+use crate::protocol::copy;
+use crate::session::catalog::shows;
+use crate::session::state::{Block, Cycle, Execution, Phase, Settling, Sink, Step, Work};
+use crate::session::turn::Turn;
+use crate::sql::compile::Tag;
+use messages::query::QueryRequest;
+use messages::session::{SessionReply, SessionRequest};
+
+impl Turn<'_> {
+    /// Runs what can run: the next statements of a simple query while nothing is under way.
+    pub fn pump(&mut self) {
+        while matches!(self.session.work, Work::Idle) && matches!(self.session.cycle, Cycle::Simple(..)) {
+            self.next_simple();
+        }
+    }
+
+    /// A statement has done all it had to do.
+    pub fn complete(&mut self, mut execution: Box<Execution>) {
+        self.session.work = Work::Idle;
+        self.announce(&mut execution);
+        let prepared = &execution.prepared;
+        let tag = match &execution.sink {
+            Sink::Copy(options, _) => {
+                let mut trailer = Vec::new();
+                copy::write_trailer(options, &mut trailer);
+                if !trailer.is_empty() {
+                    backend::copy_data(&mut self.session.output, &trailer);
+                }
+                backend::copy_done(&mut self.session.output);
+                format!("COPY {}", execution.sent)
+            }
+            Sink::Rows if execution.copy.is_some() => format!("COPY {}", execution.affected),
+            Sink::Rows if prepared.tag == Tag::Select => prepared.tag.text(execution.sent),
+            Sink::Rows => prepared.tag.text(execution.affected),
+        };
+        self.finish_statement(tag);
+    }
+
+    /// Tells the client the tag, after the commit if this statement ends a transaction.
+    pub fn finish_statement(&mut self, tag: String) {
+        if self.session.block == Block::None && !self.session.overlay.is_empty() {
+            return self.settle(Some(tag), false);
+        }
+        let last = matches!(&self.session.cycle, Cycle::Simple(_, statements) if statements.is_empty());
+        if last && self.session.block == Block::Implicit && self.session.open {
+            return self.end_cycle(Some(tag));
+        }
+        backend::command_complete(&mut self.session.output, &tag);
+    }
+
+    /// Something failed: tells the client, and passes over what depends on it.
+    pub fn fail(&mut self, error: &SqlError) {
+        backend::error(&mut self.session.output, Severity::Error, error);
+        if let Work::Statement(execution) = std::mem::replace(&mut self.session.work, Work::Idle)
+            && matches!(execution.step, Step::Rows | Step::Room | Step::Source | Step::Batch | Step::Explain)
+        {
+            self.query(QueryRequest::Stop);
+        }
+        match self.session.block {
+            Block::Open => self.session.block = Block::Failed,
+            Block::Implicit => self.session.implicit_failed = true,
+            Block::None | Block::Failed => {}
+        }
+        match &mut self.session.cycle {
+            Cycle::Simple(_, statements) => statements.clear(),
+            Cycle::Extended => self.session.skip_to_sync = true,
+            Cycle::Idle => {}
+        }
+    }
+
+    /// Ends the session because its client cannot be understood.
+    pub fn fatal(&mut self, error: &SqlError) {
+        backend::error(&mut self.session.output, Severity::Fatal, error);
+        self.leave();
+    }
+
+    /// Ends the session: nothing more is read, its transaction is rolled back.
+    pub fn leave(&mut self) {
+        if self.session.phase == Phase::Ready {
+            if self.session.query_portal.take().is_some() || is_querying(&self.session.work) {
+                self.query(QueryRequest::Stop);
+            }
+            self.ask(SessionRequest::Close);
+        }
+        self.session.phase = Phase::Finished;
+        self.session.work = Work::Idle;
+        self.session.cycle = Cycle::Idle;
+        self.session.open = false;
+    }
+
+    /// Ends the cycle: the implicit transaction, if there is one, then ReadyForQuery. `tag` waits for the commit.
+    pub fn end_cycle(&mut self, tag: Option<String>) {
+        if self.session.block == Block::Implicit && self.session.open {
+            self.stop_query();
+            let commits = !self.session.implicit_failed;
+            self.session.work = Work::Ending(tag, commits);
+            self.ask(if commits { SessionRequest::Commit } else { SessionRequest::Rollback });
+            return;
+        }
+        if let Some(tag) = tag {
+            backend::command_complete(&mut self.session.output, &tag);
+        }
+        if matches!(self.session.block, Block::None | Block::Implicit) {
+            self.end_block(!self.session.implicit_failed);
+        }
+        self.ready();
+    }
+
+    fn ready(&mut self) {
+        self.session.cycle = Cycle::Idle;
+        self.session.work = Work::Idle;
+        self.session.deadline = None;
+        let status = self.session.status();
+        backend::ready_for_query(&mut self.session.output, status);
+    }
+
+    /// The action driver's reply to the end of an implicit transaction.
+    pub fn ending_replied(&mut self, tag: Option<String>, commits: bool, reply: SessionReply) {
+        self.session.open = false;
+        self.session.work = Work::Idle;
+        if let SessionReply::Failed(failure) = reply {
+            let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+            backend::error(&mut self.session.output, Severity::Error, &error);
+            self.end_block(false);
+            self.ready();
+            return;
+        }
+        self.end_block(commits);
+        if self.session.overlay.is_empty() {
+            if let Some(tag) = tag {
+                backend::command_complete(&mut self.session.output, &tag);
+            }
+            self.ready();
+        } else {
+            self.settle(tag, true);
+        }
+    }
+
+    /// A transaction is over: what belonged to it goes. The schema changes of a committed one stay until they have been settled.
+    pub fn end_block(&mut self, committed: bool) {
+        let session = &mut self.session;
+        session.block = Block::None;
+        session.open = false;
+        session.implicit_failed = false;
+        session.savepoints.clear();
+        if !committed {
+            session.overlay = Default::default();
+        }
+        let (kept, gone) = if committed {
+            (session.settings.after_commit.take(), session.settings.after_rollback.take())
+        } else {
+            (session.settings.after_rollback.take(), session.settings.after_commit.take())
+        };
+        drop(gone);
+        if let Some(settings) = kept {
+            session.settings.now = settings;
+        }
+        self.stop_query();
+        self.session.portals.clear();
+    }
+
+    /// A schema change has committed: waits until the catalog shows it, so that the client's next statement does.
+    pub fn settle(&mut self, tag: Option<String>, ends_cycle: bool) {
+        let rows = self.session.overlay.take_rows();
+        let deadline = self.now.boot.saturating_add(CATALOG_PATIENCE);
+        let settling = Settling { rows, deadline, tag, ends_cycle };
+        self.session.work = Work::Settling(Box::new(settling));
+        self.settled();
+    }
+
+    /// Goes on if the catalog shows what is waited for, or the wait has been long enough.
+    pub fn settled(&mut self) {
+        let Work::Settling(settling) = &mut self.session.work else {
+            return;
+        };
+        if !shows(&self.shared.catalog.catalog, &settling.rows) && self.now.boot < settling.deadline {
+            return;
+        }
+        let (tag, ends_cycle) = (settling.tag.take(), settling.ends_cycle);
+        self.session.work = Work::Idle;
+        if let Some(tag) = tag {
+            backend::command_complete(&mut self.session.output, &tag);
+        }
+        if ends_cycle {
+            self.ready();
+        }
+    }
+}
+
+/// Whether the query processor holds a query for what is under way.
+pub fn is_querying(work: &Work) -> bool {
+    match work {
+        Work::Statement(execution) => matches!(
+            execution.step,
+            Step::Rows | Step::Room | Step::Source | Step::Batch | Step::Explain | Step::Describe
+        ),
+        Work::Parsing(..) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,404 @@
+//! A statement from its start to its end: begin, run, replies, another try when the catalog moved.
+//!
+//! Invariant: a statement is tried again only before it changed or sent anything.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
+use crate::protocol::backend::{self, Severity};
+use crate::session::state::{Block, Execution, Step, Work};
+use crate::session::turn::Turn;
+use crate::sql::compile::Plan;
+use crate::sql::ddl::{self, version_of};
+use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::parse::Parsed;
+use messages::program::{Action, Expression, Program};
+use messages::query::QueryRequest;
+use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+use messages::{Key, Timestamp};
+use std::sync::Arc;
+use values::Value;
+use values::cast::Context;
+
+impl Turn<'_> {
+    /// Starts a statement. Errors: nothing was asked of any server yet.
+    pub fn start(&mut self, mut execution: Box<Execution>) -> Result<()> {
+        let timeout = self.session.settings.now.statement_timeout_ms();
+        self.session.deadline =
+            (timeout > 0).then(|| self.now.boot.saturating_add(timeout * messages::limits::MILLISECOND));
+        self.session.cancelled = false;
+        execution.prepared = self.refresh(execution.prepared.clone(), execution.announced)?;
+        match &execution.prepared.plan {
+            Plan::Utility(_) | Plan::SetConfig(..) => return self.control(execution),
+            Plan::Execute(name, arguments) => {
+                let found = self.session.statements.get(name).cloned().flatten().ok_or_else(|| {
+                    SqlError::new(
+                        sqlstate::UNDEFINED_STATEMENT,
+                        format!("prepared statement \"{name}\" does not exist"),
+                    )
+                })?;
+                execution.arguments = Some(arguments.clone());
+                execution.prepared = self.refresh(found, false)?;
+                if let Plan::Execute(..) | Plan::Utility(_) = execution.prepared.plan {
+                    return Err(SqlError::unsupported("EXECUTE of this statement"));
+                }
+            }
+            _ => {}
+        }
+        self.check_plan(&execution.prepared)?;
+        self.enter(execution)
+    }
+
+    /// Has the statement described if it has to be, its arguments bound, and its transaction begun.
+    pub fn enter(&mut self, mut execution: Box<Execution>) -> Result<()> {
+        if execution.prepared.undescribed {
+            self.describe(&execution.prepared.clone());
+            execution.step = Step::Describe;
+            self.session.work = Work::Statement(execution);
+            return Ok(());
+        }
+        if let Some(arguments) = execution.arguments.take() {
+            execution.parameters = self.arguments(&arguments, &execution)?;
+        }
+        if execution.parameters.len() != execution.prepared.parameters.len() {
+            return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        // A program can be a transaction of its own; a query and what it feeds take several requests.
+        let alone = matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_));
+        if self.session.block == Block::None && !alone {
+            self.begin_implicit();
+            self.session.mode = self.implicit_mode(execution.prepared.writes);
+        } else if self.session.block == Block::Implicit && !self.session.open {
+            // What else the cycle holds is not known yet.
+            self.session.mode = self.implicit_mode(true);
+        }
+        if self.session.block != Block::None && !self.session.open {
+            execution.began = true;
+            execution.step = Step::Begin;
+            let (mode, time_micros) = (self.session.mode, self.session.began_micros);
+            self.session.work = Work::Statement(execution);
+            self.ask(SessionRequest::Begin { mode, time_micros });
+            return Ok(());
+        }
+        self.launch(execution)
+    }
+
+    fn implicit_mode(&self, writes: bool) -> AccessMode {
+        if writes && !self.session.settings.now.default_read_only() {
+            AccessMode::ReadWrite
+        } else {
+            AccessMode::ReadOnly
+        }
+    }
+
+    /// Arguments of EXECUTE as values of the parameters' types. Errors: 42601 for another number of them, 0A000 for computed ones.
+    fn arguments(&mut self, arguments: &[sqlparser::ast::Expr], execution: &Execution) -> Result<Vec<Value>> {
+        let types = &execution.prepared.parameters;
+        if arguments.len() != types.len() {
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "wrong number of parameters for prepared statement")
+                .with_detail(format!("Expected {} parameters but got {}.", types.len(), arguments.len())));
+        }
+        let catalog = self.catalog();
+        self.with_facts(|facts| {
+            let mut compiler = Compiler::new(&catalog, facts, "", Vec::new());
+            arguments
+                .iter()
+                .zip(types)
+                .map(|(argument, data_type)| {
+                    let typed = compiler.expression(argument, &Scope::empty()).map_err(|stop| stop.into_error())?;
+                    match compiler.parameters.coerce(typed, *data_type, Context::Assignment)? {
+                        Expression::Constant(value) => Ok(value),
+                        _ => Err(SqlError::unsupported("a computed argument of EXECUTE")),
+                    }
+                })
+                .collect()
+        })
+    }
+
+    /// Asks for what the statement is, its transaction being open if it needs one.
+    pub fn launch(&mut self, mut execution: Box<Execution>) -> Result<()> {
+        match &execution.prepared.plan {
+            Plan::Program(program) => {
+                let program = program.clone();
+                self.execute_program(&mut execution, program, Vec::new(), Step::Program);
+            }
+            Plan::Schema(statement) => {
+                let catalog = self.catalog();
+                let mut change = ddl::plan(statement, &catalog, &self.session.overlay.keys())?;
+                for notice in std::mem::take(&mut change.notices) {
+                    self.notice(Severity::Notice, &notice);
+                }
+                let Some(program) = change.program.take() else {
+                    self.complete(execution);
+                    return Ok(());
+                };
+                execution.change = Some(change);
+                let program = Arc::new(program);
+                execution.sent_program(&program);
+                self.execute_program(&mut execution, program, Vec::new(), Step::Program);
+            }
+            Plan::Query(_) | Plan::Feed(..) => self.run_query(&mut execution),
+            Plan::Utility(_) => return self.launch_utility(execution),
+            Plan::SetConfig(..) | Plan::Execute(..) => unreachable!("resolved before it was launched"),
+        }
+        self.session.work = Work::Statement(execution);
+        Ok(())
+    }
+
+    /// Sends a program to the action driver.
+    pub fn execute_program(
+        &mut self,
+        execution: &mut Execution,
+        program: Arc<Program>,
+        rows: Vec<Vec<Value>>,
+        step: Step,
+    ) {
+        execution.step = step;
+        let request = SessionRequest::Execute {
+            program,
+            parameters: execution.parameters.clone(),
+            rows,
+            time_micros: self.micros(),
+        };
+        self.ask(request);
+    }
+
+    /// The action driver's reply to a statement under way.
+    pub fn statement_replied(&mut self, mut execution: Box<Execution>, reply: SessionReply) {
+        let done = match (execution.step.clone(), reply) {
+            (_, SessionReply::Failed(failure)) => {
+                self.statement_failed(execution, failure);
+                return;
+            }
+            (Step::Begin, SessionReply::Begun) => {
+                self.session.open = true;
+                self.launch(execution)
+            }
+            (Step::Program, SessionReply::Executed { rows, affected }) => {
+                execution.affected = affected;
+                self.program_done(execution, rows);
+                Ok(())
+            }
+            (Step::Batch, SessionReply::Executed { rows, affected }) => {
+                execution.affected += affected;
+                self.send_rows(&mut execution, rows);
+                self.supply(execution);
+                Ok(())
+            }
+            (Step::CopyBatch, SessionReply::Executed { affected, .. }) => {
+                execution.affected += affected;
+                self.copy_on(execution)
+            }
+            (Step::Commit, SessionReply::Committed { .. }) => {
+                self.block_committed(execution);
+                Ok(())
+            }
+            (Step::Rollback, SessionReply::RolledBack) => {
+                self.block_rolled_back(execution);
+                Ok(())
+            }
+            (Step::Savepoint, SessionReply::Marked) => {
+                self.savepoint_marked(execution);
+                Ok(())
+            }
+            (Step::Restart, SessionReply::RolledBack) => {
+                self.session.open = false;
+                execution.began = false;
+                self.enter(execution)
+            }
+            (step, reply) => Err(unexpected(&step, &reply)),
+        };
+        if let Err(error) = done {
+            self.fail(&error);
+        }
+    }
+
+    /// A program has run: its rows go out, all or as many as the portal asked for.
+    fn program_done(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>) {
+        if let Some(change) = execution.change.take() {
+            let base = self.shared.catalog.catalog.clone();
+            self.session.overlay.add(change, &base);
+        }
+        if execution.portal.is_some() && execution.rows_max > 0 && rows.len() > execution.rows_max {
+            execution.buffered = rows.into();
+            execution.exhausted = true;
+            self.resume_portal(execution);
+            return;
+        }
+        self.send_rows(&mut execution, rows);
+        self.complete(execution);
+    }
+
+    /// Rows go to the client, their columns before them if it has not been told.
+    pub fn send_rows(&mut self, execution: &mut Execution, rows: Vec<Vec<Value>>) {
+        self.announce(execution);
+        execution.sent += rows.len() as u64;
+        if let crate::session::state::Sink::Copy(options, columns) = &execution.sink {
+            let mut line = std::mem::take(&mut self.shared.scratch);
+            for row in rows {
+                line.clear();
+                crate::protocol::copy::write_row(options, &row, columns, &mut line);
+                backend::copy_data(&mut self.session.output, &line);
+            }
+            self.shared.scratch = line;
+            return;
+        }
+        let (columns, formats) = (&execution.prepared.columns, &execution.formats);
+        if columns.is_empty() {
+            return;
+        }
+        for row in rows {
+            backend::data_row(&mut self.session.output, &row, columns, formats, &mut self.shared.scratch);
+        }
+    }
+
+    /// RowDescription, once, in the simple protocol.
+    pub fn announce(&mut self, execution: &mut Execution) {
+        if std::mem::replace(&mut execution.announced, true) {
+            return;
+        }
+        if let crate::session::state::Sink::Copy(..) = execution.sink {
+            self.announce_copy(execution);
+        } else if !execution.prepared.columns.is_empty() {
+            backend::row_description(&mut self.session.output, &execution.prepared.columns, &execution.formats);
+        }
+    }
+
+    /// The statement failed at the action driver: another try, or the end of it.
+    pub fn statement_failed(&mut self, execution: Box<Execution>, failure: Failure) {
+        if let Failure::SchemaChanged { key } = &failure
+            && execution.sent == 0
+            && execution.affected == 0
+            && execution.recompilations < RECOMPILATIONS_MAX
+            && !matches!(execution.step, Step::Commit | Step::CopyBatch)
+        {
+            let key = key.clone();
+            self.try_again(execution, &key);
+            return;
+        }
+        let commit = execution.step == Step::Commit;
+        if matches!(failure, Failure::Conflict { .. }) || commit {
+            // Nothing of the transaction is left at the action driver.
+            self.session.open = false;
+        }
+        let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+        if commit {
+            self.end_block(false);
+        }
+        self.session.work = Work::Statement(execution);
+        self.fail(&error);
+    }
+
+    /// The catalog row changed under the statement: once the change is known here, it is compiled again.
+    fn try_again(&mut self, mut execution: Box<Execution>, key: &Key) {
+        execution.recompilations += 1;
+        let relied = relied_on(&execution, key);
+        if relied.is_none_or(|version| version != version_of(&self.shared.catalog.catalog, key)) {
+            self.recompile(execution);
+        } else {
+            execution.step = Step::Catalog(self.now.boot.saturating_add(CATALOG_PATIENCE));
+            self.session.work = Work::Statement(execution);
+        }
+    }
+
+    /// Compiles and runs the statement again, in another transaction if it began one for itself.
+    pub fn recompile(&mut self, mut execution: Box<Execution>) {
+        self.session.work = Work::Idle;
+        execution.change = None;
+        match self.refresh(execution.prepared.clone(), execution.announced) {
+            Ok(prepared) => execution.prepared = prepared,
+            Err(error) => return self.fail(&error),
+        }
+        if execution.began && self.session.block == Block::Implicit && self.session.open {
+            execution.step = Step::Restart;
+            self.session.work = Work::Statement(execution);
+            self.ask(SessionRequest::Rollback);
+        } else if let Err(error) = self.enter(execution) {
+            self.fail(&error);
+        }
+    }
+
+    /// The query processor described the statement.
+    pub fn described(
+        &mut self,
+        mut execution: Box<Execution>,
+        columns: &[messages::program::ResultColumn],
+        parameters: &[values::Type],
+    ) {
+        let prepared = execution.prepared.clone();
+        let done = self.complete_description(&prepared, columns, parameters).and_then(|prepared| {
+            execution.prepared = prepared;
+            self.enter(execution)
+        });
+        if let Err(error) = done {
+            self.fail(&error);
+        }
+    }
+
+    /// A statement with what the query processor said of it.
+    pub fn complete_description(
+        &mut self,
+        prepared: &crate::sql::compile::Prepared,
+        columns: &[messages::program::ResultColumn],
+        parameters: &[values::Type],
+    ) -> Result<Arc<crate::sql::compile::Prepared>> {
+        let parsed: Parsed =
+            crate::sql::parse::statement(&prepared.text)?.ok_or_else(|| SqlError::syntax(&prepared.text))?;
+        let described = Some((columns, parameters));
+        let compiled = self.compile(&parsed, &prepared.text, prepared.declared.clone(), described)?;
+        Ok(self.keep(&prepared.text, compiled))
+    }
+}
+
+impl Execution {
+    /// Remembers a program that was planned for this execution alone, for finding what it relied on.
+    fn sent_program(&mut self, program: &Arc<Program>) {
+        if let Some(change) = &mut self.change {
+            change.program = Some(Program::clone(program));
+        }
+    }
+}
+
+/// The version of a catalog row that the statement was compiled with.
+fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
+    let program = match (&execution.prepared.plan, &execution.change) {
+        (Plan::Program(program) | Plan::Feed(_, program, ..), _) => program.as_ref(),
+        (_, Some(change)) => change.program.as_ref()?,
+        _ => return None,
+    };
+    let written = program.actions.iter().flat_map(|action| match action {
+        Action::Catalog { writes, .. } => writes.as_slice(),
+        _ => &[],
+    });
+    program
+        .relies_on
+        .iter()
+        .map(|(relied, version)| (relied, Some(*version)))
+        .chain(written.map(|(written, version, _)| (written, *version)))
+        .find(|(relied, _)| *relied == key)
+        .and_then(|(_, version)| version)
+}
+
+/// A reply that does not answer what was asked: a broken server of our own, told to the client rather than hidden.
+fn unexpected(step: &Step, reply: &SessionReply) -> Box<SqlError> {
+    SqlError::new(sqlstate::INTERNAL_ERROR, format!("unexpected reply {reply:?} while waiting for {step:?}"))
+}
+
+impl Turn<'_> {
+    /// Begins a statement's query at the query processor.
+    pub fn run_query(&mut self, execution: &mut Execution) {
+        self.stop_query();
+        let (sql, step) = match &execution.prepared.plan {
+            Plan::Feed(sql, ..) => (sql.clone(), Step::Source),
+            Plan::Query(sql) => (sql.clone(), Step::Rows),
+            _ => unreachable!("only these have a query"),
+        };
+        execution.step = step;
+        let request = QueryRequest::Run {
+            sql,
+            parameters: execution.parameters.clone(),
+            parameter_types: execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect(),
+            catalog: self.catalog(),
+        };
+        self.query(request);
+    }
+}

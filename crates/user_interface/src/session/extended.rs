@@ -1,0 +1,254 @@
+//! The extended protocol: Parse, Bind, Describe, Execute, Close, Sync.
+//!
+//! Invariant: what is executed between two Syncs is one transaction. An Execute that stands alone, with Sync right behind it, is a
+//! transaction of its own, which the action driver begins and commits by itself.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{PORTALS_MAX, STATEMENTS_MAX};
+use crate::protocol::backend;
+use crate::protocol::format::{Formats, parse_parameter};
+use crate::protocol::frontend::{Bind, Frontend, Target};
+use crate::session::state::{Block, Cycle, Execution, Portal, Work};
+use crate::session::turn::Turn;
+use crate::sql::compile::{Plan, Prepared};
+use messages::query::QueryRequest;
+use std::sync::Arc;
+use values::{Type, Value};
+
+impl Turn<'_> {
+    /// A message of the extended protocol. `sync_follows`: the next message is Sync.
+    pub fn extended(&mut self, message: Frontend, sync_follows: bool) {
+        if let Frontend::Sync = message {
+            self.session.skip_to_sync = false;
+            self.end_cycle(None);
+            return;
+        }
+        if self.session.skip_to_sync {
+            return;
+        }
+        self.session.cycle = Cycle::Extended;
+        let done = match message {
+            Frontend::Parse { name, sql, types } => self.parse(name, sql, &types),
+            Frontend::Bind(bind) => self.bind(&bind),
+            Frontend::Describe(Target::Statement(name)) => self.describe_statement(name),
+            Frontend::Describe(Target::Portal(name)) => self.describe_portal(name),
+            Frontend::Execute { portal, rows_max } => self.execute(portal, rows_max, sync_follows),
+            Frontend::Close(target) => {
+                self.close_target(target);
+                Ok(())
+            }
+            // The caller sends whatever there is after each turn; what else comes here was left over by a COPY that failed.
+            _ => Ok(()),
+        };
+        if let Err(error) = done {
+            self.fail(&error);
+        }
+    }
+
+    fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
+        let declared = types.iter().map(|oid| declared_type(*oid)).collect::<Result<Vec<_>>>()?;
+        if !name.is_empty() && self.session.statements.contains_key(name) {
+            return Err(SqlError::new(
+                sqlstate::DUPLICATE_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        if self.session.statements.len() >= STATEMENTS_MAX {
+            return Err(SqlError::new(
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
+                format!("a session has at most {STATEMENTS_MAX} prepared statements"),
+            ));
+        }
+        let prepared = self.prepare(sql, declared)?;
+        if self.session.block == Block::Failed && !prepared.as_deref().is_none_or(ends_block) {
+            return Err(crate::session::control::failed_block());
+        }
+        match prepared {
+            Some(prepared) if prepared.undescribed => {
+                self.describe(&prepared);
+                self.session.work = Work::Parsing(name.to_string(), Box::new(Prepared::clone(&prepared)));
+            }
+            prepared => self.parsed(name.to_string(), prepared),
+        }
+        Ok(())
+    }
+
+    /// Asks the query processor what a statement is.
+    pub fn describe(&mut self, prepared: &Prepared) {
+        let sql = match &prepared.plan {
+            Plan::Query(sql) | Plan::Feed(sql, ..) => sql.clone(),
+            _ => unreachable!("only what has a query is left undescribed"),
+        };
+        let request = QueryRequest::Describe { sql, parameters: prepared.declared.clone(), catalog: self.catalog() };
+        self.query(request);
+    }
+
+    /// A statement is compiled: names it and says so.
+    pub fn parsed(&mut self, name: String, prepared: Option<Arc<Prepared>>) {
+        self.session.statements.insert(name, prepared);
+        backend::parse_complete(&mut self.session.output);
+    }
+
+    fn statement(&self, name: &str) -> Result<Option<Arc<Prepared>>> {
+        self.session.statements.get(name).cloned().ok_or_else(|| {
+            SqlError::new(
+                sqlstate::UNDEFINED_STATEMENT,
+                if name.is_empty() {
+                    "unnamed prepared statement does not exist".to_string()
+                } else {
+                    format!("prepared statement \"{name}\" does not exist")
+                },
+            )
+        })
+    }
+
+    fn bind(&mut self, bind: &Bind) -> Result<()> {
+        let prepared = self.statement(bind.statement)?;
+        if self.session.block == Block::Failed && !prepared.as_deref().is_none_or(ends_block) {
+            return Err(crate::session::control::failed_block());
+        }
+        if !bind.portal.is_empty() && self.session.portals.contains_key(bind.portal) {
+            return Err(SqlError::new(
+                sqlstate::DUPLICATE_PORTAL,
+                format!("cursor \"{}\" already exists", bind.portal),
+            ));
+        }
+        if self.session.portals.len() >= PORTALS_MAX {
+            return Err(SqlError::new(
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
+                format!("a session has at most {PORTALS_MAX} portals"),
+            ));
+        }
+        let types: &[Type] = prepared.as_ref().map_or(&[], |prepared| &prepared.parameters);
+        if bind.parameter_count != types.len() {
+            return Err(SqlError::new(
+                sqlstate::PROTOCOL_VIOLATION,
+                format!(
+                    "bind message supplies {} parameters, but prepared statement \"{}\" requires {}",
+                    bind.parameter_count,
+                    bind.statement,
+                    types.len()
+                ),
+            ));
+        }
+        let mut parameters: Vec<Value> = Vec::with_capacity(types.len());
+        for (index, (bytes, data_type)) in bind.parameters().zip(types).enumerate() {
+            parameters.push(parse_parameter(bytes, *data_type, bind.parameter_formats.is_binary(index)?)?);
+        }
+        let columns = prepared.as_ref().map_or(0, |prepared| prepared.columns.len());
+        let portal = Portal {
+            formats: Formats::of(&bind.result_formats, columns)?,
+            prepared,
+            parameters,
+            suspended: None,
+            done: false,
+        };
+        self.forget_portal(bind.portal);
+        self.session.portals.insert(bind.portal.to_string(), portal);
+        backend::bind_complete(&mut self.session.output);
+        Ok(())
+    }
+
+    fn describe_statement(&mut self, name: &str) -> Result<()> {
+        let prepared = self.statement(name)?;
+        let parameters: &[Type] = prepared.as_ref().map_or(&[], |prepared| &prepared.parameters);
+        backend::parameter_description(&mut self.session.output, parameters);
+        self.describe_columns(prepared.as_deref(), &Formats::Text);
+        Ok(())
+    }
+
+    fn describe_portal(&mut self, name: &str) -> Result<()> {
+        let portal = self.session.portals.get(name).ok_or_else(|| no_portal(name))?;
+        let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
+        self.describe_columns(prepared.as_deref(), &formats);
+        Ok(())
+    }
+
+    fn describe_columns(&mut self, prepared: Option<&Prepared>, formats: &Formats) {
+        match prepared {
+            Some(prepared) if !prepared.columns.is_empty() => {
+                backend::row_description(&mut self.session.output, &prepared.columns, formats);
+            }
+            _ => backend::no_data(&mut self.session.output),
+        }
+    }
+
+    fn execute(&mut self, name: &str, rows_max: usize, sync_follows: bool) -> Result<()> {
+        let portal = self.session.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        if let Some(mut execution) = portal.suspended.take() {
+            execution.rows_max = rows_max;
+            self.resume_portal(execution);
+            return Ok(());
+        }
+        if portal.done {
+            return Err(SqlError::new("55000", format!("portal \"{name}\" cannot be run")));
+        }
+        portal.done = true;
+        let Some(prepared) = portal.prepared.clone() else {
+            backend::empty_query(&mut self.session.output);
+            return Ok(());
+        };
+        let mut execution = Execution::new(prepared);
+        execution.parameters = portal.parameters.clone();
+        execution.formats = portal.formats.clone();
+        execution.portal = Some(name.to_string());
+        execution.rows_max = rows_max;
+        execution.announced = true;
+        self.check_plan(&execution.prepared)?;
+        if matches!(execution.prepared.plan, Plan::Execute(..)) {
+            return Err(SqlError::unsupported("EXECUTE in the extended protocol"));
+        }
+        if self.session.block == Block::None && !sync_follows {
+            self.begin_implicit();
+        }
+        self.start(execution)
+    }
+
+    fn close_target(&mut self, target: Target) {
+        match target {
+            Target::Statement(name) => {
+                self.session.statements.remove(name);
+            }
+            Target::Portal(name) => self.forget_portal(name),
+        }
+        backend::close_complete(&mut self.session.output);
+    }
+
+    /// Forgets a portal and its query, if one is under way.
+    pub fn forget_portal(&mut self, name: &str) {
+        if self.session.query_portal.as_deref() == Some(name) {
+            self.stop_query();
+        }
+        self.session.portals.remove(name);
+    }
+
+    /// The query processor forgets the query that a suspended portal holds; the portal cannot go on.
+    pub fn stop_query(&mut self) {
+        if let Some(name) = self.session.query_portal.take() {
+            self.query(QueryRequest::Stop);
+            if let Some(portal) = self.session.portals.get_mut(&name) {
+                portal.suspended = None;
+            }
+        }
+    }
+}
+
+/// Whether a statement may run in a failed block.
+fn ends_block(prepared: &Prepared) -> bool {
+    matches!(&prepared.plan, Plan::Utility(utility) if crate::session::control::ends_block(utility))
+}
+
+/// A parameter's type by its object identifier: 0 and `unknown` leave it to the server. Errors: 0A000 for one that does not exist here.
+fn declared_type(oid: u32) -> Result<Option<Type>> {
+    const UNKNOWN: u32 = 705;
+    match oid {
+        0 | UNKNOWN => Ok(None),
+        _ => Type::from_oid(oid)
+            .map(Some)
+            .ok_or_else(|| SqlError::unsupported(format!("a parameter of the type with object identifier {oid}"))),
+    }
+}
+
+fn no_portal(name: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::UNDEFINED_PORTAL, format!("portal \"{name}\" does not exist"))
+}

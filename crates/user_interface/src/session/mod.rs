@@ -1,0 +1,18 @@
+//! Sessions: what each client has set up, and what is under way for it.
+//!
+//! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
+//! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`]; [`simple`] and [`extended`]
+//! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`ending`]: how
+//! statements, cycles and transactions end.
+
+pub mod catalog;
+pub mod control;
+pub mod copy;
+pub mod ending;
+pub mod execution;
+pub mod extended;
+pub mod queries;
+pub mod simple;
+pub mod startup;
+pub mod state;
+pub mod turn;

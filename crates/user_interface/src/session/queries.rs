@@ -1,0 +1,195 @@
+//! Statements that the query processor runs, alone or to feed a program; portals that stop and go on.
+//!
+//! Invariant: no more rows are asked for while the client does not take what was sent, or a portal has had as many as it asked for.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
+use crate::protocol::backend;
+use crate::session::state::{Execution, Step, Work};
+use crate::session::turn::Turn;
+use crate::sql::compile::Plan;
+use crate::sql::modify::supplied_row;
+use messages::query::{QueryReply, QueryRequest};
+use std::sync::Arc;
+use values::{Type, Value};
+
+impl Turn<'_> {
+    /// A reply of the query processor. One that nothing waits for any more is dropped.
+    pub fn query_replied(&mut self, reply: QueryReply) {
+        match std::mem::replace(&mut self.session.work, Work::Idle) {
+            Work::Parsing(name, prepared) => match reply {
+                QueryReply::Described { columns, parameters } => {
+                    match self.complete_description(&prepared, &columns, &parameters) {
+                        Ok(prepared) => self.parsed(name, Some(prepared)),
+                        Err(error) => self.fail(&error),
+                    }
+                }
+                QueryReply::Failed(failure) => {
+                    let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+                    self.fail(&error);
+                }
+                QueryReply::Rows { .. } => self.session.work = Work::Parsing(name, prepared),
+            },
+            Work::Statement(execution) => self.query_replied_to(execution, reply),
+            other => self.session.work = other,
+        }
+    }
+
+    fn query_replied_to(&mut self, mut execution: Box<Execution>, reply: QueryReply) {
+        match (&execution.step, reply) {
+            (Step::Describe, QueryReply::Described { columns, parameters }) => {
+                self.described(execution, &columns, &parameters);
+            }
+            (Step::Rows, QueryReply::Rows { rows, last }) => self.rows_came(execution, rows, last),
+            (Step::Source, QueryReply::Rows { rows, last }) => self.source_came(execution, rows, last),
+            (Step::Explain, QueryReply::Rows { rows, .. }) => {
+                self.send_rows(&mut execution, rows);
+                self.complete(execution);
+            }
+            (Step::Describe | Step::Rows | Step::Source | Step::Explain, QueryReply::Failed(failure)) => {
+                // The query is over: nothing is left to stop.
+                execution.step = Step::New;
+                self.statement_failed(execution, failure);
+            }
+            _ => self.session.work = Work::Statement(execution),
+        }
+    }
+
+    fn rows_came(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>, last: bool) {
+        if self.session.cancelled {
+            self.session.work = Work::Statement(execution);
+            self.fail(&cancelled());
+        } else if execution.portal.is_some() && execution.rows_max > 0 {
+            execution.buffered.extend(rows);
+            execution.exhausted = last;
+            self.resume_portal(execution);
+        } else {
+            self.send_rows(&mut execution, rows);
+            if last {
+                self.complete(execution);
+            } else if self.session.output.len() > OUTPUT_BYTES_HIGH {
+                execution.step = Step::Room;
+                self.session.work = Work::Statement(execution);
+            } else {
+                self.more(execution, Step::Rows);
+            }
+        }
+    }
+
+    fn more(&mut self, mut execution: Box<Execution>, step: Step) {
+        execution.step = step;
+        self.session.work = Work::Statement(execution);
+        self.query(QueryRequest::More);
+    }
+
+    /// Asks for more rows once the client has taken what was sent.
+    pub fn output_taken(&mut self) {
+        if self.session.output.len() > OUTPUT_BYTES_HIGH / 2 {
+            return;
+        }
+        match std::mem::replace(&mut self.session.work, Work::Idle) {
+            Work::Statement(execution) if execution.step == Step::Room => self.more(execution, Step::Rows),
+            other => self.session.work = other,
+        }
+    }
+
+    /// Sends a portal's next rows, as many as were asked for.
+    pub fn resume_portal(&mut self, mut execution: Box<Execution>) {
+        if self.session.query_portal == execution.portal {
+            self.session.query_portal = None;
+        }
+        let wanted = match execution.rows_max {
+            0 => usize::MAX,
+            rows_max => rows_max.saturating_sub(execution.sent as usize),
+        };
+        let count = execution.buffered.len().min(wanted);
+        let rows: Vec<Vec<Value>> = execution.buffered.drain(..count).collect();
+        self.send_rows(&mut execution, rows);
+        if execution.buffered.is_empty() && execution.exhausted {
+            self.complete(execution);
+        } else if count < wanted {
+            self.more(execution, Step::Rows);
+        } else {
+            backend::portal_suspended(&mut self.session.output);
+            execution.sent = 0;
+            if !execution.exhausted {
+                self.session.query_portal = execution.portal.clone();
+            }
+            let name = execution.portal.clone().unwrap_or_default();
+            if let Some(portal) = self.session.portals.get_mut(&name) {
+                portal.suspended = Some(execution);
+            }
+            self.session.work = Work::Idle;
+        }
+    }
+
+    /// Rows for a program came.
+    fn source_came(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>, last: bool) {
+        if self.session.cancelled {
+            self.session.work = Work::Statement(execution);
+            return self.fail(&cancelled());
+        }
+        let Plan::Feed(_, _, key_types, reads_target) = &execution.prepared.plan else {
+            unreachable!("only a program that is fed has a source");
+        };
+        let (key_types, reads_target) = (key_types.clone(), *reads_target);
+        execution.supply.last = last;
+        if let Err(error) = keep(&mut execution, rows, &key_types) {
+            self.session.work = Work::Statement(execution);
+            return self.fail(&error);
+        }
+        if reads_target && !last {
+            self.more(execution, Step::Source);
+        } else {
+            self.supply(execution);
+        }
+    }
+
+    /// Hands the program its next rows, or fetches more for it, or ends.
+    pub fn supply(&mut self, mut execution: Box<Execution>) {
+        let Plan::Feed(_, program, ..) = &execution.prepared.plan else {
+            unreachable!("only a program that is fed is supplied");
+        };
+        let program = program.clone();
+        let count = execution.supply.rows.len().min(SUPPLIED_ROWS);
+        if count > 0 {
+            let rows = execution.supply.rows.drain(..count).collect();
+            self.execute_program(&mut execution, program, rows, Step::Batch);
+            self.session.work = Work::Statement(execution);
+        } else if execution.supply.last {
+            self.complete(execution);
+        } else {
+            self.more(execution, Step::Source);
+        }
+    }
+}
+
+/// Keeps rows for the program: for UPDATE and DELETE each key once.
+fn keep(execution: &mut Execution, rows: Vec<Vec<Value>>, key_types: &[Type]) -> Result<()> {
+    let supply = &mut execution.supply;
+    if supply.rows.len() + rows.len() > KEPT_ROWS_MAX {
+        return Err(SqlError::new(
+            sqlstate::PROGRAM_LIMIT_EXCEEDED,
+            format!("a statement that changes the table it reads may find at most {KEPT_ROWS_MAX} rows"),
+        )
+        .with_hint("Change the rows in several statements, or copy them into another table first."));
+    }
+    for row in rows {
+        if key_types.is_empty() {
+            supply.rows.push_back(row);
+            continue;
+        }
+        let row = supplied_row(row, key_types)?;
+        if let Some(Value::Bytea(key)) = row.first()
+            && supply.keys.insert(Arc::clone(key))
+        {
+            supply.rows.push_back(row);
+        }
+    }
+    Ok(())
+}
+
+/// 57014.
+pub fn cancelled() -> Box<SqlError> {
+    SqlError::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request")
+}

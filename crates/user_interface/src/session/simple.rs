@@ -1,0 +1,69 @@
+//! The simple query protocol: one text, any number of statements, one ReadyForQuery.
+//!
+//! Invariant: the statements of one text are one transaction, unless the text says otherwise; the last one alone needs none around it.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::protocol::backend;
+use crate::session::state::{Block, Cycle, Execution, Work};
+use crate::session::turn::Turn;
+use crate::sql::parse::{self, Parsed};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+impl Turn<'_> {
+    /// A Query message.
+    pub fn simple_query(&mut self, text: &str) {
+        self.session.portals.remove("");
+        match parse::statements(text) {
+            Ok(statements) if statements.is_empty() => {
+                backend::empty_query(&mut self.session.output);
+                self.end_cycle(None);
+            }
+            Ok(statements) => {
+                self.session.cycle = Cycle::Simple(Arc::from(text), VecDeque::from(statements));
+                self.next_simple();
+            }
+            Err(error) => {
+                self.session.cycle = Cycle::Simple(Arc::from(text), VecDeque::new());
+                self.fail(&error);
+            }
+        }
+    }
+
+    /// Runs the next statement of the text, or ends the cycle.
+    pub fn next_simple(&mut self) {
+        let Cycle::Simple(text, statements) = &mut self.session.cycle else {
+            return;
+        };
+        let text = text.clone();
+        let Some(parsed) = statements.pop_front() else {
+            self.end_cycle(None);
+            return;
+        };
+        let last = statements.is_empty();
+        if let Err(error) = self.run_simple(&text, &parsed, last) {
+            self.fail(&error);
+        }
+    }
+
+    fn run_simple(&mut self, text: &str, parsed: &Parsed, last: bool) -> Result<()> {
+        self.check_block(&parsed.statement)?;
+        let prepared = self.compile(parsed, text, Vec::new(), None)?;
+        if !prepared.parameters.is_empty() {
+            return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        let execution = Execution::new(Arc::new(prepared));
+        if self.session.block == Block::None && !last {
+            self.begin_implicit();
+        }
+        self.start(execution)
+    }
+
+    /// The statements that follow are one transaction until the cycle ends.
+    pub fn begin_implicit(&mut self) {
+        assert!(matches!(self.session.work, Work::Idle), "a block begins between statements");
+        self.session.block = Block::Implicit;
+        self.session.implicit_failed = false;
+        self.session.began_micros = self.micros();
+    }
+}

@@ -1,0 +1,107 @@
+//! The start of a session: encryption refused, cancel requests, parameters, and the greeting.
+//!
+//! Invariant: before the greeting nothing is asked of any server.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::protocol::backend;
+use crate::protocol::frontend::{self, Startup};
+use crate::session::state::Phase;
+use crate::session::turn::Turn;
+
+/// What became of the bytes at the start of a connection.
+pub enum Started {
+    /// Not enough of them.
+    Incomplete,
+    /// So many were taken.
+    Taken(usize),
+    /// So many were taken: a request to cancel the statement of (process, secret).
+    Cancel(usize, i32, i32),
+}
+
+impl Turn<'_> {
+    /// Handles one startup packet. Errors end the connection.
+    pub fn startup(&mut self, input: &[u8]) -> Result<Started> {
+        let Some((packet, length)) = frontend::startup(input)? else {
+            return Ok(Started::Incomplete);
+        };
+        match packet {
+            Startup::Encryption => self.session.output.extend_from_slice(b"N"),
+            Startup::Cancel { process, secret } => {
+                self.session.phase = Phase::Finished;
+                return Ok(Started::Cancel(length, process, secret));
+            }
+            Startup::Session { minor, parameters } => self.greet(minor, &parameters)?,
+        }
+        Ok(Started::Taken(length))
+    }
+
+    fn greet(&mut self, minor: u16, parameters: &[(&str, &str)]) -> Result<()> {
+        let mut unknown = Vec::new();
+        for (name, value) in parameters {
+            match *name {
+                "user" => self.session.user = value.to_string(),
+                "database" => self.session.database = value.to_string(),
+                "options" => self.options(value)?,
+                "replication" if !matches!(*value, "false" | "off" | "no" | "0") => {
+                    return Err(SqlError::unsupported("a replication connection"));
+                }
+                "replication" => {}
+                name if name.starts_with("_pq_.") => unknown.push(name),
+                name => {
+                    self.session.settings.now.set(name, Some(value))?;
+                }
+            }
+        }
+        if self.session.user.is_empty() {
+            return Err(SqlError::new(
+                sqlstate::INVALID_AUTHORIZATION,
+                "no PostgreSQL user name specified in startup packet",
+            ));
+        }
+        if self.session.database.is_empty() {
+            self.session.database = self.session.user.clone();
+        }
+        if minor > 0 || !unknown.is_empty() {
+            backend::negotiate_protocol_version(&mut self.session.output, &unknown);
+        }
+        backend::authentication_ok(&mut self.session.output);
+        let reported = self.with_facts(|facts| facts.settings.reported(facts));
+        for (name, value) in reported {
+            backend::parameter_status(&mut self.session.output, name, &value);
+        }
+        backend::backend_key_data(&mut self.session.output, self.session.process, self.session.secret);
+        self.session.phase = Phase::Ready;
+        backend::ready_for_query(&mut self.session.output, b'I');
+        Ok(())
+    }
+
+    /// `-c name=value --name=value`, with a backslash before blanks that belong to a value.
+    fn options(&mut self, options: &str) -> Result<()> {
+        let mut words: Vec<String> = vec![String::new()];
+        let mut characters = options.chars();
+        while let Some(character) = characters.next() {
+            let current = words.len() - 1;
+            match character {
+                '\\' => words[current].extend(characters.next()),
+                blank if blank.is_ascii_whitespace() => words.push(String::new()),
+                other => words[current].push(other),
+            }
+        }
+        let mut words = words.into_iter().filter(|word| !word.is_empty());
+        while let Some(word) = words.next() {
+            let assignment = match (word.as_str(), word.strip_prefix("--"), word.strip_prefix("-c")) {
+                ("-c", ..) => words.next().unwrap_or_default(),
+                (_, Some(assignment), _) | (_, None, Some(assignment)) => assignment.to_string(),
+                _ => word.clone(),
+            };
+            let Some((name, value)) = assignment.split_once('=') else {
+                return Err(SqlError::new(
+                    sqlstate::INVALID_PARAMETER_VALUE,
+                    format!("invalid command-line argument for server process: {word}"),
+                ));
+            };
+            self.session.settings.now.set(&name.replace('-', "_"), Some(value))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,347 @@
+//! What a session is made of.
+//!
+//! Invariant: `open` is true exactly while the action driver holds a transaction for the session, as far as its replies tell.
+
+use crate::protocol::copy::{CopyColumn, Decoder, Options};
+use crate::protocol::format::Formats;
+use crate::session::catalog::{Overlay, OwnRow};
+use crate::sql::compile::Prepared;
+use crate::sql::ddl::SchemaChange;
+use crate::sql::parse::Parsed;
+use crate::sql::settings::Settings;
+use bytes::BytesMut;
+use messages::program::Program;
+use messages::session::AccessMode;
+use messages::{Key, SessionId};
+use rustc_hash::FxHashMap;
+use sqlparser::ast;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use values::Value;
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing but startup packets is understood.
+    Startup,
+    /// The session is up.
+    Ready,
+    /// Nothing more is read; the socket is closed when the output is sent.
+    Finished,
+}
+
+/// Where the session is with transactions, as its client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Each statement is a transaction of its own.
+    None,
+    /// The statements of one cycle are one transaction, without the client having asked for it.
+    Implicit,
+    /// BEGIN was said.
+    Open,
+    /// A statement within BEGIN failed.
+    Failed,
+}
+
+/// What the client is in the middle of saying.
+#[derive(Debug)]
+pub enum Cycle {
+    /// Nothing.
+    Idle,
+    /// A simple query: its whole text, and the statements still to run.
+    Simple(Arc<str>, VecDeque<Parsed>),
+    /// Extended messages up to a Sync.
+    Extended,
+}
+
+/// What is under way.
+#[derive(Debug)]
+pub enum Work {
+    /// Nothing: the next message may come.
+    Idle,
+    /// The query processor describes a statement that a Parse message names.
+    Parsing(String, Box<Prepared>),
+    /// A statement is being executed.
+    Statement(Box<Execution>),
+    /// An implicit transaction ends, then the cycle; the tag of its last statement is kept back until then. True: it commits.
+    Ending(Option<String>, bool),
+    /// A schema change has committed and is to appear in the catalog before the client is told.
+    Settling(Box<Settling>),
+}
+
+/// See [`Work::Settling`].
+#[derive(Debug)]
+pub struct Settling {
+    /// What is to appear.
+    pub rows: Vec<(Key, OwnRow)>,
+    /// When to stop waiting, by the boot clock.
+    pub deadline: u64,
+    /// What the client is then told.
+    pub tag: Option<String>,
+    /// Whether the cycle ends with it.
+    pub ends_cycle: bool,
+}
+
+/// Where a statement's rows go.
+#[derive(Debug)]
+pub enum Sink {
+    /// To the client as DataRows.
+    Rows,
+    /// To the client as COPY data.
+    Copy(Options, Vec<CopyColumn>),
+}
+
+/// What a statement waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing was asked yet.
+    New,
+    /// The query processor's description.
+    Describe,
+    /// The transaction's begin.
+    Begin,
+    /// A program's end.
+    Program,
+    /// A batch of a query's rows.
+    Rows,
+    /// Room in the output, before more rows are asked for.
+    Room,
+    /// A batch of rows of the query that feeds a program.
+    Source,
+    /// The program's end with a batch of supplied rows.
+    Batch,
+    /// The client's COPY data.
+    CopyData,
+    /// The program's end with a batch of COPY rows.
+    CopyBatch,
+    /// The plan as text.
+    Explain,
+    /// The end of BEGIN ... END.
+    Commit,
+    /// The end of a block by ROLLBACK, or COMMIT of a failed one.
+    Rollback,
+    /// A savepoint set, released, or (with its name) returned to.
+    Savepoint,
+    /// The catalog's next change, until this time: the statement was compiled with a row that has changed.
+    Catalog(u64),
+    /// The end of the transaction, to begin the statement anew in another.
+    Restart,
+}
+
+/// A statement under way.
+#[derive(Debug)]
+pub struct Execution {
+    /// What it is.
+    pub prepared: Arc<Prepared>,
+    /// Values of its parameters.
+    pub parameters: Vec<Value>,
+    /// Arguments of EXECUTE, until the parameters' types are known.
+    pub arguments: Option<Vec<ast::Expr>>,
+    /// Formats of its result's columns.
+    pub formats: Formats,
+    /// The portal it runs in, for the extended protocol.
+    pub portal: Option<String>,
+    /// At most so many rows now; 0: all.
+    pub rows_max: usize,
+    /// Whether the client has been told the columns, or is not to be.
+    pub announced: bool,
+    /// Rows sent now.
+    pub sent: u64,
+    /// Rows changed so far.
+    pub affected: u64,
+    /// How often it was compiled again.
+    pub recompilations: u32,
+    /// Whether it opened the transaction that it runs in.
+    pub began: bool,
+    /// What it waits for.
+    pub step: Step,
+    /// Where its rows go.
+    pub sink: Sink,
+    /// The schema change that it is.
+    pub change: Option<SchemaChange>,
+    /// Rows to supply to its program.
+    pub supply: Supply,
+    /// COPY FROM: the data so far.
+    pub copy: Option<Box<CopyIn>>,
+    /// A portal's rows that were fetched and not sent.
+    pub buffered: VecDeque<Vec<Value>>,
+    /// Whether a query has no more rows than those buffered.
+    pub exhausted: bool,
+}
+
+/// Rows on their way from a query to the program that takes them.
+#[derive(Debug, Default)]
+pub struct Supply {
+    /// In order.
+    pub rows: VecDeque<Vec<Value>>,
+    /// Keys that were supplied: a row that joins several times is changed once.
+    pub keys: BTreeSet<Arc<[u8]>>,
+    /// The query has no more.
+    pub last: bool,
+}
+
+/// COPY FROM STDIN under way.
+#[derive(Debug)]
+pub struct CopyIn {
+    /// What turns data into rows.
+    pub decoder: Decoder,
+    /// What takes the rows.
+    pub program: Arc<Program>,
+    /// The client has sent all its data.
+    pub ended: bool,
+}
+
+/// A statement bound to parameters.
+#[derive(Debug)]
+pub struct Portal {
+    /// What it is; `None`: an empty query.
+    pub prepared: Option<Arc<Prepared>>,
+    /// Values of its parameters.
+    pub parameters: Vec<Value>,
+    /// Formats of its result's columns.
+    pub formats: Formats,
+    /// Where it stopped, if it was suspended.
+    pub suspended: Option<Box<Execution>>,
+    /// It ran to its end, or was overtaken by another query.
+    pub done: bool,
+}
+
+/// The session's parameters, and what they become when the block ends.
+#[derive(Debug, Default)]
+pub struct SessionSettings {
+    /// In force.
+    pub now: Settings,
+    /// In force after a commit, when SET LOCAL made them differ.
+    pub after_commit: Option<Settings>,
+    /// In force after a rollback, when SET made them differ.
+    pub after_rollback: Option<Settings>,
+}
+
+/// A client's session.
+#[derive(Debug)]
+pub struct Session {
+    /// Its number.
+    pub id: SessionId,
+    /// The process id that stands for it.
+    pub process: i32,
+    /// What a CancelRequest has to know.
+    pub secret: i32,
+    /// How far the connection is.
+    pub phase: Phase,
+    /// What is to be sent.
+    pub output: BytesMut,
+    /// Whether the session is among those that the caller is to look at.
+    pub listed: bool,
+    /// Who it says it is.
+    pub user: String,
+    /// The database it says it wants.
+    pub database: String,
+    /// Its parameters.
+    pub settings: SessionSettings,
+    /// Where it is with transactions.
+    pub block: Block,
+    /// What the block may do.
+    pub mode: AccessMode,
+    /// Whether the action driver has a transaction open for it.
+    pub open: bool,
+    /// When the block began: microseconds since 1970.
+    pub began_micros: i64,
+    /// Whether the implicit transaction is to be rolled back.
+    pub implicit_failed: bool,
+    /// The transaction's schema changes.
+    pub overlay: Overlay,
+    /// Savepoints and the schema changes before each.
+    pub savepoints: Vec<(String, Overlay)>,
+    /// Prepared statements; `None`: of an empty text.
+    pub statements: FxHashMap<String, Option<Arc<Prepared>>>,
+    /// Portals.
+    pub portals: FxHashMap<String, Portal>,
+    /// The portal whose query the query processor holds.
+    pub query_portal: Option<String>,
+    /// What the client is in the middle of saying.
+    pub cycle: Cycle,
+    /// What is under way.
+    pub work: Work,
+    /// An extended message failed: everything up to Sync is passed over.
+    pub skip_to_sync: bool,
+    /// The statement under way is to be cancelled.
+    pub cancelled: bool,
+    /// When the statement under way takes too long, by the boot clock.
+    pub deadline: Option<u64>,
+}
+
+impl Session {
+    /// A session that has just connected.
+    pub fn new(id: SessionId, process: i32, secret: i32) -> Session {
+        Session {
+            id,
+            process,
+            secret,
+            phase: Phase::Startup,
+            output: BytesMut::new(),
+            listed: false,
+            user: String::new(),
+            database: String::new(),
+            settings: SessionSettings::default(),
+            block: Block::None,
+            mode: AccessMode::ReadWrite,
+            open: false,
+            began_micros: 0,
+            implicit_failed: false,
+            overlay: Overlay::default(),
+            savepoints: Vec::new(),
+            statements: FxHashMap::default(),
+            portals: FxHashMap::default(),
+            query_portal: None,
+            cycle: Cycle::Idle,
+            work: Work::Idle,
+            skip_to_sync: false,
+            cancelled: false,
+            deadline: None,
+        }
+    }
+
+    /// Whether messages of the client are taken now.
+    pub fn takes_input(&self) -> bool {
+        match &self.work {
+            Work::Idle => true,
+            Work::Statement(execution) => execution.step == Step::CopyData,
+            _ => false,
+        }
+    }
+
+    /// The status that ReadyForQuery shows.
+    pub fn status(&self) -> u8 {
+        match self.block {
+            Block::None | Block::Implicit => b'I',
+            Block::Open => b'T',
+            Block::Failed => b'E',
+        }
+    }
+}
+
+impl Execution {
+    /// A statement with nothing done yet.
+    pub fn new(prepared: Arc<Prepared>) -> Box<Execution> {
+        Box::new(Execution {
+            prepared,
+            parameters: Vec::new(),
+            arguments: None,
+            formats: Formats::Text,
+            portal: None,
+            rows_max: 0,
+            announced: false,
+            sent: 0,
+            affected: 0,
+            recompilations: 0,
+            began: false,
+            step: Step::New,
+            sink: Sink::Rows,
+            change: None,
+            supply: Supply::default(),
+            copy: None,
+            buffered: VecDeque::new(),
+            exhausted: false,
+        })
+    }
+}

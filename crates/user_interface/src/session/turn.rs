@@ -1,0 +1,200 @@
+//! One input handled for one session: the parts of the user interface that it takes, and what all handlers share.
+//!
+//! Invariant: a statement is compiled with the catalog as the session sees it; what other sessions may use is kept in the cache.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX, SQL_BYTES_MAX};
+use crate::protocol::backend::{self, Severity};
+use crate::session::catalog::SharedCatalog;
+use crate::session::state::Session;
+use crate::sql::compile::{self, Context, Plan, Prepared};
+use crate::sql::parse::{self, Parsed};
+use crate::sql::settings::Facts;
+use crate::user_interface::Config;
+use messages::program::ResultColumn;
+use messages::query::QueryRequest;
+use messages::schema::Catalog;
+use messages::session::SessionRequest;
+use messages::{Message, Now, Outbox, ServerKind};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use values::Type;
+
+/// What all sessions share.
+pub struct Shared {
+    /// Who we are.
+    pub config: Config,
+    /// The committed catalog.
+    pub catalog: SharedCatalog,
+    /// Compiled statements by text.
+    pub cache: FxHashMap<Arc<str>, Vec<Arc<Prepared>>>,
+    /// Statements in `cache`.
+    pub cached: usize,
+    /// A buffer for encoding values.
+    pub scratch: Vec<u8>,
+}
+
+/// One input handled for one session.
+pub struct Turn<'a> {
+    /// What all sessions share.
+    pub shared: &'a mut Shared,
+    /// The session.
+    pub session: &'a mut Session,
+    /// The time.
+    pub now: Now,
+    /// Where messages go.
+    pub outbox: &'a mut Outbox,
+}
+
+impl Turn<'_> {
+    /// Asks the action driver.
+    pub fn ask(&mut self, request: SessionRequest) {
+        let message = Message::SessionRequest(self.session.id, request);
+        self.outbox.local(ServerKind::ActionDriver, message);
+    }
+
+    /// Asks the query processor.
+    pub fn query(&mut self, request: QueryRequest) {
+        let message = Message::Query(self.session.id, request);
+        self.outbox.local(ServerKind::Query, message);
+    }
+
+    /// Microseconds since 1970.
+    pub fn micros(&self) -> i64 {
+        i64::try_from(self.now.wall_micros).unwrap_or(i64::MAX)
+    }
+
+    /// Tells the client something that is no error.
+    pub fn notice(&mut self, severity: Severity, notice: &SqlError) {
+        backend::error(&mut self.session.output, severity, notice);
+    }
+
+    /// A warning.
+    pub fn warn(&mut self, code: &'static str, message: &str) {
+        self.notice(Severity::Warning, &SqlError::new(code, message));
+    }
+
+    /// The catalog as the session sees it.
+    pub fn catalog(&mut self) -> Arc<Catalog> {
+        self.session.overlay.over(&self.shared.catalog)
+    }
+
+    /// Runs `with` with what is special about the session.
+    pub fn with_facts<T>(&self, with: impl FnOnce(&Facts) -> T) -> T {
+        let config = &self.shared.config;
+        with(&Facts {
+            user: &self.session.user,
+            database: &self.session.database,
+            version: &config.version,
+            server_version: &config.server_version,
+            process: self.session.process,
+            settings: &self.session.settings.now,
+        })
+    }
+
+    /// A text compiled, from the cache if it can be; `None`: it holds no statement.
+    pub fn prepare(&mut self, text: &str, declared: Vec<Option<Type>>) -> Result<Option<Arc<Prepared>>> {
+        if text.len() > SQL_BYTES_MAX {
+            return Err(SqlError::new(
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
+                format!("a statement of {} bytes exceeds the limit of {SQL_BYTES_MAX}", text.len()),
+            ));
+        }
+        if let Some(found) = self.cached(text, &declared) {
+            return Ok(Some(found));
+        }
+        match parse::statement(text)? {
+            None => Ok(None),
+            Some(parsed) => {
+                let prepared = self.compile(&parsed, text, declared, None)?;
+                Ok(Some(self.keep(text, prepared)))
+            }
+        }
+    }
+
+    fn cached(&self, text: &str, declared: &[Option<Type>]) -> Option<Arc<Prepared>> {
+        if !self.session.overlay.is_empty() {
+            return None;
+        }
+        let all = self.shared.cache.get(text)?;
+        let found = all.iter().find(|prepared| prepared.declared == declared)?;
+        self.is_fresh(found).then(|| found.clone())
+    }
+
+    /// Whether what a statement was compiled with is still so.
+    fn is_fresh(&self, prepared: &Prepared) -> bool {
+        match &prepared.plan {
+            Plan::Utility(_) | Plan::SetConfig(..) | Plan::Schema(_) | Plan::Execute(..) => true,
+            Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) => {
+                let shared = &self.shared.catalog;
+                self.session.overlay.is_empty()
+                    && (prepared.generation == shared.generation || prepared.stands(&shared.catalog))
+            }
+        }
+    }
+
+    /// Keeps a compiled statement for other sessions, if they may use it.
+    pub fn keep(&mut self, text: &str, prepared: Prepared) -> Arc<Prepared> {
+        let prepared = Arc::new(prepared);
+        let keeps = prepared.shareable
+            && !prepared.undescribed
+            && self.session.overlay.is_empty()
+            && text.len() <= CACHED_SQL_BYTES_MAX;
+        if keeps {
+            if self.shared.cached >= CACHED_STATEMENTS_MAX {
+                self.shared.cache.clear();
+                self.shared.cached = 0;
+            }
+            let all = self.shared.cache.entry(Arc::from(text)).or_default();
+            let before = all.len();
+            all.retain(|other| other.declared != prepared.declared);
+            all.push(prepared.clone());
+            self.shared.cached = self.shared.cached + all.len() - before;
+        }
+        prepared
+    }
+
+    /// Compiles a statement. `text`: what its places refer to.
+    pub fn compile(
+        &mut self,
+        parsed: &Parsed,
+        text: &str,
+        declared: Vec<Option<Type>>,
+        described: Option<(&[ResultColumn], &[Type])>,
+    ) -> Result<Prepared> {
+        let catalog = self.catalog();
+        let generation = self.shared.catalog.generation;
+        let made = self.session.overlay.made();
+        self.with_facts(|facts| {
+            let context = Context { catalog: &catalog, generation, facts, made, text };
+            compile::compile(parsed, declared, &context, described)
+        })
+    }
+
+    /// The statement compiled anew unless it still stands. Errors: 0A000 when its result is not what it was announced to be.
+    pub fn refresh(&mut self, prepared: Arc<Prepared>, announced: bool) -> Result<Arc<Prepared>> {
+        if self.is_fresh(&prepared) {
+            return Ok(prepared);
+        }
+        let text = prepared.text.clone();
+        let parsed = parse::statement(&text)?.ok_or_else(|| SqlError::syntax(&text))?;
+        let mut anew = self.compile(&parsed, &text, prepared.declared.clone(), None)?;
+        if matches!(anew.plan, Plan::Query(_)) && !prepared.undescribed {
+            // Only its tables' versions are new: what the query processor said holds unless the shape changed, which its rows show.
+            let described = (prepared.columns.as_slice(), prepared.parameters.as_slice());
+            anew = self.compile(&parsed, &text, prepared.declared.clone(), Some(described))?;
+        }
+        let same = anew.parameters == prepared.parameters && same_shape(&anew.columns, &prepared.columns);
+        if announced && !same && !prepared.undescribed {
+            return Err(
+                SqlError::unsupported("a prepared statement whose result type changed").with_hint("Prepare it again.")
+            );
+        }
+        Ok(self.keep(&text, anew))
+    }
+}
+
+fn same_shape(left: &[ResultColumn], right: &[ResultColumn]) -> bool {
+    left.len() == right.len()
+        && left.iter().zip(right).all(|(left, right)| left.column_type == right.column_type && left.name == right.name)
+}

@@ -1,0 +1,357 @@
+//! Which way a statement goes: a program of its own, a query, a program fed by a query, a schema change, or the session's business.
+//!
+//! Invariant: a [`Prepared`] stands as long as the catalog rows it names have the versions it names.
+
+use crate::errors::{Result, SqlError};
+use crate::sql::expressions::Compiler;
+use crate::sql::insert::Insertion;
+use crate::sql::modify::Modification;
+use crate::sql::names;
+use crate::sql::parse::{Parsed, Statement};
+use crate::sql::settings::Facts;
+use crate::sql::types::Stop;
+use crate::sql::utility::Utility;
+use messages::program::{Program, ResultColumn};
+use messages::schema::Catalog;
+use messages::{TableId, Timestamp};
+use sqlparser::ast;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use values::Type;
+
+/// A program and the query whose rows are supplied to it.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// The query.
+    pub sql: Arc<str>,
+    /// Types of the key columns that each row of the query starts with; none for INSERT.
+    pub key_types: Vec<Type>,
+    /// What takes the rows.
+    pub program: Program,
+    /// The query reads the table that the program changes: all its rows are fetched before the first change.
+    pub reads_target: bool,
+}
+
+/// How a statement is executed.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// By the action driver.
+    Program(Arc<Program>),
+    /// By the query processor.
+    Query(Arc<str>),
+    /// By both.
+    Feed(Arc<str>, Arc<Program>, Vec<Type>, bool),
+    /// As a schema change, planned when it is executed.
+    Schema(Box<ast::Statement>),
+    /// By the session.
+    Utility(Utility),
+    /// A setting from a SELECT of `set_config` alone: name, value, local.
+    SetConfig(String, String, bool),
+    /// As the prepared statement of this name, with these arguments.
+    Execute(String, Vec<ast::Expr>),
+}
+
+/// The command tag, without counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tag {
+    /// `SELECT n`.
+    Select,
+    /// `INSERT 0 n`.
+    Insert,
+    /// `UPDATE n`.
+    Update,
+    /// `DELETE n`.
+    Delete,
+    /// Without a count.
+    Plain(&'static str),
+}
+
+impl Tag {
+    /// As CommandComplete carries it.
+    pub fn text(self, count: u64) -> String {
+        match self {
+            Tag::Select => format!("SELECT {count}"),
+            Tag::Insert => format!("INSERT 0 {count}"),
+            Tag::Update => format!("UPDATE {count}"),
+            Tag::Delete => format!("DELETE {count}"),
+            Tag::Plain(tag) => tag.to_string(),
+        }
+    }
+}
+
+/// A compiled statement.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Its text.
+    pub text: Arc<str>,
+    /// Types that the client gave its parameters.
+    pub declared: Vec<Option<Type>>,
+    /// Types of its parameters.
+    pub parameters: Vec<Type>,
+    /// Columns of its result; none: it returns no rows.
+    pub columns: Vec<ResultColumn>,
+    /// How it is executed.
+    pub plan: Plan,
+    /// Its command tag.
+    pub tag: Tag,
+    /// Whether it changes rows or schema.
+    pub writes: bool,
+    /// Tables that it mentions, with the version of each when it was compiled; `None`: there was none.
+    pub tables: Vec<(String, Option<Timestamp>)>,
+    /// The catalog's generation when it was last found to stand.
+    pub generation: u64,
+    /// Whether every session may use it.
+    pub shareable: bool,
+    /// The query processor has yet to say what its columns and parameters are.
+    pub undescribed: bool,
+}
+
+impl Prepared {
+    /// Whether the tables it mentions are as they were.
+    pub fn stands(&self, catalog: &Catalog) -> bool {
+        self.tables.iter().all(|(name, version)| version_of(catalog, name) == *version)
+    }
+
+    /// A statement of these parts that mentions no table.
+    fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
+        Prepared {
+            text: text.clone(),
+            declared: Vec::new(),
+            parameters: Vec::new(),
+            columns: Vec::new(),
+            plan,
+            tag,
+            writes: false,
+            tables: Vec::new(),
+            generation: 0,
+            shareable: true,
+            undescribed: false,
+        }
+    }
+}
+
+fn version_of(catalog: &Catalog, name: &str) -> Option<Timestamp> {
+    catalog.tables.get(name).map(|versioned| versioned.version)
+}
+
+/// What compiling needs beside the statement.
+pub struct Context<'a> {
+    /// The tables.
+    pub catalog: &'a Catalog,
+    /// The catalog's generation.
+    pub generation: u64,
+    /// What is special about the session.
+    pub facts: &'a Facts<'a>,
+    /// Storages that the running transaction made.
+    pub made: &'a [TableId],
+    /// The text that the statement's places refer to.
+    pub text: &'a str,
+}
+
+/// Compiles a statement. `described`: what the query processor said of it, parameters' types and number of columns.
+pub fn compile(
+    parsed: &Parsed,
+    declared: Vec<Option<Type>>,
+    context: &Context,
+    described: Option<(&[ResultColumn], &[Type])>,
+) -> Result<Prepared> {
+    let mut prepared = match &parsed.statement {
+        Statement::Utility(utility) => of_utility(&parsed.text, utility),
+        Statement::Sql(statement) => of_sql(parsed, statement, &declared, context, described)?,
+    };
+    prepared.declared = declared;
+    prepared.generation = context.generation;
+    Ok(prepared)
+}
+
+fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
+    let tag = match utility {
+        Utility::Begin(_) => "BEGIN",
+        Utility::Commit(_) => "COMMIT",
+        Utility::Rollback(_) | Utility::RollbackTo(_) => "ROLLBACK",
+        Utility::Savepoint(_) => "SAVEPOINT",
+        Utility::Release(_) => "RELEASE",
+        Utility::Set(..) | Utility::SetTransaction(..) => "SET",
+        Utility::Show(_) | Utility::ShowAll => "SHOW",
+        Utility::Reset(_) | Utility::ResetAll => "RESET",
+        Utility::Discard(true) => "DISCARD ALL",
+        Utility::Discard(false) => "DISCARD",
+        Utility::Deallocate(Some(_)) => "DEALLOCATE",
+        Utility::Deallocate(None) => "DEALLOCATE ALL",
+        Utility::Prepare(..) => "PREPARE",
+        Utility::Explain(_) => "EXPLAIN",
+        Utility::Copy(_) => "COPY",
+        Utility::Nothing(tag) => tag,
+    };
+    let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
+    prepared.columns = match utility {
+        Utility::Show(name) => vec![text_column(name)],
+        Utility::ShowAll => ["name", "setting"].map(text_column).to_vec(),
+        Utility::Explain(_) => vec![text_column("QUERY PLAN")],
+        _ => Vec::new(),
+    };
+    prepared.writes = matches!(utility, Utility::Copy(copy) if !copy.outwards);
+    prepared
+}
+
+/// A result column of type text.
+pub fn text_column(name: &str) -> ResultColumn {
+    ResultColumn { name: name.to_string(), column_type: Type::Text, origin: (0, 0) }
+}
+
+fn of_sql(
+    parsed: &Parsed,
+    statement: &ast::Statement,
+    declared: &[Option<Type>],
+    context: &Context,
+    described: Option<(&[ResultColumn], &[Type])>,
+) -> Result<Prepared> {
+    let mut types = declared.to_vec();
+    if let Some((_, described)) = described {
+        types.resize(types.len().max(described.len()), None);
+        for (slot, data_type) in types.iter_mut().zip(described) {
+            slot.get_or_insert(*data_type);
+        }
+    }
+    if let ast::Statement::Execute { name: Some(name), parameters, .. } = statement {
+        let plan = Plan::Execute(names::own_relation(name)?, parameters.clone());
+        return Ok(Prepared::simple(&parsed.text, plan, Tag::Plain("EXECUTE")));
+    }
+    let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
+    let (plan, tag, writes) = match statement {
+        ast::Statement::Query(query) => {
+            if let Some(plan) = set_config(query) {
+                let mut prepared = Prepared::simple(&parsed.text, plan, Tag::Select);
+                prepared.columns = vec![text_column("set_config")];
+                return Ok(prepared);
+            }
+            let locks = !query.locks.is_empty();
+            match compiler.select(query) {
+                Ok(program) => (Plan::Program(Arc::new(program)), Tag::Select, locks),
+                Err(Stop::Beyond(_)) if locks => {
+                    return Err(SqlError::unsupported("FOR UPDATE with joins, grouping, subqueries or sorting"));
+                }
+                Err(Stop::Beyond(_)) => (Plan::Query(parsed.text.clone()), Tag::Select, false),
+                Err(Stop::Error(error)) => return Err(error),
+            }
+        }
+        ast::Statement::Insert(insert) => {
+            let fed = described.map(|(columns, _)| columns.len());
+            let plan = match compiler.insert(insert, context.made, fed).map_err(Stop::into_error)? {
+                Insertion::Program(program) => Plan::Program(Arc::new(program)),
+                Insertion::Feed(feed) => fed_plan(feed, &mut compiler)?,
+            };
+            (plan, Tag::Insert, true)
+        }
+        ast::Statement::Update(update) => {
+            let modification = compiler.update(update).map_err(Stop::into_error)?;
+            (modified_plan(modification, &mut compiler)?, Tag::Update, true)
+        }
+        ast::Statement::Delete(delete) => {
+            let modification = compiler.delete(delete).map_err(Stop::into_error)?;
+            (modified_plan(modification, &mut compiler)?, Tag::Delete, true)
+        }
+        other => (Plan::Schema(Box::new(other.clone())), Tag::Plain(crate::sql::ddl::tag(other)?), true),
+    };
+    let mut prepared = Prepared::simple(&parsed.text, plan, tag);
+    prepared.writes = writes;
+    prepared.shareable = !compiler.used_facts && context.made.is_empty();
+    prepared.tables = relations(statement)
+        .into_iter()
+        .map(|name| {
+            let version = version_of(context.catalog, &name);
+            (name, version)
+        })
+        .collect();
+    finish(&mut prepared, compiler, described);
+    Ok(prepared)
+}
+
+/// Fills in columns and parameters.
+fn finish(prepared: &mut Prepared, compiler: Compiler, described: Option<(&[ResultColumn], &[Type])>) {
+    match &prepared.plan {
+        Plan::Program(program) => {
+            prepared.columns = program.columns.clone();
+            prepared.parameters = program.parameters.clone();
+        }
+        Plan::Feed(_, program, ..) => {
+            prepared.columns = program.columns.clone();
+            prepared.parameters = program.parameters.clone();
+            prepared.undescribed = described.is_none();
+        }
+        Plan::Query(_) => {
+            prepared.undescribed = described.is_none();
+            if let Some((columns, parameters)) = described {
+                prepared.columns = columns.to_vec();
+                prepared.parameters = parameters.to_vec();
+            }
+        }
+        _ => drop(compiler),
+    }
+}
+
+fn modified_plan(modification: Modification, compiler: &mut Compiler) -> Result<Plan> {
+    match modification {
+        Modification::Program(program) => Ok(Plan::Program(Arc::new(program))),
+        Modification::Feed(feed) => fed_plan(feed, compiler),
+    }
+}
+
+/// Parameters that are still open are the query's: they become known when it is described, and text stands in until then.
+fn fed_plan(mut feed: Feed, compiler: &mut Compiler) -> Result<Plan> {
+    let known = compiler.parameters.known().iter().map(|data_type| data_type.unwrap_or(Type::Text));
+    feed.program.parameters = known.collect();
+    Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.reads_target))
+}
+
+/// `SELECT set_config('name', 'value', local)` and nothing else.
+fn set_config(query: &ast::Query) -> Option<Plan> {
+    let ast::SetExpr::Select(select) = query.body.as_ref() else {
+        return None;
+    };
+    let [ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))] = select.projection.as_slice() else {
+        return None;
+    };
+    if !select.from.is_empty() || names::function(&function.name)? != "set_config" {
+        return None;
+    }
+    let ast::FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let values: Vec<&ast::Value> = list
+        .args
+        .iter()
+        .map(|argument| match argument {
+            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(value))) => Some(&value.value),
+            _ => None,
+        })
+        .collect::<Option<_>>()?;
+    let [name, value, ast::Value::Boolean(local)] = values.as_slice() else {
+        return None;
+    };
+    let text = |value| crate::sql::expressions::text_of(value).map(str::to_string);
+    Some(Plan::SetConfig(text(name)?, text(value)?, *local))
+}
+
+/// Names of the relations that a statement mentions, system catalogs left out.
+fn relations(statement: &ast::Statement) -> Vec<String> {
+    let mut found = Vec::new();
+    let _ = ast::visit_relations(statement, |name| {
+        if let Ok(relation) = names::relation(name)
+            && !found.contains(&relation.name)
+        {
+            found.push(relation.name);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    found
+}
+
+/// Whether a query mentions this relation.
+pub fn mentions(query: &ast::Query, table: &str) -> bool {
+    ast::visit_relations(query, |name| match names::relation(name) {
+        Ok(relation) if relation.name != table => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    })
+    .is_break()
+}

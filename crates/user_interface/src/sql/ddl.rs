@@ -1,0 +1,603 @@
+//! Schema changes: CREATE, DROP and TRUNCATE planned as catalog writes.
+//!
+//! Invariant: a plan names for each catalog row it writes the version that it was planned with, so that two changes of one name cannot
+//! both commit. Names of tables, indexes and constraints share one space, as in PostgreSQL.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, KEY_COLUMNS_MAX, NAME_BYTES_MAX};
+use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::insert::no_column;
+use crate::sql::names;
+use crate::sql::settings::{Facts, Settings};
+use crate::sql::types::data_type;
+use messages::program::{Action, Program};
+use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema};
+use messages::{Key, Row, TableId, Timestamp};
+use sqlparser::ast;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A planned schema change.
+#[derive(Debug)]
+pub struct SchemaChange {
+    /// What the action driver is to do; `None`: nothing.
+    pub program: Option<Program>,
+    /// The catalog rows as they will be.
+    pub rows: Vec<(Key, Option<Row>)>,
+    /// Storages that it makes.
+    pub makes: Vec<TableId>,
+    /// What the client is told.
+    pub notices: Vec<Box<SqlError>>,
+}
+
+/// The command tag of a schema statement. Errors: 0A000 for statements that are not supported, naming the feature.
+pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
+    use ast::ObjectType;
+    use ast::Statement as S;
+    Ok(match statement {
+        S::CreateTable(_) => "CREATE TABLE",
+        S::CreateIndex(_) => "CREATE INDEX",
+        S::AlterTable(_) => "ALTER TABLE",
+        S::AlterIndex { .. } => "ALTER INDEX",
+        S::Truncate(_) => "TRUNCATE TABLE",
+        S::Drop { object_type, .. } => match object_type {
+            ObjectType::Table => "DROP TABLE",
+            ObjectType::Index => "DROP INDEX",
+            ObjectType::View => "DROP VIEW",
+            ObjectType::MaterializedView => "DROP MATERIALIZED VIEW",
+            ObjectType::Sequence => "DROP SEQUENCE",
+            other => return Err(SqlError::unsupported(format!("DROP {other}"))),
+        },
+        other => {
+            let text = other.to_string();
+            let mut words: Vec<&str> = text.split_ascii_whitespace().take(3).collect();
+            if !matches!(words.first(), Some(&"CREATE" | &"ALTER" | &"DROP")) {
+                words.truncate(1);
+            }
+            words.truncate(if words.get(1) == Some(&"MATERIALIZED") { 3 } else { 2 });
+            return Err(SqlError::unsupported(words.join(" ")));
+        }
+    })
+}
+
+/// Plans a schema statement over a catalog. `own`: catalog rows that the running transaction wrote already.
+pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>) -> Result<SchemaChange> {
+    use ast::Statement as S;
+    let mut planner = Planner::new(catalog, own);
+    match statement {
+        S::CreateTable(create) => planner.create_table(create)?,
+        S::CreateIndex(create) => planner.create_index(create)?,
+        S::AlterTable(alter) => planner.alter_table(alter)?,
+        S::AlterIndex { name, operation } => {
+            let ast::AlterIndexOperation::RenameIndex { index_name } = operation;
+            planner.rename_index(&names::own_relation(name)?, &names::own_relation(index_name)?)?;
+        }
+        S::Truncate(truncate) => planner.truncate(truncate)?,
+        S::Drop { object_type, if_exists, names, .. } => {
+            for name in names {
+                planner.drop_object(object_type, *if_exists, &names::own_relation(name)?)?;
+            }
+        }
+        other => {
+            tag(other)?;
+        }
+    }
+    Ok(planner.finish())
+}
+
+/// Gathers catalog writes while working on a copy of the catalog.
+pub(super) struct Planner<'a> {
+    base: &'a Catalog,
+    own: &'a BTreeSet<Key>,
+    pub(super) catalog: Catalog,
+    rows: BTreeMap<Key, Option<Row>>,
+    pub(super) drops: Vec<TableId>,
+    pub(super) makes: Vec<TableId>,
+    pub(super) rebuilds: Vec<Action>,
+    pub(super) notices: Vec<Box<SqlError>>,
+}
+
+impl<'a> Planner<'a> {
+    fn new(base: &'a Catalog, own: &'a BTreeSet<Key>) -> Planner<'a> {
+        Planner {
+            base,
+            own,
+            catalog: base.clone(),
+            rows: BTreeMap::new(),
+            drops: Vec::new(),
+            makes: Vec::new(),
+            rebuilds: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    fn finish(self) -> SchemaChange {
+        if self.rows.is_empty() {
+            return SchemaChange { program: None, rows: Vec::new(), makes: Vec::new(), notices: self.notices };
+        }
+        let writes = self.rows.iter().map(|(key, row)| {
+            let seen = (!self.own.contains(key)).then(|| version_of(self.base, key));
+            (key.clone(), seen, row.clone())
+        });
+        let mut actions =
+            vec![Action::Catalog { writes: writes.collect(), drops: self.drops, makes: self.makes.clone() }];
+        actions.extend(self.rebuilds);
+        SchemaChange {
+            program: Some(Program {
+                parameters: Vec::new(),
+                actions,
+                columns: Vec::new(),
+                relies_on: Vec::new(),
+                read_only: false,
+            }),
+            rows: self.rows.into_iter().collect(),
+            makes: self.makes,
+            notices: self.notices,
+        }
+    }
+
+    /// Writes a catalog row, in the copy and in the plan.
+    fn write(&mut self, key: Key, entry: Option<CatalogEntry>) {
+        let row = entry.map(|entry| entry.encode());
+        let applied = self.catalog.apply(key.as_bytes(), Timestamp::ZERO, row.as_deref());
+        assert!(applied.is_ok(), "a catalog entry that was just encoded decodes");
+        self.rows.insert(key, row);
+    }
+
+    pub(super) fn write_table(&mut self, table: TableSchema) {
+        self.write(CatalogEntry::key(&table.name), Some(CatalogEntry::Table(Arc::new(table))));
+    }
+
+    pub(super) fn write_index_name(&mut self, index: &str, table: &str) {
+        self.write(CatalogEntry::key(index), Some(CatalogEntry::IndexOf(table.to_string())));
+    }
+
+    pub(super) fn forget_name(&mut self, name: &str) {
+        self.write(CatalogEntry::key(name), None);
+    }
+
+    /// A number for an object or storage.
+    pub(super) fn next_number(&mut self) -> u32 {
+        let number = self.catalog.next.0.max(FIRST_OBJECT);
+        self.write(CatalogEntry::next_key(), Some(CatalogEntry::Next(number + 1)));
+        number
+    }
+
+    /// A storage that this transaction makes.
+    pub(super) fn make_storage(&mut self) -> TableId {
+        let storage = TableId(self.next_number());
+        self.makes.push(storage);
+        storage
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        self.catalog.tables.contains_key(name) || self.catalog.index_names.contains_key(name)
+    }
+
+    pub(super) fn check_free(&self, name: &str) -> Result<()> {
+        if self.is_taken(name) {
+            return Err(SqlError::new(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists")));
+        }
+        Ok(())
+    }
+
+    /// A name made of these parts that nothing has yet, cut to length as PostgreSQL does.
+    pub(super) fn free_name(&self, table: &str, columns: &[&str], suffix: &str) -> String {
+        let mut stem = table.to_string();
+        for column in columns {
+            stem.push('_');
+            stem.push_str(column);
+        }
+        (0..)
+            .map(|number| {
+                let suffix = if number == 0 { format!("_{suffix}") } else { format!("_{suffix}{number}") };
+                let mut end = stem.len().min(NAME_BYTES_MAX - suffix.len());
+                while !stem.is_char_boundary(end) {
+                    end -= 1;
+                }
+                format!("{}{suffix}", &stem[..end])
+            })
+            .find(|name| !self.is_taken(name))
+            .unwrap_or(stem)
+    }
+
+    /// A table to change. Errors: 42P01, 42809.
+    pub(super) fn table(&self, name: &str) -> Result<Arc<TableSchema>> {
+        match self.catalog.tables.get(name) {
+            Some(versioned) => Ok(versioned.table.clone()),
+            None if self.catalog.index_names.contains_key(name) => {
+                Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table")))
+            }
+            None => Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))),
+        }
+    }
+
+    pub(super) fn notice(&mut self, code: &'static str, message: String) {
+        self.notices.push(SqlError::new(code, message));
+    }
+
+    fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
+        check_create_table(create)?;
+        let name = names::own_relation(&create.name)?;
+        if self.is_taken(&name) {
+            self.check_free(&name).or_else(|error| {
+                if !create.if_not_exists {
+                    return Err(error);
+                }
+                self.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
+                Ok(())
+            })?;
+            return Ok(());
+        }
+        if create.columns.len() > COLUMNS_MAX {
+            return Err(SqlError::new(
+                sqlstate::TOO_MANY_COLUMNS,
+                format!("tables can have at most {COLUMNS_MAX} columns"),
+            ));
+        }
+        let mut table = TableSchema {
+            oid: self.next_number(),
+            storage: self.make_storage(),
+            name: name.clone(),
+            columns: Vec::with_capacity(create.columns.len()),
+            primary_key: Vec::new(),
+            primary_key_name: None,
+            primary_key_oid: 0,
+            indexes: Vec::new(),
+            options: options(&create.table_options)?,
+        };
+        // Reserves the name for the indexes' generated names to see.
+        self.write_table(table.clone());
+        let mut keys = Vec::new();
+        for definition in &create.columns {
+            let column = column(definition)?;
+            if table.columns.iter().any(|other| other.name == column.name) {
+                return Err(SqlError::new(
+                    sqlstate::DUPLICATE_COLUMN,
+                    format!("column \"{}\" specified more than once", column.name),
+                ));
+            }
+            table.columns.push(column);
+            keys.extend(column_keys(definition, table.columns.len() - 1));
+        }
+        for constraint in &create.constraints {
+            keys.push(table_key(constraint, &table)?);
+        }
+        for key in keys {
+            self.add_key(&mut table, key)?;
+        }
+        self.write_table(table);
+        Ok(())
+    }
+
+    /// Adds a primary key or unique index to a table that has no rows yet, or whose rows will be copied.
+    pub(super) fn add_key(&mut self, table: &mut TableSchema, key: KeyDefinition) -> Result<()> {
+        check_key_columns(table, &key.columns)?;
+        let column_names: Vec<&str> = key.columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
+        let name = match key.name {
+            Some(name) => {
+                self.check_free(&name)?;
+                name
+            }
+            None if key.primary => self.free_name(&table.name, &[], "pkey"),
+            None => self.free_name(&table.name, &column_names, "key"),
+        };
+        self.write_index_name(&name, &table.name);
+        if key.primary {
+            if !table.has_hidden_key() {
+                return Err(SqlError::new(
+                    sqlstate::INVALID_TABLE_DEFINITION,
+                    format!("multiple primary keys for table \"{}\" are not allowed", table.name),
+                ));
+            }
+            for column in &key.columns {
+                table.columns[*column].not_null = true;
+            }
+            table.primary_key = key.columns;
+            table.primary_key_name = Some(name);
+            table.primary_key_oid = self.next_number();
+        } else {
+            let index = IndexSchema {
+                name,
+                oid: self.next_number(),
+                storage: self.make_storage(),
+                columns: key.columns,
+                unique: true,
+                constraint: true,
+            };
+            table.indexes.push(index);
+        }
+        Ok(())
+    }
+
+    fn create_index(&mut self, create: &ast::CreateIndex) -> Result<()> {
+        let using = create.using.as_ref().map(|using| using.to_string().to_ascii_lowercase());
+        if using.is_some_and(|using| using != "btree" && using != "hash") {
+            return Err(SqlError::unsupported("an index method other than btree"));
+        }
+        if create.predicate.is_some() {
+            return Err(SqlError::unsupported("a partial index"));
+        }
+        if !create.include.is_empty() {
+            return Err(SqlError::unsupported("INCLUDE in an index"));
+        }
+        if create.nulls_distinct == Some(false) {
+            return Err(SqlError::unsupported("NULLS NOT DISTINCT"));
+        }
+        let from = self.table(&names::own_relation(&create.table_name)?)?;
+        let columns = index_columns(&create.columns, &from)?;
+        check_key_columns(&from, &columns)?;
+        let name = match &create.name {
+            Some(name) => {
+                let name = names::own_relation(name)?;
+                if create.if_not_exists && self.is_taken(&name) {
+                    self.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
+                    return Ok(());
+                }
+                self.check_free(&name)?;
+                name
+            }
+            None => {
+                let names: Vec<&str> = columns.iter().map(|column| from.columns[*column].name.as_str()).collect();
+                self.free_name(&from.name, &names, "idx")
+            }
+        };
+        let mut to = TableSchema::clone(&from);
+        self.write_index_name(&name, &from.name);
+        let index = IndexSchema {
+            name,
+            oid: self.next_number(),
+            storage: self.make_storage(),
+            columns,
+            unique: create.unique,
+            constraint: false,
+        };
+        to.indexes.push(index);
+        self.write_table(to.clone());
+        self.rebuilds.push(Action::Rebuild { index: Some(to.indexes.len() - 1), from, to: Arc::new(to) });
+        Ok(())
+    }
+
+    fn truncate(&mut self, truncate: &ast::Truncate) -> Result<()> {
+        for target in &truncate.table_names {
+            let name = names::own_relation(&target.name)?;
+            if truncate.if_exists && !self.catalog.tables.contains_key(&name) {
+                continue;
+            }
+            let mut table = TableSchema::clone(&*self.table(&name)?);
+            let storage = self.make_storage();
+            self.drops.push(std::mem::replace(&mut table.storage, storage));
+            for index in &mut table.indexes {
+                let storage = self.make_storage();
+                self.drops.push(std::mem::replace(&mut index.storage, storage));
+            }
+            self.write_table(table);
+        }
+        Ok(())
+    }
+
+    fn drop_object(&mut self, kind: &ast::ObjectType, if_exists: bool, name: &str) -> Result<()> {
+        let (what, exists) = match kind {
+            ast::ObjectType::Table => ("table", self.catalog.tables.contains_key(name)),
+            ast::ObjectType::Index => ("index", self.catalog.index_names.contains_key(name)),
+            ast::ObjectType::View => ("view", false),
+            ast::ObjectType::MaterializedView => ("materialized view", false),
+            ast::ObjectType::Sequence => ("sequence", false),
+            other => return Err(SqlError::unsupported(format!("DROP {other}"))),
+        };
+        if !exists {
+            if self.is_taken(name) {
+                return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}")));
+            }
+            if !if_exists {
+                return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("{what} \"{name}\" does not exist")));
+            }
+            self.notice("00000", format!("{what} \"{name}\" does not exist, skipping"));
+            return Ok(());
+        }
+        match kind {
+            ast::ObjectType::Table => self.drop_table(name),
+            _ => self.drop_index(name, false),
+        }
+    }
+
+    fn drop_table(&mut self, name: &str) -> Result<()> {
+        let table = self.table(name)?;
+        self.drops.push(table.storage);
+        if let Some(key_name) = &table.primary_key_name {
+            self.forget_name(key_name);
+        }
+        for index in &table.indexes {
+            self.drops.push(index.storage);
+            self.forget_name(&index.name);
+        }
+        self.forget_name(name);
+        Ok(())
+    }
+
+    /// Drops an index, that of a constraint only as a constraint.
+    pub(super) fn drop_index(&mut self, name: &str, as_constraint: bool) -> Result<()> {
+        let owner = self.catalog.index_names.get(name).map(|(table, _)| table.clone()).unwrap_or_default();
+        let mut table = TableSchema::clone(&*self.table(&owner)?);
+        let position = table.indexes.iter().position(|index| index.name == name);
+        match position {
+            Some(position) if as_constraint || !table.indexes[position].constraint => {
+                let index = table.indexes.remove(position);
+                self.drops.push(index.storage);
+                self.forget_name(name);
+                self.write_table(table);
+                Ok(())
+            }
+            _ if as_constraint => Err(SqlError::unsupported("dropping a primary key")),
+            _ => Err(SqlError::new(
+                "2BP01",
+                format!("cannot drop index {name} because constraint {name} on table {owner} requires it"),
+            )
+            .with_hint(format!("You can drop constraint {name} on table {owner} instead."))),
+        }
+    }
+}
+
+/// The version of a catalog row in a catalog; zero for a name that is free.
+pub fn version_of(catalog: &Catalog, key: &Key) -> Timestamp {
+    if *key == CatalogEntry::next_key() {
+        return catalog.next.1;
+    }
+    let name = String::from_utf8_lossy(key.as_bytes().get(1..).unwrap_or(&[]));
+    let table = catalog.tables.get(name.as_ref()).map(|versioned| versioned.version);
+    table.or_else(|| catalog.index_names.get(name.as_ref()).map(|(_, version)| *version)).unwrap_or(Timestamp::ZERO)
+}
+
+/// A primary key or unique constraint.
+pub(super) struct KeyDefinition {
+    pub(super) name: Option<String>,
+    pub(super) columns: Vec<usize>,
+    pub(super) primary: bool,
+}
+
+/// A column's definition, its keys left out. Errors: 0A000 for constraints that are not kept.
+pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
+    let name = names::identifier(&definition.name);
+    let spelled = definition.data_type.to_string().to_ascii_lowercase();
+    if spelled.ends_with("serial") || matches!(spelled.as_str(), "serial2" | "serial4" | "serial8") {
+        return Err(SqlError::unsupported(format!("type {spelled}")).with_hint("Use an integer or uuid column."));
+    }
+    let mut column =
+        Column { name, column_type: data_type(&definition.data_type)?, not_null: false, default: None, dropped: false };
+    for option in &definition.options {
+        match &option.option {
+            ast::ColumnOption::NotNull => column.not_null = true,
+            ast::ColumnOption::Default(default) => {
+                check_default(default, &column)?;
+                column.default = Some(default.to_string());
+            }
+            ast::ColumnOption::Null | ast::ColumnOption::PrimaryKey(_) | ast::ColumnOption::Unique(_) => {}
+            ast::ColumnOption::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
+            ast::ColumnOption::Check(_) => return Err(SqlError::unsupported("CHECK")),
+            ast::ColumnOption::Collation(name) if names::function(name).is_some_and(|name| is_c(&name)) => {}
+            ast::ColumnOption::Collation(name) => return Err(SqlError::unsupported(format!("collation {name}"))),
+            ast::ColumnOption::Generated { .. } | ast::ColumnOption::Identity(_) => {
+                return Err(SqlError::unsupported("a generated column"));
+            }
+            other => return Err(SqlError::unsupported(format!("the column option {other}"))),
+        }
+    }
+    Ok(column)
+}
+
+fn is_c(collation: &str) -> bool {
+    matches!(collation, "C" | "POSIX" | "default" | "c" | "ucs_basic")
+}
+
+/// Refuses a default that could not be evaluated at an insert.
+pub(super) fn check_default(default: &ast::Expr, column: &Column) -> Result<()> {
+    let (catalog, settings) = (Catalog::default(), Settings::default());
+    let facts = Facts::nobody(&settings);
+    let text = default.to_string();
+    let mut compiler = Compiler::new(&catalog, &facts, &text, Vec::new());
+    let typed = compiler.expression(default, &Scope::empty()).map_err(|stop| stop.into_error())?;
+    compiler.parameters.assign(typed, &column.name, column.column_type)?;
+    match compiler.parameters.known() {
+        [] => Ok(()),
+        _ => Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1")),
+    }
+}
+
+/// The keys that a column's definition makes.
+pub(super) fn column_keys(definition: &ast::ColumnDef, position: usize) -> Vec<KeyDefinition> {
+    let key = |option: &ast::ColumnOptionDef, primary: bool| KeyDefinition {
+        name: option.name.as_ref().map(names::identifier),
+        columns: vec![position],
+        primary,
+    };
+    definition
+        .options
+        .iter()
+        .filter_map(|option| match &option.option {
+            ast::ColumnOption::PrimaryKey(_) => Some(key(option, true)),
+            ast::ColumnOption::Unique(_) => Some(key(option, false)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A table's constraint as a key. Errors: 0A000 for other constraints.
+pub(super) fn table_key(constraint: &ast::TableConstraint, table: &TableSchema) -> Result<KeyDefinition> {
+    let (name, columns, primary) = match constraint {
+        ast::TableConstraint::PrimaryKey(key) => (&key.name, &key.columns, true),
+        ast::TableConstraint::Unique(key) => (&key.name, &key.columns, false),
+        ast::TableConstraint::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
+        ast::TableConstraint::Check(_) => return Err(SqlError::unsupported("CHECK")),
+        other => return Err(SqlError::unsupported(format!("the constraint {other}"))),
+    };
+    Ok(KeyDefinition { name: name.as_ref().map(names::identifier), columns: index_columns(columns, table)?, primary })
+}
+
+/// The positions of a key's columns. Errors: 42703; 0A000 for expressions.
+fn index_columns(columns: &[ast::IndexColumn], table: &TableSchema) -> Result<Vec<usize>> {
+    columns
+        .iter()
+        .map(|column| match &column.column.expr {
+            ast::Expr::Identifier(identifier) => {
+                let name = names::identifier(identifier);
+                table.column(&name).ok_or_else(|| {
+                    SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
+                })
+            }
+            _ => Err(SqlError::unsupported("an index on an expression")),
+        })
+        .collect()
+}
+
+fn check_key_columns(table: &TableSchema, columns: &[usize]) -> Result<()> {
+    if columns.len() > KEY_COLUMNS_MAX {
+        return Err(SqlError::new(
+            sqlstate::TOO_MANY_COLUMNS,
+            format!("cannot use more than {KEY_COLUMNS_MAX} columns in an index"),
+        ));
+    }
+    for (place, column) in columns.iter().enumerate() {
+        let Some(definition) = table.columns.get(*column) else {
+            return Err(no_column(table, "?"));
+        };
+        if columns[..place].contains(column) {
+            return Err(SqlError::new(
+                sqlstate::DUPLICATE_COLUMN,
+                format!("column \"{}\" appears twice in a key", definition.name),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn options(options: &ast::CreateTableOptions) -> Result<Vec<String>> {
+    let list = match options {
+        ast::CreateTableOptions::None => return Ok(Vec::new()),
+        ast::CreateTableOptions::With(list) | ast::CreateTableOptions::Plain(list) => list,
+        _ => return Err(SqlError::unsupported("this form of table options")),
+    };
+    Ok(list
+        .iter()
+        .filter_map(|option| match option {
+            ast::SqlOption::KeyValue { key, value } => Some(format!("{}={value}", names::identifier(key))),
+            ast::SqlOption::Ident(key) => Some(names::identifier(key)),
+            _ => None,
+        })
+        .collect())
+}
+
+fn check_create_table(create: &ast::CreateTable) -> Result<()> {
+    let features = [
+        (create.temporary, "a temporary table"),
+        (create.query.is_some(), "CREATE TABLE AS"),
+        (create.like.is_some(), "CREATE TABLE LIKE"),
+        (create.partition_by.is_some(), "PARTITION BY"),
+        (create.inherits.is_some(), "INHERITS"),
+        (create.or_replace, "CREATE OR REPLACE TABLE"),
+        (create.external, "an external table"),
+    ];
+    match features.into_iter().find(|(asked, _)| *asked) {
+        Some((_, feature)) => Err(SqlError::unsupported(feature)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,659 @@
+//! Syntax trees of expressions to typed expressions of action programs.
+//!
+//! Invariant: in what comes out, columns are positions, operands have types that their operator takes, and literals are values.
+//! What a program cannot express is [`Stop::Beyond`], so that the query processor may try it.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::EXPRESSION_DEPTH_MAX;
+use crate::sql::names;
+use crate::sql::settings::Facts;
+use crate::sql::types::{Compiled, Parameters, Typed, beyond, data_type};
+use messages::program::{BinaryOperator, Expression, UnaryOperator};
+use messages::schema::{Catalog, TableSchema};
+use sqlparser::ast::{self, Expr};
+use std::sync::Arc;
+use values::cast::{self, Context};
+use values::{Type, Value, operators};
+
+/// What a statement is compiled with.
+pub struct Compiler<'a> {
+    /// The tables, the session's own changes included.
+    pub catalog: &'a Catalog,
+    /// What is special about the session.
+    pub facts: &'a Facts<'a>,
+    /// The statement's text, for positions in errors.
+    pub text: &'a str,
+    /// Types of the parameters, as they become known.
+    pub parameters: Parameters,
+    /// A fact of the session is part of what was compiled, so no other session may use it.
+    pub used_facts: bool,
+    depth: usize,
+}
+
+/// The columns that an expression may name.
+#[derive(Default)]
+pub struct Scope {
+    tables: Vec<(String, Arc<TableSchema>, usize)>,
+}
+
+impl Scope {
+    /// No columns.
+    pub fn empty() -> Scope {
+        Scope::default()
+    }
+
+    /// The columns of a table under a name.
+    pub fn table(name: &str, table: &Arc<TableSchema>) -> Scope {
+        Scope { tables: vec![(name.to_string(), table.clone(), 0)] }
+    }
+
+    /// One more table, whose columns begin at position `first`.
+    pub fn and(mut self, name: &str, table: &Arc<TableSchema>, first: usize) -> Scope {
+        self.tables.push((name.to_string(), table.clone(), first));
+        self
+    }
+
+    /// Whether there is a table of this name.
+    pub fn has_table(&self, name: &str) -> bool {
+        self.tables.iter().any(|(table, ..)| table == name)
+    }
+
+    /// The column's position and type. An unqualified name is looked up in the first table that has it: the only scopes of two
+    /// tables are those of ON CONFLICT, where PostgreSQL too prefers the target table for names of both.
+    fn column(&self, qualifier: Option<&str>, name: &str) -> Option<(usize, Type)> {
+        self.tables.iter().filter(|(table, ..)| qualifier.is_none_or(|qualifier| qualifier == table)).find_map(
+            |(_, table, first)| {
+                let position = table.column(name)?;
+                Some((first + position, table.columns[position].column_type))
+            },
+        )
+    }
+}
+
+impl<'a> Compiler<'a> {
+    /// A compiler for one statement, whose client declared these parameter types.
+    pub fn new(catalog: &'a Catalog, facts: &'a Facts<'a>, text: &'a str, declared: Vec<Option<Type>>) -> Compiler<'a> {
+        Compiler { catalog, facts, text, parameters: Parameters::new(declared), used_facts: false, depth: 0 }
+    }
+
+    /// Compiles an expression.
+    pub fn expression(&mut self, expression: &Expr, scope: &Scope) -> Compiled<Typed> {
+        self.depth += 1;
+        if self.depth > EXPRESSION_DEPTH_MAX {
+            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "an expression is nested too deeply").into());
+        }
+        let compiled = self.expression_inside(expression, scope);
+        self.depth -= 1;
+        compiled
+    }
+
+    fn expression_inside(&mut self, expression: &Expr, scope: &Scope) -> Compiled<Typed> {
+        match expression {
+            Expr::Identifier(identifier) => self.column(None, identifier, scope),
+            Expr::CompoundIdentifier(parts) => self.compound(parts, scope),
+            Expr::Value(value) => self.literal(&value.value),
+            Expr::Nested(inner) => self.expression(inner, scope),
+            Expr::BinaryOp { left, op, right } => self.binary(expression, left, op, right, scope),
+            Expr::UnaryOp { op, expr } => self.unary(op, expr, scope),
+            Expr::Cast {
+                kind: ast::CastKind::Cast | ast::CastKind::DoubleColon,
+                expr,
+                data_type: target,
+                format: None,
+                array: false,
+            } => self.cast(expr, target, scope),
+            Expr::TypedString(typed) => {
+                let target = data_type(&typed.data_type)?;
+                match text_of(&typed.value.value) {
+                    Some(text) => Ok(Typed::known(Expression::Constant(values::text::parse(text, target)?), target)),
+                    None => Err(beyond("this form of literal")),
+                }
+            }
+            Expr::Interval(interval) => interval_literal(interval),
+            Expr::IsNull(operand) => self.is_null(operand, false, scope),
+            Expr::IsNotNull(operand) => self.is_null(operand, true, scope),
+            Expr::IsTrue(operand) => self.is_truth(operand, Value::Boolean(true), true, scope),
+            Expr::IsNotTrue(operand) => self.is_truth(operand, Value::Boolean(true), false, scope),
+            Expr::IsFalse(operand) => self.is_truth(operand, Value::Boolean(false), true, scope),
+            Expr::IsNotFalse(operand) => self.is_truth(operand, Value::Boolean(false), false, scope),
+            Expr::IsUnknown(operand) => self.is_truth(operand, Value::Null, true, scope),
+            Expr::IsNotUnknown(operand) => self.is_truth(operand, Value::Null, false, scope),
+            Expr::IsDistinctFrom(left, right) => self.is_distinct(left, right, false, scope),
+            Expr::IsNotDistinctFrom(left, right) => self.is_distinct(left, right, true, scope),
+            Expr::Between { expr, negated, low, high } => {
+                let low = self.comparison(BinaryOperator::GreaterOrEqual, expr, low, scope)?;
+                let high = self.comparison(BinaryOperator::LessOrEqual, expr, high, scope)?;
+                Ok(Typed::boolean(negate(*negated, Expression::And(vec![low, high]))))
+            }
+            Expr::InList { expr, list, negated } => self.in_list(expr, list, *negated, scope),
+            Expr::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, .. }
+                if let Expr::Array(array) = right.as_ref() =>
+            {
+                self.in_list(left, &array.elem, false, scope)
+            }
+            Expr::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
+                if let Expr::Array(array) = right.as_ref() =>
+            {
+                self.in_list(left, &array.elem, true, scope)
+            }
+            Expr::Like { negated, any: false, expr, pattern, escape_char: None } => {
+                self.like(expr, pattern, false, *negated, scope)
+            }
+            Expr::ILike { negated, any: false, expr, pattern, escape_char: None } => {
+                self.like(expr, pattern, true, *negated, scope)
+            }
+            Expr::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref(), scope)
+            }
+            other => self.call_like(other, scope),
+        }
+    }
+
+    /// An expression that must be boolean. Errors: 42804 that names the clause.
+    pub fn condition(&mut self, expression: &Expr, clause: &str, scope: &Scope) -> Compiled<Expression> {
+        let typed = self.expression(expression, scope)?;
+        if let Some(other) = typed.data_type.filter(|data_type| *data_type != Type::Boolean) {
+            return Err(SqlError::new(
+                sqlstate::DATATYPE_MISMATCH,
+                format!("argument of {clause} must be type boolean, not type {}", other.base_name()),
+            )
+            .into());
+        }
+        Ok(self.parameters.coerce(typed, Type::Boolean, Context::Implicit)?)
+    }
+
+    /// An expression that must be of this type, cast silently where SQL does.
+    pub fn typed_as(&mut self, expression: &Expr, target: Type, scope: &Scope) -> Compiled<Expression> {
+        let typed = self.expression(expression, scope)?;
+        Ok(self.parameters.coerce(typed, target, Context::Implicit)?)
+    }
+
+    fn compound(&mut self, parts: &[ast::Ident], scope: &Scope) -> Compiled<Typed> {
+        match parts {
+            [table, column] => self.column(Some(table), column, scope),
+            [schema, table, column] if names::identifier(schema) == "public" => self.column(Some(table), column, scope),
+            _ => Err(beyond("a name of several parts")),
+        }
+    }
+
+    fn column(&mut self, qualifier: Option<&ast::Ident>, column: &ast::Ident, scope: &Scope) -> Compiled<Typed> {
+        let name = names::identifier(column);
+        let qualifier_name = qualifier.map(names::identifier);
+        if let Some((position, data_type)) = scope.column(qualifier_name.as_deref(), &name) {
+            return Ok(Typed::known(Expression::Column(position as u16), data_type));
+        }
+        if matches!(name.as_str(), "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
+            return Err(SqlError::unsupported(format!("system column \"{name}\"")).into());
+        }
+        // Words without parentheses that are functions, such as current_user, come as identifiers.
+        if let (None, None, Some(value)) = (qualifier, column.quote_style, self.fact(&name)) {
+            return Ok(value);
+        }
+        let error = match &qualifier_name {
+            Some(table) if !scope.has_table(table) => {
+                SqlError::new(sqlstate::UNDEFINED_TABLE, format!("missing FROM-clause entry for table \"{table}\""))
+                    .at(qualifier.and_then(|ident| names::place(ident, self.text)))
+            }
+            Some(table) => SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist")),
+            None => SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")),
+        };
+        Err(error.at(names::place(qualifier.unwrap_or(column), self.text)).into())
+    }
+
+    fn literal(&mut self, value: &ast::Value) -> Compiled<Typed> {
+        Ok(match value {
+            ast::Value::Number(digits, _) => number(digits)?,
+            ast::Value::Boolean(truth) => Typed::constant(Value::Boolean(*truth)),
+            ast::Value::Null => Typed::constant(Value::Null),
+            ast::Value::Placeholder(name) => self.parameters.parameter(name)?,
+            other => match text_of(other) {
+                Some(text) => Typed { expression: Expression::Constant(Value::text(text)), data_type: None },
+                None => return Err(beyond("this form of literal")),
+            },
+        })
+    }
+
+    fn binary(
+        &mut self,
+        whole: &Expr,
+        left: &Expr,
+        operator: &ast::BinaryOperator,
+        right: &Expr,
+        scope: &Scope,
+    ) -> Compiled<Typed> {
+        use ast::BinaryOperator as Op;
+        let operator = match operator {
+            Op::And | Op::Or => return self.connective(whole, operator, scope),
+            Op::Plus => BinaryOperator::Add,
+            Op::Minus => BinaryOperator::Subtract,
+            Op::Multiply => BinaryOperator::Multiply,
+            Op::Divide => BinaryOperator::Divide,
+            Op::Modulo => BinaryOperator::Modulo,
+            Op::PGExp => BinaryOperator::Power,
+            Op::StringConcat => BinaryOperator::Concat,
+            Op::Eq => BinaryOperator::Equal,
+            Op::NotEq => BinaryOperator::NotEqual,
+            Op::Lt => BinaryOperator::Less,
+            Op::LtEq => BinaryOperator::LessOrEqual,
+            Op::Gt => BinaryOperator::Greater,
+            Op::GtEq => BinaryOperator::GreaterOrEqual,
+            Op::PGLikeMatch => return self.like(left, right, false, false, scope),
+            Op::PGILikeMatch => return self.like(left, right, true, false, scope),
+            Op::PGNotLikeMatch => return self.like(left, right, false, true, scope),
+            Op::PGNotILikeMatch => return self.like(left, right, true, true, scope),
+            _ => return Err(beyond("this operator")),
+        };
+        if is_comparison(operator) {
+            return Ok(Typed::boolean(self.comparison(operator, left, right, scope)?));
+        }
+        let left = self.expression(left, scope)?;
+        let right = self.expression(right, scope)?;
+        Ok(self.arithmetic(operator, left, right)?)
+    }
+
+    /// AND and OR: a chain of them is one list, however long.
+    fn connective(&mut self, whole: &Expr, operator: &ast::BinaryOperator, scope: &Scope) -> Compiled<Typed> {
+        let mut operands = Vec::new();
+        let mut rest = whole;
+        while let Expr::BinaryOp { left, op, right } = rest
+            && op == operator
+        {
+            operands.push(right.as_ref());
+            rest = left;
+        }
+        operands.push(rest);
+        let clause = operator.to_string();
+        let list = operands
+            .into_iter()
+            .rev()
+            .map(|operand| self.condition(operand, &clause, scope))
+            .collect::<Compiled<Vec<_>>>()?;
+        Ok(Typed::boolean(if *operator == ast::BinaryOperator::And {
+            Expression::And(list)
+        } else {
+            Expression::Or(list)
+        }))
+    }
+
+    fn comparison(
+        &mut self,
+        operator: BinaryOperator,
+        left: &Expr,
+        right: &Expr,
+        scope: &Scope,
+    ) -> Compiled<Expression> {
+        if let (Expr::Tuple(left), Expr::Tuple(right)) = (left, right) {
+            return self.row_comparison(operator, left, right, scope);
+        }
+        let left = self.expression(left, scope)?;
+        let right = self.expression(right, scope)?;
+        Ok(self.compare(operator, left, right)?)
+    }
+
+    /// A comparison of two compiled operands.
+    pub fn compare(&mut self, operator: BinaryOperator, left: Typed, right: Typed) -> Result<Expression> {
+        let (left, right) = self.alike(left, right, symbol(operator))?;
+        Ok(Expression::Binary(operator, Box::new(left), Box::new(right)))
+    }
+
+    /// Two operands of types that compare. Errors: 42883.
+    fn alike(&mut self, left: Typed, right: Typed, symbol: &str) -> Result<(Expression, Expression)> {
+        match (left.data_type, right.data_type) {
+            (Some(one), Some(other)) => {
+                if operators::comparable(one, other) {
+                    Ok((left.expression, right.expression))
+                } else {
+                    Err(no_operator(symbol, &left, &right))
+                }
+            }
+            (Some(known), None) => {
+                let right = self.parameters.coerce(right, known.unmodified(), Context::Implicit)?;
+                Ok((left.expression, right))
+            }
+            (None, Some(known)) => {
+                let left = self.parameters.coerce(left, known.unmodified(), Context::Implicit)?;
+                Ok((left, right.expression))
+            }
+            (None, None) => Ok((
+                self.parameters.coerce(left, Type::Text, Context::Implicit)?,
+                self.parameters.coerce(right, Type::Text, Context::Implicit)?,
+            )),
+        }
+    }
+
+    fn row_comparison(
+        &mut self,
+        operator: BinaryOperator,
+        left: &[Expr],
+        right: &[Expr],
+        scope: &Scope,
+    ) -> Compiled<Expression> {
+        if left.len() != right.len() {
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions").into());
+        }
+        if !matches!(operator, BinaryOperator::Equal | BinaryOperator::NotEqual) {
+            return Err(beyond("an ordering of rows"));
+        }
+        let pairs = left
+            .iter()
+            .zip(right)
+            .map(|(left, right)| self.comparison(operator, left, right, scope))
+            .collect::<Compiled<Vec<_>>>()?;
+        Ok(if operator == BinaryOperator::Equal { Expression::And(pairs) } else { Expression::Or(pairs) })
+    }
+
+    fn arithmetic(&mut self, operator: BinaryOperator, left: Typed, right: Typed) -> Result<Typed> {
+        let known_operator = operator_of_values(operator);
+        let (left_type, right_type) = match (left.data_type, right.data_type) {
+            (Some(left), Some(right)) => (left, right),
+            (None, None) if operator == BinaryOperator::Concat => (Type::Text, Type::Text),
+            (None, None) => {
+                return Err(SqlError::new(
+                    sqlstate::UNDEFINED_FUNCTION,
+                    format!("operator is not unique: unknown {} unknown", symbol(operator)),
+                )
+                .with_hint("Could not choose a best candidate operator. You might need to add explicit type casts."));
+            }
+            (Some(known), None) => (known, unknown_operand(operator, known, false)),
+            (None, Some(known)) => (unknown_operand(operator, known, true), known),
+        };
+        let Some(result) = operators::binary_type(known_operator, left_type, right_type) else {
+            return Err(no_operator(symbol(operator), &left, &right));
+        };
+        let left = if left.data_type.is_none() {
+            self.parameters.coerce(left, left_type, Context::Implicit)?
+        } else {
+            left.expression
+        };
+        let right = if right.data_type.is_none() {
+            self.parameters.coerce(right, right_type, Context::Implicit)?
+        } else {
+            right.expression
+        };
+        Ok(Typed::known(Expression::Binary(operator, Box::new(left), Box::new(right)), result))
+    }
+
+    fn unary(&mut self, operator: &ast::UnaryOperator, operand: &Expr, scope: &Scope) -> Compiled<Typed> {
+        match operator {
+            ast::UnaryOperator::Not => {
+                let operand = self.condition(operand, "NOT", scope)?;
+                Ok(Typed::boolean(negate(true, operand)))
+            }
+            ast::UnaryOperator::Minus => {
+                // The least integer of a type has no positive twin, so the sign belongs to the literal.
+                if let Expr::Value(value) = operand
+                    && let ast::Value::Number(digits, _) = &value.value
+                {
+                    return Ok(number(&format!("-{digits}"))?);
+                }
+                let operand = self.expression(operand, scope)?;
+                let from = operand.data_type.unwrap_or(Type::Double);
+                let expression = self.parameters.coerce(operand, from, Context::Implicit)?;
+                match operators::unary_type(operators::UnaryOperator::Negate, from) {
+                    Some(result) => {
+                        Ok(Typed::known(Expression::Unary(UnaryOperator::Minus, Box::new(expression)), result))
+                    }
+                    None => Err(SqlError::new(
+                        sqlstate::UNDEFINED_FUNCTION,
+                        format!("operator does not exist: - {}", from.base_name()),
+                    )
+                    .into()),
+                }
+            }
+            ast::UnaryOperator::Plus => self.expression(operand, scope),
+            _ => Err(beyond("this operator")),
+        }
+    }
+
+    fn cast(&mut self, operand: &Expr, target: &ast::DataType, scope: &Scope) -> Compiled<Typed> {
+        // A cast to a type that only the system catalogs know is the query processor's.
+        if matches!(target, ast::DataType::Regclass | ast::DataType::Array(_)) || is_catalog_type(target) {
+            return Err(beyond("a cast to this type"));
+        }
+        let target = data_type(target)?;
+        let operand = self.expression(operand, scope)?;
+        self.cast_to(operand, target)
+    }
+
+    /// An explicit cast of a compiled operand.
+    pub fn cast_to(&mut self, operand: Typed, target: Type) -> Compiled<Typed> {
+        let from = match operand.data_type {
+            Some(from) => from,
+            None => {
+                let expression = match operand.expression {
+                    Expression::Constant(value @ Value::Text(_)) => {
+                        Expression::Constant(cast::explicit(&value, target)?)
+                    }
+                    expression => {
+                        let unknown = Typed { expression, data_type: None };
+                        let inner = self.parameters.coerce(unknown, target.unmodified(), Context::Implicit)?;
+                        if target == target.unmodified() {
+                            inner
+                        } else {
+                            Expression::Cast(Box::new(inner), target, true)
+                        }
+                    }
+                };
+                return Ok(Typed::known(expression, target));
+            }
+        };
+        if cast::context(from, target).is_none() {
+            return Err(SqlError::new(
+                sqlstate::CANNOT_COERCE,
+                format!("cannot cast type {} to {}", from.base_name(), target.base_name()),
+            )
+            .into());
+        }
+        let expression = match operand.expression {
+            Expression::Constant(value) => Expression::Constant(cast::explicit(&value, target)?),
+            expression if from == target => expression,
+            expression => Expression::Cast(Box::new(expression), target, true),
+        };
+        Ok(Typed::known(expression, target))
+    }
+
+    fn is_null(&mut self, operand: &Expr, negated: bool, scope: &Scope) -> Compiled<Typed> {
+        let operand = self.expression(operand, scope)?;
+        let target = operand.data_type.unwrap_or(Type::Text);
+        let operand = self.parameters.coerce(operand, target, Context::Implicit)?;
+        Ok(Typed::boolean(Expression::IsNull(Box::new(operand), negated)))
+    }
+
+    /// IS TRUE and its kin: equality of truth values, NULL being one of them.
+    fn is_truth(&mut self, operand: &Expr, truth: Value, equal: bool, scope: &Scope) -> Compiled<Typed> {
+        let operand = self.condition(operand, "IS", scope)?;
+        Ok(Typed::boolean(Expression::IsDistinct(Box::new(operand), Box::new(Expression::Constant(truth)), equal)))
+    }
+
+    fn is_distinct(&mut self, left: &Expr, right: &Expr, negated: bool, scope: &Scope) -> Compiled<Typed> {
+        let left = self.expression(left, scope)?;
+        let right = self.expression(right, scope)?;
+        let (left, right) = self.alike(left, right, "=")?;
+        Ok(Typed::boolean(Expression::IsDistinct(Box::new(left), Box::new(right), negated)))
+    }
+
+    fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool, scope: &Scope) -> Compiled<Typed> {
+        if let Expr::Tuple(_) = operand {
+            let any = list
+                .iter()
+                .map(|row| self.comparison(BinaryOperator::Equal, operand, row, scope))
+                .collect::<Compiled<Vec<_>>>()?;
+            return Ok(Typed::boolean(negate(negated, Expression::Or(any))));
+        }
+        let mut all = vec![self.expression(operand, scope)?];
+        for item in list {
+            all.push(self.expression(item, scope)?);
+        }
+        let operand = all.remove(0);
+        let target = match operand.data_type {
+            Some(known) => known.unmodified(),
+            None => self.parameters.common_type(&all, "IN")?.unmodified(),
+        };
+        let operand = Typed::known(self.parameters.coerce(operand, target, Context::Implicit)?, target);
+        let mut expressions = Vec::with_capacity(all.len());
+        for item in all {
+            let subject = operand.clone();
+            expressions.push(self.alike(subject, item, "=")?.1);
+        }
+        Ok(Typed::boolean(Expression::In(Box::new(operand.expression), expressions, negated)))
+    }
+
+    fn like(
+        &mut self,
+        operand: &Expr,
+        pattern: &Expr,
+        ignore_case: bool,
+        negated: bool,
+        scope: &Scope,
+    ) -> Compiled<Typed> {
+        let operand = self.expression(operand, scope)?;
+        let pattern = self.expression(pattern, scope)?;
+        let strings =
+            [&operand, &pattern].iter().all(|typed| typed.data_type.is_none_or(|data_type| data_type.is_string()));
+        if !strings {
+            let symbol = if ignore_case { "~~*" } else { "~~" };
+            return Err(no_operator(symbol, &operand, &pattern).into());
+        }
+        let operand = self.parameters.coerce(operand, Type::Text, Context::Implicit)?;
+        let pattern = self.parameters.coerce(pattern, Type::Text, Context::Implicit)?;
+        Ok(Typed::boolean(Expression::Like(Box::new(operand), Box::new(pattern), ignore_case, negated)))
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&Expr>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&Expr>,
+        scope: &Scope,
+    ) -> Compiled<Typed> {
+        let mut tests = Vec::with_capacity(conditions.len());
+        let mut results = Vec::with_capacity(conditions.len() + 1);
+        for when in conditions {
+            tests.push(match operand {
+                None => self.condition(&when.condition, "CASE/WHEN", scope)?,
+                Some(operand) => self.comparison(BinaryOperator::Equal, operand, &when.condition, scope)?,
+            });
+            results.push(self.expression(&when.result, scope)?);
+        }
+        if let Some(otherwise) = otherwise {
+            results.push(self.expression(otherwise, scope)?);
+        }
+        let (mut results, target) = self.unify(results, "CASE")?;
+        let otherwise = otherwise.and_then(|_| results.pop()).map(Box::new);
+        Ok(Typed::known(Expression::Case(tests.into_iter().zip(results).collect(), otherwise), target))
+    }
+
+    /// Casts all to the type that they share.
+    pub fn unify(&mut self, all: Vec<Typed>, what: &str) -> Result<(Vec<Expression>, Type)> {
+        let target = self.parameters.common_type(&all, what)?;
+        let all = all
+            .into_iter()
+            .map(|typed| self.parameters.coerce(typed, target, Context::Implicit))
+            .collect::<Result<Vec<_>>>()?;
+        Ok((all, target))
+    }
+}
+
+/// The characters of a quoted literal.
+pub fn text_of(value: &ast::Value) -> Option<&str> {
+    match value {
+        ast::Value::SingleQuotedString(text)
+        | ast::Value::EscapedStringLiteral(text)
+        | ast::Value::UnicodeStringLiteral(text)
+        | ast::Value::NationalStringLiteral(text) => Some(text),
+        ast::Value::DollarQuotedString(quoted) => Some(&quoted.value),
+        _ => None,
+    }
+}
+
+/// Types that only the system catalogs use.
+fn is_catalog_type(data_type: &ast::DataType) -> bool {
+    let name = data_type.to_string().to_ascii_lowercase();
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    name.starts_with("reg") || matches!(name, "oid" | "name" | "\"char\"" | "xid" | "cid" | "tid" | "json" | "jsonb")
+}
+
+/// A numeric literal: integer, bigint or numeric, the first that holds it.
+fn number(digits: &str) -> Result<Typed> {
+    if let Ok(number) = digits.parse::<i32>() {
+        return Ok(Typed::constant(Value::Integer(number)));
+    }
+    if let Ok(number) = digits.parse::<i64>() {
+        return Ok(Typed::constant(Value::BigInt(number)));
+    }
+    let value = values::text::parse(digits, Type::Numeric(None))?;
+    Ok(Typed::constant(value))
+}
+
+/// `INTERVAL '1' DAY` and `INTERVAL '1 day'`.
+fn interval_literal(interval: &ast::Interval) -> Compiled<Typed> {
+    let Expr::Value(value) = interval.value.as_ref() else {
+        return Err(beyond("this form of interval"));
+    };
+    let (Some(text), None, None) = (text_of(&value.value), &interval.last_field, interval.fractional_seconds_precision)
+    else {
+        return Err(beyond("this form of interval"));
+    };
+    let text = match &interval.leading_field {
+        None => text.to_string(),
+        Some(unit) if text.trim().parse::<f64>().is_ok() => format!("{text} {unit}"),
+        Some(_) => return Err(beyond("this form of interval")),
+    };
+    Ok(Typed::constant(values::text::parse(&text, Type::Interval)?))
+}
+
+/// What a literal of unknown type becomes beside an operand of a known one: the same type, where the operator takes that.
+fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_left: bool) -> Type {
+    let known = known.unmodified();
+    let pair = |unknown: Type| {
+        if unknown_is_left {
+            operators::binary_type(operator_of_values(operator), unknown, known)
+        } else {
+            operators::binary_type(operator_of_values(operator), known, unknown)
+        }
+    };
+    if operator == BinaryOperator::Concat && known != Type::Bytea {
+        return Type::Text;
+    }
+    [known, Type::Interval, Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
+}
+
+fn is_comparison(operator: BinaryOperator) -> bool {
+    operator_of_values(operator).is_comparison()
+}
+
+/// The operator as `values` computes it.
+pub fn operator_of_values(operator: BinaryOperator) -> operators::BinaryOperator {
+    use operators::BinaryOperator as Of;
+    match operator {
+        BinaryOperator::Add => Of::Add,
+        BinaryOperator::Subtract => Of::Subtract,
+        BinaryOperator::Multiply => Of::Multiply,
+        BinaryOperator::Divide => Of::Divide,
+        BinaryOperator::Modulo => Of::Modulo,
+        BinaryOperator::Power => Of::Power,
+        BinaryOperator::Concat => Of::Concatenate,
+        BinaryOperator::Equal => Of::Equal,
+        BinaryOperator::NotEqual => Of::NotEqual,
+        BinaryOperator::Less => Of::Less,
+        BinaryOperator::LessOrEqual => Of::LessOrEqual,
+        BinaryOperator::Greater => Of::Greater,
+        BinaryOperator::GreaterOrEqual => Of::GreaterOrEqual,
+    }
+}
+
+fn symbol(operator: BinaryOperator) -> &'static str {
+    operator_of_values(operator).symbol()
+}
+
+fn no_operator(symbol: &str, left: &Typed, right: &Typed) -> Box<SqlError> {
+    SqlError::new(
+        sqlstate::UNDEFINED_FUNCTION,
+        format!("operator does not exist: {} {symbol} {}", left.type_name(), right.type_name()),
+    )
+    .with_hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
+}
+
+fn negate(negated: bool, expression: Expression) -> Expression {
+    if negated { Expression::Unary(UnaryOperator::Not, Box::new(expression)) } else { expression }
+}

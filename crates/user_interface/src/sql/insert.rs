@@ -1,0 +1,443 @@
+//! INSERT, and the receiving end of COPY and INSERT ... SELECT, to action programs.
+//!
+//! Invariant: an Insert action has one expression for each column of the table, cast for assignment, defaults filled in; a dropped
+//! column gets NULL.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::COLUMNS_MAX;
+use crate::sql::compile::Feed;
+use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::names;
+use crate::sql::parse;
+use crate::sql::select::{Output, assigned, relies_on};
+use crate::sql::types::{Compiled, Typed, beyond};
+use messages::TableId;
+use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict, Program};
+use messages::schema::{TableSchema, VersionedTable};
+use sqlparser::ast::{self, Expr, SetExpr};
+use std::sync::Arc;
+use values::Value;
+
+/// What an INSERT compiles to.
+pub enum Insertion {
+    /// A program of its own.
+    Program(Program),
+    /// A program that a query feeds.
+    Feed(Feed),
+}
+
+impl Compiler<'_> {
+    /// INSERT. `fed`: how many columns the feeding query has, once that is known.
+    pub fn insert(&mut self, insert: &ast::Insert, made: &[TableId], fed: Option<usize>) -> Compiled<Insertion> {
+        check_plain(insert)?;
+        let ast::TableObject::TableName(name) = &insert.table else {
+            return Err(SqlError::unsupported("INSERT into something that is no table").into());
+        };
+        let versioned = self.table(name)?;
+        let table = versioned.table.clone();
+        let alias = match &insert.table_alias {
+            Some(alias) => names::identifier(&alias.alias),
+            None => table.name.clone(),
+        };
+        let explicit = !insert.columns.is_empty();
+        let mut targets = targets(&table, &insert.columns)?;
+        let (input, fed_by) = match insert.source.as_deref() {
+            None => {
+                targets.clear();
+                (InsertInput::Rows(vec![Vec::new()]), None)
+            }
+            Some(source) => match self.rows(source, &table, &mut targets, explicit)? {
+                Some(rows) => (InsertInput::Rows(rows), None),
+                None => {
+                    check_count(fed, &mut targets, explicit)?;
+                    (InsertInput::Supplied, Some(source))
+                }
+            },
+        };
+        let from_feed = fed_by.is_some();
+        let values = self.values(&table, &targets, from_feed)?;
+        let on_conflict = match &insert.on {
+            None => None,
+            Some(ast::OnInsert::OnConflict(on)) => Some(self.on_conflict(on, &table, &alias)?),
+            Some(_) => return Err(SqlError::unsupported("ON DUPLICATE KEY UPDATE").into()),
+        };
+        let scope = Scope::table(&alias, &table);
+        let named = (alias, versioned.clone());
+        let outputs = self.select_list(insert.returning.as_deref().unwrap_or(&[]), &scope, Some(&named))?;
+        let (returning, columns) = split(outputs);
+        let action = Action::Insert {
+            private: made.contains(&table.storage),
+            table: table.clone(),
+            values,
+            input,
+            on_conflict,
+            returning,
+        };
+        let mut program = program(action, &versioned);
+        program.columns = columns;
+        Ok(match fed_by {
+            None => {
+                program.parameters = self.take_parameters()?;
+                Insertion::Program(program)
+            }
+            Some(source) => Insertion::Feed(Feed {
+                reads_target: crate::sql::compile::mentions(source, &table.name),
+                sql: Arc::from(source.to_string()),
+                key_types: Vec::new(),
+                program,
+            }),
+        })
+    }
+
+    /// A program that inserts supplied rows, whose values are of the columns' types already, into these columns.
+    pub fn insert_supplied(
+        &mut self,
+        versioned: &VersionedTable,
+        targets: &[usize],
+        made: &[TableId],
+    ) -> Result<Program> {
+        let table = versioned.table.clone();
+        let mut values = self.values(&table, targets, false).map_err(|stop| stop.into_error())?;
+        for (place, target) in targets.iter().enumerate() {
+            values[*target] = Expression::Column(place as u16);
+        }
+        let action = Action::Insert {
+            private: made.contains(&table.storage),
+            table,
+            values,
+            input: InsertInput::Supplied,
+            on_conflict: None,
+            returning: Vec::new(),
+        };
+        Ok(program(action, versioned))
+    }
+
+    /// The input rows, each value cast for its column; `None` when a query has to find them.
+    fn rows(
+        &mut self,
+        source: &ast::Query,
+        table: &TableSchema,
+        targets: &mut Vec<usize>,
+        explicit: bool,
+    ) -> Compiled<Option<Vec<Vec<Expression>>>> {
+        let bare = source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
+        match source.body.as_ref() {
+            SetExpr::Values(list) if bare => {
+                let mut rows = Vec::with_capacity(list.rows.len());
+                for row in &list.rows {
+                    let row = &row.content;
+                    if rows.is_empty() {
+                        check_count(Some(row.len()), targets, explicit)?;
+                    } else if row.len() != targets.len() {
+                        return Err(
+                            SqlError::new(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length").into()
+                        );
+                    }
+                    rows.push(self.row(row.iter(), table, targets)?);
+                }
+                Ok(Some(rows))
+            }
+            SetExpr::Select(select)
+                if bare && select.from.is_empty() && select.selection.is_none() && select.distinct.is_none() =>
+            {
+                let expressions: Option<Vec<&Expr>> = select
+                    .projection
+                    .iter()
+                    .map(|item| match item {
+                        ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+                        _ => None,
+                    })
+                    .collect();
+                let Some(expressions) = expressions else {
+                    return Ok(None);
+                };
+                let before = self.parameters.clone();
+                let mut chosen = targets.clone();
+                check_count(Some(expressions.len()), &mut chosen, explicit)?;
+                match self.row(expressions.into_iter(), table, &chosen) {
+                    Ok(row) => {
+                        *targets = chosen;
+                        Ok(Some(vec![row]))
+                    }
+                    Err(crate::sql::types::Stop::Beyond(_)) => {
+                        self.parameters = before;
+                        Ok(None)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(SqlError::unsupported("a data-modifying statement in WITH").into())
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn row<'e>(
+        &mut self,
+        row: impl Iterator<Item = &'e Expr>,
+        table: &TableSchema,
+        targets: &[usize],
+    ) -> Compiled<Vec<Expression>> {
+        row.zip(targets)
+            .map(|(expression, target)| {
+                if is_default(expression) {
+                    return Ok(self.default_of(table, *target)?);
+                }
+                let typed = self.expression(expression, &Scope::empty())?;
+                Ok(assigned(self, typed, table, *target)?)
+            })
+            .collect()
+    }
+
+    /// One expression for each column: the input's for targets, the default for all others.
+    fn values(&mut self, table: &TableSchema, targets: &[usize], cast: bool) -> Compiled<Vec<Expression>> {
+        (0..table.columns.len())
+            .map(|column| {
+                let Some(place) = targets.iter().position(|target| *target == column) else {
+                    return Ok(self.default_of(table, column)?);
+                };
+                let input = Expression::Column(place as u16);
+                Ok(if cast {
+                    Expression::Cast(Box::new(input), table.columns[column].column_type, false)
+                } else {
+                    input
+                })
+            })
+            .collect()
+    }
+
+    /// A column's default, cast for it; NULL without one.
+    pub fn default_of(&mut self, table: &TableSchema, column: usize) -> Result<Expression> {
+        let Some(text) = table.columns[column].default.as_deref().filter(|_| !table.columns[column].dropped) else {
+            return Ok(Expression::Constant(Value::Null));
+        };
+        let tree = parse::expression(text)?;
+        let typed = self.expression(&tree, &Scope::empty()).map_err(|stop| stop.into_error())?;
+        assigned(self, typed, table, column)
+    }
+
+    fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<OnConflict> {
+        let target = match &on.conflict_target {
+            None => None,
+            Some(ast::ConflictTarget::Columns(columns)) => Some(conflict_target(table, columns)?),
+            Some(ast::ConflictTarget::OnConstraint(name)) => {
+                let wanted = names::own_relation(name)?;
+                if table.primary_key_name.as_deref() == Some(wanted.as_str()) {
+                    Some(ConflictTarget::PrimaryKey)
+                } else {
+                    let index = table.indexes.iter().position(|index| index.name == wanted && index.unique);
+                    Some(ConflictTarget::Index(index.ok_or_else(|| {
+                        SqlError::new(
+                            sqlstate::UNDEFINED_OBJECT,
+                            format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name),
+                        )
+                    })?))
+                }
+            }
+        };
+        let update = match &on.action {
+            ast::OnConflictAction::DoNothing => None,
+            ast::OnConflictAction::DoUpdate(_) if target.is_none() => {
+                return Err(SqlError::new(
+                    sqlstate::SYNTAX_ERROR,
+                    "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                )
+                .with_hint("For example, ON CONFLICT (column_name).")
+                .into());
+            }
+            ast::OnConflictAction::DoUpdate(update) => {
+                let scope = Scope::table(alias, table).and("excluded", table, table.columns.len());
+                let assignments = self.assignments(&update.assignments, table, &scope)?;
+                let condition = match &update.selection {
+                    Some(condition) => Some(self.condition(condition, "WHERE", &scope)?),
+                    None => None,
+                };
+                Some((assignments, condition))
+            }
+        };
+        Ok(OnConflict { target, update })
+    }
+
+    /// SET clauses: each column once, each value cast for its column.
+    pub fn assignments(
+        &mut self,
+        assignments: &[ast::Assignment],
+        table: &TableSchema,
+        scope: &Scope,
+    ) -> Compiled<Vec<(usize, Expression)>> {
+        let mut compiled: Vec<(usize, Expression)> = Vec::with_capacity(assignments.len());
+        for (column, value) in pairs(assignments, table)? {
+            let expression = if is_default(value) {
+                self.default_of(table, column)?
+            } else {
+                let typed = self.expression(value, scope)?;
+                assigned(self, typed, table, column)?
+            };
+            compiled.push((column, expression));
+        }
+        Ok(compiled)
+    }
+}
+
+/// The columns that SET assigns to and the syntax of their values. Errors: 42703; 42601 for a column named twice.
+pub fn pairs<'e>(assignments: &'e [ast::Assignment], table: &TableSchema) -> Compiled<Vec<(usize, &'e Expr)>> {
+    let mut pairs: Vec<(usize, &Expr)> = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        match (&assignment.target, &assignment.value) {
+            (ast::AssignmentTarget::ColumnName(name), value) => pairs.push((column_of(table, name)?, value)),
+            (ast::AssignmentTarget::Tuple(names), Expr::Tuple(values)) if names.len() == values.len() => {
+                for (name, value) in names.iter().zip(values) {
+                    pairs.push((column_of(table, name)?, value));
+                }
+            }
+            (ast::AssignmentTarget::Tuple(names), Expr::Nested(value)) if names.len() == 1 => {
+                pairs.push((column_of(table, &names[0])?, value));
+            }
+            (ast::AssignmentTarget::Tuple(_), Expr::Tuple(_)) => {
+                return Err(
+                    SqlError::new(sqlstate::SYNTAX_ERROR, "number of columns does not match number of values").into()
+                );
+            }
+            (ast::AssignmentTarget::Tuple(_), _) => return Err(beyond("this form of SET")),
+        }
+    }
+    for (place, (column, _)) in pairs.iter().enumerate() {
+        if pairs[..place].iter().any(|(other, _)| other == column) {
+            return Err(SqlError::new(
+                sqlstate::SYNTAX_ERROR,
+                format!("multiple assignments to same column \"{}\"", table.columns[*column].name),
+            )
+            .into());
+        }
+    }
+    Ok(pairs)
+}
+
+fn column_of(table: &TableSchema, name: &ast::ObjectName) -> Result<usize> {
+    let relation = names::relation(name)?;
+    table.column(&relation.name).ok_or_else(|| no_column(table, &relation.name))
+}
+
+/// `column "c" of relation "t" does not exist`, 42703.
+pub fn no_column(table: &TableSchema, column: &str) -> Box<SqlError> {
+    SqlError::new(
+        sqlstate::UNDEFINED_COLUMN,
+        format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
+    )
+}
+
+/// The positions of a table's columns by name; none named: all. Errors: 42703, 42701.
+pub fn targets(table: &TableSchema, columns: &[ast::ObjectName]) -> Result<Vec<usize>> {
+    let names: Vec<String> = columns.iter().map(names::own_relation).collect::<Result<_>>()?;
+    targets_by_name(table, &names)
+}
+
+/// As [`targets`].
+pub fn targets_by_name(table: &TableSchema, names: &[String]) -> Result<Vec<usize>> {
+    if names.is_empty() {
+        let visible = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+        return Ok(visible.map(|(position, _)| position).collect());
+    }
+    if names.len() > COLUMNS_MAX {
+        return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, "too many columns"));
+    }
+    let mut targets = Vec::with_capacity(names.len());
+    for name in names {
+        let position = table.column(name).ok_or_else(|| no_column(table, name))?;
+        if targets.contains(&position) {
+            return Err(SqlError::new(
+                sqlstate::DUPLICATE_COLUMN,
+                format!("column \"{name}\" specified more than once"),
+            ));
+        }
+        targets.push(position);
+    }
+    Ok(targets)
+}
+
+/// Whether so many values fit the target columns; without a list of columns, the last ones may be left out.
+fn check_count(count: Option<usize>, targets: &mut Vec<usize>, explicit: bool) -> Result<()> {
+    let Some(count) = count else {
+        return Ok(());
+    };
+    if count > targets.len() {
+        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "INSERT has more expressions than target columns"));
+    }
+    if count < targets.len() && explicit {
+        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "INSERT has more target columns than expressions"));
+    }
+    targets.truncate(count);
+    Ok(())
+}
+
+fn conflict_target(table: &TableSchema, columns: &[ast::Ident]) -> Result<ConflictTarget> {
+    let mut wanted = Vec::with_capacity(columns.len());
+    for column in columns {
+        let name = names::identifier(column);
+        wanted.push(
+            table.column(&name).ok_or_else(|| {
+                SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
+            })?,
+        );
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let matches = |key: &[usize]| {
+        let mut key = key.to_vec();
+        key.sort_unstable();
+        key == wanted
+    };
+    if !table.has_hidden_key() && matches(&table.primary_key) {
+        return Ok(ConflictTarget::PrimaryKey);
+    }
+    let index = table.indexes.iter().position(|index| index.unique && matches(&index.columns));
+    index.map(ConflictTarget::Index).ok_or_else(|| {
+        SqlError::new(
+            sqlstate::INVALID_COLUMN_REFERENCE,
+            "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+        )
+    })
+}
+
+/// A program of one action on one table; its parameters and columns are still to come.
+pub fn program(action: Action, versioned: &VersionedTable) -> Program {
+    Program {
+        parameters: Vec::new(),
+        actions: vec![action],
+        columns: Vec::new(),
+        relies_on: relies_on(versioned),
+        read_only: false,
+    }
+}
+
+/// Expressions and columns of a RETURNING list.
+pub fn split(outputs: Vec<Output>) -> (Vec<Expression>, Vec<messages::program::ResultColumn>) {
+    outputs.into_iter().map(|output| (output.expression, output.column)).unzip()
+}
+
+fn is_default(expression: &Expr) -> bool {
+    matches!(expression, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
+}
+
+/// A supplied value as a column's: the cast that assignment makes.
+pub fn supplied(place: usize, table: &TableSchema, column: usize) -> Typed {
+    let column_type = table.columns[column].column_type;
+    Typed::known(Expression::Cast(Box::new(Expression::Column(place as u16)), column_type, false), column_type)
+}
+
+fn check_plain(insert: &ast::Insert) -> Result<()> {
+    let plain = insert.or.is_none()
+        && !insert.ignore
+        && !insert.overwrite
+        && insert.assignments.is_empty()
+        && insert.partitioned.is_none()
+        && insert.after_columns.is_empty()
+        && insert.output.is_none()
+        && !insert.replace_into
+        && insert.insert_alias.is_none()
+        && insert.settings.is_none()
+        && insert.format_clause.is_none()
+        && insert.multi_table_insert_type.is_none();
+    if plain { Ok(()) } else { Err(SqlError::unsupported("INSERT of this form")) }
+}

@@ -1,0 +1,107 @@
+//! Identifiers and names of relations.
+//!
+//! Invariant: a name is folded to lower case unless it was quoted, and never longer than [`NAME_BYTES_MAX`]. There is one
+//! schema, `public`; `pg_catalog` and `information_schema` are the query processor's.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::NAME_BYTES_MAX;
+use crate::sql::parse::position;
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+/// A name as it is kept.
+pub fn fold(name: &str, quoted: bool) -> String {
+    let mut folded = if quoted { name.to_string() } else { name.to_ascii_lowercase() };
+    let mut end = folded.len().min(NAME_BYTES_MAX);
+    while !folded.is_char_boundary(end) {
+        end -= 1;
+    }
+    folded.truncate(end);
+    folded
+}
+
+/// An identifier as it is kept.
+pub fn identifier(identifier: &Ident) -> String {
+    fold(&identifier.value, identifier.quote_style.is_some())
+}
+
+/// Where an identifier stands in the text.
+pub fn place(identifier: &Ident, text: &str) -> Option<usize> {
+    position(text, identifier.span.start)
+}
+
+/// A relation's name with the schema that was written before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelationName {
+    /// The schema, if one was given.
+    pub schema: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl RelationName {
+    /// Whether it names a system catalog.
+    pub fn is_system(&self) -> bool {
+        match self.schema.as_deref() {
+            Some("pg_catalog" | "information_schema") => true,
+            Some(_) => false,
+            None => self.name.starts_with("pg_") && !self.name.starts_with("pg_temp"),
+        }
+    }
+}
+
+/// The parts of a name, folded. Errors: 0A000 for a name with a database in it, 42601 for what is no name.
+pub fn relation(name: &ObjectName) -> Result<RelationName> {
+    let parts: Vec<String> = name
+        .0
+        .iter()
+        .map(|part| match part {
+            ObjectNamePart::Identifier(ident) => Ok(identifier(ident)),
+            ObjectNamePart::Function(_) => Err(SqlError::syntax(name)),
+        })
+        .collect::<Result<_>>()?;
+    match <[String; 1]>::try_from(parts) {
+        Ok([name]) => Ok(RelationName { schema: None, name }),
+        Err(parts) => match <[String; 2]>::try_from(parts) {
+            Ok([schema, name]) => Ok(RelationName { schema: Some(schema), name }),
+            Err(_) => Err(SqlError::new(
+                sqlstate::FEATURE_NOT_SUPPORTED,
+                format!("cross-database references are not implemented: \"{name}\""),
+            )),
+        },
+    }
+}
+
+/// The name of a relation of ours. Errors: as [`relation`]; 3F000 for a schema that does not exist.
+pub fn own_relation(name: &ObjectName) -> Result<String> {
+    let relation = relation(name)?;
+    if let Some(schema) = &relation.schema {
+        check_schema(schema)?;
+    }
+    Ok(relation.name)
+}
+
+/// Refuses schemas other than `public`.
+pub fn check_schema(schema: &str) -> Result<()> {
+    if schema == "public" {
+        Ok(())
+    } else {
+        Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist")))
+    }
+}
+
+/// The last part of a function's name, with `pg_catalog.` before it allowed; `None` for another schema.
+pub fn function(name: &ObjectName) -> Option<String> {
+    let relation = relation(name).ok()?;
+    match relation.schema.as_deref() {
+        None | Some("pg_catalog") => Some(relation.name),
+        Some(_) => None,
+    }
+}
+
+/// A name as SQL text, quoted where it must be.
+pub fn quote(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let reserved = sqlparser::keywords::ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok();
+    if plain && !reserved { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}

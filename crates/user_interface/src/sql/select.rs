@@ -1,0 +1,423 @@
+//! SELECT and VALUES to action programs, where one table or none is read.
+//!
+//! Invariant: a program returns what PostgreSQL would, in an order that satisfies ORDER BY. Joins, aggregates, subqueries, sorting
+//! and system catalogs are [`beyond`] a program.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::access::{self, OrderItem};
+use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::names;
+use crate::sql::types::{Compiled, Stop, Typed, beyond};
+use messages::program::{Action, Expression, Program, ResultColumn, RowLock, Source};
+use messages::schema::{CatalogEntry, TableSchema, VersionedTable};
+use messages::{Key, Timestamp};
+use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
+use values::Type;
+use values::cast::Context;
+
+/// An expression of a select list with the column that it becomes.
+pub struct Output {
+    /// What to compute.
+    pub expression: Expression,
+    /// How the client sees it.
+    pub column: ResultColumn,
+}
+
+impl Compiler<'_> {
+    /// A query as a program.
+    pub fn select(&mut self, query: &ast::Query) -> Compiled<Program> {
+        let plain = query.with.is_none()
+            && query.for_clause.is_none()
+            && query.settings.is_none()
+            && query.format_clause.is_none()
+            && query.pipe_operators.is_empty();
+        if !plain {
+            return Err(beyond("a query of this form"));
+        }
+        let select = match query.body.as_ref() {
+            SetExpr::Select(select) => select,
+            SetExpr::Query(inner)
+                if query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none() =>
+            {
+                return self.select(inner);
+            }
+            _ => return Err(beyond("a query of this form")),
+        };
+        check_plain(select)?;
+        let found = match select.from.as_slice() {
+            [] => None,
+            [from] => Some(self.from(from)?),
+            _ => return Err(beyond("a join")),
+        };
+        let lock = self.lock(query, found.as_ref())?;
+        let scope = found.as_ref().map_or_else(Scope::empty, |(name, table)| Scope::table(name, &table.table));
+        let outputs = self.select_list(&select.projection, &scope, found.as_ref())?;
+        let condition = match &select.selection {
+            Some(condition) => Some(self.condition(condition, "WHERE", &scope)?),
+            None => None,
+        };
+        let order = self.order(query, &scope, &outputs)?;
+        let (limit, offset) = self.limits(query)?;
+        let (source, filter, relies_on) = match found {
+            None if order.as_ref().is_none_or(|order| !order.is_empty()) => {
+                return Err(beyond("ORDER BY without a table"));
+            }
+            None => (None, condition, Vec::new()),
+            Some((_, versioned)) => {
+                let order = order.ok_or_else(|| beyond("ORDER BY of an expression"))?;
+                let chosen = access::choose(&versioned.table, condition, &order, self.parameters.known())
+                    .ok_or_else(|| beyond("sorting"))?;
+                let source = Source { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
+                (Some(source), chosen.filter, relies_on(&versioned))
+            }
+        };
+        let (output, columns) = outputs.into_iter().map(|output| (output.expression, output.column)).unzip();
+        Ok(Program {
+            parameters: self.take_parameters()?,
+            actions: vec![Action::Select { source, filter, output, offset, limit, lock }],
+            columns,
+            relies_on,
+            read_only: lock.is_none(),
+        })
+    }
+
+    /// The parameters' types, once all of the statement is compiled.
+    pub fn take_parameters(&mut self) -> Result<Vec<Type>> {
+        std::mem::take(&mut self.parameters).finish()
+    }
+
+    /// The only table of a FROM clause and the name it goes by.
+    fn from(&mut self, from: &ast::TableWithJoins) -> Compiled<(String, VersionedTable)> {
+        if !from.joins.is_empty() {
+            return Err(beyond("a join"));
+        }
+        self.table_factor(&from.relation)
+    }
+
+    /// A plain table and the name it goes by.
+    pub fn table_factor(&mut self, factor: &ast::TableFactor) -> Compiled<(String, VersionedTable)> {
+        let ast::TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            with_hints,
+            version: None,
+            with_ordinality: false,
+            partitions,
+            json_path: None,
+            sample: None,
+            index_hints,
+        } = factor
+        else {
+            return Err(beyond("this form of FROM"));
+        };
+        let alias_columns = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+        if alias_columns || !with_hints.is_empty() || !partitions.is_empty() || !index_hints.is_empty() {
+            return Err(beyond("this form of FROM"));
+        }
+        let versioned = self.table(name)?;
+        let name = match alias {
+            Some(alias) => names::identifier(&alias.name),
+            None => versioned.table.name.clone(),
+        };
+        Ok((name, versioned))
+    }
+
+    /// A table of the catalog. Errors: 42P01, or beyond for a system catalog.
+    pub fn table(&mut self, name: &ast::ObjectName) -> Compiled<VersionedTable> {
+        let relation = names::relation(name)?;
+        let own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
+        if let Some(found) = self.catalog.tables.get(&relation.name).filter(|_| own) {
+            return Ok(found.clone());
+        }
+        if relation.is_system() {
+            return Err(beyond("a system catalog"));
+        }
+        let place = match name.0.first() {
+            Some(ast::ObjectNamePart::Identifier(first)) => names::place(first, self.text),
+            _ => None,
+        };
+        let (code, message) = match self.catalog.index_names.get(&relation.name).filter(|_| own) {
+            Some(_) => (sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is an index", relation.name)),
+            None => (
+                sqlstate::UNDEFINED_TABLE,
+                format!("relation \"{}\" does not exist", name.to_string().replace('"', "")),
+            ),
+        };
+        Err(SqlError::new(code, message).at(place).into())
+    }
+
+    /// The columns of a select list or RETURNING.
+    pub fn select_list(
+        &mut self,
+        items: &[SelectItem],
+        scope: &Scope,
+        table: Option<&(String, VersionedTable)>,
+    ) -> Compiled<Vec<Output>> {
+        let mut outputs = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(expression) => {
+                    outputs.push(self.output(expression, column_name(expression), scope, table)?);
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    outputs.push(self.output(expr, names::identifier(alias), scope, table)?);
+                }
+                SelectItem::Wildcard(options) if is_bare(options) => match table {
+                    Some((_, versioned)) => outputs.extend(all_columns(&versioned.table)),
+                    None => {
+                        return Err(SqlError::new(
+                            sqlstate::SYNTAX_ERROR,
+                            "SELECT * with no tables specified is not valid",
+                        )
+                        .into());
+                    }
+                },
+                SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), options)
+                    if is_bare(options) =>
+                {
+                    let wanted = names::own_relation(name)?;
+                    match table.filter(|(alias, _)| *alias == wanted) {
+                        Some((_, versioned)) => outputs.extend(all_columns(&versioned.table)),
+                        None => {
+                            return Err(SqlError::new(
+                                sqlstate::UNDEFINED_TABLE,
+                                format!("missing FROM-clause entry for table \"{wanted}\""),
+                            )
+                            .into());
+                        }
+                    }
+                }
+                _ => return Err(beyond("this form of select list")),
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn output(
+        &mut self,
+        expression: &Expr,
+        name: String,
+        scope: &Scope,
+        table: Option<&(String, VersionedTable)>,
+    ) -> Compiled<Output> {
+        let typed = self.expression(expression, scope)?;
+        let column_type = typed.data_type.unwrap_or(Type::Text);
+        let expression = self.parameters.coerce(typed, column_type, Context::Implicit)?;
+        let origin = match (&expression, table) {
+            (Expression::Column(position), Some((_, versioned)))
+                if usize::from(*position) < versioned.table.columns.len() =>
+            {
+                (versioned.table.oid, *position as i16 + 1)
+            }
+            _ => (0, 0),
+        };
+        Ok(Output { expression, column: ResultColumn { name, column_type, origin } })
+    }
+
+    /// ORDER BY as columns; `None` when it orders by something else.
+    fn order(&mut self, query: &ast::Query, scope: &Scope, outputs: &[Output]) -> Compiled<Option<Vec<OrderItem>>> {
+        let Some(order_by) = &query.order_by else {
+            return Ok(Some(Vec::new()));
+        };
+        let (ast::OrderByKind::Expressions(items), None) = (&order_by.kind, &order_by.interpolate) else {
+            return Err(beyond("this form of ORDER BY"));
+        };
+        let mut order = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(Expression::Column(column)) = self.order_expression(&item.expr, scope, outputs)? else {
+                return Ok(None);
+            };
+            let descending = item.options.asc == Some(false);
+            order.push(OrderItem {
+                column: usize::from(column),
+                descending,
+                nulls_first: item.options.nulls_first.unwrap_or(descending),
+            });
+        }
+        Ok(Some(order))
+    }
+
+    /// What an item of ORDER BY orders by: a name or number of an output, else an expression.
+    fn order_expression(&mut self, item: &Expr, scope: &Scope, outputs: &[Output]) -> Compiled<Option<Expression>> {
+        match item {
+            Expr::Value(value) => {
+                let ast::Value::Number(digits, _) = &value.value else {
+                    return Ok(None);
+                };
+                let position = digits.parse::<usize>().ok().filter(|number| (1..=outputs.len()).contains(number));
+                let Some(position) = position else {
+                    return Err(SqlError::new(
+                        sqlstate::INVALID_COLUMN_REFERENCE,
+                        format!("ORDER BY position {digits} is not in select list"),
+                    )
+                    .into());
+                };
+                return Ok(Some(outputs[position - 1].expression.clone()));
+            }
+            Expr::Identifier(identifier) => {
+                let name = names::identifier(identifier);
+                if let Some(output) = outputs.iter().find(|output| output.column.name == name) {
+                    return Ok(Some(output.expression.clone()));
+                }
+            }
+            _ => {}
+        }
+        match self.expression(item, scope) {
+            Ok(typed) => Ok(Some(typed.expression)),
+            Err(Stop::Beyond(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// LIMIT and OFFSET, also as FETCH.
+    fn limits(&mut self, query: &ast::Query) -> Compiled<(Option<Expression>, Option<Expression>)> {
+        let (mut limit, mut offset) = (None, None);
+        match &query.limit_clause {
+            None => {}
+            Some(ast::LimitClause::LimitOffset { limit: wanted, offset: skipped, limit_by }) if limit_by.is_empty() => {
+                limit = wanted.as_ref();
+                offset = skipped.as_ref().map(|skipped| &skipped.value);
+            }
+            Some(_) => return Err(beyond("this form of LIMIT")),
+        }
+        if let Some(fetch) = &query.fetch {
+            if fetch.with_ties || fetch.percent {
+                return Err(beyond("this form of FETCH"));
+            }
+            limit = fetch.quantity.as_ref();
+            if limit.is_none() {
+                return Ok((Some(Expression::Constant(values::Value::BigInt(1))), self.count(offset)?));
+            }
+        }
+        Ok((self.count(limit)?, self.count(offset)?))
+    }
+
+    fn count(&mut self, expression: Option<&Expr>) -> Compiled<Option<Expression>> {
+        expression.map(|expression| self.typed_as(expression, Type::BigInt, &Scope::empty())).transpose()
+    }
+
+    fn lock(&mut self, query: &ast::Query, found: Option<&(String, VersionedTable)>) -> Compiled<Option<RowLock>> {
+        let mut strongest = None;
+        for clause in &query.locks {
+            match clause.nonblock {
+                Some(ast::NonBlock::Nowait) => return Err(SqlError::unsupported("NOWAIT").into()),
+                Some(ast::NonBlock::SkipLocked) => return Err(SqlError::unsupported("SKIP LOCKED").into()),
+                None => {}
+            }
+            if let Some(of) = &clause.of {
+                let wanted = names::own_relation(of)?;
+                if found.is_none_or(|(name, _)| *name != wanted) {
+                    return Err(SqlError::new(
+                        sqlstate::UNDEFINED_TABLE,
+                        format!("relation \"{wanted}\" in FOR UPDATE clause not found in FROM clause"),
+                    )
+                    .into());
+                }
+            }
+            strongest = match (clause.lock_type, strongest) {
+                (ast::LockType::Update, _) | (_, Some(RowLock::Update)) => Some(RowLock::Update),
+                (ast::LockType::Share, _) => Some(RowLock::Share),
+            };
+        }
+        Ok(strongest)
+    }
+}
+
+/// The catalog row that a statement on this table relies on; none for a table that this very transaction made or changed.
+pub fn relies_on(versioned: &VersionedTable) -> Vec<(Key, Timestamp)> {
+    if versioned.version == Timestamp::ZERO {
+        return Vec::new();
+    }
+    vec![(CatalogEntry::key(&versioned.table.name), versioned.version)]
+}
+
+/// Every column of a table, as `*` means it.
+fn all_columns(table: &TableSchema) -> impl Iterator<Item = Output> + '_ {
+    let visible = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+    visible.map(|(position, column)| Output {
+        expression: Expression::Column(position as u16),
+        column: ResultColumn {
+            name: column.name.clone(),
+            column_type: column.column_type,
+            origin: (table.oid, position as i16 + 1),
+        },
+    })
+}
+
+/// The name PostgreSQL gives an output without one.
+pub fn column_name(expression: &Expr) -> String {
+    match expression {
+        Expr::Identifier(identifier) => names::identifier(identifier),
+        Expr::CompoundIdentifier(parts) => parts.last().map_or_else(String::new, names::identifier),
+        Expr::Nested(inner) => column_name(inner),
+        Expr::Function(function) => names::function(&function.name).unwrap_or_else(|| "?column?".to_string()),
+        Expr::Cast { expr, data_type, .. } => match column_name(expr).as_str() {
+            "?column?" => crate::sql::types::data_type(data_type)
+                .map_or_else(|_| "?column?".to_string(), |target| target.catalog_name().to_string()),
+            name => name.to_string(),
+        },
+        Expr::TypedString(typed) => crate::sql::types::data_type(&typed.data_type)
+            .map_or_else(|_| "?column?".to_string(), |target| target.catalog_name().to_string()),
+        Expr::Interval(_) => "interval".to_string(),
+        Expr::Case { else_result, .. } => match else_result.as_deref().map(column_name) {
+            Some(name) if name != "?column?" => name,
+            _ => "case".to_string(),
+        },
+        Expr::Extract { .. } => "extract".to_string(),
+        Expr::Ceil { .. } => "ceil".to_string(),
+        Expr::Floor { .. } => "floor".to_string(),
+        Expr::Position { .. } => "position".to_string(),
+        Expr::Substring { .. } => "substring".to_string(),
+        Expr::Trim { trim_where, .. } => match trim_where {
+            Some(ast::TrimWhereField::Leading) => "ltrim".to_string(),
+            Some(ast::TrimWhereField::Trailing) => "rtrim".to_string(),
+            _ => "btrim".to_string(),
+        },
+        Expr::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".to_string(),
+        _ => "?column?".to_string(),
+    }
+}
+
+fn is_bare(options: &ast::WildcardAdditionalOptions) -> bool {
+    options.opt_ilike.is_none()
+        && options.opt_exclude.is_none()
+        && options.opt_except.is_none()
+        && options.opt_replace.is_none()
+        && options.opt_rename.is_none()
+        && options.opt_alias.is_none()
+}
+
+/// Leaves clauses that no action has to the query processor.
+fn check_plain(select: &ast::Select) -> Compiled<()> {
+    let grouped = match &select.group_by {
+        ast::GroupByExpr::Expressions(expressions, modifiers) => !expressions.is_empty() || !modifiers.is_empty(),
+        ast::GroupByExpr::All(_) => true,
+    };
+    let plain = select.distinct.is_none()
+        && select.top.is_none()
+        && select.into.is_none()
+        && select.lateral_views.is_empty()
+        && select.prewhere.is_none()
+        && select.connect_by.is_empty()
+        && select.cluster_by.is_empty()
+        && select.distribute_by.is_empty()
+        && select.sort_by.is_empty()
+        && select.having.is_none()
+        && select.named_window.is_empty()
+        && select.qualify.is_none()
+        && select.value_table_mode.is_none();
+    if select.into.is_some() {
+        return Err(SqlError::unsupported("SELECT INTO").into());
+    }
+    if grouped || !plain {
+        return Err(beyond("grouping"));
+    }
+    Ok(())
+}
+
+/// Casts an expression to a column for storing: shared by INSERT and UPDATE.
+pub fn assigned(compiler: &mut Compiler, typed: Typed, table: &TableSchema, column: usize) -> Result<Expression> {
+    let column = &table.columns[column];
+    compiler.parameters.assign(typed, &column.name, column.column_type)
+}

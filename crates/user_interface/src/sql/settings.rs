@@ -1,0 +1,294 @@
+//! The session's parameters: SET, SHOW, RESET, and what drivers ask for.
+//!
+//! Invariant: a parameter that PostgreSQL knows and drivers set is accepted, with values that are honest about what this server does:
+//! what cannot be changed refuses other values, what has no effect here keeps what it was given.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use std::collections::BTreeMap;
+
+/// What is special about a session, as far as SQL can ask.
+pub struct Facts<'a> {
+    /// The user's name.
+    pub user: &'a str,
+    /// The database's name.
+    pub database: &'a str,
+    /// What `version()` says.
+    pub version: &'a str,
+    /// What `server_version` says.
+    pub server_version: &'a str,
+    /// The process id that stands for the session.
+    pub process: i32,
+    /// Its parameters.
+    pub settings: &'a Settings,
+}
+
+impl<'a> Facts<'a> {
+    /// The facts of no session, for what no session may depend on.
+    pub fn nobody(settings: &'a Settings) -> Facts<'a> {
+        Facts { user: "", database: "", version: "", server_version: "", process: 0, settings }
+    }
+}
+
+/// How a parameter takes values.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Any text; it changes nothing here.
+    Free,
+    /// A truth value.
+    Boolean,
+    /// One of these.
+    OneOf(&'static [&'static str]),
+    /// A number of milliseconds, with a unit or without.
+    Milliseconds,
+    /// An integer.
+    Integer,
+    /// Reported, never changed.
+    Fixed,
+}
+
+/// A parameter: its name, default, kind, and whether a change is reported to the client (`GUC_REPORT`).
+struct Known(&'static str, &'static str, Kind, bool);
+
+/// The parameters, in order of their names.
+const KNOWN: &[Known] = &[
+    Known("application_name", "", Kind::Free, true),
+    Known("block_size", "8192", Kind::Fixed, false),
+    Known("bytea_output", "hex", Kind::OneOf(&["hex"]), false),
+    Known("check_function_bodies", "on", Kind::Boolean, false),
+    Known("client_encoding", "UTF8", Kind::OneOf(&["UTF8"]), true),
+    Known("client_min_messages", "notice", Kind::Free, false),
+    Known("constraint_exclusion", "partition", Kind::Free, false),
+    Known("datestyle", "ISO, MDY", Kind::Free, true),
+    Known("default_table_access_method", "heap", Kind::Free, false),
+    Known("default_tablespace", "", Kind::Free, false),
+    Known("default_transaction_isolation", "serializable", Kind::Free, false),
+    Known("default_transaction_read_only", "off", Kind::Boolean, true),
+    Known("default_with_oids", "off", Kind::OneOf(&["off"]), false),
+    Known("escape_string_warning", "on", Kind::Boolean, false),
+    Known("extra_float_digits", "1", Kind::Integer, false),
+    Known("geqo", "on", Kind::Boolean, false),
+    Known("idle_in_transaction_session_timeout", "0", Kind::Milliseconds, false),
+    Known("in_hot_standby", "off", Kind::Fixed, true),
+    Known("integer_datetimes", "on", Kind::Fixed, true),
+    Known("intervalstyle", "postgres", Kind::OneOf(&["postgres"]), true),
+    Known("is_superuser", "on", Kind::Fixed, true),
+    Known("jit", "off", Kind::Boolean, false),
+    Known("lc_collate", "C", Kind::Fixed, false),
+    Known("lc_ctype", "C", Kind::Fixed, false),
+    Known("lc_messages", "C", Kind::Free, false),
+    Known("lc_monetary", "C", Kind::Free, false),
+    Known("lc_numeric", "C", Kind::Free, false),
+    Known("lc_time", "C", Kind::Free, false),
+    Known("lock_timeout", "0", Kind::Milliseconds, false),
+    Known("maintenance_work_mem", "64MB", Kind::Free, false),
+    Known("max_connections", "10000", Kind::Fixed, false),
+    Known("max_identifier_length", "63", Kind::Fixed, false),
+    Known("max_parallel_workers_per_gather", "0", Kind::Integer, false),
+    Known("plan_cache_mode", "auto", Kind::Free, false),
+    Known("row_security", "on", Kind::Boolean, false),
+    Known("search_path", "\"$user\", public", Kind::Free, false),
+    Known("server_encoding", "UTF8", Kind::Fixed, true),
+    Known("server_version", "", Kind::Fixed, true),
+    Known("server_version_num", "150000", Kind::Fixed, false),
+    Known("session_authorization", "", Kind::Fixed, true),
+    Known("standard_conforming_strings", "on", Kind::OneOf(&["on"]), true),
+    Known("statement_timeout", "0", Kind::Milliseconds, false),
+    Known("synchronize_seqscans", "on", Kind::Boolean, false),
+    Known("synchronous_commit", "on", Kind::Free, false),
+    Known("tcp_keepalives_idle", "0", Kind::Integer, false),
+    Known("timezone", "UTC", Kind::Free, true),
+    Known("transaction_deferrable", "off", Kind::Boolean, false),
+    Known("transaction_isolation", "serializable", Kind::Free, false),
+    Known("transaction_read_only", "off", Kind::Boolean, false),
+    Known("work_mem", "4MB", Kind::Free, false),
+    Known("xmloption", "content", Kind::Free, false),
+];
+
+/// The parameters that a session changed.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    changed: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// A parameter's value as SHOW prints it. Errors: 42704.
+    pub fn show(&self, name: &str, facts: &Facts) -> Result<String> {
+        let name = name.to_ascii_lowercase();
+        match name.as_str() {
+            "server_version" => return Ok(facts.server_version.to_string()),
+            "session_authorization" => return Ok(facts.user.to_string()),
+            _ => {}
+        }
+        if let Some(value) = self.changed.get(&name) {
+            return Ok(value.clone());
+        }
+        known(&name).map(|known| known.1.to_string()).ok_or_else(|| unknown(&name))
+    }
+
+    /// A parameter's value, or its default.
+    fn value(&self, name: &str) -> &str {
+        self.changed.get(name).map(String::as_str).or_else(|| known(name).map(|known| known.1)).unwrap_or("")
+    }
+
+    /// Whether transactions are read-only unless they say otherwise.
+    pub fn default_read_only(&self) -> bool {
+        self.value("default_transaction_read_only") == "on"
+    }
+
+    /// Milliseconds that a statement may take; 0: as long as it likes.
+    pub fn statement_timeout_ms(&self) -> u64 {
+        self.value("statement_timeout").parse().unwrap_or(0)
+    }
+
+    /// Sets a parameter; `None`: to its default. Returns whether the client is told, with the name as it is told. Errors: 42704 for
+    /// an unknown one, 22023 for a bad value, 55P02 for one that cannot be changed.
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Option<(&'static str, String)>> {
+        let name = name.to_ascii_lowercase();
+        let Some(known) = known(&name) else {
+            // A name with a dot belongs to the application.
+            return match (name.contains('.'), value) {
+                (true, Some(value)) => {
+                    self.changed.insert(name, value.to_string());
+                    Ok(None)
+                }
+                (true, None) => {
+                    self.changed.remove(&name);
+                    Ok(None)
+                }
+                (false, _) => Err(unknown(&name)),
+            };
+        };
+        match value {
+            Some(value) => {
+                let value = accept(known, value)?;
+                self.changed.insert(name, value);
+            }
+            None => {
+                self.changed.remove(&name);
+            }
+        }
+        Ok(known.3.then(|| (reported_name(known.0), self.value(known.0).to_string())))
+    }
+
+    /// All parameters: name and value.
+    pub fn all(&self, facts: &Facts) -> Vec<(String, String)> {
+        let application = self.changed.keys().filter(|name| name.contains('.')).map(String::as_str);
+        let mut names: Vec<&str> = KNOWN.iter().map(|known| known.0).chain(application).collect();
+        names.sort_unstable();
+        names.into_iter().filter_map(|name| Some((reported_name_of(name), self.show(name, facts).ok()?))).collect()
+    }
+
+    /// Forgets all changes; returns the parameters to tell the client.
+    pub fn reset_all(&mut self) -> Vec<(&'static str, String)> {
+        let changed = std::mem::take(&mut self.changed);
+        changed
+            .keys()
+            .filter_map(|name| known(name))
+            .filter(|known| known.3)
+            .map(|known| (reported_name(known.0), known.1.to_string()))
+            .collect()
+    }
+
+    /// What the client is told when the session starts.
+    pub fn reported(&self, facts: &Facts) -> Vec<(&'static str, String)> {
+        KNOWN
+            .iter()
+            .filter(|known| known.3)
+            .filter_map(|known| Some((reported_name(known.0), self.show(known.0, facts).ok()?)))
+            .collect()
+    }
+}
+
+fn known(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.0 == name)
+}
+
+fn unknown(name: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+/// The spelling in ParameterStatus, which drivers compare with case.
+fn reported_name(name: &'static str) -> &'static str {
+    match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        other => other,
+    }
+}
+
+fn reported_name_of(name: &str) -> String {
+    known(name).map_or(name, |known| reported_name(known.0)).to_string()
+}
+
+/// The value as it is kept. Errors: 22023, 55P02.
+fn accept(known: &Known, value: &str) -> Result<String> {
+    let invalid = || {
+        SqlError::new(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("invalid value for parameter \"{}\": \"{value}\"", reported_name(known.0)),
+        )
+    };
+    match (known.0, known.2) {
+        ("client_encoding", _) => {
+            let plain = value.to_ascii_lowercase().replace(['-', '_'], "");
+            if matches!(plain.as_str(), "utf8" | "unicode" | "sqlascii") {
+                Ok("UTF8".to_string())
+            } else {
+                Err(invalid().with_hint("The only encoding is UTF8."))
+            }
+        }
+        // Drivers announce the client's zone; timestamps are printed with their offset, which is always +00.
+        ("timezone", _) => Ok("UTC".to_string()),
+        ("datestyle", _) => {
+            if value.to_ascii_lowercase().split(',').any(|part| part.trim() == "iso" || part.trim() == "mdy") {
+                Ok("ISO, MDY".to_string())
+            } else {
+                Err(invalid().with_hint("The only date style is ISO."))
+            }
+        }
+        ("default_transaction_isolation" | "transaction_isolation", _) => match value.to_ascii_lowercase().as_str() {
+            "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {
+                Ok("serializable".to_string())
+            }
+            _ => Err(invalid()),
+        },
+        (_, Kind::Free) => Ok(value.to_string()),
+        (_, Kind::Boolean) => boolean(value).map(str::to_string).ok_or_else(invalid),
+        (_, Kind::OneOf(values)) => values
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(value) || boolean(value) == Some(known))
+            .map(|known| known.to_string())
+            .ok_or_else(|| invalid().with_hint(format!("Available values: {}.", values.join(", ")))),
+        (_, Kind::Milliseconds) => milliseconds(value).map(|number| number.to_string()).ok_or_else(invalid),
+        (_, Kind::Integer) => value.trim().parse::<i32>().map(|number| number.to_string()).map_err(|_| invalid()),
+        (_, Kind::Fixed) => Err(SqlError::new(
+            sqlstate::CANNOT_CHANGE_PARAMETER,
+            format!("parameter \"{}\" cannot be changed", known.0),
+        )),
+    }
+}
+
+fn boolean(value: &str) -> Option<&'static str> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "true" | "t" | "yes" | "y" | "1" => Some("on"),
+        "off" | "false" | "f" | "no" | "n" | "0" => Some("off"),
+        _ => None,
+    }
+}
+
+/// `250`, `250ms`, `2s`, `5min`.
+fn milliseconds(value: &str) -> Option<u64> {
+    let value = value.trim();
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let number: u64 = value[..digits].parse().ok()?;
+    let unit = match value[digits..].trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(unit).filter(|number| *number <= i32::MAX as u64)
+}

@@ -1,0 +1,197 @@
+//! Types of expressions: what literals become, which casts are silent, which type several branches share.
+//!
+//! Invariant: an expression whose type is not known yet ([`Typed::data_type`] is `None`) is a quoted literal, NULL or a
+//! parameter, and takes the type of what it meets (PostgreSQL 15, chapter 10).
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::PARAMETERS_MAX;
+use messages::program::Expression;
+use sqlparser::ast;
+use values::cast::{self, Context};
+use values::{Type, Value};
+
+/// Why a statement did not become a program.
+#[derive(Debug)]
+pub enum Stop {
+    /// No action expresses it: the query processor may. If that is not asked, this is the error.
+    Beyond(Box<SqlError>),
+    /// It is wrong.
+    Error(Box<SqlError>),
+}
+
+impl From<Box<SqlError>> for Stop {
+    fn from(error: Box<SqlError>) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+impl From<values::ValueError> for Stop {
+    fn from(error: values::ValueError) -> Stop {
+        Stop::Error(error.into())
+    }
+}
+
+impl Stop {
+    /// For statements that only a program can do.
+    pub fn into_error(self) -> Box<SqlError> {
+        match self {
+            Stop::Beyond(error) | Stop::Error(error) => error,
+        }
+    }
+}
+
+/// A feature that no action expresses.
+pub fn beyond(feature: &str) -> Stop {
+    Stop::Beyond(SqlError::unsupported(feature))
+}
+
+/// What compiling a part of a statement returns.
+pub type Compiled<T> = std::result::Result<T, Stop>;
+
+/// An expression and its type; no type yet: it takes that of what it meets.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    /// The expression.
+    pub expression: Expression,
+    /// Its type.
+    pub data_type: Option<Type>,
+}
+
+impl Typed {
+    /// An expression of a known type.
+    pub fn known(expression: Expression, data_type: Type) -> Typed {
+        Typed { expression, data_type: Some(data_type) }
+    }
+
+    /// A boolean expression.
+    pub fn boolean(expression: Expression) -> Typed {
+        Typed::known(expression, Type::Boolean)
+    }
+
+    /// A constant of its own type.
+    pub fn constant(value: Value) -> Typed {
+        Typed { data_type: value.data_type(), expression: Expression::Constant(value) }
+    }
+
+    /// The type as errors name it.
+    pub fn type_name(&self) -> &'static str {
+        self.data_type.map_or("unknown", |data_type| data_type.base_name())
+    }
+}
+
+/// The types of a statement's parameters, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters(Vec<Option<Type>>);
+
+impl Parameters {
+    /// As the client declared them.
+    pub fn new(declared: Vec<Option<Type>>) -> Parameters {
+        Parameters(declared)
+    }
+
+    /// `$n`, counted from 1. Errors: 42P02 for a number that cannot be.
+    pub fn parameter(&mut self, placeholder: &str) -> Result<Typed> {
+        let number = placeholder
+            .strip_prefix('$')
+            .and_then(|digits| digits.parse::<usize>().ok())
+            .filter(|number| (1..=PARAMETERS_MAX).contains(number))
+            .ok_or_else(|| {
+                SqlError::new(sqlstate::UNDEFINED_PARAMETER, format!("there is no parameter {placeholder}"))
+            })?;
+        if self.0.len() < number {
+            self.0.resize(number, None);
+        }
+        Ok(Typed { expression: Expression::Parameter((number - 1) as u16), data_type: self.0[number - 1] })
+    }
+
+    /// All types at the end. Errors: 42P18 for one that nothing determined.
+    pub fn finish(self) -> Result<Vec<Type>> {
+        self.0
+            .into_iter()
+            .enumerate()
+            .map(|(index, data_type)| {
+                data_type.ok_or_else(|| {
+                    SqlError::new(
+                        sqlstate::INDETERMINATE_TYPE,
+                        format!("could not determine data type of parameter ${}", index + 1),
+                    )
+                })
+            })
+            .collect()
+    }
+
+    /// The types as far as they are known.
+    pub fn known(&self) -> &[Option<Type>] {
+        &self.0
+    }
+
+    fn set(&mut self, index: u16, data_type: Type) -> Type {
+        *self.0[usize::from(index)].get_or_insert(data_type.unmodified())
+    }
+
+    /// The expression as one of this type, cast silently where `allowed` lets it. Errors: 42804 where it does not, and those of
+    /// reading a literal.
+    pub fn coerce(&mut self, typed: Typed, target: Type, allowed: Context) -> Result<Expression> {
+        let from = match (typed.data_type, &typed.expression) {
+            (None, Expression::Constant(Value::Text(text))) => {
+                return Ok(Expression::Constant(values::text::parse(text, target)?));
+            }
+            (None, Expression::Parameter(index)) => self.set(*index, target),
+            (None, _) => return Ok(typed.expression),
+            (Some(from), _) => from,
+        };
+        if from == target || (target.unmodified() == target && from.unmodified() == target) {
+            return Ok(typed.expression);
+        }
+        if cast::context(from, target).is_none_or(|needed| needed > allowed) {
+            return Err(SqlError::new(
+                sqlstate::DATATYPE_MISMATCH,
+                format!("expression is of type {} but type {} is needed", from.base_name(), target.base_name()),
+            ));
+        }
+        match typed.expression {
+            Expression::Constant(value) => Ok(Expression::Constant(cast::assign(&value, target)?)),
+            expression => Ok(Expression::Cast(Box::new(expression), target, false)),
+        }
+    }
+
+    /// As [`Parameters::coerce`], for a value stored in a column. Errors: 42804 that names the column.
+    pub fn assign(&mut self, typed: Typed, column: &str, target: Type) -> Result<Expression> {
+        let from = typed.type_name();
+        self.coerce(typed, target, Context::Assignment).map_err(|error| {
+            if error.sqlstate != sqlstate::DATATYPE_MISMATCH {
+                return error;
+            }
+            SqlError::new(
+                sqlstate::DATATYPE_MISMATCH,
+                format!("column \"{column}\" is of type {} but expression is of type {from}", target.base_name()),
+            )
+            .with_hint("You will need to rewrite or cast the expression.")
+        })
+    }
+
+    /// The type that all of these can take silently, text when none is known; `what` names the construct. Errors: 42804.
+    pub fn common_type(&self, all: &[Typed], what: &str) -> Result<Type> {
+        let known: Vec<Type> = all.iter().filter_map(|typed| typed.data_type).collect();
+        if known.is_empty() {
+            return Ok(Type::Text);
+        }
+        values::functions::common_type(&known).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|data_type| data_type.base_name()).collect();
+            SqlError::new(
+                sqlstate::DATATYPE_MISMATCH,
+                format!("{what} types {} cannot be matched", names.join(" and ")),
+            )
+        })
+    }
+}
+
+/// The type that a syntax tree names. Errors: 42704 for one that does not exist, 0A000 for arrays and the like.
+pub fn data_type(written: &ast::DataType) -> Result<Type> {
+    if matches!(written, ast::DataType::Array(_)) {
+        return Err(SqlError::unsupported(format!("the array type {written}")));
+    }
+    let text = written.to_string();
+    let text = text.strip_prefix("pg_catalog.").unwrap_or(&text).replace('"', "");
+    Ok(text.parse::<Type>()?)
+}

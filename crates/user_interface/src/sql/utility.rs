@@ -1,0 +1,618 @@
+//! Statements about the session itself: transactions, settings, prepared statements, COPY, EXPLAIN, maintenance.
+//!
+//! Invariant: a text that begins like one of these is one of these or a syntax error; everything else is `None`. They are
+//! parsed here from tokens, because PostgreSQL's forms of them are looser than a general parser's.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::protocol::copy::{Format, Options};
+use crate::sql::names;
+use crate::sql::parse::{offset, unexpected};
+use messages::session::AccessMode;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use std::sync::Arc;
+use values::Type;
+
+/// A statement about the session.
+#[derive(Clone, Debug)]
+pub enum Utility {
+    /// BEGIN, START TRANSACTION; the mode if it was given.
+    Begin(Option<AccessMode>),
+    /// SET TRANSACTION, or (true) SET SESSION CHARACTERISTICS AS TRANSACTION.
+    SetTransaction(Option<AccessMode>, bool),
+    /// COMMIT, END; true: AND CHAIN.
+    Commit(bool),
+    /// ROLLBACK, ABORT; true: AND CHAIN.
+    Rollback(bool),
+    /// SAVEPOINT.
+    Savepoint(String),
+    /// RELEASE SAVEPOINT.
+    Release(String),
+    /// ROLLBACK TO SAVEPOINT.
+    RollbackTo(String),
+    /// SET name TO value; no value: DEFAULT. True: LOCAL.
+    Set(String, Option<String>, bool),
+    /// SHOW name.
+    Show(String),
+    /// SHOW ALL.
+    ShowAll,
+    /// RESET name.
+    Reset(String),
+    /// RESET ALL.
+    ResetAll,
+    /// DISCARD ALL (true) or one kind of thing.
+    Discard(bool),
+    /// DEALLOCATE name, or all.
+    Deallocate(Option<String>),
+    /// PREPARE name (types) AS text.
+    Prepare(String, Vec<Type>, Arc<str>),
+    /// EXPLAIN of this text.
+    Explain(Arc<str>),
+    /// COPY.
+    Copy(Copy),
+    /// Accepted without effect; the command tag.
+    Nothing(&'static str),
+}
+
+/// COPY.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// A table and some of its columns, or a query's text.
+    pub source: CopySource,
+    /// TO STDOUT; else FROM STDIN.
+    pub outwards: bool,
+    /// What the data looks like.
+    pub options: Options,
+}
+
+/// What COPY copies.
+#[derive(Clone, Debug)]
+pub enum CopySource {
+    /// A table; its columns, none given: all.
+    Table(String, Vec<String>),
+    /// A query.
+    Query(Arc<str>),
+}
+
+/// Parses the tokens of one statement; `None`: it is none of these.
+pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
+    let mut words = Words { text, rest: tokens };
+    let Some(first) = words.keyword() else {
+        return Ok(None);
+    };
+    let utility = match first.as_str() {
+        "begin" => {
+            words.skip(&["transaction", "work"]);
+            Utility::Begin(words.transaction_modes()?)
+        }
+        "start" => {
+            words.expect("transaction")?;
+            Utility::Begin(words.transaction_modes()?)
+        }
+        "commit" if words.peek_is("prepared") => return Err(SqlError::unsupported("COMMIT PREPARED")),
+        "commit" | "end" => Utility::Commit(words.chain()?),
+        "abort" => Utility::Rollback(words.chain()?),
+        "rollback" => words.rollback()?,
+        "savepoint" => Utility::Savepoint(words.name()?),
+        "release" => {
+            words.skip(&["savepoint"]);
+            Utility::Release(words.name()?)
+        }
+        "set" => words.set()?,
+        "show" => words.show()?,
+        "reset" => match words.setting_name()?.as_str() {
+            "all" => Utility::ResetAll,
+            name => Utility::Reset(name.to_string()),
+        },
+        "discard" => Utility::Discard(match words.name()?.as_str() {
+            "all" => true,
+            "plans" | "sequences" | "temp" | "temporary" => false,
+            other => return Err(SqlError::syntax(other)),
+        }),
+        "deallocate" => {
+            words.skip(&["prepare"]);
+            let quoted = words.peek_is_quoted();
+            let name = words.name()?;
+            Utility::Deallocate((quoted || name != "all").then_some(name))
+        }
+        "prepare" if words.peek_is("transaction") => return Err(SqlError::unsupported("PREPARE TRANSACTION")),
+        "prepare" => return words.prepare().map(Some),
+        "explain" => return words.explain().map(Some),
+        "copy" => words.copy()?,
+        "vacuum" => return Ok(Some(Utility::Nothing("VACUUM"))),
+        "analyze" | "analyse" => return Ok(Some(Utility::Nothing("ANALYZE"))),
+        "checkpoint" => Utility::Nothing("CHECKPOINT"),
+        "cluster" => return Ok(Some(Utility::Nothing("CLUSTER"))),
+        "reindex" => return Ok(Some(Utility::Nothing("REINDEX"))),
+        "lock" => return Err(SqlError::unsupported("LOCK TABLE").with_hint("Use SELECT ... FOR UPDATE.")),
+        "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
+        "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
+        "grant" | "revoke" => return Err(SqlError::unsupported("GRANT and REVOKE")),
+        "do" | "call" => return Err(SqlError::unsupported("a procedure")),
+        _ => return Ok(None),
+    };
+    match words.rest.first() {
+        None => Ok(Some(utility)),
+        Some(token) => Err(unexpected(token, text)),
+    }
+}
+
+/// Tokens of a statement, read from the front.
+struct Words<'a> {
+    text: &'a str,
+    rest: &'a [TokenWithSpan],
+}
+
+impl Words<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.rest.first().map(|token| &token.token)
+    }
+
+    /// The next token as an unquoted word, lower-case, if it is one.
+    fn peek_keyword(&self) -> Option<String> {
+        match self.peek() {
+            Some(Token::Word(Word { value, quote_style: None, .. })) => Some(value.to_ascii_lowercase()),
+            _ => None,
+        }
+    }
+
+    fn peek_is(&self, word: &str) -> bool {
+        matches!(self.peek(), Some(Token::Word(Word { value, quote_style: None, .. })) if value.eq_ignore_ascii_case(word))
+    }
+
+    fn peek_is_quoted(&self) -> bool {
+        matches!(self.peek(), Some(Token::Word(word)) if word.quote_style.is_some())
+    }
+
+    fn advance(&mut self) {
+        self.rest = self.rest.get(1..).unwrap_or(&[]);
+    }
+
+    fn keyword(&mut self) -> Option<String> {
+        let word = self.peek_keyword()?;
+        self.advance();
+        Some(word)
+    }
+
+    /// Passes over one of these words, if it is next.
+    fn skip(&mut self, any: &[&str]) -> bool {
+        let found = any.iter().any(|word| self.peek_is(word));
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn skip_token(&mut self, token: &Token) -> bool {
+        let found = self.peek() == Some(token);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn error(&self) -> Box<SqlError> {
+        match self.rest.first() {
+            Some(token) => unexpected(token, self.text),
+            None => SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"),
+        }
+    }
+
+    fn expect(&mut self, word: &str) -> Result<()> {
+        if self.skip(&[word]) { Ok(()) } else { Err(self.error()) }
+    }
+
+    fn expect_token(&mut self, token: &Token) -> Result<()> {
+        if self.skip_token(token) { Ok(()) } else { Err(self.error()) }
+    }
+
+    /// An identifier, folded.
+    fn name(&mut self) -> Result<String> {
+        match self.peek() {
+            Some(Token::Word(word)) => {
+                let name = names::fold(&word.value, word.quote_style.is_some());
+                self.advance();
+                Ok(name)
+            }
+            _ => Err(self.error()),
+        }
+    }
+
+    /// A text: `'...'`.
+    fn string(&mut self) -> Result<String> {
+        match self.peek() {
+            Some(Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text)) => {
+                let text = text.clone();
+                self.advance();
+                Ok(text)
+            }
+            _ => Err(self.error()),
+        }
+    }
+
+    /// The text from the next token to the statement's end.
+    fn remaining_text(&self) -> Result<Arc<str>> {
+        match (self.rest.first(), self.rest.last()) {
+            (Some(first), Some(last)) => {
+                let (start, end) = (offset(self.text, first.span.start), offset(self.text, last.span.end));
+                Ok(Arc::from(self.text[start..end].trim_end()))
+            }
+            _ => Err(self.error()),
+        }
+    }
+
+    fn chain(&mut self) -> Result<bool> {
+        self.skip(&["transaction", "work"]);
+        if !self.skip(&["and"]) {
+            return Ok(false);
+        }
+        let chain = !self.skip(&["no"]);
+        self.expect("chain")?;
+        Ok(chain)
+    }
+
+    fn rollback(&mut self) -> Result<Utility> {
+        if self.peek_is("prepared") {
+            return Err(SqlError::unsupported("ROLLBACK PREPARED"));
+        }
+        let mut ahead = Words { text: self.text, rest: self.rest };
+        ahead.skip(&["transaction", "work"]);
+        if ahead.skip(&["to"]) {
+            ahead.skip(&["savepoint"]);
+            let name = ahead.name()?;
+            self.rest = &self.rest[self.rest.len() - ahead.rest.len()..];
+            return Ok(Utility::RollbackTo(name));
+        }
+        Ok(Utility::Rollback(self.chain()?))
+    }
+
+    /// `ISOLATION LEVEL ..., READ ONLY, NOT DEFERRABLE`: every isolation level is accepted, because all are as strong as the strongest.
+    fn transaction_modes(&mut self) -> Result<Option<AccessMode>> {
+        let mut mode = None;
+        while self.peek().is_some() {
+            if self.skip(&["isolation"]) {
+                self.expect("level")?;
+                let known = if self.skip(&["read"]) {
+                    self.skip(&["committed", "uncommitted"])
+                } else if self.skip(&["repeatable"]) {
+                    self.skip(&["read"])
+                } else {
+                    self.skip(&["serializable"])
+                };
+                if !known {
+                    return Err(self.error());
+                }
+            } else if self.skip(&["read"]) {
+                mode = Some(if self.skip(&["only"]) {
+                    AccessMode::ReadOnly
+                } else {
+                    self.expect("write")?;
+                    AccessMode::ReadWrite
+                });
+            } else {
+                self.skip(&["not"]);
+                self.expect("deferrable")?;
+            }
+            self.skip_token(&Token::Comma);
+        }
+        Ok(mode)
+    }
+
+    /// A setting's name: `a`, `a.b`, `time zone`.
+    fn setting_name(&mut self) -> Result<String> {
+        if self.peek_is("time") {
+            self.advance();
+            if self.skip(&["zone"]) {
+                return Ok("timezone".to_string());
+            }
+            return Ok("time".to_string());
+        }
+        if self.peek_is("transaction") {
+            self.advance();
+            self.expect("isolation")?;
+            self.expect("level")?;
+            return Ok("transaction_isolation".to_string());
+        }
+        let mut name = self.name()?.to_ascii_lowercase();
+        while self.skip_token(&Token::Period) {
+            name.push('.');
+            name.push_str(&self.name()?.to_ascii_lowercase());
+        }
+        Ok(name)
+    }
+
+    fn show(&mut self) -> Result<Utility> {
+        Ok(match self.setting_name()?.as_str() {
+            "all" => Utility::ShowAll,
+            "session" if self.skip(&["authorization"]) => Utility::Show("session_authorization".to_string()),
+            name => Utility::Show(name.to_string()),
+        })
+    }
+
+    fn set(&mut self) -> Result<Utility> {
+        if self.skip(&["transaction"]) {
+            return Ok(Utility::SetTransaction(self.transaction_modes()?, false));
+        }
+        let local = self.skip(&["local"]);
+        if !local && self.skip(&["session"]) {
+            if self.skip(&["characteristics"]) {
+                self.expect("as")?;
+                self.expect("transaction")?;
+                return Ok(Utility::SetTransaction(self.transaction_modes()?, true));
+            }
+            if self.skip(&["authorization"]) {
+                self.skip(&["default"]);
+                if self.peek().is_some() {
+                    self.value()?;
+                }
+                return Ok(Utility::Nothing("SET"));
+            }
+        }
+        if local && self.skip(&["transaction"]) {
+            return Ok(Utility::SetTransaction(self.transaction_modes()?, false));
+        }
+        if self.skip(&["constraints"]) {
+            self.rest = &[];
+            return Ok(Utility::Nothing("SET CONSTRAINTS"));
+        }
+        if self.skip(&["role"]) {
+            self.value()?;
+            return Ok(Utility::Nothing("SET"));
+        }
+        let name = if self.skip(&["names"]) {
+            "client_encoding".to_string()
+        } else {
+            let name = self.setting_name()?;
+            let zone = name == "timezone";
+            if !self.skip_token(&Token::Eq) && !self.skip(&["to"]) && !zone {
+                return Err(self.error());
+            }
+            name
+        };
+        let value = if self.skip(&["default"]) || (name == "timezone" && self.skip(&["local"])) {
+            None
+        } else {
+            let mut value = self.value()?;
+            while self.skip_token(&Token::Comma) {
+                value.push_str(", ");
+                value.push_str(&self.value()?);
+            }
+            Some(value)
+        };
+        Ok(Utility::Set(name, value, local))
+    }
+
+    /// A setting's value: a word, a text, a number with a sign.
+    fn value(&mut self) -> Result<String> {
+        let minus = self.skip_token(&Token::Minus);
+        if !minus {
+            self.skip_token(&Token::Plus);
+        }
+        let value = match self.peek() {
+            Some(Token::Number(digits, _)) => digits.clone(),
+            Some(Token::Word(word)) if !minus => word.value.clone(),
+            Some(Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text)) if !minus => text.clone(),
+            _ => return Err(self.error()),
+        };
+        self.advance();
+        Ok(if minus { format!("-{value}") } else { value })
+    }
+
+    fn prepare(&mut self) -> Result<Utility> {
+        let name = self.name()?;
+        let mut types = Vec::new();
+        if self.skip_token(&Token::LParen) {
+            loop {
+                let mut spelled = String::new();
+                let mut depth = 0;
+                while let Some(token) = self.peek() {
+                    match token {
+                        Token::LParen => depth += 1,
+                        Token::RParen if depth == 0 => break,
+                        Token::RParen => depth -= 1,
+                        Token::Comma if depth == 0 => break,
+                        _ => {}
+                    }
+                    spelled.push_str(&format!("{token} "));
+                    self.advance();
+                }
+                types.push(spelled.parse::<Type>()?);
+                if !self.skip_token(&Token::Comma) {
+                    break;
+                }
+            }
+            self.expect_token(&Token::RParen)?;
+        }
+        self.expect("as")?;
+        Ok(Utility::Prepare(name, types, self.remaining_text()?))
+    }
+
+    fn explain(&mut self) -> Result<Utility> {
+        if self.skip_token(&Token::LParen) {
+            while let Some(token) = self.peek() {
+                if *token == Token::RParen {
+                    break;
+                }
+                if self.peek_is("analyze") || self.peek_is("analyse") {
+                    return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
+                }
+                self.advance();
+            }
+            self.expect_token(&Token::RParen)?;
+        }
+        if self.skip(&["analyze", "analyse"]) {
+            return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
+        }
+        self.skip(&["verbose"]);
+        Ok(Utility::Explain(self.remaining_text()?))
+    }
+
+    fn copy(&mut self) -> Result<Utility> {
+        self.skip(&["binary"]);
+        let source = if self.peek() == Some(&Token::LParen) {
+            CopySource::Query(self.parenthesized()?)
+        } else {
+            let mut name = self.name()?;
+            if self.skip_token(&Token::Period) {
+                names::check_schema(&name)?;
+                name = self.name()?;
+            }
+            CopySource::Table(name, self.names_in_parentheses()?)
+        };
+        let outwards = match self.keyword().as_deref() {
+            Some("to") => true,
+            Some("from") => false,
+            _ => return Err(self.error()),
+        };
+        match self.keyword().as_deref() {
+            Some("stdin" | "stdout") => {}
+            Some("program") => return Err(SqlError::unsupported("COPY with a program")),
+            _ => {
+                return Err(SqlError::unsupported("COPY with a file of the server")
+                    .with_hint("Use STDIN or STDOUT; psql's \\copy reads and writes files of the client."));
+            }
+        }
+        if !outwards && matches!(source, CopySource::Query(_)) {
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "COPY query must have TO STDOUT"));
+        }
+        let options = self.copy_options()?;
+        Ok(Utility::Copy(Copy { source, outwards, options }))
+    }
+
+    /// The text within the parentheses that come next.
+    fn parenthesized(&mut self) -> Result<Arc<str>> {
+        let start = self.rest.first().map(|token| offset(self.text, token.span.end));
+        self.expect_token(&Token::LParen)?;
+        let mut depth = 0;
+        while let Some(token) = self.peek() {
+            match token {
+                Token::LParen => depth += 1,
+                Token::RParen if depth == 0 => break,
+                Token::RParen => depth -= 1,
+                _ => {}
+            }
+            self.advance();
+        }
+        let end = self.rest.first().map(|token| offset(self.text, token.span.start));
+        match (start, end) {
+            (Some(start), Some(end)) => {
+                self.advance();
+                Ok(Arc::from(self.text[start..end].trim()))
+            }
+            _ => Err(self.error()),
+        }
+    }
+
+    fn names_in_parentheses(&mut self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        if self.skip_token(&Token::LParen) {
+            loop {
+                names.push(self.name()?);
+                if !self.skip_token(&Token::Comma) {
+                    break;
+                }
+            }
+            self.expect_token(&Token::RParen)?;
+        }
+        Ok(names)
+    }
+
+    /// Both the list in parentheses and the older form with words alone.
+    fn copy_options(&mut self) -> Result<Options> {
+        self.skip(&["with"]);
+        let listed = self.skip_token(&Token::LParen);
+        let mut format = Format::Text;
+        let mut given: Vec<(String, String)> = Vec::new();
+        while self.peek().is_some_and(|token| *token != Token::RParen) {
+            let name = self.keyword().ok_or_else(|| self.error())?;
+            match name.as_str() {
+                "csv" | "binary" | "text" if !listed => format = copy_format(&name)?,
+                "format" => format = copy_format(&self.name()?)?,
+                "freeze" | "header" => {
+                    let off = self.skip(&["false", "off"]) || self.skip_token(&Token::Number("0".into(), false));
+                    let on = off || self.skip(&["true", "on"]) || self.skip_token(&Token::Number("1".into(), false));
+                    if on || !self.peek_is("match") {
+                        given.push((name, if off { "false" } else { "true" }.to_string()));
+                    } else {
+                        return Err(SqlError::unsupported("COPY with HEADER MATCH"));
+                    }
+                }
+                "delimiter" | "delimiters" | "null" | "quote" | "escape" | "encoding" => {
+                    self.skip(&["as"]);
+                    let value = self.string()?;
+                    given.push((name, value));
+                }
+                "force" | "force_quote" | "force_not_null" | "force_null" => {
+                    return Err(SqlError::unsupported(format!("COPY option {}", name.to_uppercase())));
+                }
+                _ => {
+                    return Err(SqlError::new(sqlstate::SYNTAX_ERROR, format!("option \"{name}\" not recognized")));
+                }
+            }
+            if listed && !self.skip_token(&Token::Comma) {
+                break;
+            }
+        }
+        if listed {
+            self.expect_token(&Token::RParen)?;
+        }
+        apply_copy_options(format, given)
+    }
+}
+
+fn copy_format(name: &str) -> Result<Format> {
+    match name {
+        "text" => Ok(Format::Text),
+        "csv" => Ok(Format::Csv),
+        "binary" => Ok(Format::Binary),
+        other => {
+            Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, format!("COPY format \"{other}\" not recognized")))
+        }
+    }
+}
+
+fn apply_copy_options(format: Format, given: Vec<(String, String)>) -> Result<Options> {
+    let mut options = Options::of(format);
+    let mut escape = None;
+    for (name, value) in given {
+        let byte = || match value.as_bytes() {
+            [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r') => Ok(*byte),
+            _ => Err(SqlError::new(
+                sqlstate::FEATURE_NOT_SUPPORTED,
+                format!("COPY {name} must be a single one-byte character"),
+            )),
+        };
+        let csv_only = matches!(name.as_str(), "quote" | "escape");
+        if (csv_only && format != Format::Csv)
+            || (format == Format::Binary && matches!(name.as_str(), "delimiter" | "null"))
+        {
+            return Err(SqlError::new(
+                sqlstate::SYNTAX_ERROR,
+                format!("cannot specify {} in this COPY format", name.to_uppercase()),
+            ));
+        }
+        match name.as_str() {
+            "header" => options.header = value == "true" && format != Format::Binary,
+            "delimiter" | "delimiters" => options.delimiter = byte()?,
+            "null" => options.null = value,
+            "quote" => options.quote = byte()?,
+            "escape" => escape = Some(byte()?),
+            "encoding" if !value.replace('-', "").eq_ignore_ascii_case("utf8") => {
+                return Err(SqlError::unsupported(format!("encoding \"{value}\"")));
+            }
+            _ => {}
+        }
+    }
+    options.escape = escape.unwrap_or(options.quote);
+    if options.format == Format::Text
+        && (options.delimiter.is_ascii_alphanumeric() || b"\\.".contains(&options.delimiter))
+    {
+        return Err(SqlError::new(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("COPY delimiter cannot be \"{}\"", char::from(options.delimiter)),
+        ));
+    }
+    if options.format == Format::Csv && options.delimiter == options.quote {
+        return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, "COPY delimiter and quote must be different"));
+    }
+    Ok(options)
+}

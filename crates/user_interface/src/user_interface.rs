@@ -1,0 +1,414 @@
+//! The server: sessions by number, their clients' bytes in and out, messages from the other servers.
+//!
+//! Invariant: a session that the caller may want to look at (output to send, input to take, socket to close) is among
+//! [`UserInterface::pending`]'s, once.
+
+use crate::errors::{SqlError, sqlstate};
+use crate::protocol::frontend::{self, Frontend};
+use crate::session::catalog::SharedCatalog;
+use crate::session::queries::cancelled;
+use crate::session::startup::Started;
+use crate::session::state::{Block, Cycle, Phase, Session, Step, Work};
+use crate::session::turn::{Shared, Turn};
+use bytes::{Buf, BytesMut};
+use messages::access::AccessReply;
+use messages::log_record::LogRecord;
+use messages::session::SessionRequest;
+use messages::{Envelope, Key, Message, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Who the server is, as its clients see it.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The site.
+    pub site: SiteId,
+    /// Name of the instance.
+    pub instance: String,
+    /// What `server_version` says.
+    pub server_version: String,
+    /// What `version()` says.
+    pub version: String,
+    /// Process ids given to sessions start above this; several user interfaces of one site must not overlap.
+    pub process_base: i32,
+    /// Where the secrets of cancel keys come from.
+    pub seed: u64,
+}
+
+impl Config {
+    /// For a program of this version: `server_version` starts with the PostgreSQL version that is spoken, as drivers parse it.
+    pub fn new(site: SiteId, instance: &str, version: &str, process_base: i32, seed: u64) -> Config {
+        Config {
+            site,
+            instance: instance.to_string(),
+            server_version: format!("15.0 (Raid {version})"),
+            version: format!("PostgreSQL 15.0 (Raid {version}, instance {instance}, site {})", site.0),
+            process_base,
+            seed,
+        }
+    }
+}
+
+/// What a CancelRequest names: process id and secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CancelKey {
+    /// Process id.
+    pub process: i32,
+    /// Secret.
+    pub secret: i32,
+}
+
+/// The user interface: see the crate's page.
+pub struct UserInterface {
+    shared: Shared,
+    sessions: BTreeMap<SessionId, Session>,
+    processes: BTreeMap<i32, SessionId>,
+    pending: Vec<SessionId>,
+    cancels: Vec<CancelKey>,
+    next_process: i32,
+    random: u64,
+}
+
+impl UserInterface {
+    /// A user interface without sessions and with an empty catalog.
+    pub fn new(config: Config) -> UserInterface {
+        UserInterface {
+            random: config.seed,
+            next_process: config.process_base,
+            shared: Shared {
+                config,
+                catalog: SharedCatalog::default(),
+                cache: FxHashMap::default(),
+                cached: 0,
+                scratch: Vec::new(),
+            },
+            sessions: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            pending: Vec::new(),
+            cancels: Vec::new(),
+        }
+    }
+
+    /// A client has connected.
+    ///
+    /// # Panics
+    /// If the session exists already.
+    pub fn open(&mut self, session: SessionId) {
+        self.next_process = self.next_process.checked_add(1).unwrap_or(self.shared.config.process_base.max(0) + 1);
+        let process = self.next_process;
+        let secret = self.next_secret();
+        self.processes.insert(process, session);
+        let before = self.sessions.insert(session, Session::new(session, process, secret));
+        assert!(before.is_none(), "{session} was opened twice");
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood, 2014): secrets that other clients do not guess by counting.
+    fn next_secret(&mut self) -> i32 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) as i32
+    }
+
+    /// Takes whole messages from the input, as long as the session takes any; the rest stays. Call it again when more bytes came, and for
+    /// each session that [`UserInterface::pending`] names.
+    pub fn receive(&mut self, now: Now, session: SessionId, input: &mut BytesMut, outbox: &mut Outbox) {
+        loop {
+            let mut cancel = None;
+            let taken = self.turn(now, session, outbox, |turn| take_message(turn, input, &mut cancel)).unwrap_or(0);
+            if let Some(key) = cancel {
+                self.cancels.push(key);
+                if self.cancel_target(key).is_some() {
+                    self.cancels.pop();
+                    self.cancel(now, key, outbox);
+                }
+            }
+            if taken == 0 {
+                return;
+            }
+            input.advance(taken);
+        }
+    }
+
+    /// The client has gone.
+    pub fn close(&mut self, session: SessionId, outbox: &mut Outbox) {
+        let now = Now { boot: 0, wall_micros: 0 };
+        self.turn(now, session, outbox, |turn| turn.leave());
+        if let Some(session) = self.sessions.remove(&session) {
+            self.processes.remove(&session.process);
+        }
+    }
+
+    /// The bytes to send; what was sent is to be taken out from the front.
+    pub fn output(&mut self, session: SessionId) -> Option<&mut BytesMut> {
+        self.sessions.get_mut(&session).map(|session| &mut session.output)
+    }
+
+    /// Whether the socket is to be closed once the output is sent.
+    pub fn finished(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_none_or(|session| session.phase == Phase::Finished)
+    }
+
+    /// Whether the session takes messages now: while it does not, reading its socket only fills memory.
+    pub fn wants_input(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.phase != Phase::Finished && session.takes_input())
+    }
+
+    /// Sessions to look at since the last call: output to send, or input to take again.
+    pub fn pending(&mut self) -> impl Iterator<Item = SessionId> {
+        for session in &self.pending {
+            if let Some(session) = self.sessions.get_mut(session) {
+                session.listed = false;
+            }
+        }
+        std::mem::take(&mut self.pending).into_iter()
+    }
+
+    /// Catalog rows, at the start.
+    pub fn load_catalog(&mut self, rows: Vec<(Key, Timestamp, Option<Row>)>) {
+        self.shared.catalog.apply(rows);
+    }
+
+    /// The session that a cancel key names, if it is one of this user interface's.
+    pub fn cancel_target(&self, key: CancelKey) -> Option<SessionId> {
+        let session = self.processes.get(&key.process)?;
+        let known = self.sessions.get(session)?;
+        (known.secret == key.secret && known.phase == Phase::Ready).then_some(*session)
+    }
+
+    /// A CancelRequest that came here and names no session here: another user interface of the site may have it.
+    pub fn unrouted_cancel(&mut self) -> Option<CancelKey> {
+        self.cancels.pop()
+    }
+
+    /// Cancels what the session with this key has under way. Whether there is such a session.
+    pub fn cancel(&mut self, now: Now, key: CancelKey, outbox: &mut Outbox) -> bool {
+        let Some(session) = self.cancel_target(key) else {
+            return false;
+        };
+        self.turn(now, session, outbox, cancel_statement);
+        true
+    }
+
+    /// The site's servers started again: every request under way failed, open transactions are gone.
+    pub fn reset(&mut self, now: Now, outbox: &mut Outbox) {
+        let all: Vec<SessionId> = self.sessions.keys().copied().collect();
+        for session in all {
+            self.turn(now, session, outbox, servers_restarted);
+        }
+    }
+
+    /// Runs one input of a session, and lists the session for the caller if there is something to look at.
+    fn turn<T>(
+        &mut self,
+        now: Now,
+        id: SessionId,
+        outbox: &mut Outbox,
+        handle: impl FnOnce(&mut Turn) -> T,
+    ) -> Option<T> {
+        let session = self.sessions.get_mut(&id)?;
+        let before = (session.output.len(), session.takes_input(), session.phase);
+        let mut turn = Turn { shared: &mut self.shared, session, now, outbox };
+        let result = handle(&mut turn);
+        turn.pump();
+        let after = (session.output.len(), session.takes_input(), session.phase);
+        if after != before && !session.listed {
+            session.listed = true;
+            self.pending.push(id);
+        }
+        Some(result)
+    }
+
+    /// Runs one input of every session for which `when` holds.
+    fn turn_where(&mut self, now: Now, outbox: &mut Outbox, when: fn(&Session, Now) -> bool, handle: fn(&mut Turn)) {
+        let due: Vec<SessionId> =
+            self.sessions.values().filter(|session| when(session, now)).map(|session| session.id).collect();
+        for session in due {
+            self.turn(now, session, outbox, handle);
+        }
+    }
+}
+
+impl Server for UserInterface {
+    fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
+        match envelope.message {
+            Message::SessionReply(session, reply) => {
+                self.turn(now, session, outbox, |turn| match std::mem::replace(&mut turn.session.work, Work::Idle) {
+                    Work::Statement(execution) => turn.statement_replied(execution, reply),
+                    Work::Ending(tag, commits) => turn.ending_replied(tag, commits, reply),
+                    other => turn.session.work = other,
+                });
+            }
+            Message::QueryReply(session, reply) => {
+                self.turn(now, session, outbox, |turn| turn.query_replied(reply));
+            }
+            Message::AccessReply(AccessReply::CatalogRows { rows }) => {
+                self.shared.catalog.apply(rows);
+                self.turn_where(now, outbox, waits_for_catalog, |turn| {
+                    turn.settled();
+                    catalog_moved(turn);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn tick(&mut self, now: Now, outbox: &mut Outbox) {
+        self.turn_where(now, outbox, is_late, |turn| {
+            turn.session.deadline = None;
+            cancel_statement(turn);
+        });
+        self.turn_where(now, outbox, is_impatient, |turn| {
+            turn.settled();
+            catalog_moved(turn);
+        });
+    }
+
+    fn replay(&mut self, _record: &LogRecord, _outbox: &mut Outbox) {
+        // Nothing of a session outlives its process.
+    }
+}
+
+/// Handles the message at the head of the input; returns how many bytes it took, 0: none.
+fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -> usize {
+    match turn.session.phase {
+        Phase::Finished => return input.len(),
+        Phase::Startup => {
+            return match turn.startup(input) {
+                Ok(Started::Incomplete) => 0,
+                Ok(Started::Taken(length)) => length,
+                Ok(Started::Cancel(length, process, secret)) => {
+                    *cancel = Some(CancelKey { process, secret });
+                    length
+                }
+                Err(error) => {
+                    turn.fatal(&error);
+                    input.len()
+                }
+            };
+        }
+        Phase::Ready => {}
+    }
+    turn.output_taken();
+    if !turn.session.takes_input() {
+        return 0;
+    }
+    let frame = match frontend::frame(input) {
+        Ok(Some(frame)) => frame,
+        Ok(None) => return 0,
+        Err(error) => {
+            turn.fatal(&error);
+            return input.len();
+        }
+    };
+    // An Execute is taken together with what follows it, for a Sync there makes it a transaction of its own.
+    let next = input.get(frame.length);
+    if frame.kind == b'E' && next.is_none() {
+        return 0;
+    }
+    if turn.session.skip_to_sync && !matches!(frame.kind, b'S' | b'X') {
+        return frame.length;
+    }
+    match frontend::decode(&frame) {
+        Ok(Frontend::Terminate) => turn.leave(),
+        Ok(message) if matches!(turn.session.work, Work::Statement(_)) => turn.copy_message(&message),
+        Ok(Frontend::Query(text)) => turn.simple_query(text),
+        // Left over from a COPY that failed.
+        Ok(Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_)) => {}
+        Ok(message) => turn.extended(message, next == Some(&b'S')),
+        Err(error) => {
+            turn.session.cycle = match frame.kind {
+                b'Q' => Cycle::Simple("".into(), Default::default()),
+                _ => Cycle::Extended,
+            };
+            turn.fail(&error);
+        }
+    }
+    frame.length
+}
+
+/// Whether a statement has taken longer than the session allows.
+fn is_late(session: &Session, now: Now) -> bool {
+    session.deadline.is_some_and(|deadline| deadline <= now.boot) && !matches!(session.work, Work::Idle)
+}
+
+fn waits_for_catalog(session: &Session, _: Now) -> bool {
+    match &session.work {
+        Work::Settling(_) => true,
+        Work::Statement(execution) => matches!(execution.step, Step::Catalog(_)),
+        _ => false,
+    }
+}
+
+/// Whether a session has waited for the catalog long enough.
+fn is_impatient(session: &Session, now: Now) -> bool {
+    match &session.work {
+        Work::Settling(settling) => settling.deadline <= now.boot,
+        Work::Statement(execution) => matches!(execution.step, Step::Catalog(deadline) if deadline <= now.boot),
+        _ => false,
+    }
+}
+
+/// The catalog may be what a statement waited for: it is compiled again.
+fn catalog_moved(turn: &mut Turn) {
+    match std::mem::replace(&mut turn.session.work, Work::Idle) {
+        Work::Statement(execution) if matches!(execution.step, Step::Catalog(_)) => turn.recompile(execution),
+        other => turn.session.work = other,
+    }
+}
+
+/// Ends what the session has under way with 57014, where that still can be.
+fn cancel_statement(turn: &mut Turn) {
+    match &turn.session.work {
+        Work::Idle | Work::Settling(_) => {}
+        Work::Statement(execution) if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_)) => {
+            turn.fail(&cancelled());
+        }
+        _ => {
+            turn.session.cancelled = true;
+            turn.ask(SessionRequest::Cancel);
+        }
+    }
+}
+
+/// Whatever was asked will not be answered.
+fn servers_restarted(turn: &mut Turn) {
+    let committing = match &turn.session.work {
+        Work::Ending(_, commits) => *commits,
+        Work::Statement(execution) => match execution.step {
+            Step::Commit => true,
+            Step::Program => !turn.session.open && execution.prepared.writes,
+            _ => false,
+        },
+        _ => false,
+    };
+    let waiting = !matches!(turn.session.work, Work::Idle | Work::Settling(_));
+    let had_transaction = std::mem::replace(&mut turn.session.open, false);
+    turn.session.query_portal = None;
+    if waiting {
+        let ending = matches!(turn.session.work, Work::Ending(..));
+        let commit_statement =
+            matches!(&turn.session.work, Work::Statement(execution) if execution.step == Step::Commit);
+        turn.session.work = Work::Idle;
+        let error = if committing {
+            SqlError::new(
+                sqlstate::OUTCOME_UNKNOWN,
+                "the site started again during the commit: the transaction may or may not have committed",
+            )
+        } else {
+            SqlError::new(sqlstate::CANNOT_CONNECT_NOW, "the site started again: the transaction is gone")
+        };
+        if commit_statement {
+            turn.end_block(false);
+        }
+        turn.fail(&error);
+        if ending {
+            turn.end_cycle(None);
+        }
+    } else if had_transaction && turn.session.block == Block::Open {
+        turn.session.block = Block::Failed;
+    } else if had_transaction {
+        turn.session.implicit_failed = true;
+    }
+}
