@@ -10,8 +10,9 @@ use messages::concurrency::{AccessKind, Target};
 use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::ops::{Bound, ControlFlow};
 
 /// How something is locked.
@@ -108,7 +109,9 @@ pub fn places(history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
 
 #[derive(Debug, Default)]
 struct Storage {
-    points: BTreeMap<Key, Holders>,
+    points: FxHashMap<Key, Holders>,
+    /// The keys of `points` in order, once a range has asked for them and until nothing is locked.
+    in_order: OnceCell<BTreeSet<Key>>,
     ranges: Segments,
     /// Exclusive locks in both: without any, a reader need not look.
     exclusive: usize,
@@ -120,7 +123,15 @@ impl Storage {
     }
 
     fn add_point(&mut self, key: &Key, holder: Holder) -> bool {
-        let holders = self.points.entry(key.clone()).or_default();
+        let holders = match self.points.entry(key.clone()) {
+            Entry::Occupied(holders) => holders.into_mut(),
+            Entry::Vacant(vacant) => {
+                if let Some(in_order) = self.in_order.get_mut() {
+                    in_order.insert(key.clone());
+                }
+                vacant.insert(Holders::new())
+            }
+        };
         let own = holders.iter_mut().find(|own| own.transaction == holder.transaction);
         let before = own.as_ref().map(|own| own.mode);
         match own {
@@ -141,6 +152,11 @@ impl Storage {
         self.exclusive -= usize::from(holder.mode == Mode::Exclusive);
         if holders.get().is_empty() {
             holders.remove();
+            if self.points.is_empty() {
+                self.in_order.take();
+            } else if let Some(in_order) = self.in_order.get_mut() {
+                in_order.remove(key);
+            }
         }
     }
 
@@ -152,8 +168,9 @@ impl Storage {
             }
             Place::Range(range) => {
                 let high = range.high.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-                let points = self.points.range::<Key, _>((Bound::Included(&range.low), high));
-                points.flat_map(|(_, holders)| holders).copied().try_for_each(&mut *visit)?;
+                let in_order = self.in_order.get_or_init(|| self.points.keys().cloned().collect());
+                let keys = in_order.range::<Key, _>((Bound::Included(&range.low), high));
+                keys.flat_map(|key| &self.points[key]).copied().try_for_each(&mut *visit)?;
                 self.ranges.overlapping(range).flatten().copied().try_for_each(visit)
             }
         }
