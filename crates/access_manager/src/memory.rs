@@ -10,6 +10,8 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 type Rows = BTreeMap<Key, (Timestamp, Row)>;
+/// An item and what it was before.
+type Replaced = (TableId, Key, Option<(Timestamp, Row)>);
 
 /// A store in memory. Clones are the same store: one goes to the access manager, one stays with whoever cuts the power.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +32,7 @@ struct State {
 
 #[derive(Debug)]
 enum Undo {
-    Write { rows: Vec<(TableId, Key, Option<(Timestamp, Row)>)>, metadata: Option<Bytes> },
+    Write { rows: Vec<Replaced>, metadata: Option<Bytes> },
     Removal { table: TableId, rows: Rows },
 }
 

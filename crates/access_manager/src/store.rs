@@ -1,8 +1,8 @@
 //! The seam to what keeps rows on disk: an ordered map of newest versions, one per storage.
 //!
-//! Invariant: a store never holds a version that the log could lose, because the site lets only synced versions be posted. What is
-//! written together with its metadata appears together after a crash, or not at all; what was written earlier is not lost while something
-//! later is kept.
+//! Invariant: a store never holds a version that the log could lose, because the site lets only synced versions be posted. Until
+//! [`Store::persist`] has finished, a loss of power may take any part of what was written since the last time; replaying the log makes up
+//! for it.
 //!
 //! Writing is *started* and finishes on its own, so that a slow disk never holds up the machine; reads may or may not see a write that is
 //! under way, and the access manager keeps every such row in memory until it has finished. Real stores run the suite in [`conformance`].
@@ -62,7 +62,7 @@ pub trait Store: Send {
     fn scan(&self, range: &KeyRange, reverse: bool, rows_max: usize, bytes_max: usize)
     -> Result<StoreRows, StoreError>;
 
-    /// Starts to write these items and the metadata, all or nothing after a crash.
+    /// Starts to write these items and the metadata. When the process is killed, all or nothing of it is written.
     fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes);
 
     /// Starts to remove a storage with all its rows. Reads see none of them from now on.

@@ -201,7 +201,8 @@ impl Site {
         self.store.power_loss(writes_kept);
         self.log.truncate(records.end);
         self.manager = AccessManager::open(Box::new(self.store.clone()), self.settings).expect("the store is sound");
-        for logged in self.log[records.start..].to_vec() {
+        let replayed = self.log[records.start..].to_vec();
+        for logged in replayed {
             match logged {
                 Logged::Installed(timestamp, history) => {
                     self.deliver(timestamp, history);

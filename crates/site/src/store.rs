@@ -1,0 +1,454 @@
+//! The store on disk: the newest version of every row, over fjall, a log-structured store. Its twin in memory is
+//! `access_manager::MemoryStore`.
+//!
+//! One keyspace per storage, named by its number, so that a dropped storage goes with its files. Keys carry one byte in front, because fjall has
+//! no empty key; values are the version and the row. Everything that may wait for the disk happens on one thread of the store's own, in order.
+//!
+//! Invariant: readers find in `Shared::readable` only keyspaces that no later removal is waiting for.
+
+use access_manager::store::{Store, StoreError, StoreRows, StoreWrite};
+use bytes::Bytes;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, PersistMode};
+use messages::{EpochNumber, Incarnation, Key, KeyRange, Row, SiteId, TableId, Timestamp, TransactionId};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, RwLock};
+use std::thread::JoinHandle;
+
+/// Bytes of blocks that fjall keeps: small, because the access manager keeps rows.
+const BLOCK_CACHE_BYTES: u64 = 32 << 20;
+/// Bytes of recent writes that fjall keeps per storage before they go to a file.
+const WRITE_BUFFER_BYTES: u64 = 16 << 20;
+/// Threads that flush and compact.
+const BACKGROUND_THREADS: usize = 1;
+/// Longest key, in bytes: fjall's, less the byte in front.
+const KEY_BYTES_MAX: usize = u16::MAX as usize - 1;
+/// Stands in front of every key.
+const KEY_PREFIX: u8 = 0;
+/// Bytes of a version in front of a row.
+const VERSION_BYTES: usize = 30;
+/// The keyspace of the metadata, and the only key in it.
+const METADATA: &str = "metadata";
+
+/// The store of a site, in a folder of its own.
+pub struct FjallStore {
+    shared: Arc<Shared>,
+    metadata: Keyspace,
+    /// `None` while it is being closed.
+    jobs: Option<Sender<Job>>,
+    writer: Option<JoinHandle<()>>,
+    started: u64,
+}
+
+#[derive(Default)]
+struct Shared {
+    readable: RwLock<BTreeMap<TableId, Keyspace>>,
+    /// Removals that the writer has not come to.
+    removals: Mutex<BTreeMap<TableId, u32>>,
+    finished: AtomicU64,
+    failure: Mutex<Option<StoreError>>,
+}
+
+enum Job {
+    Write(Vec<StoreWrite>, Bytes),
+    Remove(TableId),
+    Persist,
+}
+
+impl FjallStore {
+    /// Opens the store in this folder; makes both when there is none.
+    ///
+    /// # Errors
+    /// The disk fails, another process has the store open, or what is in the folder is damaged or no store of ours.
+    pub fn open(folder: &Path) -> Result<FjallStore, StoreError> {
+        let builder = Database::builder(folder).cache_size(BLOCK_CACHE_BYTES).worker_threads(BACKGROUND_THREADS);
+        let database = builder.open().map_err(|error| error_of(&error))?;
+        let metadata = database.keyspace(METADATA, options).map_err(|error| error_of(&error))?;
+        let mut tables = BTreeMap::new();
+        for name in database.list_keyspace_names() {
+            if &*name == METADATA {
+                continue;
+            }
+            let table = name.parse().map_err(|_| StoreError::Damaged(format!("unknown keyspace {name:?}")))?;
+            let keyspace = database.keyspace(&name, options).map_err(|error| error_of(&error))?;
+            tables.insert(TableId(table), keyspace);
+        }
+        let shared = Arc::new(Shared { readable: RwLock::new(tables.clone()), ..Shared::default() });
+        let (jobs, queue) = channel();
+        let writer = Writer { database, metadata: metadata.clone(), tables, shared: shared.clone() };
+        let writer = std::thread::Builder::new().name("store".into()).spawn(move || writer.run(queue));
+        let writer = writer.map_err(|error| StoreError::Disk(format!("no thread for the store: {error}")))?;
+        Ok(FjallStore { shared, metadata, jobs: Some(jobs), writer: Some(writer), started: 0 })
+    }
+
+    fn keyspace(&self, table: TableId) -> Option<Keyspace> {
+        self.shared.readable.read().expect("no holder of the lock panics").get(&table).cloned()
+    }
+
+    fn start(&mut self, job: Job) {
+        self.started += 1;
+        // Without a writer nothing finishes any more, which `is_idle` tells.
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
+    }
+}
+
+impl Drop for FjallStore {
+    /// Waits for the writer, so that the folder can be opened again at once. What was not persisted may be lost.
+    fn drop(&mut self) {
+        self.shared.fail(StoreError::Disk("the store is being closed".into()));
+        self.jobs = None;
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has nothing left to wait for.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Store for FjallStore {
+    fn metadata(&self) -> Result<Option<Bytes>, StoreError> {
+        let found = self.metadata.get(METADATA).map_err(|error| error_of(&error))?;
+        Ok(found.map(|value| Bytes::copy_from_slice(&value)))
+    }
+
+    fn storages(&self) -> Result<Vec<TableId>, StoreError> {
+        Ok(self.shared.readable.read().expect("no holder of the lock panics").keys().copied().collect())
+    }
+
+    fn get(&self, table: TableId, key: &Key) -> Result<Option<(Timestamp, Row)>, StoreError> {
+        let Some(keyspace) = self.keyspace(table) else { return Ok(None) };
+        let found = keyspace.get(stored_key(key)).map_err(|error| error_of(&error))?;
+        found.map(|value| decode(table, &value)).transpose()
+    }
+
+    fn scan(
+        &self,
+        range: &KeyRange,
+        reverse: bool,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> Result<StoreRows, StoreError> {
+        let mut found = StoreRows::default();
+        let Some(keyspace) = self.keyspace(range.table).filter(|_| !range.is_empty()) else {
+            return Ok(found);
+        };
+        let high = range.high.as_ref().map_or(Bound::Unbounded, |high| Bound::Excluded(stored_key(high)));
+        let mut entries = keyspace.range((Bound::Included(stored_key(&range.low)), high));
+        let mut bytes = 0;
+        while let Some(entry) = if reverse { entries.next_back() } else { entries.next() } {
+            if found.rows.len() >= rows_max || bytes >= bytes_max {
+                found.more = true;
+                break;
+            }
+            let (key, value) = entry.into_inner().map_err(|error| error_of(&error))?;
+            let key = match key.split_first() {
+                Some((&KEY_PREFIX, key)) => Key::new(key),
+                _ => return Err(StoreError::Damaged(format!("a key of another layout in {}", range.table))),
+            };
+            let (version, row) = decode(range.table, &value)?;
+            bytes += key.as_bytes().len() + row.len();
+            found.rows.push((key, version, row));
+        }
+        Ok(found)
+    }
+
+    fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) {
+        self.start(Job::Write(writes, metadata));
+    }
+
+    fn remove_storage(&mut self, table: TableId) {
+        *self.shared.removals.lock().expect("no holder of the lock panics").entry(table).or_default() += 1;
+        self.shared.readable.write().expect("no holder of the lock panics").remove(&table);
+        self.start(Job::Remove(table));
+    }
+
+    fn persist(&mut self) {
+        self.start(Job::Persist);
+    }
+
+    fn is_idle(&mut self) -> Result<bool, StoreError> {
+        if let Some(error) = &*self.shared.failure.lock().expect("no holder of the lock panics") {
+            return Err(error.clone());
+        }
+        if self.writer.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Err(StoreError::Damaged("the store's thread has ended".into()));
+        }
+        Ok(self.shared.finished.load(Ordering::Acquire) == self.started)
+    }
+}
+
+impl Shared {
+    fn failed(&self) -> bool {
+        self.failure.lock().expect("no holder of the lock panics").is_some()
+    }
+
+    /// Keeps the first error.
+    fn fail(&self, error: StoreError) {
+        self.failure.lock().expect("no holder of the lock panics").get_or_insert(error);
+    }
+}
+
+/// What the store's thread has: it alone makes, changes and removes keyspaces.
+struct Writer {
+    database: Database,
+    metadata: Keyspace,
+    tables: BTreeMap<TableId, Keyspace>,
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    fn run(mut self, queue: Receiver<Job>) {
+        for job in queue {
+            // After a failure nothing may follow: the disk's state is not known.
+            if !self.shared.failed()
+                && let Err(error) = self.work(job)
+            {
+                self.shared.fail(error);
+            }
+            self.shared.finished.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn work(&mut self, job: Job) -> Result<(), StoreError> {
+        match job {
+            Job::Write(writes, metadata) => self.write(writes, metadata),
+            Job::Remove(table) => self.remove(table),
+            Job::Persist => self.database.persist(PersistMode::SyncAll).map_err(|error| error_of(&error)),
+        }
+    }
+
+    fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) -> Result<(), StoreError> {
+        let mut batch = self.database.batch();
+        for StoreWrite { table, key, version, row } in writes {
+            if key.as_bytes().len() > KEY_BYTES_MAX {
+                let bytes = key.as_bytes().len();
+                return Err(StoreError::Disk(format!("a key of {bytes} bytes, where {KEY_BYTES_MAX} are possible")));
+            }
+            match row {
+                Some(row) => batch.insert(self.table(table)?, stored_key(&key), encode(version, &row)),
+                // A storage that is not there has no row to remove.
+                None if !self.tables.contains_key(&table) => {}
+                None => batch.remove(self.table(table)?, stored_key(&key)),
+            }
+        }
+        batch.insert(&self.metadata, METADATA, metadata);
+        batch.commit().map_err(|error| error_of(&error))
+    }
+
+    fn table(&mut self, table: TableId) -> Result<&Keyspace, StoreError> {
+        if !self.tables.contains_key(&table) {
+            let name = table.0.to_string();
+            let keyspace = self.database.keyspace(&name, options).map_err(|error| error_of(&error))?;
+            let removals = self.shared.removals.lock().expect("no holder of the lock panics");
+            if !removals.contains_key(&table) {
+                let mut readable = self.shared.readable.write().expect("no holder of the lock panics");
+                readable.insert(table, keyspace.clone());
+            }
+            self.tables.insert(table, keyspace);
+        }
+        Ok(&self.tables[&table])
+    }
+
+    fn remove(&mut self, table: TableId) -> Result<(), StoreError> {
+        if let Some(keyspace) = self.tables.remove(&table) {
+            self.database.delete_keyspace(keyspace).map_err(|error| error_of(&error))?;
+        }
+        let mut removals = self.shared.removals.lock().expect("no holder of the lock panics");
+        if let Some(waiting) = removals.get_mut(&table) {
+            *waiting -= 1;
+            if *waiting == 0 {
+                removals.remove(&table);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default().max_memtable_size(WRITE_BUFFER_BYTES)
+}
+
+fn stored_key(key: &Key) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(key.as_bytes().len() + 1);
+    bytes.push(KEY_PREFIX);
+    bytes.extend_from_slice(key.as_bytes());
+    bytes
+}
+
+fn encode(version: Timestamp, row: &Row) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(VERSION_BYTES + row.len());
+    bytes.extend_from_slice(&version.epoch.0.to_le_bytes());
+    bytes.extend_from_slice(&version.clock.to_le_bytes());
+    bytes.extend_from_slice(&version.transaction.home.0.to_le_bytes());
+    bytes.extend_from_slice(&version.transaction.incarnation.0.to_le_bytes());
+    bytes.extend_from_slice(&version.transaction.sequence.to_le_bytes());
+    assert_eq!(bytes.len(), VERSION_BYTES, "a version has a fixed size");
+    bytes.extend_from_slice(row);
+    bytes
+}
+
+fn decode(table: TableId, value: &[u8]) -> Result<(Timestamp, Row), StoreError> {
+    let mut rest = value;
+    let version = decode_version(&mut rest);
+    let version = version.ok_or_else(|| StoreError::Damaged(format!("a row without its version in {table}")))?;
+    // A slice of fjall's would keep its whole block in memory.
+    Ok((version, Row::copy_from_slice(rest)))
+}
+
+fn decode_version(rest: &mut &[u8]) -> Option<Timestamp> {
+    let epoch = EpochNumber(u64::from_le_bytes(*rest.split_off(..8)?.as_array()?));
+    let clock = u64::from_le_bytes(*rest.split_off(..8)?.as_array()?);
+    let home = SiteId(u16::from_le_bytes(*rest.split_off(..2)?.as_array()?));
+    let incarnation = Incarnation(u32::from_le_bytes(*rest.split_off(..4)?.as_array()?));
+    let sequence = u64::from_le_bytes(*rest.split_off(..8)?.as_array()?);
+    let transaction = TransactionId { home, incarnation, sequence };
+    Some(Timestamp { epoch, clock, transaction })
+}
+
+fn error_of(error: &fjall::Error) -> StoreError {
+    match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(LsmError::Io(error)) => StoreError::Disk(error.to_string()),
+        fjall::Error::Poisoned => StoreError::Disk("an earlier write or sync failed".into()),
+        fjall::Error::Locked => StoreError::Disk("another process has it open".into()),
+        error => StoreError::Damaged(format!("{error:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    const TABLE: TableId = TableId(20);
+
+    fn open(folder: &Path) -> FjallStore {
+        FjallStore::open(folder).expect("the store opens")
+    }
+
+    fn settle(store: &mut FjallStore) {
+        while !store.is_idle().expect("the store is sound") {
+            std::thread::yield_now();
+        }
+    }
+
+    fn key(number: u64) -> Key {
+        Key::new(&number.to_be_bytes())
+    }
+
+    fn version(clock: u64) -> Timestamp {
+        Timestamp::snapshot(EpochNumber(3), clock)
+    }
+
+    /// A batch of rows of the same age, and its number as metadata.
+    fn write(store: &mut FjallStore, number: u64) {
+        let write = |place: u64| StoreWrite {
+            table: TableId(TABLE.0 + (place % 3) as u32),
+            key: key(place),
+            version: version(number),
+            row: Some(Row::from(vec![b'x'; 100])),
+        };
+        let writes = (0..50).map(write).collect();
+        store.write(writes, Bytes::copy_from_slice(&number.to_be_bytes()));
+    }
+
+    /// The access manager was tested on the twin in memory; it is right here only if both do the same.
+    #[test]
+    fn conforms() {
+        let folder = tempfile::tempdir().expect("a folder");
+        access_manager::store::conformance::check(&mut open(folder.path()));
+    }
+
+    /// Every part of a version must come back, or a site would vote against its own rows after a restart.
+    #[test]
+    fn a_store_opens_again_with_what_it_had() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = open(folder.path());
+        write(&mut store, 7);
+        store.remove_storage(TableId(21));
+        store.persist();
+        settle(&mut store);
+        let locked = FjallStore::open(folder.path()).err();
+        assert!(matches!(locked, Some(StoreError::Disk(_))), "two processes would ruin it: {locked:?}");
+        drop(store);
+        let store = open(folder.path());
+        let row = Row::from(vec![b'x'; 100]);
+        assert_eq!(store.get(TABLE, &key(0)), Ok(Some((version(7), row))));
+        assert_eq!(store.storages(), Ok(vec![TABLE, TableId(22)]));
+        assert_eq!(store.metadata(), Ok(Some(Bytes::copy_from_slice(&7u64.to_be_bytes()))));
+    }
+
+    /// A value that is too short for a version must stop the site, not panic or be taken for a row.
+    #[test]
+    fn damaged_rows_are_errors() {
+        for length in 0..VERSION_BYTES {
+            let decoded = decode(TABLE, &vec![1; length]);
+            assert!(matches!(decoded, Err(StoreError::Damaged(_))), "{length} bytes");
+        }
+        assert_eq!(decode(TABLE, &encode(version(9), &Row::new())), Ok((version(9), Row::new())));
+    }
+
+    /// A key beyond fjall's limit would end the store's thread, and the site would wait for ever.
+    #[test]
+    fn a_key_that_is_too_long_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = open(folder.path());
+        let key = Key::new(&vec![1; KEY_BYTES_MAX + 1]);
+        let write = StoreWrite { table: TABLE, key, version: version(1), row: Some(Row::new()) };
+        store.write(vec![write], Bytes::new());
+        let error = loop {
+            match store.is_idle() {
+                Ok(_) => std::thread::yield_now(),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("65535 bytes"), "{error}");
+    }
+
+    /// A process killed in the middle of writing must find what it persisted, and every batch whole.
+    #[test]
+    fn a_killed_process_loses_nothing_persisted() {
+        const CHILD: &str = "RAID_TEST_STORE_TO_FILL";
+        if let Some(folder) = std::env::var_os(CHILD) {
+            let mut store = open(Path::new(&folder));
+            for number in 1.. {
+                write(&mut store, number);
+                store.persist();
+                settle(&mut store);
+                println!("persisted {number}");
+                std::io::stdout().flush().expect("the parent listens");
+            }
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = "store::tests::a_killed_process_loses_nothing_persisted";
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args([name, "--exact", "--nocapture"])
+            .env(CHILD, folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a child");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut persisted = 0;
+        for line in lines.map(|line| line.expect("text")) {
+            // The test harness writes its own words in front of the first.
+            if let Some((_, number)) = line.rsplit_once("persisted ") {
+                persisted = number.parse().expect("a number");
+            }
+            if persisted == 20 {
+                child.kill().expect("the child runs");
+            }
+        }
+        child.wait().expect("the child has ended");
+        assert!(persisted >= 20, "the child came as far as {persisted}");
+        let store = open(folder.path());
+        let found = store.metadata().expect("sound").expect("written");
+        let found = u64::from_be_bytes(found[..].try_into().expect("a number"));
+        assert!(found >= persisted, "batch {persisted} was persisted, {found} was found");
+        for place in 0..50 {
+            let row = store.get(TableId(TABLE.0 + (place % 3) as u32), &key(place)).expect("sound");
+            assert_eq!(row.map(|(version, _)| version.clock), Some(found), "row {place} of batch {found}");
+        }
+    }
+}
