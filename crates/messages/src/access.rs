@@ -103,7 +103,7 @@ pub enum AccessReply {
     ReadReply {
         /// Names the read.
         tag: u64,
-        /// The version of the row or of its deletion; [`Timestamp::ZERO`] when nothing is known of the item.
+        /// The version of the row; [`Timestamp::ZERO`] when it is absent, whether its deletion is still known here or not.
         version: Timestamp,
         /// The row; `None` when absent.
         row: Option<Row>,

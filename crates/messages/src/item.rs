@@ -141,7 +141,7 @@ pub struct ItemRead {
     pub table: TableId,
     /// Key of the item.
     pub key: Key,
-    /// The version seen: that of the row, of its deletion, or [`Timestamp::ZERO`] when nothing is known of it.
+    /// The version seen: that of the row, or [`Timestamp::ZERO`] when it was absent.
     pub seen: Timestamp,
 }
 

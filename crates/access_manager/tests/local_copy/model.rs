@@ -10,7 +10,7 @@ use messages::{ConflictKind, History, ItemRead, Key, KeyRange, Message, RangeRea
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-const KEYS: u8 = 24;
+const KEYS: u8 = 90;
 
 /// Every version of every item, for ever.
 #[derive(Clone, Default)]
@@ -61,9 +61,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let row = proptest::option::weighted(0.7, 0u16..400);
     let back = || proptest::option::of(0u64..6);
     let step = prop_oneof![
-        8 => proptest::collection::vec((0..KEYS, row), 1..5).prop_map(Step::Install),
+        8 => proptest::collection::vec((0..KEYS, row.clone()), 1..5).prop_map(Step::Install),
+        1 => proptest::collection::vec((0..KEYS, row), 40..90).prop_map(Step::Install),
         4 => (0..KEYS, back()).prop_map(|(key, back)| Step::Read { key, back }),
-        4 => (0..KEYS, 0..=KEYS, back(), 1u32..6, any::<bool>())
+        4 => (0..KEYS, 0..=KEYS, back(), 1u32..20, any::<bool>())
             .prop_map(|(low, high, back, limit, reverse)| Step::Scan { low, high, back, limit, reverse }),
         3 => (0..KEYS, 0u64..6).prop_map(|(key, back)| Step::CheckItem { key, back }),
         3 => (0..KEYS, 0..=KEYS, 0u64..6).prop_map(|(low, high, back)| Step::CheckRange { low, high, back }),
@@ -103,7 +104,7 @@ struct Run {
 
 impl Run {
     fn new() -> Run {
-        let settings = Settings { memory_bytes_max: 2_000, recent_writes_max: 6, planted: Planted::none() };
+        let settings = Settings { memory_bytes_max: 2_000, recent_writes_max: 40, planted: Planted::none() };
         Run {
             site: Site::new(settings),
             model: Model::default(),
