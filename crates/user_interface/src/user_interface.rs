@@ -8,7 +8,7 @@ use crate::protocol::frontend::{self, Frontend};
 use crate::session::catalog::SharedCatalog;
 use crate::session::queries::cancelled;
 use crate::session::startup::Started;
-use crate::session::state::{Block, Cycle, Phase, Session, Step, Work};
+use crate::session::state::{Block, CancelReason, Cycle, Phase, Session, Step, Work};
 use crate::session::turn::{Shared, Turn};
 use bytes::{Buf, BytesMut};
 use messages::access::AccessReply;
@@ -30,14 +30,14 @@ pub struct Config {
     /// What `version()` says.
     pub version: String,
     /// Process ids given to sessions start above this; several user interfaces of one site must not overlap.
-    pub process_base: i32,
+    pub process_base: u32,
     /// Where the secrets of cancel keys come from.
     pub seed: u64,
 }
 
 impl Config {
     /// For a program of this version: `server_version` starts with the PostgreSQL version that is spoken, as drivers parse it.
-    pub fn new(site: SiteId, instance: &str, version: &str, process_base: i32, seed: u64) -> Config {
+    pub fn new(site: SiteId, instance: &str, version: &str, process_base: u32, seed: u64) -> Config {
         Config {
             site,
             instance: instance.to_string(),
@@ -65,8 +65,9 @@ pub struct UserInterface {
     processes: BTreeMap<i32, SessionId>,
     pending: Vec<SessionId>,
     cancels: Vec<CancelKey>,
-    next_process: i32,
+    next_process: u32,
     random: u64,
+    now: Now,
 }
 
 impl UserInterface {
@@ -74,6 +75,7 @@ impl UserInterface {
     pub fn new(config: Config) -> UserInterface {
         UserInterface {
             random: config.seed,
+            now: Now { boot: 0, wall_micros: 0 },
             next_process: config.process_base,
             shared: Shared {
                 config,
@@ -94,8 +96,9 @@ impl UserInterface {
     /// # Panics
     /// If the session exists already.
     pub fn open(&mut self, session: SessionId) {
-        self.next_process = self.next_process.checked_add(1).unwrap_or(self.shared.config.process_base.max(0) + 1);
-        let process = self.next_process;
+        self.next_process = self.next_process.wrapping_add(1);
+        // Drivers print it as a positive number.
+        let process = (self.next_process & i32::MAX as u32) as i32;
         let secret = self.next_secret();
         self.processes.insert(process, session);
         let before = self.sessions.insert(session, Session::new(session, process, secret));
@@ -121,7 +124,7 @@ impl UserInterface {
                 self.cancels.push(key);
                 if self.cancel_target(key).is_some() {
                     self.cancels.pop();
-                    self.cancel(now, key, outbox);
+                    self.cancel(key, outbox);
                 }
             }
             if taken == 0 {
@@ -133,7 +136,7 @@ impl UserInterface {
 
     /// The client has gone.
     pub fn close(&mut self, session: SessionId, outbox: &mut Outbox) {
-        let now = Now { boot: 0, wall_micros: 0 };
+        let now = self.now;
         self.turn(now, session, outbox, |turn| turn.leave());
         if let Some(session) = self.sessions.remove(&session) {
             self.processes.remove(&session.process);
@@ -183,19 +186,19 @@ impl UserInterface {
     }
 
     /// Cancels what the session with this key has under way. Whether there is such a session.
-    pub fn cancel(&mut self, now: Now, key: CancelKey, outbox: &mut Outbox) -> bool {
+    pub fn cancel(&mut self, key: CancelKey, outbox: &mut Outbox) -> bool {
         let Some(session) = self.cancel_target(key) else {
             return false;
         };
-        self.turn(now, session, outbox, cancel_statement);
+        self.turn(self.now, session, outbox, |turn| cancel_statement(turn, CancelReason::Request));
         true
     }
 
     /// The site's servers started again: every request under way failed, open transactions are gone.
-    pub fn reset(&mut self, now: Now, outbox: &mut Outbox) {
+    pub fn reset(&mut self, outbox: &mut Outbox) {
         let all: Vec<SessionId> = self.sessions.keys().copied().collect();
         for session in all {
-            self.turn(now, session, outbox, servers_restarted);
+            self.turn(self.now, session, outbox, servers_restarted);
         }
     }
 
@@ -207,6 +210,7 @@ impl UserInterface {
         outbox: &mut Outbox,
         handle: impl FnOnce(&mut Turn) -> T,
     ) -> Option<T> {
+        self.now = now;
         let session = self.sessions.get_mut(&id)?;
         let before = (session.output.len(), session.takes_input(), session.phase);
         let mut turn = Turn { shared: &mut self.shared, session, now, outbox };
@@ -257,7 +261,7 @@ impl Server for UserInterface {
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
         self.turn_where(now, outbox, is_late, |turn| {
             turn.session.deadline = None;
-            cancel_statement(turn);
+            cancel_statement(turn, CancelReason::Timeout);
         });
         self.turn_where(now, outbox, is_impatient, |turn| {
             turn.settled();
@@ -359,14 +363,14 @@ fn catalog_moved(turn: &mut Turn) {
 }
 
 /// Ends what the session has under way with 57014, where that still can be.
-fn cancel_statement(turn: &mut Turn) {
+fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
     match &turn.session.work {
         Work::Idle | Work::Settling(_) => {}
         Work::Statement(execution) if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_)) => {
-            turn.fail(&cancelled());
+            turn.fail(&cancelled(reason));
         }
         _ => {
-            turn.session.cancelled = true;
+            turn.session.cancelled = Some(reason);
             turn.ask(SessionRequest::Cancel);
         }
     }

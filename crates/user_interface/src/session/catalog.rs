@@ -81,9 +81,10 @@ impl Overlay {
     }
 
     /// Adds a change that the action driver has done.
-    pub fn add(&mut self, change: SchemaChange, base: &Catalog) {
-        for (key, row) in change.rows {
-            let seen = self.rows.get(&key).map_or_else(|| version_of(base, &key), |own| own.seen);
+    pub fn add(&mut self, change: SchemaChange) {
+        for (key, seen, row) in change.rows {
+            // The version before the transaction's first write of the row is what its commit replaces.
+            let seen = self.rows.get(&key).map_or(seen, |own| own.seen);
             self.rows.insert(key, OwnRow { seen, row });
         }
         self.made.extend(change.makes);

@@ -179,8 +179,8 @@ impl Turn<'_> {
         let Some(copy) = execution.copy.as_mut() else {
             unreachable!("data is awaited by COPY FROM only");
         };
-        if self.session.cancelled {
-            return Err(crate::session::queries::cancelled());
+        if let Some(reason) = self.session.cancelled {
+            return Err(crate::session::queries::cancelled(reason));
         }
         let mut bytes = 0;
         let mut rows: Vec<Vec<Value>> = Vec::new();

@@ -25,7 +25,7 @@ impl Turn<'_> {
         let timeout = self.session.settings.now.statement_timeout_ms();
         self.session.deadline =
             (timeout > 0).then(|| self.now.boot.saturating_add(timeout * messages::limits::MILLISECOND));
-        self.session.cancelled = false;
+        self.session.cancelled = None;
         execution.prepared = self.refresh(execution.prepared.clone(), execution.announced)?;
         match &execution.prepared.plan {
             Plan::Utility(_) | Plan::SetConfig(..) => return self.control(execution),
@@ -215,8 +215,7 @@ impl Turn<'_> {
     /// A program has run: its rows go out, all or as many as the portal asked for.
     fn program_done(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>) {
         if let Some(change) = execution.change.take() {
-            let base = self.shared.catalog.catalog.clone();
-            self.session.overlay.add(change, &base);
+            self.session.overlay.add(change);
         }
         if execution.portal.is_some() && execution.rows_max > 0 && rows.len() > execution.rows_max {
             execution.buffered = rows.into();
@@ -280,7 +279,10 @@ impl Turn<'_> {
             // Nothing of the transaction is left at the action driver.
             self.session.open = false;
         }
-        let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+        let error = match (&failure, self.session.cancelled) {
+            (Failure::Cancelled, Some(reason)) => crate::session::queries::cancelled(reason),
+            _ => SqlError::of_failure(failure, &self.shared.catalog.catalog),
+        };
         if commit {
             self.end_block(false);
         }

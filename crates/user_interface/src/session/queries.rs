@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
-use crate::session::state::{Execution, Step, Work};
+use crate::session::state::{CancelReason, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::Plan;
 use crate::sql::modify::supplied_row;
@@ -56,9 +56,9 @@ impl Turn<'_> {
     }
 
     fn rows_came(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>, last: bool) {
-        if self.session.cancelled {
+        if let Some(reason) = self.session.cancelled {
             self.session.work = Work::Statement(execution);
-            self.fail(&cancelled());
+            self.fail(&cancelled(reason));
         } else if execution.portal.is_some() && execution.rows_max > 0 {
             execution.buffered.extend(rows);
             execution.exhausted = last;
@@ -125,9 +125,9 @@ impl Turn<'_> {
 
     /// Rows for a program came.
     fn source_came(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>, last: bool) {
-        if self.session.cancelled {
+        if let Some(reason) = self.session.cancelled {
             self.session.work = Work::Statement(execution);
-            return self.fail(&cancelled());
+            return self.fail(&cancelled(reason));
         }
         let Plan::Feed(_, _, key_types, reads_target) = &execution.prepared.plan else {
             unreachable!("only a program that is fed has a source");
@@ -190,6 +190,10 @@ fn keep(execution: &mut Execution, rows: Vec<Vec<Value>>, key_types: &[Type]) ->
 }
 
 /// 57014.
-pub fn cancelled() -> Box<SqlError> {
-    SqlError::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request")
+pub fn cancelled(reason: CancelReason) -> Box<SqlError> {
+    let cause = match reason {
+        CancelReason::Request => "user request",
+        CancelReason::Timeout => "statement timeout",
+    };
+    SqlError::new(sqlstate::QUERY_CANCELED, format!("canceling statement due to {cause}"))
 }

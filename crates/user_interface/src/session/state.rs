@@ -191,6 +191,15 @@ pub struct CopyIn {
     pub ended: bool,
 }
 
+/// Why a statement is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CancelReason {
+    /// A CancelRequest came.
+    Request,
+    /// `statement_timeout` is over.
+    Timeout,
+}
+
 /// A statement bound to parameters.
 #[derive(Debug)]
 pub struct Portal {
@@ -264,8 +273,8 @@ pub struct Session {
     pub work: Work,
     /// An extended message failed: everything up to Sync is passed over.
     pub skip_to_sync: bool,
-    /// The statement under way is to be cancelled.
-    pub cancelled: bool,
+    /// The statement under way is to be cancelled, and why.
+    pub cancelled: Option<CancelReason>,
     /// When the statement under way takes too long, by the boot clock.
     pub deadline: Option<u64>,
 }
@@ -296,7 +305,7 @@ impl Session {
             cycle: Cycle::Idle,
             work: Work::Idle,
             skip_to_sync: false,
-            cancelled: false,
+            cancelled: None,
             deadline: None,
         }
     }

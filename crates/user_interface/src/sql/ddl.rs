@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub struct SchemaChange {
     /// What the action driver is to do; `None`: nothing.
     pub program: Option<Program>,
-    /// The catalog rows as they will be.
-    pub rows: Vec<(Key, Option<Row>)>,
+    /// The catalog rows as they will be, each with the version that it was planned with.
+    pub rows: Vec<(Key, Timestamp, Option<Row>)>,
     /// Storages that it makes.
     pub makes: Vec<TableId>,
     /// What the client is told.
@@ -130,7 +130,7 @@ impl<'a> Planner<'a> {
                 relies_on: Vec::new(),
                 read_only: false,
             }),
-            rows: self.rows.into_iter().collect(),
+            rows: self.rows.into_iter().map(|(key, row)| (key.clone(), version_of(self.base, &key), row)).collect(),
             makes: self.makes,
             notices: self.notices,
         }

@@ -253,7 +253,7 @@ mod tests {
         for (text, message, position) in [
             ("selekt 1", "syntax error at or near \"selekt\"", Some(1)),
             ("select 1 from", "syntax error at end of input", Some(14)),
-            ("select 1;\n select ö from where x", "syntax error at or near \"where\"", Some(25)),
+            ("select 1;\n select ö frm t", "syntax error at or near \"t\"", Some(25)),
             ("select 'abc", "unterminated quoted string", Some(8)),
             ("begin select", "syntax error at or near \"select\"", Some(7)),
         ] {

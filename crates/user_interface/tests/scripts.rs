@@ -1,0 +1,65 @@
+//! Golden scripts of the protocol, of SQL compiled to programs, and of schema changes; and a client that sends garbage.
+
+mod support;
+
+use support::run;
+
+/// Greeting, encryption refused, unknown protocol, parameters.
+#[test]
+fn startup() {
+    run("startup");
+}
+
+/// One text, one or several statements: tags, rows, implicit transactions, errors.
+#[test]
+fn simple() {
+    run("simple");
+}
+
+/// Parse to Sync, pipelining, portals that are suspended, recovery from errors.
+#[test]
+fn extended() {
+    run("extended");
+}
+
+/// BEGIN to COMMIT, savepoints, failed blocks, settings.
+#[test]
+fn transactions() {
+    run("transactions");
+}
+
+/// Statements that the query processor runs, and those that it feeds.
+#[test]
+fn queries() {
+    run("queries");
+}
+
+/// COPY in both directions.
+#[test]
+fn copy() {
+    run("copy");
+}
+
+/// Schema changes, seen by their own transaction and no other, and recompilation when the schema moves.
+#[test]
+fn schema() {
+    run("schema");
+}
+
+/// What pgbench -i says, step by step.
+#[test]
+fn pgbench_initialization() {
+    run("pgbench_initialization");
+}
+
+/// What each statement compiles to: keys and indexes used, types cast, errors placed.
+#[test]
+fn programs() {
+    run("programs");
+}
+
+/// Lost conflicts, cancelled statements, servers that start again: each outcome told with its SQLSTATE.
+#[test]
+fn failures() {
+    run("failures");
+}
