@@ -161,7 +161,7 @@ impl ContextProvider for PlanningContext<'_> {
     }
 
     fn udf_names(&self) -> Vec<String> {
-        vec![]
+        functions::scalar_names()
     }
 
     fn higher_order_function_names(&self) -> Vec<String> {

@@ -12,7 +12,7 @@ use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryBuilder, BooleanBuilder, Decimal128Builder, Decimal256Builder,
     FixedSizeBinaryBuilder, NullArray, PrimitiveBuilder, StringBuilder, new_empty_array,
 };
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
@@ -250,9 +250,41 @@ pub fn for_each_value(array: &ArrayRef, mut each: impl FnMut(Value)) -> Result<(
         DataType::FixedSizeBinary(16) => array.as_fixed_size_binary().iter().for_each(|item| {
             each(item.and_then(|bytes| bytes.try_into().ok()).map_or(Value::Null, Value::Uuid));
         }),
+        DataType::List(_) => {
+            for list in array.as_list::<i32>().iter() {
+                each(list.map(|list| list_text(&list)).transpose()?.map_or(Value::Null, Value::text));
+            }
+        }
         other => return Err(unsupported_type(other)),
     }
     Ok(())
+}
+
+/// A list as PostgreSQL prints arrays (`array_out`).
+fn list_text(list: &ArrayRef) -> Result<String> {
+    let mut text = String::from("{");
+    for value in values_of(list)? {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        let Some(item) = values::text::to_string(&value) else {
+            text.push_str("NULL");
+            continue;
+        };
+        let is_list = matches!(list.data_type(), DataType::List(_));
+        let needs_quotes = item.is_empty()
+            || item.eq_ignore_ascii_case("null")
+            || item.contains(|letter: char| letter.is_whitespace() || matches!(letter, '{' | '}' | ',' | '"' | '\\'));
+        if needs_quotes && !is_list {
+            text.push('"');
+            text.push_str(&item.replace('\\', "\\\\").replace('"', "\\\""));
+            text.push('"');
+        } else {
+            text.push_str(&item);
+        }
+    }
+    text.push('}');
+    Ok(text)
 }
 
 /// The values of an array.
@@ -292,9 +324,11 @@ fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
         }
         DataType::Duration(_) => DataType::Interval(IntervalUnit::MonthDayNano),
         DataType::Dictionary(_, of) => of.as_ref().clone(),
+        DataType::LargeList(item) | DataType::FixedSizeList(item, _) => DataType::List(Arc::clone(item)),
         _ => return Ok(Arc::clone(array)),
     };
-    Ok(cast(array, &target)?)
+    // What does not fit is an error, not NULL.
+    Ok(cast_with_options(array, &target, &CastOptions { safe: false, ..CastOptions::default() })?)
 }
 
 /// A decimal as a numeric with the display scale that PostgreSQL would give it, as far as the column's type tells.

@@ -81,6 +81,9 @@ fn of_datafusion(error: &DataFusionError) -> QueryError {
         },
         DataFusionError::SchemaError(inner, _) => of_schema(inner),
         DataFusionError::SQL(inner, _) => QueryError::new("42601", inner.to_string()),
+        DataFusionError::NotImplemented(message) if message.contains("does not support logical expression") => {
+            QueryError::unsupported("a subquery that depends on the row around it in this way is not supported")
+        }
         DataFusionError::NotImplemented(message) => QueryError::unsupported(first_line(message)),
         DataFusionError::ResourcesExhausted(_) => QueryError::new(
             "53200",
@@ -130,7 +133,14 @@ fn of_schema(error: &SchemaError) -> QueryError {
         SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
             QueryError::new("42702", format!("column name \"{name}\" is used more than once"))
         }
-        SchemaError::FieldNotFound { field, .. } => match &field.relation {
+        SchemaError::FieldNotFound { field, valid_fields } => match &field.relation {
+            Some(table)
+                if valid_fields
+                    .iter()
+                    .all(|valid| valid.relation.as_ref().is_none_or(|known| known.table() != table.table())) =>
+            {
+                QueryError::new("42P01", format!("missing FROM-clause entry for table \"{}\"", table.table()))
+            }
             Some(table) => QueryError::new("42703", format!("column {}.{} does not exist", table.table(), field.name)),
             None => QueryError::new("42703", format!("column \"{}\" does not exist", field.name)),
         },
@@ -140,10 +150,19 @@ fn of_schema(error: &SchemaError) -> QueryError {
 /// DataFusion's planner says most things in words only; those that a client meets are told apart by their beginnings.
 fn of_plan(message: &str) -> QueryError {
     let line = first_line(message);
+    if let Some(call) = between(message, "External error: function ", " does not exist") {
+        return QueryError::undefined_function(call);
+    }
     if let Some(name) = between(message, "Invalid function '", "'") {
         return QueryError::undefined_function(&format!("{name}()"));
     }
-    if message.contains("must appear in the GROUP BY clause") || message.contains("must be in the GROUP BY") {
+    if message.contains("Cannot find column with position") {
+        return QueryError::new("42P10", line);
+    }
+    if message.contains("must appear in the GROUP BY clause")
+        || message.contains("Aggregate functions are not allowed")
+        || message.contains("must be in the GROUP BY")
+    {
         return QueryError::new("42803", line);
     }
     if message.contains("must have the same number of columns") || message.contains("different number of columns") {

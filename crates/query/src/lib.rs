@@ -7,7 +7,7 @@
 //!
 //! * [`processor`]: planning, running, explaining;
 //! * [`rewrite`]: syntax trees; [`operators`] and [`literals`]: types of operands; [`functions`];
-//! * [`context`]: what the planner may ask; [`tables`] and [`ranges`]: scans; [`system_catalog`];
+//! * [`context`]: what the planner may ask; [`tables`], [`ranges`] and [`scan`]: rows; [`system_catalog`];
 //! * [`types`] and [`convert`]: values and Arrow; [`error`]; [`limits`].
 
 mod context;
@@ -20,6 +20,7 @@ mod operators;
 pub mod processor;
 mod ranges;
 mod rewrite;
+mod scan;
 pub mod system_catalog;
 pub mod tables;
 mod types;

@@ -2,8 +2,8 @@
 
 /// Bytes that all queries of a process together may hold in sorts, joins and aggregates; beyond it a query ends with 53200.
 pub const MEMORY_BYTES_MAX: usize = 256 << 20;
-/// Rows asked for in one step of a scan, and rows in one batch within a plan.
-pub const BATCH_ROWS: usize = 4_096;
+/// Rows asked for in one step of a scan, in one batch within a plan and in one batch of the result.
+pub const BATCH_ROWS: usize = messages::limits::QUERY_BATCH_ROWS;
 /// Key ranges that one scan is split into; a filter that names more keys is read as one range around them.
 pub const SCAN_RANGES_MAX: usize = 64;
 /// Elements that a series used as an expression may have. As a table, `generate_series` has no such bound.

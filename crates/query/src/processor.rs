@@ -25,11 +25,12 @@ use datafusion::physical_plan::{displayable, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
-use futures::stream::{BoxStream, StreamExt};
+use futures::stream::{self, BoxStream, StreamExt};
 use messages::program::ResultColumn;
 use messages::schema::Catalog;
 use messages::{Key, Timestamp};
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -63,7 +64,7 @@ pub struct Execution {
     pub seed: u64,
 }
 
-/// Batches of rows. Dropping it cancels the query.
+/// Batches of at most [`BATCH_ROWS`] rows; a batch may be empty. Dropping the stream cancels the query.
 pub type RowStream = BoxStream<'static, Result<Vec<Vec<Value>>, QueryError>>;
 
 impl Processor {
@@ -143,7 +144,8 @@ impl Processor {
         };
         let plan = SqlToRel::new_with_options(context, options)
             .sql_statement_to_plan_with_context(rewritten.statement.clone(), &mut planner)?;
-        Ok(literals::type_lists(plan)?)
+        let plan = literals::type_lists(plan)?;
+        Ok(self.state.analyzer().execute_and_check(plan, self.state.config_options(), |_, _| {})?)
     }
 
     /// Runs a planned query; rows come as they are computed. Tables are read through `tables`.
@@ -167,7 +169,16 @@ impl Processor {
             Arc::clone(self.state.runtime_env()),
         );
         let batches = execute_stream(physical, Arc::new(task))?;
-        Ok(batches.map(|batch| rows_of(&batch?)).boxed())
+        // A panic of the library's ends the query, not the process.
+        let caught = AssertUnwindSafe(batches.map(|batch| rows_of(&batch?))).catch_unwind();
+        let answered = caught.map(|step| {
+            step.unwrap_or_else(|_| Err(QueryError::new("XX000", "the query processor has failed on this query")))
+        });
+        let bounded = answered.flat_map(|batch| match batch {
+            Ok(rows) => stream::iter(in_batches(rows)).map(Ok).left_stream(),
+            Err(error) => stream::iter([Err(error)]).right_stream(),
+        });
+        Ok(bounded.boxed())
     }
 
     /// The plan as text, one line per operator, as `EXPLAIN` shows it.
@@ -228,6 +239,17 @@ fn columns_of(plan: &LogicalPlan) -> Result<Vec<ResultColumn>, QueryError> {
             Ok(ResultColumn { name, column_type, origin: types::origin_of_field(field) })
         })
         .collect()
+}
+
+/// Cuts rows into batches of at most [`BATCH_ROWS`]; what DataFusion makes of them may be larger.
+fn in_batches(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Vec<Value>>> {
+    let mut batches = Vec::with_capacity(rows.len() / BATCH_ROWS + 1);
+    while rows.len() > BATCH_ROWS {
+        let rest = rows.split_off(BATCH_ROWS);
+        batches.push(std::mem::replace(&mut rows, rest));
+    }
+    batches.push(rows);
+    batches
 }
 
 fn rows_of(batch: &RecordBatch) -> Result<Vec<Vec<Value>>, QueryError> {

@@ -3,31 +3,23 @@
 //! A plan holds no data and no transaction, so it can be cached; where rows come from is handed over at each execution. A
 //! scan decodes only the columns that the plan asks for. Rows come in key order, and the plan is told so.
 
-use crate::convert::ColumnBuilder;
-use crate::error::{QueryError, of_value};
-use crate::limits::BATCH_ROWS;
+use crate::error::QueryError;
 use crate::ranges;
+use crate::scan::Scan;
 use crate::types;
 use async_trait::async_trait;
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::DataFusionError;
 use datafusion::error::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::BoxStream;
 use messages::schema::TableSchema;
 use messages::{Key, KeyRange, Row};
-use std::fmt;
 use std::sync::Arc;
-use values::row::RowReader;
 
 /// What a plan wants to read of one table.
 #[derive(Clone, Debug)]
@@ -116,96 +108,7 @@ impl TableProvider for RowTable {
         let schema = Arc::new(self.schema.project(&projected)?);
         let ranges = ranges::of_filters(&self.table, filters);
         let ordering = self.ordering(&projected)?;
-        let partition = RowScan {
-            table: Arc::clone(&self.table),
-            ranges,
-            positions: projected.iter().map(|index| self.positions[*index]).collect(),
-            schema: Arc::clone(&schema),
-            limit,
-        };
-        Ok(Arc::new(StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, ordering, false, limit)?))
+        let positions = projected.iter().map(|index| self.positions[*index]).collect();
+        Ok(Arc::new(Scan::new(Arc::clone(&self.table), ranges, positions, schema, ordering, limit)))
     }
-}
-
-/// One scan in a physical plan.
-struct RowScan {
-    table: Arc<TableSchema>,
-    /// In key order, without overlap.
-    ranges: Vec<KeyRange>,
-    /// Position in the stored row of each column of `schema`.
-    positions: Arc<[usize]>,
-    schema: SchemaRef,
-    limit: Option<usize>,
-}
-
-impl fmt::Debug for RowScan {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} in {} key range(s)", self.table.name, self.ranges.len())
-    }
-}
-
-impl PartitionStream for RowScan {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let handle = context.session_config().get_extension::<TablesHandle>();
-        let Some(handle) = handle else {
-            let error = DataFusionError::Internal("a scan was started without tables to read".into());
-            let failed = stream::once(async move { Err(error) });
-            return Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), failed));
-        };
-        let (table, limit) = (Arc::clone(&self.table), self.limit);
-        let decoder = Decoder { schema: Arc::clone(&self.schema), positions: Arc::clone(&self.positions) };
-        let batches = stream::iter(self.ranges.clone())
-            .map(move |range| {
-                handle.0.scan(ScanRequest { table: Arc::clone(&table), range, batch_rows: BATCH_ROWS, limit })
-            })
-            .flatten()
-            .map(move |batch| decoder.decode(&batch.map_err(QueryError::into_datafusion)?));
-        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches))
-    }
-}
-
-/// Stored rows to Arrow batches.
-struct Decoder {
-    schema: SchemaRef,
-    positions: Arc<[usize]>,
-}
-
-impl Decoder {
-    fn decode(&self, rows: &ScanBatch) -> Result<RecordBatch> {
-        let mut builders = Vec::with_capacity(self.positions.len());
-        for field in self.schema.fields() {
-            builders.push(ColumnBuilder::new(field.data_type(), rows.len())?);
-        }
-        // Stored columns are read front to back once, whatever the order in which they are wanted.
-        let mut wanted: Vec<(usize, usize)> =
-            self.positions.iter().enumerate().map(|(place, position)| (*position, place)).collect();
-        wanted.sort_unstable();
-        for (_, row) in rows {
-            decode_row(row, &wanted, &mut builders)?;
-        }
-        let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
-    }
-}
-
-/// `wanted`: (position in the row, builder), ascending. A row that ends early lacks columns that were added after it was
-/// written: they are NULL.
-fn decode_row(row: &[u8], wanted: &[(usize, usize)], builders: &mut [ColumnBuilder]) -> Result<()> {
-    let mut reader = RowReader::new(row).map_err(of_value)?;
-    let mut next = 0;
-    for (position, builder) in wanted {
-        while next < *position && reader.remaining() > 0 {
-            reader.skip().map_err(of_value)?;
-            next += 1;
-        }
-        let value = if reader.remaining() > 0 { reader.next_value().map_err(of_value)? } else { None };
-        next += 1;
-        builders[*builder].append(&value.unwrap_or(values::Value::Null))?;
-    }
-    Ok(())
 }

@@ -3,7 +3,8 @@
 
 use crate::error::QueryError;
 use crate::types::{QUOTIENT_SCALE, UNCONSTRAINED};
-use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::array::{Array, ArrayRef, BooleanArray};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
@@ -11,7 +12,7 @@ use datafusion::functions_aggregate::average::avg_udaf;
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -55,7 +56,10 @@ fn avg_argument(argument: &DataType) -> Option<DataType> {
     })
 }
 
-/// DataFusion's function behind another coercion of its argument.
+/// DataFusion's function over an argument that is converted as it comes in.
+///
+/// The conversion is not a coercion in the plan, for those are applied again and again: bigint, to which an integer would
+/// be converted, is itself converted to numeric.
 #[derive(Debug)]
 struct Exact {
     inner: Arc<AggregateUDF>,
@@ -82,6 +86,28 @@ impl Exact {
         let signature = Signature::user_defined(Volatility::Immutable);
         AggregateUDF::new_from_impl(Exact { inner, argument, signature })
     }
+
+    fn converted(&self, arguments: &[DataType]) -> Result<DataType> {
+        let converted = match arguments {
+            [argument] => (self.argument)(argument),
+            _ => None,
+        };
+        converted.ok_or_else(|| {
+            let names: Vec<String> = arguments.iter().map(crate::convert::describe).collect();
+            QueryError::undefined_function(&format!("{}({})", self.name(), names.join(", "))).into_datafusion()
+        })
+    }
+
+    /// Calls `make` with the arguments that DataFusion's function sees.
+    fn inside<T>(
+        &self,
+        args: AccumulatorArgs,
+        make: impl FnOnce(AccumulatorArgs) -> Result<T>,
+    ) -> Result<(T, DataType)> {
+        let target = self.converted(&[args.expr_fields[0].data_type().clone()])?;
+        let fields: [FieldRef; 1] = [Arc::new(args.expr_fields[0].as_ref().clone().with_data_type(target.clone()))];
+        Ok((make(AccumulatorArgs { expr_fields: &fields, ..args })?, target))
+    }
 }
 
 impl AggregateUDFImpl for Exact {
@@ -94,42 +120,121 @@ impl AggregateUDFImpl for Exact {
     }
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
-        let coerced = match arguments {
-            [argument] => (self.argument)(argument),
-            _ => None,
-        };
-        coerced.map(|argument| vec![argument]).ok_or_else(|| {
-            let names: Vec<String> = arguments.iter().map(crate::convert::describe).collect();
-            QueryError::undefined_function(&format!("{}({})", self.name(), names.join(", "))).into_datafusion()
-        })
+        self.converted(arguments)?;
+        Ok(arguments.iter().map(|argument| if argument.is_null() { UNCONSTRAINED } else { argument.clone() }).collect())
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        self.inner.inner().return_type(&self.coerce_types(arguments)?)
+        self.inner.inner().return_type(&[self.converted(arguments)?])
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.inner.inner().accumulator(args)
+        let (inner, target) = self.inside(args, |args| self.inner.inner().accumulator(args))?;
+        Ok(Box::new(Converted { inner, target }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.inner().state_fields(args)
+        let target = self.converted(&[args.input_fields[0].data_type().clone()])?;
+        let fields: [FieldRef; 1] = [Arc::new(args.input_fields[0].as_ref().clone().with_data_type(target))];
+        self.inner.inner().state_fields(StateFieldsArgs { input_fields: &fields, ..args })
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inner.inner().groups_accumulator_supported(args)
+        self.inside(args, |args| Ok(self.inner.inner().groups_accumulator_supported(args)))
+            .is_ok_and(|(supported, _)| supported)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        self.inner.inner().create_groups_accumulator(args)
+        let (inner, target) = self.inside(args, |args| self.inner.inner().create_groups_accumulator(args))?;
+        Ok(Box::new(ConvertedGroups { inner, target }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.inner.inner().create_sliding_accumulator(args)
+        let (inner, target) = self.inside(args, |args| self.inner.inner().create_sliding_accumulator(args))?;
+        Ok(Box::new(Converted { inner, target }))
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical
+    }
+}
+
+fn convert(values: &[ArrayRef], target: &DataType) -> Result<Vec<ArrayRef>> {
+    values.iter().map(|array| Ok(cast(array, target)?)).collect()
+}
+
+/// An accumulator whose input is converted.
+#[derive(Debug)]
+struct Converted {
+    inner: Box<dyn Accumulator>,
+    target: DataType,
+}
+
+impl Accumulator for Converted {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.update_batch(&convert(values, &self.target)?)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.retract_batch(&convert(values, &self.target)?)
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.inner.supports_retract_batch()
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.inner.evaluate()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.inner.state()
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.inner.merge_batch(states)
+    }
+}
+
+/// An accumulator of many groups whose input is converted.
+struct ConvertedGroups {
+    inner: Box<dyn GroupsAccumulator>,
+    target: DataType,
+}
+
+impl GroupsAccumulator for ConvertedGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        groups_total: usize,
+    ) -> Result<()> {
+        self.inner.update_batch(&convert(values, &self.target)?, groups, filter, groups_total)
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        self.inner.evaluate(emit_to)
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.inner.state(emit_to)
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], groups_total: usize) -> Result<()> {
+        self.inner.merge_batch(states, groups, groups_total)
+    }
+
+    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        self.inner.convert_to_state(&convert(values, &self.target)?, filter)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
     }
 }
 

@@ -92,8 +92,8 @@ const SCALAR: [&str; 70] = [
     "translate",
 ];
 
-/// The rest of them: those that would not fit above without hiding the letters of the alphabet.
-const SCALAR_MORE: [&str; 9] = ["lower", "sin", "sinh", "tan", "tanh", "to_hex", "upper", "log10", "length"];
+/// More of them.
+const SCALAR_MORE: [&str; 10] = ["abs", "lower", "sin", "sinh", "tan", "tanh", "to_hex", "upper", "log10", "length"];
 
 /// Aggregate functions of DataFusion with PostgreSQL's name and meaning; `sum`, `avg` and `single_value` are ours.
 const AGGREGATE: [&str; 28] = [
@@ -144,6 +144,11 @@ static OFFERED: LazyLock<Offered> = LazyLock::new(|| {
     aggregate.extend(aggregates::all());
     Offered { scalar: Defaults::default_scalar_functions(), aggregate, window: Defaults::default_window_functions() }
 });
+
+/// Names to suggest for one that does not exist.
+pub fn scalar_names() -> Vec<String> {
+    SCALAR.iter().map(|name| (*name).to_owned()).collect()
+}
 
 /// The scalar function of that name, in lower case.
 pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<ScalarUDF>> {

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use values::{Type, Value};
 
-/// `random_at(seed)` or `random_uuid_at(seed)`.
+/// `random_at(seed, n)` or `random_uuid_at(seed, n)`, the n-th call in the query.
 #[derive(Debug)]
 struct Random {
     result: Type,
@@ -25,7 +25,7 @@ pub fn of_name(name: &str) -> Option<ScalarUDF> {
         "random_uuid_at" => Type::Uuid,
         _ => return None,
     };
-    let signature = Signature::any(1, Volatility::Volatile);
+    let signature = Signature::any(2, Volatility::Volatile);
     Some(ScalarUDF::new_from_impl(Random { result, signature, steps: AtomicU64::new(0) }))
 }
 
@@ -82,8 +82,11 @@ impl ScalarUDFImpl for Random {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let seeds = values_of(&args.args[0].to_array(1)?)?;
-        let seed = seeds.first().and_then(Value::as_integer).unwrap_or_default() as u64;
+        let number = |place: usize| -> Result<u64> {
+            let values = values_of(&args.args[place].to_array(1)?)?;
+            Ok(values.first().and_then(Value::as_integer).unwrap_or_default() as u64)
+        };
+        let seed = mixed(number(0)?, number(1)?);
         let values: Vec<Value> = (0..args.number_rows).map(|_| self.value(seed)).collect();
         Ok(ColumnarValue::Array(array_of(&values, &types::to_arrow(self.result))?))
     }

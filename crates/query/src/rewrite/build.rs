@@ -1,7 +1,8 @@
 //! Small constructors of syntax trees.
 
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, OrderByExpr, Value,
 };
 
@@ -72,6 +73,17 @@ pub fn native_cast(expression: Expr, data_type: DataType) -> Expr {
 /// `left op right`.
 pub fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
+/// `CASE WHEN condition THEN value ELSE otherwise END`.
+pub fn when(condition: Expr, value: Expr, otherwise: Expr) -> Expr {
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen { condition, result: value }],
+        else_result: Some(Box::new(otherwise)),
+    }
 }
 
 /// In parentheses, so that it stays together when printed.

@@ -22,6 +22,10 @@ impl Rewriter<'_> {
         Ok(match expression {
             Expr::Value(ValueWithSpan { value: Value::Number(digits, long), span }) => match integer_type(&digits) {
                 Some(data_type) => native_cast(super::build::number(digits), data_type),
+                // An integer beyond bigint.
+                None if digits.bytes().all(|digit| digit.is_ascii_digit()) && digits.parse::<i64>().is_err() => {
+                    types::cast_value(text(digits), Type::Numeric(None))
+                }
                 None => Expr::Value(ValueWithSpan { value: Value::Number(digits, long), span }),
             },
             Expr::Cast { expr, data_type, .. } => types::cast(*expr, &data_type, self.catalog)?,
@@ -34,7 +38,7 @@ impl Rewriter<'_> {
             Expr::UnaryOp { op, expr } => unary(op, *expr)?,
             Expr::Between { expr, negated, low, high } => between(*expr, negated, *low, *high),
             Expr::InList { expr, list, negated } => in_list(*expr, list, negated)?,
-            Expr::AnyOp { left, compare_op, right, is_some } => any(*left, compare_op, *right, is_some)?,
+            Expr::AnyOp { left, compare_op, right, .. } => any(*left, compare_op, *right)?,
             Expr::AllOp { left, compare_op, right } => all(*left, compare_op, *right)?,
             Expr::Case { case_token, end_token, operand: Some(operand), conditions, else_result } => Expr::Case {
                 case_token,
@@ -197,17 +201,14 @@ fn compare_rows(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Ex
 }
 
 /// `x op ANY (list)`.
-fn any(left: Expr, op: BinaryOperator, right: Expr, is_some: bool) -> Result<Expr, QueryError> {
+fn any(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr, QueryError> {
     match list_elements(&right) {
         Some(list) if op == BinaryOperator::Eq => Ok(Expr::InList { expr: Box::new(left), list, negated: false }),
         Some(list) => Ok(each(&left, &op, list, BinaryOperator::Or, false)),
-        None if matches!(right, Expr::Subquery(_)) => {
-            Ok(Expr::AnyOp { left: Box::new(left), compare_op: op, right: Box::new(right), is_some })
-        }
         None if op == BinaryOperator::Eq => Ok(call("array_has", vec![right, left])),
-        None => {
-            Err(QueryError::unsupported(format!("{op} ANY over an array that is not written out is not supported")))
-        }
+        None => Err(QueryError::unsupported(format!(
+            "{op} ANY over anything but an array that is written out is not supported"
+        ))),
     }
 }
 
@@ -216,12 +217,9 @@ fn all(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr, QueryError> 
     match list_elements(&right) {
         Some(list) if op == BinaryOperator::NotEq => Ok(Expr::InList { expr: Box::new(left), list, negated: true }),
         Some(list) => Ok(each(&left, &op, list, BinaryOperator::And, true)),
-        None if matches!(right, Expr::Subquery(_)) => {
-            Ok(Expr::AllOp { left: Box::new(left), compare_op: op, right: Box::new(right) })
-        }
-        None => {
-            Err(QueryError::unsupported(format!("{op} ALL over an array that is not written out is not supported")))
-        }
+        None => Err(QueryError::unsupported(format!(
+            "{op} ALL over anything but an array that is written out is not supported"
+        ))),
     }
 }
 

@@ -2,7 +2,7 @@
 //! parameters.
 
 use super::build::{arguments_mut, call, last_part, native_cast, null, number, object_name, plain_arguments, text};
-use super::{ExecutionParameter, Rewriter, expressions, subqueries, types};
+use super::{ExecutionParameter, Rewriter, expressions, sources, subqueries, types};
 use crate::error::QueryError;
 use crate::system_catalog::{VERSION, setting};
 use datafusion::sql::sqlparser::ast::{
@@ -18,10 +18,12 @@ const ARRAY_CONSTRUCTOR: &str = "array";
 pub(super) fn array_of_subquery(function: &mut Function) {
     if let FunctionArguments::Subquery(query) = &mut function.args
         && last_part(&function.name) == ARRAY_CONSTRUCTOR
-        && !subqueries::make_array(query)
     {
-        // Not in a form that can become an aggregate: the call stays and is refused when it is planned.
-        function.name = object_name("array_of_this_subquery");
+        subqueries::empty_selects(query);
+        if !subqueries::make_array(query) {
+            // Not in a form that can become an aggregate: the call stays and is refused when it is planned.
+            function.name = object_name("array_of_this_subquery");
+        }
     }
 }
 
@@ -99,10 +101,16 @@ impl Rewriter<'_> {
         Ok(Expr::Function(function))
     }
 
+    fn random_call(&mut self, name: &str) -> Expr {
+        self.random_calls += 1;
+        call(name, vec![self.execution_parameter(ExecutionParameter::Seed), number(self.random_calls)])
+    }
+
     /// Functions of the session and of the moment. `None` when the name is not one of them.
-    fn session_function(&self, name: &str, arguments: &[Expr]) -> Result<Option<Expr>, QueryError> {
+    fn session_function(&mut self, name: &str, arguments: &[Expr]) -> Result<Option<Expr>, QueryError> {
         let session = self.catalog.session();
-        let now = || self.execution_parameter(ExecutionParameter::Now);
+        let now_parameter = self.execution_parameter(ExecutionParameter::Now);
+        let now = || now_parameter.clone();
         Ok(Some(match (name, arguments) {
             ("now" | "current_timestamp" | "transaction_timestamp" | "statement_timestamp" | "clock_timestamp", []) => {
                 now()
@@ -127,10 +135,8 @@ impl Rewriter<'_> {
             ("pg_backend_pid", []) => native_cast(number(session.backend_pid), DataType::Int4(None)),
             ("pg_is_in_recovery" | "pg_is_wal_replay_paused", []) => Expr::Value(Value::Boolean(false).into()),
             ("pg_postmaster_start_time" | "pg_conf_load_time", []) => now(),
-            ("random", []) => call("random_at", vec![self.execution_parameter(ExecutionParameter::Seed)]),
-            ("gen_random_uuid" | "uuid_generate_v4", []) => {
-                call("random_uuid_at", vec![self.execution_parameter(ExecutionParameter::Seed)])
-            }
+            ("random", []) => self.random_call("random_at"),
+            ("gen_random_uuid" | "uuid_generate_v4", []) => self.random_call("random_uuid_at"),
             ("current_setting", [name]) | ("current_setting", [name, _]) => {
                 let Some(name) = types::string_literal(name) else {
                     return Err(QueryError::unsupported("current_setting needs a quoted name"));
@@ -158,7 +164,11 @@ fn set_returning(name: &str, function: &Function) -> Result<Expr, QueryError> {
     let arguments: Vec<Expr> = arguments.into_iter().cloned().collect();
     Ok(match name {
         "unnest" => call("unnest", arguments),
-        _ => call("unnest", vec![call(name, arguments)]),
+        _ => {
+            let integers = arguments.iter().all(sources::is_integer);
+            let unnested = call("unnest", vec![call(name, arguments)]);
+            if integers { native_cast(unnested, DataType::Int4(None)) } else { unnested }
+        }
     })
 }
 

@@ -63,7 +63,7 @@ pub fn rewrite(statement: &Statement, catalog: &SystemCatalog) -> Result<Rewritt
         return Err(error);
     }
     let mut statement = statement.clone();
-    let mut rewriter = Rewriter { catalog, parameters: parameters.types.len() };
+    let mut rewriter = Rewriter { catalog, parameters: parameters.types.len(), random_calls: 0 };
     match VisitMut::visit(&mut statement, &mut rewriter) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(Rewritten { statement, parameters: parameters.types }),
@@ -122,6 +122,8 @@ struct Rewriter<'a> {
     catalog: &'a SystemCatalog,
     /// How many parameters the statement has.
     parameters: usize,
+    /// Calls of random functions so far: each is a sequence of its own.
+    random_calls: usize,
 }
 
 impl Rewriter<'_> {
@@ -173,6 +175,7 @@ impl VisitorMut for Rewriter<'_> {
             return ControlFlow::Break(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));
         }
         names::name_columns(select);
+        subqueries::count_existing(select);
         ControlFlow::Continue(())
     }
 
@@ -188,8 +191,17 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<QueryError> {
         // Before the columns of the subquery are named and typed.
+        subqueries::any_as_in(expression);
         match expression {
-            Expr::Subquery(query) => subqueries::make_single(query),
+            Expr::Subquery(query) => {
+                subqueries::empty_selects(query);
+                let condition = subqueries::take_outer_condition(query);
+                subqueries::make_single(query);
+                if let Some((condition, otherwise)) = condition {
+                    let value = std::mem::replace(expression, build::null());
+                    *expression = build::when(condition, value, otherwise);
+                }
+            }
             Expr::Function(function) => functions::array_of_subquery(function),
             _ => {}
         }

@@ -3,7 +3,8 @@
 //! `generate_series` over literals is a source of rows that never are in memory at once; over parameters it is a list that is
 //! unnested. A scalar function is a subquery of one row.
 
-use super::build::{call, function, native_cast, quoted};
+use super::build::{call, function, last_part, native_cast, plain_arguments, quoted};
+use super::types::{CAST_FUNCTION, string_literal};
 use super::{functions, subqueries};
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -60,7 +61,10 @@ fn aliased(alias: Option<&TableAlias>, column: &Ident) -> TableAlias {
 
 fn series(arguments: Vec<Expr>, column: &Ident) -> Query {
     if arguments.iter().any(|argument| !is_constant(argument)) {
-        return select(call("unnest", vec![call("generate_series", arguments)]), column.clone(), None);
+        let integers = arguments.iter().all(is_integer);
+        let unnested = call("unnest", vec![call("generate_series", arguments)]);
+        let typed = if integers { native_cast(unnested, DataType::Int4(None)) } else { unnested };
+        return select(typed, column.clone(), None);
     }
     let integers = arguments.iter().all(is_integer);
     let mut source = subqueries::table("generate_series");
@@ -74,9 +78,13 @@ fn series(arguments: Vec<Expr>, column: &Ident) -> Query {
     select(value, column.clone(), Some(source))
 }
 
-/// A literal that was given the type integer, or its negation.
-fn is_integer(expression: &Expr) -> bool {
+/// What was given the type integer, or its negation.
+pub(super) fn is_integer(expression: &Expr) -> bool {
     match expression {
+        Expr::Function(function) if last_part(&function.name) == CAST_FUNCTION => {
+            let arguments = plain_arguments(&function.args).unwrap_or_default();
+            arguments.get(1).is_some_and(|target| string_literal(target) == Some("integer"))
+        }
         Expr::Cast { data_type: DataType::Int4(None), .. } => true,
         Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_integer(expr),
         _ => false,

@@ -4,14 +4,106 @@
 //!   several rows, `first_value` stands for `LIMIT 1`. DataFusion can then turn correlated ones into joins.
 //! * A select whose source is a system catalog that never has rows here becomes an empty select, whatever else it says.
 
-use super::build::{call, last_part, native_cast, null, object_name, ordered_aggregate};
+use super::build::{binary, call, last_part, native_cast, null, number, ordered_aggregate};
 use super::names;
 use crate::system_catalog;
 use datafusion::sql::sqlparser::ast::{
-    DataType, Expr, GroupByExpr, JoinOperator, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
-    TableFactor, Value, ValueWithSpan, Visit, Visitor,
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, JoinOperator,
+    LimitClause, ObjectName, ObjectNamePart, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
+    Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
+
+/// Takes the conditions out of a subquery that are about the row around it only: without them the rest may be a join.
+/// Returned with the value that the subquery has where they do not hold: NULL, or an aggregate of nothing.
+pub fn take_outer_condition(query: &mut Query) -> Option<(Expr, Expr)> {
+    let of_nothing = match query.body.as_ref() {
+        SetExpr::Select(select) if query.with.is_none() && is_plain(select) => null(),
+        SetExpr::Select(select) if query.with.is_none() && !is_grouped(select) && select.having.is_none() => {
+            let mut nothing = query.clone();
+            if let SetExpr::Select(select) = nothing.body.as_mut() {
+                select.selection = Some(Expr::Value(Value::Boolean(false).into()));
+            }
+            Expr::Subquery(Box::new(nothing))
+        }
+        _ => return None,
+    };
+    let SetExpr::Select(select) = query.body.as_mut() else { return None };
+    let own = own_names(select)?;
+    let mut kept = None;
+    let mut taken = None;
+    for condition in conjuncts(select.selection.take()) {
+        let side = if is_outer_only(&condition, &own) { &mut taken } else { &mut kept };
+        *side = Some(match side.take() {
+            None => condition,
+            Some(before) => binary(before, BinaryOperator::And, condition),
+        });
+    }
+    select.selection = kept;
+    taken.map(|condition| (condition, of_nothing))
+}
+
+/// The names of the sources in FROM; `None` when one has no name of its own.
+fn own_names(select: &Select) -> Option<Vec<String>> {
+    let factors = select
+        .from
+        .iter()
+        .flat_map(|source| std::iter::once(&source.relation).chain(source.joins.iter().map(|join| &join.relation)));
+    factors
+        .map(|factor| match factor {
+            TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
+                Some(super::build::folded(&alias.name))
+            }
+            TableFactor::Table { name, alias: None, .. } => Some(last_part(name)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn conjuncts(condition: Option<Expr>) -> Vec<Expr> {
+    match condition {
+        Some(Expr::BinaryOp { left, op: BinaryOperator::And, right }) => {
+            let mut all = conjuncts(Some(*left));
+            all.extend(conjuncts(Some(*right)));
+            all
+        }
+        Some(Expr::Nested(inner)) if matches!(*inner, Expr::BinaryOp { op: BinaryOperator::And, .. }) => {
+            conjuncts(Some(*inner))
+        }
+        Some(other) => vec![other],
+        None => vec![],
+    }
+}
+
+/// Whether an expression names columns, and only such as say that they are of other sources.
+fn is_outer_only(expression: &Expr, own: &[String]) -> bool {
+    struct Finder<'a> {
+        own: &'a [String],
+        names_outer: bool,
+    }
+    impl Visitor for Finder<'_> {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+            match expression {
+                Expr::Identifier(_) => ControlFlow::Break(()),
+                Expr::CompoundIdentifier(parts) => {
+                    let source = parts.len().checked_sub(2).map(|place| super::build::folded(&parts[place]));
+                    if source.is_none_or(|source| self.own.contains(&source)) {
+                        return ControlFlow::Break(());
+                    }
+                    self.names_outer = true;
+                    ControlFlow::Continue(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let mut finder = Finder { own, names_outer: false };
+    expression.visit(&mut finder).is_continue() && finder.names_outer
+}
 
 /// Makes a subquery that is used as a value return exactly one row.
 pub fn make_single(query: &mut Query) {
@@ -96,6 +188,83 @@ pub fn make_array(query: &mut Query) -> bool {
         alias: super::build::quoted("array"),
     };
     true
+}
+
+/// Makes each EXISTS in a select list a count: DataFusion plans EXISTS as a join, and so in filters only.
+pub fn count_existing(select: &mut Select) {
+    struct Counter {
+        depth: usize,
+    }
+    impl VisitorMut for Counter {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+            self.depth += 1;
+            ControlFlow::Continue(())
+        }
+        fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+            self.depth -= 1;
+            ControlFlow::Continue(())
+        }
+        fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+            if self.depth == 0
+                && let Expr::Exists { subquery, negated } = expression
+                && let Some(count) = counted(subquery)
+            {
+                let op = if *negated { BinaryOperator::Eq } else { BinaryOperator::Gt };
+                *expression = super::build::nested(binary(Expr::Subquery(count), op, number(0)));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    for item in &mut select.projection {
+        // The visitor never breaks.
+        let _ = item.visit(&mut Counter { depth: 0 });
+    }
+}
+
+/// The query with a count of its rows in place of them, if it is of a form where that is so easily done.
+fn counted(query: &Query) -> Option<Box<Query>> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    if query.limit_clause.is_some()
+        || query.fetch.is_some()
+        || is_grouped(select)
+        || select.having.is_some()
+        || has_aggregate(select)
+    {
+        return None;
+    }
+    let mut counting = query.clone();
+    counting.order_by = None;
+    if let SetExpr::Select(select) = counting.body.as_mut() {
+        let mut count = super::build::function("count", vec![]);
+        if let FunctionArguments::List(list) = &mut count.args {
+            list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
+        }
+        select.distinct = None;
+        select.projection =
+            vec![SelectItem::ExprWithAlias { expr: Expr::Function(count), alias: super::build::quoted("count") }];
+    }
+    Some(Box::new(counting))
+}
+
+/// `x = ANY (subquery)` is `x IN`, `x <> ALL (subquery)` is `x NOT IN`.
+pub fn any_as_in(expression: &mut Expr) {
+    let (left, op, right, all) = match expression {
+        Expr::AnyOp { left, compare_op, right, .. } => (left, compare_op, right, false),
+        Expr::AllOp { left, compare_op, right } => (left, compare_op, right, true),
+        _ => return,
+    };
+    let wanted = if all { BinaryOperator::NotEq } else { BinaryOperator::Eq };
+    let mut inside = right.as_mut();
+    while let Expr::Nested(inner) = inside {
+        inside = inner;
+    }
+    if *op == wanted
+        && let Expr::Subquery(subquery) = inside
+    {
+        let expr = std::mem::replace(left.as_mut(), null());
+        *expression = Expr::InSubquery { expr: Box::new(expr), subquery: subquery.clone(), negated: all };
+    }
 }
 
 /// No grouping, no aggregate, no DISTINCT: as many rows out as pass the filter.
@@ -195,6 +364,9 @@ fn reads_empty_catalog(select: &Select) -> bool {
         }
         _ => false,
     };
+    if is_of_toast_options(select) {
+        return true;
+    }
     select.from.iter().any(|source| {
         let inner = |operator: &JoinOperator| {
             matches!(operator, JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_))
@@ -207,6 +379,20 @@ fn reads_empty_catalog(select: &Select) -> bool {
         (left_is_kept && is_empty(&source.relation))
             || (inner_only && source.joins.iter().any(|join| is_empty(&join.relation)))
     })
+}
+
+/// Whether this is psql's list of the options of a table's TOAST table, of which there are none here.
+fn is_of_toast_options(select: &Select) -> bool {
+    let [source] = select.from.as_slice() else { return false };
+    let TableFactor::Table { name, args: Some(arguments), .. } = &source.relation else { return false };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::CompoundIdentifier(column)))] = arguments.args.as_slice() else {
+        return false;
+    };
+    let of_options = column.last().is_some_and(|column| column.value == "reloptions");
+    of_options
+        && last_part(name) == "unnest"
+        && matches!(select.projection.as_slice(), [SelectItem::UnnamedExpr(Expr::BinaryOp { left, .. })]
+            if super::types::string_literal(left) == Some("toast."))
 }
 
 /// Makes the selects of a query that can have no rows empty. What the rows would have been is not planned, so it may say
@@ -267,7 +453,8 @@ pub fn derived(query: Query, alias: Option<datafusion::sql::sqlparser::ast::Tabl
 /// A name in FROM.
 pub fn table(name: &str) -> TableFactor {
     TableFactor::Table {
-        name: object_name(name),
+        // DataFusion looks table functions up by the name as written, quotes included.
+        name: ObjectName(vec![ObjectNamePart::Identifier(Ident::new(name))]),
         alias: None,
         args: None,
         with_hints: vec![],

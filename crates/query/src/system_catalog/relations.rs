@@ -10,13 +10,12 @@ use messages::schema::{Column, TableSchema};
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 17] = [
+pub const FILLED: [&str; 16] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
     "pg_authid",
     "pg_class",
-    "pg_collation",
     "pg_constraint",
     "pg_database",
     "pg_index",
@@ -47,7 +46,6 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_attrdef" => defaults(catalog),
         "pg_attribute" => attributes(catalog),
         "pg_class" => classes(catalog),
-        "pg_collation" => [(DEFAULT_COLLATION, "default"), (950, "C"), (951, "POSIX")].map(collation).into(),
         "pg_constraint" => catalog.relations().filter_map(|relation| constraint(&relation)).collect(),
         "pg_database" => vec![database(catalog)],
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
@@ -244,14 +242,6 @@ fn type_row(system_type: &SystemType) -> Row {
         typinput: format!("{}in", system_type.name), typoutput: format!("{}out", system_type.name), typalign: "i",
         typstorage: storage(system_type), typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0,
         typcollation: system_type.collation,
-    }
-}
-
-fn collation((oid, name): (u32, &str)) -> Row {
-    row! {
-        oid: oid, collname: name, collnamespace: PG_CATALOG_OID, collowner: OWNER_OID,
-        collprovider: if name == "default" { "d" } else { "c" }, collisdeterministic: true, collencoding: -1,
-        collcollate: "C", collctype: "C",
     }
 }
 

@@ -26,9 +26,8 @@ fn end(values: &[Value]) -> Option<Key> {
 #[test]
 fn key_filters_become_ranges() {
     let world = World::new();
-    let ranges = |sql: &str| -> Vec<KeyRange> {
-        scans(&world, sql, &[]).into_iter().map(|request| request.range).collect()
-    };
+    let ranges =
+        |sql: &str| -> Vec<KeyRange> { scans(&world, sql, &[]).into_iter().map(|request| request.range).collect() };
     let storage = world.memory.catalog.tables["item"].table.storage;
     let range = |low: Key, high: Option<Key>| KeyRange { table: storage, low, high };
     let id = |number: i32| [Value::Integer(number)];
@@ -39,7 +38,10 @@ fn key_filters_become_ranges() {
         [range(key(&id(2)), end(&id(2))), range(key(&id(5)), end(&id(5)))]
     );
     assert_eq!(ranges("SELECT name FROM item WHERE id BETWEEN 2 AND 4"), [range(key(&id(2)), end(&id(4)))]);
-    assert_eq!(ranges("SELECT name FROM item WHERE id > 2 AND id < 7"), [range(end(&id(2)).unwrap(), Some(key(&id(7))))]);
+    assert_eq!(
+        ranges("SELECT name FROM item WHERE id > 2 AND id < 7"),
+        [range(end(&id(2)).unwrap(), Some(key(&id(7))))]
+    );
     assert_eq!(ranges("SELECT name FROM item WHERE id = '3'"), [range(key(&id(3)), end(&id(3)))]);
     assert_eq!(ranges("SELECT name FROM item WHERE name = 'bolt'"), [KeyRange::whole(storage)]);
     assert_eq!(ranges("SELECT name FROM item WHERE id = 3 AND id = 4"), [range(key(&id(3)), end(&id(3)))][..0]);
@@ -106,7 +108,7 @@ fn dropped_and_added_columns() {
 fn plans_tell_what_they_rely_on() {
     let mut memory = Memory::new();
     let catalog = std::sync::Arc::make_mut(&mut memory.catalog);
-    let version = messages::Timestamp { hybrid: 5, ..messages::Timestamp::ZERO };
+    let version = messages::Timestamp { clock: 5, ..messages::Timestamp::ZERO };
     catalog.tables.get_mut("item").expect("the table").version = version;
     let mut world = World::new();
     world.memory = std::sync::Arc::new(memory);

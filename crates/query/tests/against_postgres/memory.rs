@@ -62,7 +62,14 @@ pub fn described() -> Vec<Described> {
                 let columns = positions(&table.schema, columns);
                 let (unique, name) = (word == "unique", name.to_owned());
                 let storage = TableId(number);
-                table.schema.indexes.push(IndexSchema { name, oid: number, storage, columns, unique, constraint: false });
+                table.schema.indexes.push(IndexSchema {
+                    name,
+                    oid: number,
+                    storage,
+                    columns,
+                    unique,
+                    constraint: false,
+                });
             }
             "row" => {
                 let texts = rest.split('\t');
