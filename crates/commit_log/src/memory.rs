@@ -104,6 +104,12 @@ impl MemoryLog {
         self.reopen(cut)
     }
 
+    /// Goes on after a failed sync as if nothing had happened: what a program does that tries a failed sync again. What was not
+    /// synced stays so.
+    pub fn forgive(&mut self) {
+        self.failure = Failure::None;
+    }
+
     fn reopen(&mut self, cut: Option<Cut>) -> Opened {
         self.synced = self.appended;
         self.requested = None;

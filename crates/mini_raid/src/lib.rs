@@ -1,1 +1,38 @@
-//! The simulated world: the same servers under faults, and the checkers.
+//! The simulated world: the very servers of a site, many sites in one thread, virtual time, and everything that can go wrong.
+//!
+//! A *run* draws a world from its seed, lets clients work while faults happen, stops the faults, waits for the instance to recover by
+//! itself, and has checkers judge what clients saw and what sites hold. The same seed gives the same run, event by event. It
+//! must not know how servers decide: it moves their messages, keeps their logs and clocks, and judges from outside.
+//!
+//! In reading order:
+//!
+//! * [`run`] and [`sweep`]: one run, many runs; [`cli`]: `raid sim`; [`statistics`];
+//! * [`world`]: what happens; [`event`]: in which order; [`random`]: by which chance;
+//! * [`machine`], [`clock`], [`network`], [`oracle_host`]: what sites run on;
+//! * [`profile`], [`faults`], [`message_kind`]: what goes wrong;
+//! * [`client`], [`workload`], [`programs`], [`history`]: what is asked, and what was seen;
+//! * [`checkers`]: what must hold; [`limits`].
+
+pub mod checkers;
+pub mod cli;
+pub mod client;
+pub mod clock;
+pub mod event;
+pub mod faults;
+pub mod history;
+pub mod limits;
+pub mod machine;
+pub mod message_kind;
+pub mod network;
+pub mod oracle_host;
+pub mod profile;
+pub mod programs;
+pub mod random;
+pub mod run;
+pub mod statistics;
+pub mod sweep;
+pub mod workload;
+pub mod world;
+
+pub use run::{Bounds, Outcome, run};
+pub use sweep::Sweep;

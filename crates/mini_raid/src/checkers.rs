@@ -1,0 +1,13 @@
+//! Checkers: they stand outside the servers, one file per property.
+//!
+//! * [`serializability`]: what clients saw fits one order of transactions that agrees with real time;
+//! * [`durability`]: what was acknowledged is there at the end, what was refused is not;
+//! * [`copies`]: all sites end with equal copies, nothing stale;
+//! * [`outcomes`]: one outcome per transaction and epoch in all logs of all sites.
+//!
+//! Liveness is checked where the world ends (`world::ending`): every site is up, every request is answered.
+
+pub mod copies;
+pub mod durability;
+pub mod outcomes;
+pub mod serializability;

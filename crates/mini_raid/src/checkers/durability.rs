@@ -1,0 +1,179 @@
+//! Durability: every acknowledged write is there at the end, exactly once; nothing is there that was refused; whoever's outcome is
+//! unknown is there wholly or not at all.
+//!
+//! The one exception (rule 15): when all sites of an epoch have lost power at once, what had not been synced everywhere may be gone: as
+//! a whole, and only what was acknowledged within the window.
+
+use crate::history::{Change, Fate, History, Observation, Token, Transaction, companion};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the last snapshot of a run saw.
+#[derive(Debug, Default)]
+pub struct LastLook {
+    /// Entries that are in a list.
+    pub entries: BTreeSet<Token>,
+    /// Register writes that the present values rest on.
+    pub registers: BTreeSet<Token>,
+}
+
+impl LastLook {
+    /// From the last transaction of a history, which has read everything. Errors: an entry is there twice, or a member and its
+    /// companion list disagree.
+    pub fn of(history: &History) -> Result<LastLook, String> {
+        let mut look = LastLook::default();
+        let Some(last) = history.transactions.last() else { return Ok(look) };
+        let before = overwritten(history);
+        let mut lists: BTreeMap<u64, &[Token]> = BTreeMap::new();
+        let mut present = BTreeMap::new();
+        for observation in &last.observations {
+            match observation {
+                Observation::List { key, entries } => {
+                    lists.insert(*key, entries);
+                    for entry in entries {
+                        if !look.entries.insert(*entry) {
+                            return Err(format!("entry {entry} is there twice: list {key} is {entries:?}"));
+                        }
+                    }
+                }
+                Observation::Register { value, .. } => {
+                    let mut value = *value;
+                    while value != 0 && look.registers.insert(value) {
+                        value = before.get(&value).copied().unwrap_or(0);
+                    }
+                }
+                Observation::Members { present: all, .. } => present.extend(all.iter().copied()),
+            }
+        }
+        check_members(history, &lists, &present)?;
+        Ok(look)
+    }
+
+    /// Whether a change is there.
+    pub fn has(&self, change: &Change) -> bool {
+        match change {
+            Change::Register { token, .. } => self.registers.contains(token),
+            other => self.entries.contains(&other.token()),
+        }
+    }
+}
+
+/// For each register write, the one that it overwrote.
+fn overwritten(history: &History) -> BTreeMap<Token, Token> {
+    let changes = history.transactions.iter().flat_map(|transaction| &transaction.changes);
+    changes
+        .filter_map(|change| match change {
+            Change::Register { before, token, .. } => Some((*token, *before)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A member is there exactly if the last entry of its companion list is its insertion.
+fn check_members(
+    history: &History,
+    lists: &BTreeMap<u64, &[Token]>,
+    present: &BTreeMap<u64, Token>,
+) -> Result<(), String> {
+    let mut inserts = BTreeMap::new();
+    let mut members = BTreeSet::new();
+    for change in history.transactions.iter().flat_map(|transaction| &transaction.changes) {
+        if let Change::Insert { member, token } = change {
+            inserts.insert(*token, *member);
+            members.insert(*member);
+        }
+    }
+    for member in members {
+        let last = lists.get(&companion(member)).and_then(|entries| entries.last()).copied();
+        let expected = last.filter(|token| inserts.contains_key(token));
+        let found = present.get(&member).copied();
+        if expected != found {
+            return Err(format!("member {member} is {found:?}, its companion list says {expected:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a loss of power everywhere excuses the loss of this transaction.
+pub fn is_excused(history: &History, transaction: &Transaction) -> bool {
+    let excuses = |(since, moment): &(u64, u64)| transaction.ended >= *since && transaction.begun <= *moment;
+    history.losses.iter().any(excuses)
+}
+
+/// Errors: the first write that is missing or should not be there.
+pub fn check(history: &History) -> Result<(), String> {
+    let look = LastLook::of(history)?;
+    for transaction in &history.transactions {
+        let there = transaction.changes.iter().filter(|change| look.has(change)).count();
+        let all = transaction.changes.len();
+        if there != 0 && there != all {
+            return Err(format!("of the writes of one transaction only {there} are there: {transaction:?}"));
+        }
+        match transaction.fate {
+            Fate::Committed if there < all && !is_excused(history, transaction) => {
+                let losses = &history.losses;
+                return Err(format!("an acknowledged transaction is lost: {transaction:?} (losses of power: {losses:?})"));
+            }
+            Fate::Aborted if there > 0 => {
+                return Err(format!("a transaction that was said to have failed is there: {transaction:?}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transaction(fate: Fate, tokens: &[Token]) -> Transaction {
+        let changes = tokens.iter().map(|token| Change::Append { key: u64::from(*token) % 2, token: *token });
+        Transaction {
+            client: 0,
+            site: 1,
+            begun: 10,
+            ended: 20,
+            fate,
+            read_only: false,
+            observations: Vec::new(),
+            changes: changes.collect(),
+        }
+    }
+
+    fn history(fates: &[(Fate, &[Token])], last: [&[Token]; 2]) -> History {
+        let mut transactions: Vec<Transaction> =
+            fates.iter().map(|(fate, tokens)| transaction(*fate, tokens)).collect();
+        let mut reader = transaction(Fate::Committed, &[]);
+        for (key, entries) in last.iter().enumerate() {
+            reader.observations.push(Observation::List { key: key as u64, entries: entries.to_vec() });
+        }
+        transactions.push(reader);
+        History { transactions, losses: Vec::new() }
+    }
+
+    /// If this fails, lost, doubled, half and ghost writes go unnoticed.
+    #[test]
+    fn finds_what_is_missing_and_what_is_too_much() {
+        use Fate::{Aborted, Committed, Unknown};
+        assert_eq!(check(&history(&[(Committed, &[1, 2])], [&[2], &[1]])), Ok(()));
+        assert_eq!(check(&history(&[(Unknown, &[1]), (Aborted, &[3])], [&[], &[]])), Ok(()));
+        for (fates, last) in [
+            (vec![(Committed, &[1u32][..])], [&[][..], &[][..]]),
+            (vec![(Committed, &[1])], [&[], &[1, 1]]),
+            (vec![(Unknown, &[1, 2])], [&[2], &[]]),
+            (vec![(Aborted, &[1])], [&[], &[1]]),
+        ] {
+            assert!(check(&history(&fates, last)).is_err(), "{fates:?} {last:?}");
+        }
+    }
+
+    /// If this fails, the window of a total loss of power is not granted, or is taken for a licence.
+    #[test]
+    fn a_total_loss_of_power_excuses_its_window_only() {
+        let mut history = history(&[(Fate::Committed, &[1])], [&[], &[]]);
+        history.losses.push((15, 30));
+        assert_eq!(check(&history), Ok(()));
+        history.losses[0] = (21, 30);
+        assert!(check(&history).is_err(), "it was acknowledged before the window");
+    }
+}

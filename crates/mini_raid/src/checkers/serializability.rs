@@ -1,0 +1,127 @@
+//! Strict serializability of what clients saw, as a graph of dependencies without a cycle.
+//!
+//! Every read shows what it depends on: a list shows all entries in the order of their transactions, a register the write that it holds, a
+//! scan the insertion of each member, whose companion list shows all its comings and goings. From that follow the edges
+//!
+//! * *ww*: who wrote the next version,
+//! * *wr*: who read a version,
+//! * *rw*: who overwrote what one has read,
+//! * *real time*: who began after the other had ended.
+//!
+//! A cycle has no order. (Kingsbury and Alvaro, Elle, 2020, with lists as there; ranges by companion lists.)
+
+mod graph;
+mod versions;
+
+use super::durability::{LastLook, is_excused};
+use crate::history::{Fate, History, Observation, Token, companion};
+use graph::Graph;
+use std::collections::BTreeSet;
+use versions::Versions;
+
+/// All lists that anybody wrote or read.
+pub fn lists_of(history: &History) -> BTreeSet<u64> {
+    let mut lists = BTreeSet::new();
+    for transaction in &history.transactions {
+        for observation in &transaction.observations {
+            if let Observation::List { key, .. } = observation {
+                lists.insert(*key);
+            }
+        }
+        for change in &transaction.changes {
+            lists.insert(match change {
+                crate::history::Change::Append { key, .. } => *key,
+                crate::history::Change::Insert { member, .. } | crate::history::Change::Delete { member, .. } => {
+                    companion(*member)
+                }
+                crate::history::Change::Register { .. } => continue,
+            });
+        }
+    }
+    lists
+}
+
+/// Errors: an anomaly, with the transactions that show it.
+pub fn check(history: &History) -> Result<(), String> {
+    let seen = tokens_seen(history);
+    let took_place: Vec<bool> = (history.transactions.iter())
+        .map(|transaction| match transaction.fate {
+            Fate::Committed => true,
+            Fate::Aborted => false,
+            Fate::Unknown | Fate::Open => transaction.changes.iter().any(|change| seen.contains(&change.token())),
+        })
+        .collect();
+    // Before each total loss of power the transactions of that time are judged by themselves.
+    let mut from = 0;
+    for (_, moment) in &history.losses {
+        let era = |place: usize| {
+            let begun = history.transactions[place].begun;
+            took_place[place] && (from..=*moment).contains(&begun)
+        };
+        check_some(history, &era)?;
+        from = *moment + 1;
+    }
+    let lost = lost_tokens(history)?;
+    let survived = |place: usize| {
+        let transaction = &history.transactions[place];
+        let own = transaction.changes.iter().any(|change| lost.contains(&change.token()));
+        let read = transaction.observations.iter().any(|observation| tokens_of(observation).any(|t| lost.contains(&t)));
+        took_place[place] && !own && !read
+    };
+    check_some(history, &survived)
+}
+
+fn check_some(history: &History, included: &dyn Fn(usize) -> bool) -> Result<(), String> {
+    let versions = Versions::of(history, included)?;
+    let mut graph = Graph::new(history, included);
+    versions.edges(history, included, &mut graph)?;
+    graph.real_time(history);
+    match graph.cycle(history) {
+        None => Ok(()),
+        Some(cycle) => Err(cycle),
+    }
+}
+
+fn tokens_of(observation: &Observation) -> impl Iterator<Item = Token> + '_ {
+    let (list, value, members) = match observation {
+        Observation::List { entries, .. } => (&entries[..], None, &[][..]),
+        Observation::Register { value, .. } => (&[][..], Some(*value), &[][..]),
+        Observation::Members { present, .. } => (&[][..], None, &present[..]),
+    };
+    list.iter().copied().chain(value).chain(members.iter().map(|(_, token)| *token))
+}
+
+/// Whatever anybody saw whose reads count.
+fn tokens_seen(history: &History) -> BTreeSet<Token> {
+    let counts = history.transactions.iter().filter(|transaction| transaction.fate == Fate::Committed);
+    let mut seen: BTreeSet<Token> = counts.flat_map(|transaction| &transaction.observations).flat_map(tokens_of).collect();
+    // Whoever overwrote something has seen it, and counts if its own write was seen.
+    loop {
+        let before = seen.len();
+        for transaction in &history.transactions {
+            let took_place = transaction.changes.iter().any(|change| seen.contains(&change.token()));
+            if transaction.fate == Fate::Unknown && took_place {
+                seen.extend(transaction.observations.iter().flat_map(tokens_of));
+            }
+        }
+        if seen.len() == before {
+            return seen;
+        }
+    }
+}
+
+/// Writes that a total loss of power took.
+fn lost_tokens(history: &History) -> Result<BTreeSet<Token>, String> {
+    if history.losses.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let look = LastLook::of(history)?;
+    let lost = history.transactions.iter().filter(|transaction| {
+        let there = transaction.changes.iter().any(|change| look.has(change));
+        transaction.fate != Fate::Aborted && !there && is_excused(history, transaction)
+    });
+    Ok(lost.flat_map(|transaction| &transaction.changes).map(|change| change.token()).collect())
+}
+
+#[cfg(test)]
+mod tests;

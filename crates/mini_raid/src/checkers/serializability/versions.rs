@@ -1,0 +1,236 @@
+//! The versions of every list, register and member, in order, and what reads of them imply.
+//!
+//! Invariant: of a list, every read is a first part of the longest one; of a register, no write is overwritten twice.
+
+use super::graph::{Edge, Graph};
+use crate::history::{Change, Fate, History, Observation, Token, Transaction, companion};
+use std::collections::BTreeMap;
+
+/// All versions that a set of transactions shows.
+pub struct Versions {
+    /// By token: who wrote it, whatever became of it.
+    writers: BTreeMap<Token, usize>,
+    /// Entries in order.
+    lists: BTreeMap<u64, Vec<Token>>,
+    /// By list and entry: its place.
+    places: BTreeMap<(u64, Token), usize>,
+    /// By register and write: the transaction that overwrote it.
+    overwriters: BTreeMap<(u64, Token), usize>,
+    /// Tokens that bring a member; all other entries of companion lists take one away.
+    insertions: BTreeMap<Token, u64>,
+    members: Vec<u64>,
+}
+
+impl Versions {
+    /// What the transactions that `included` names show. Errors: reads that fit no order.
+    pub fn of(history: &History, included: &dyn Fn(usize) -> bool) -> Result<Versions, String> {
+        let mut versions = Versions {
+            writers: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            places: BTreeMap::new(),
+            overwriters: BTreeMap::new(),
+            insertions: BTreeMap::new(),
+            members: Vec::new(),
+        };
+        for (place, transaction) in history.transactions.iter().enumerate() {
+            for change in &transaction.changes {
+                versions.writers.insert(change.token(), place);
+                if let Change::Insert { member, token } = change {
+                    versions.insertions.insert(*token, *member);
+                    versions.members.push(*member);
+                }
+            }
+        }
+        versions.members.sort_unstable();
+        versions.members.dedup();
+        for (place, transaction) in history.transactions.iter().enumerate().filter(|(place, _)| included(*place)) {
+            versions.take_longest(transaction);
+            versions.take_overwritten(history, place)?;
+        }
+        for (list, entries) in &versions.lists {
+            for (place, entry) in entries.iter().enumerate() {
+                if versions.places.insert((*list, *entry), place).is_some() {
+                    return Err(format!("entry {entry} is twice in list {list}: {entries:?}"));
+                }
+            }
+        }
+        Ok(versions)
+    }
+
+    fn take_longest(&mut self, transaction: &Transaction) {
+        for observation in &transaction.observations {
+            let Observation::List { key, entries } = observation else { continue };
+            let own = own_entries(transaction, *key);
+            let longest = self.lists.entry(*key).or_default();
+            if entries.len() + own.len() > longest.len() {
+                longest.clone_from(entries);
+                longest.extend(own);
+            }
+        }
+    }
+
+    fn take_overwritten(&mut self, history: &History, place: usize) -> Result<(), String> {
+        for change in &history.transactions[place].changes {
+            let Change::Register { key, before, .. } = change else { continue };
+            if let Some(other) = self.overwriters.insert((*key, *before), place) {
+                let both = [&history.transactions[other], &history.transactions[place]];
+                return Err(format!("lost update: two transactions overwrote {before} in register {key}: {both:#?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn writer(&self, token: Token) -> Option<usize> {
+        self.writers.get(&token).copied()
+    }
+
+    /// All edges that these versions imply. Errors: reads that fit no order, or of what was never committed.
+    pub fn edges(
+        &self,
+        history: &History,
+        included: &dyn Fn(usize) -> bool,
+        graph: &mut Graph,
+    ) -> Result<(), String> {
+        for (list, entries) in &self.lists {
+            for pair in entries.windows(2) {
+                if let (Some(first), Some(second)) = (self.writer(pair[0]), self.writer(pair[1])) {
+                    graph.add(first, second, Edge::Overwrote(*list));
+                }
+            }
+        }
+        for (place, transaction) in history.transactions.iter().enumerate().filter(|(place, _)| included(*place)) {
+            for observation in &transaction.observations {
+                match observation {
+                    Observation::List { key, entries } => self.list_read(history, place, *key, entries, graph)?,
+                    Observation::Register { key, value } => self.register_read(history, place, *key, *value, graph)?,
+                    Observation::Members { low, high, present } => {
+                        self.scanned(history, place, (*low, *high), present, graph)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Who wrote what was read. Errors: nobody, or somebody who was told that it failed.
+    fn written(&self, history: &History, reader: usize, token: Token) -> Result<usize, String> {
+        let reader = &history.transactions[reader];
+        let Some(writer) = self.writer(token) else {
+            return Err(format!("a write that nobody made was read: {token} in {reader:?}"));
+        };
+        if history.transactions[writer].fate == Fate::Aborted {
+            let writer = &history.transactions[writer];
+            return Err(format!("an aborted write was read: {token} of {writer:?} in {reader:?}"));
+        }
+        Ok(writer)
+    }
+
+    fn list_read(
+        &self,
+        history: &History,
+        place: usize,
+        key: u64,
+        entries: &[Token],
+        graph: &mut Graph,
+    ) -> Result<(), String> {
+        let order = &self.lists[&key];
+        if !order.starts_with(entries) {
+            let reader = &history.transactions[place];
+            return Err(format!("list {key} was read as {entries:?}, which is no first part of {order:?}: {reader:?}"));
+        }
+        for entry in entries {
+            self.written(history, place, *entry)?;
+        }
+        if let Some(last) = entries.last() {
+            graph.add(self.written(history, place, *last)?, place, Edge::Read(key));
+        }
+        if let Some(next) = order.get(entries.len()).and_then(|next| self.writer(*next)) {
+            graph.add(place, next, Edge::OverwrittenBy(key));
+        }
+        Ok(())
+    }
+
+    fn register_read(
+        &self,
+        history: &History,
+        place: usize,
+        key: u64,
+        value: Token,
+        graph: &mut Graph,
+    ) -> Result<(), String> {
+        if value != 0 {
+            graph.add(self.written(history, place, value)?, place, Edge::ReadRegister(key));
+        }
+        if let Some(next) = self.overwriters.get(&(key, value)) {
+            graph.add(place, *next, Edge::RegisterOverwrittenBy(key));
+        }
+        Ok(())
+    }
+
+    /// A scan: each member of the range was there or not.
+    fn scanned(
+        &self,
+        history: &History,
+        place: usize,
+        range: (u64, u64),
+        present: &[(u64, Token)],
+        graph: &mut Graph,
+    ) -> Result<(), String> {
+        for (member, token) in present {
+            if self.insertions.get(token) != Some(member) {
+                return Err(format!("member {member} holds {token}, which did not bring it"));
+            }
+            graph.add(self.written(history, place, *token)?, place, Edge::SawMember(*member));
+            let list = companion(*member);
+            let next = self.places.get(&(list, *token)).and_then(|at| self.lists[&list].get(at + 1));
+            if let Some(next) = next.and_then(|next| self.writer(*next)) {
+                graph.add(place, next, Edge::MemberChangedBy(*member));
+            }
+        }
+        let first = self.members.partition_point(|member| *member < range.0);
+        let in_range = self.members[first..].iter().take_while(|member| **member < range.1);
+        for member in in_range.filter(|member| present.iter().all(|(key, _)| key != *member)) {
+            self.missed(history, place, *member, graph)?;
+        }
+        Ok(())
+    }
+
+    /// A scan did not see a member: it came before an insertion, or after a deletion. Which one, real time may leave open; then only
+    /// the outer bounds hold.
+    fn missed(&self, history: &History, place: usize, member: u64, graph: &mut Graph) -> Result<(), String> {
+        let Some(order) = self.lists.get(&companion(member)) else { return Ok(()) };
+        let reader = &history.transactions[place];
+        let mut bounds: Option<(usize, usize)> = None;
+        for gap in 0..=order.len() {
+            // Between the entries gap - 1 and gap the member is absent, if the one brought it away.
+            let absent = gap == 0 || !self.insertions.contains_key(&order[gap - 1]);
+            let begun = gap == 0 || self.writer(order[gap - 1]).is_none_or(|w| history.transactions[w].begun < reader.ended);
+            let over = order.get(gap).and_then(|token| self.writer(*token)).is_some_and(|writer| {
+                let writer = &history.transactions[writer];
+                writer.fate == Fate::Committed && writer.ended < reader.begun
+            });
+            if absent && begun && !over {
+                bounds = Some((bounds.map_or(gap, |(first, _)| first), gap));
+            }
+        }
+        let Some((first, last)) = bounds else {
+            return Err(format!("a scan missed member {member}, which was there all the time: {reader:?}; {order:?}"));
+        };
+        if first > 0 && let Some(writer) = self.writer(order[first - 1]) {
+            graph.add(writer, place, Edge::MissedMember(member));
+        }
+        if let Some(writer) = order.get(last).and_then(|token| self.writer(*token)) {
+            graph.add(place, writer, Edge::MemberChangedBy(member));
+        }
+        Ok(())
+    }
+}
+
+fn own_entries(transaction: &Transaction, list: u64) -> Vec<Token> {
+    let own = transaction.changes.iter().filter(|change| match change {
+        Change::Append { key, .. } => *key == list,
+        Change::Insert { member, .. } | Change::Delete { member, .. } => companion(*member) == list,
+        Change::Register { .. } => false,
+    });
+    own.map(Change::token).collect()
+}

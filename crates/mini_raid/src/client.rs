@@ -1,0 +1,413 @@
+//! A simulated client: one session after another at one site or another, one transaction after another.
+//!
+//! Invariants: it has one request under way at most; it calls a transaction committed only when it was told so, aborted only when it
+//! was told what rule 14 lets a server say only of what can no longer commit, and unknown otherwise.
+
+use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
+use crate::programs::Programs;
+use crate::random::Random;
+use crate::workload::{Step, Workload};
+use messages::SessionId;
+use messages::program::Program;
+use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use values::Value;
+
+/// What a client does next.
+#[derive(Debug)]
+pub enum Next {
+    /// Sends this.
+    Send(SessionRequest),
+    /// Thinks for so long.
+    Think(u64),
+    /// The transaction is over.
+    Over(Transaction),
+    /// An answer is impossible, whatever happened.
+    Wrong(String),
+}
+
+/// What the client waits for.
+#[derive(Clone, Debug)]
+enum Waiting {
+    /// Nothing.
+    No,
+    /// The answer to a step.
+    Step(Step),
+    /// The answer to the rollback after a failure.
+    Rollback,
+}
+
+/// One client.
+#[derive(Debug)]
+pub struct Client {
+    /// Its number.
+    pub number: usize,
+    /// The site it talks to.
+    pub site: usize,
+    /// Its session there, when it has one.
+    pub session: Option<SessionId>,
+    /// Since when it waits for an answer (true time).
+    pub waiting_since: Option<u64>,
+    /// Counted up with every request: an old time-out means nothing.
+    pub request: u64,
+    plan: VecDeque<Step>,
+    waiting: Waiting,
+    transaction: Option<Transaction>,
+    explicit: bool,
+}
+
+impl Client {
+    /// A client that has done nothing.
+    pub fn new(number: usize, site: usize) -> Client {
+        Client {
+            number,
+            site,
+            session: None,
+            waiting_since: None,
+            request: 0,
+            plan: VecDeque::new(),
+            waiting: Waiting::No,
+            transaction: None,
+            explicit: false,
+        }
+    }
+
+    /// Whether a transaction is under way.
+    pub fn is_busy(&self) -> bool {
+        self.transaction.is_some()
+    }
+
+    /// Begins a transaction with this plan.
+    pub fn begin(&mut self, now: u64, plan: Vec<Step>) {
+        assert!(self.transaction.is_none(), "a client has one transaction at a time");
+        self.explicit = matches!(plan.first(), Some(Step::Begin(_)));
+        let read_only = match plan.first() {
+            Some(Step::Begin(mode)) => *mode == AccessMode::ReadOnly,
+            Some(step) => step.is_read(),
+            None => true,
+        };
+        self.plan = plan.into();
+        self.transaction = Some(Transaction {
+            client: self.number,
+            site: self.site,
+            begun: now,
+            ended: now,
+            fate: Fate::Open,
+            read_only,
+            observations: Vec::new(),
+            changes: Vec::new(),
+        });
+    }
+
+    /// Goes on with the plan.
+    pub fn go_on(&mut self, now: u64, programs: &Programs, workload: &mut Workload, random: &mut Random) -> Next {
+        let Some(step) = self.plan.pop_front() else {
+            return self.over(now, Fate::Committed);
+        };
+        if let Step::Think(time) = step {
+            return Next::Think(time);
+        }
+        let request = self.request_of(&step, now, programs, workload, random);
+        self.waiting = Waiting::Step(step);
+        self.send(now, request)
+    }
+
+    fn send(&mut self, now: u64, request: SessionRequest) -> Next {
+        self.request += 1;
+        self.waiting_since = Some(now);
+        Next::Send(request)
+    }
+
+    fn changes(&mut self) -> &mut Vec<Change> {
+        &mut self.transaction.as_mut().expect("a step belongs to a transaction").changes
+    }
+
+    fn request_of(
+        &mut self,
+        step: &Step,
+        now: u64,
+        programs: &Programs,
+        workload: &mut Workload,
+        random: &mut Random,
+    ) -> SessionRequest {
+        let time_micros = (now / 1_000) as i64;
+        let execute = |program: &Arc<Program>, keys: [u64; 2], tokens: [Token; 2]| SessionRequest::Execute {
+            program: program.clone(),
+            parameters: vec![
+                Value::BigInt(keys[0] as i64),
+                Value::text(format!("{},", tokens[0])),
+                Value::BigInt(keys[1] as i64),
+                Value::text(format!("{},", tokens[1])),
+            ],
+            rows: Vec::new(),
+            time_micros,
+        };
+        match *step {
+            Step::Begin(mode) => SessionRequest::Begin { mode, time_micros },
+            Step::ReadList(key) => execute(&programs.read_list, [key, 0], [0, 0]),
+            Step::ReadListForUpdate(key) => execute(&programs.read_list_for_update, [key, 0], [0, 0]),
+            Step::ReadTwoLists(first, second) => execute(&programs.read_two_lists, [first, second], [0, 0]),
+            Step::Append(key, token) => {
+                self.changes().push(Change::Append { key, token });
+                let update = random.one_in(3) && workload.exists(key);
+                let program = if update { &programs.append_update } else { &programs.append };
+                execute(program, [key, 0], [token, 0])
+            }
+            Step::AppendTwo([first, second]) => {
+                self.changes().push(Change::Append { key: first.0, token: first.1 });
+                self.changes().push(Change::Append { key: second.0, token: second.1 });
+                execute(&programs.append_two, [first.0, second.0], [first.1, second.1])
+            }
+            Step::ReadRegister(key) => execute(&programs.read_register, [key, 0], [0, 0]),
+            Step::WriteRegister(key, token) => {
+                let before = self.register_seen(key);
+                self.changes().push(Change::Register { key, before, token });
+                execute(&programs.write_register, [key, 0], [token, 0])
+            }
+            Step::Scan { low, high, reverse } => {
+                let program = if reverse { &programs.scan_members_back } else { &programs.scan_members };
+                execute(program, [low, high], [0, 0])
+            }
+            Step::Toggle(member, token) => {
+                let program = match self.member_seen(member) {
+                    true => &programs.delete_member,
+                    false => &programs.insert_member,
+                };
+                execute(program, [member, 0], [token, 0])
+            }
+            Step::Companion(member, token) => execute(&programs.append, [companion(member), 0], [token, 0]),
+            Step::Commit => SessionRequest::Commit,
+            Step::Rollback => SessionRequest::Rollback,
+            Step::Think(_) => unreachable!("thinking asks for nothing"),
+        }
+    }
+
+    fn register_seen(&self, wanted: u64) -> Token {
+        let observations = self.transaction.iter().flat_map(|transaction| &transaction.observations);
+        let seen = observations.filter_map(|observation| match observation {
+            Observation::Register { key, value } if *key == wanted => Some(*value),
+            _ => None,
+        });
+        seen.last().expect("a register is read before it is written")
+    }
+
+    fn member_seen(&self, member: u64) -> bool {
+        let observations = self.transaction.iter().flat_map(|transaction| &transaction.observations);
+        observations.into_iter().any(|observation| match observation {
+            Observation::Members { present, .. } => present.iter().any(|(key, _)| *key == member),
+            _ => false,
+        })
+    }
+
+    /// An answer came.
+    pub fn answered(&mut self, now: u64, reply: SessionReply, workload: &mut Workload) -> Option<Next> {
+        self.waiting_since = None;
+        match std::mem::replace(&mut self.waiting, Waiting::No) {
+            Waiting::No => Some(Next::Wrong(format!("an answer that nobody asked for: {reply:?}"))),
+            Waiting::Rollback => match reply {
+                SessionReply::RolledBack => {
+                    let fate = self.transaction.as_ref().map_or(Fate::Aborted, |transaction| transaction.fate);
+                    Some(self.over(now, fate))
+                }
+                other => Some(Next::Wrong(format!("a rollback was answered {other:?}"))),
+            },
+            Waiting::Step(step) => match reply {
+                SessionReply::Failed(failure) => Some(self.failed(now, &step, &failure)),
+                reply => match self.take(&step, reply, workload) {
+                    Ok(()) if matches!(step, Step::Rollback) => Some(self.over(now, Fate::Aborted)),
+                    Ok(()) => None,
+                    Err(wrong) => Some(Next::Wrong(wrong)),
+                },
+            },
+        }
+    }
+
+    fn failed(&mut self, now: u64, step: &Step, failure: &Failure) -> Next {
+        let fate = match failure {
+            Failure::Unknown { .. } => Fate::Unknown,
+            Failure::Conflict { .. }
+            | Failure::Statement { .. }
+            | Failure::SchemaChanged { .. }
+            | Failure::Cancelled
+            | Failure::Unavailable { .. } => Fate::Aborted,
+        };
+        let transaction = self.transaction.as_mut().expect("a step belongs to a transaction");
+        // What a reader was told before stands, whatever becomes of it later.
+        let told = transaction.read_only && !transaction.observations.is_empty();
+        transaction.fate = if told { Fate::Committed } else { fate };
+        self.plan.clear();
+        if self.explicit && !matches!(step, Step::Commit) {
+            self.waiting = Waiting::Rollback;
+            return self.send(now, SessionRequest::Rollback);
+        }
+        let fate = transaction.fate;
+        self.over(now, fate)
+    }
+
+    /// Notes what an answer says. Errors: it cannot be.
+    fn take(&mut self, step: &Step, reply: SessionReply, workload: &mut Workload) -> Result<(), String> {
+        let rows = match (step, reply) {
+            (Step::Begin(_), SessionReply::Begun)
+            | (Step::Commit, SessionReply::Committed { .. })
+            | (Step::Rollback, SessionReply::RolledBack) => return Ok(()),
+            (_, SessionReply::Executed { rows, .. }) => rows,
+            (step, other) => return Err(format!("{step:?} was answered {other:?}")),
+        };
+        match *step {
+            Step::ReadList(key) | Step::ReadListForUpdate(key) => {
+                let entries = rows.first().map(|row| entries_of(&row[0])).transpose()?.unwrap_or_default();
+                self.observe_list(key, entries, workload)?;
+            }
+            Step::ReadTwoLists(first, second) => {
+                for key in [first, second] {
+                    let row = rows.iter().find(|row| row[0].as_integer() == Some(key as i64));
+                    let entries = row.map(|row| entries_of(&row[1])).transpose()?.unwrap_or_default();
+                    self.observe_list(key, entries, workload)?;
+                }
+            }
+            Step::Append(key, token) => self.appended(key, token, &rows, workload)?,
+            Step::AppendTwo([_, (key, token)]) => self.appended(key, token, &rows, workload)?,
+            Step::Companion(member, token) => self.appended(companion(member), token, &rows, workload)?,
+            Step::ReadRegister(key) => {
+                let value = rows.first().map(|row| token_of(&row[0])).transpose()?.unwrap_or(0);
+                self.observe(Observation::Register { key, value });
+            }
+            Step::Scan { low, high, reverse } => {
+                let mut present = Vec::new();
+                for row in &rows {
+                    let key = row[0].as_integer().ok_or("a key that is no number")? as u64;
+                    present.push((key, token_of(&row[1])?));
+                }
+                if reverse {
+                    present.reverse();
+                }
+                if !present.is_sorted_by(|left, right| left.0 < right.0) {
+                    return Err(format!("a scan came out of order: {present:?}"));
+                }
+                self.observe(Observation::Members { low, high, present });
+            }
+            Step::Toggle(member, token) => self.toggled(member, token, &rows)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn toggled(&mut self, member: u64, token: Token, rows: &[Vec<Value>]) -> Result<(), String> {
+        if !self.member_seen(member) {
+            self.changes().push(Change::Insert { member, token });
+            return Ok(());
+        }
+        match rows.first() {
+            Some(row) => {
+                let present = vec![(member, token_of(&row[0])?)];
+                self.observe(Observation::Members { low: member, high: member + 1, present });
+                self.changes().push(Change::Delete { member, token });
+            }
+            // It went between the scan and the deletion: the commit would find out.
+            None => {
+                self.plan.clear();
+                self.plan.push_back(Step::Rollback);
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer to an append: the whole list, with the new entry at its end.
+    fn appended(
+        &mut self,
+        key: u64,
+        token: Token,
+        rows: &[Vec<Value>],
+        workload: &mut Workload,
+    ) -> Result<(), String> {
+        let Some(row) = rows.first() else {
+            // An update of a list that is not there: nothing was written.
+            self.changes().retain(|change| change.token() != token);
+            return self.observe_list(key, Vec::new(), workload);
+        };
+        let entries = entries_of(&row[0])?;
+        if entries.last() != Some(&token) {
+            return Err(format!("an append of {token} to list {key} returned {entries:?}"));
+        }
+        self.observe_list(key, entries, workload)
+    }
+
+    /// Takes the transaction's own entries off the end.
+    fn observe_list(&mut self, key: u64, mut entries: Vec<Token>, workload: &mut Workload) -> Result<(), String> {
+        workload.saw(key, entries.len());
+        let own: Vec<Token> = self
+            .changes()
+            .iter()
+            .filter(|change| match change {
+                Change::Append { key: own, .. } => *own == key,
+                Change::Insert { member, .. } | Change::Delete { member, .. } => companion(*member) == key,
+                Change::Register { .. } => false,
+            })
+            .map(Change::token)
+            .collect();
+        if !entries.ends_with(&own) {
+            return Err(format!("a transaction does not see its own entries {own:?} of list {key} in {entries:?}"));
+        }
+        entries.truncate(entries.len() - own.len());
+        self.observe(Observation::List { key, entries });
+        Ok(())
+    }
+
+    fn observe(&mut self, observation: Observation) {
+        let transaction = self.transaction.as_mut().expect("an answer belongs to a transaction");
+        transaction.observations.push(observation);
+    }
+
+    fn over(&mut self, now: u64, fate: Fate) -> Next {
+        self.plan.clear();
+        self.waiting = Waiting::No;
+        self.waiting_since = None;
+        let mut transaction = self.transaction.take().expect("what is over was under way");
+        transaction.ended = now;
+        transaction.fate = fate;
+        Next::Over(transaction)
+    }
+
+    /// The session is gone: with its site, or because the client has gone.
+    pub fn lost(&mut self, now: u64) -> Option<Transaction> {
+        self.session = None;
+        self.request += 1;
+        let transaction = self.transaction.as_ref()?;
+        let fate = if transaction.read_only {
+            match transaction.observations.is_empty() {
+                true => Fate::Aborted,
+                false => Fate::Committed,
+            }
+        } else if transaction.fate != Fate::Open {
+            transaction.fate
+        } else {
+            // Only a commit, or a statement that commits by itself, may have had an effect.
+            match &self.waiting {
+                Waiting::Step(Step::Commit) => Fate::Unknown,
+                Waiting::Step(_) if !self.explicit => Fate::Unknown,
+                _ => Fate::Aborted,
+            }
+        };
+        match self.over(now, fate) {
+            Next::Over(transaction) => Some(transaction),
+            _ => None,
+        }
+    }
+}
+
+/// The entries of a list, from its text.
+pub fn entries_of(value: &Value) -> Result<Vec<Token>, String> {
+    let text = value.as_text().ok_or_else(|| format!("a list that is no text: {value:?}"))?;
+    let body = text.strip_suffix(',').unwrap_or(text);
+    let parse = |entry: &str| entry.parse().map_err(|_| format!("a list that nobody wrote: {text:?}"));
+    if body.is_empty() { Ok(Vec::new()) } else { body.split(',').map(parse).collect() }
+}
+
+/// The write that a register or member holds.
+pub fn token_of(value: &Value) -> Result<Token, String> {
+    match entries_of(value)?[..] {
+        [token] => Ok(token),
+        _ => Err(format!("a value that nobody wrote: {value:?}")),
+    }
+}

@@ -1,0 +1,150 @@
+//! What happens in the simulated world, and in which order.
+//!
+//! Invariant: events happen in the order of their times; of the same time, in the order in which they were planned. So equal
+//! plans make equal runs.
+
+use crate::faults::Fault;
+use messages::SessionId;
+use messages::replication::SiteNotice;
+use messages::session::{SessionReply, SessionRequest};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that happens.
+#[derive(Debug)]
+pub enum Event {
+    /// A message arrives.
+    Message {
+        /// From which site; 0 is the oracle.
+        from: usize,
+        /// At which site.
+        to: usize,
+        /// The connection it travels on.
+        generation: u32,
+        /// What it says.
+        bytes: Vec<u8>,
+    },
+    /// A site's servers tick.
+    Tick {
+        /// Which site.
+        site: usize,
+        /// Of which start of its process.
+        start: u32,
+    },
+    /// A disk has synced what it was asked to.
+    Synced {
+        /// Whose disk.
+        site: usize,
+        /// Of which start of its process.
+        start: u32,
+    },
+    /// A connection to a peer came or went.
+    Notice {
+        /// Who is told.
+        site: usize,
+        /// Of which start of its process.
+        start: u32,
+        /// What.
+        notice: SiteNotice,
+    },
+    /// Two sites try to connect.
+    Connect {
+        /// One.
+        a: usize,
+        /// The other.
+        b: usize,
+    },
+    /// Two sites notice that their connection has been dead for long.
+    Stalled {
+        /// One.
+        a: usize,
+        /// The other.
+        b: usize,
+    },
+    /// A client's request arrives at its site.
+    Request {
+        /// Which site.
+        site: usize,
+        /// The client's session.
+        session: SessionId,
+        /// What it asks.
+        request: SessionRequest,
+    },
+    /// An answer arrives at a client.
+    Reply {
+        /// Which client.
+        client: usize,
+        /// In which session.
+        session: SessionId,
+        /// The answer.
+        reply: SessionReply,
+    },
+    /// A client does the next thing.
+    Client {
+        /// Which client.
+        client: usize,
+        /// After which of its requests.
+        request: u64,
+    },
+    /// The oracle may have something to do.
+    Oracle {
+        /// Of which start of its process.
+        start: u32,
+    },
+    /// Chance brings the next fault.
+    NextFault,
+    /// A fault happens, or ends.
+    Fault(Fault),
+}
+
+#[derive(Debug)]
+struct Planned {
+    time: u64,
+    order: u64,
+    event: Event,
+}
+
+impl PartialEq for Planned {
+    fn eq(&self, other: &Planned) -> bool {
+        (self.time, self.order) == (other.time, other.order)
+    }
+}
+
+impl Eq for Planned {}
+
+impl PartialOrd for Planned {
+    fn partial_cmp(&self, other: &Planned) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Planned {
+    fn cmp(&self, other: &Planned) -> std::cmp::Ordering {
+        (self.time, self.order).cmp(&(other.time, other.order))
+    }
+}
+
+/// Everything that is going to happen.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    heap: BinaryHeap<Reverse<Planned>>,
+    planned: u64,
+}
+
+impl Agenda {
+    /// Plans an event for this time.
+    pub fn plan(&mut self, time: u64, event: Event) {
+        self.planned += 1;
+        self.heap.push(Reverse(Planned { time, order: self.planned, event }));
+    }
+
+    /// The next event.
+    pub fn next(&mut self) -> Option<(u64, Event)> {
+        self.heap.pop().map(|Reverse(planned)| (planned.time, planned.event))
+    }
+
+    /// When the next event happens.
+    pub fn next_time(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(planned)| planned.time)
+    }
+}

@@ -1,0 +1,249 @@
+//! Faults: what goes wrong, where, for how long.
+//!
+//! Invariant: whatever a fault takes away comes back, unless another fault takes it again: a dead process is started, a cut mended, a
+//! disk repaired; so a run whose faults have stopped can recover.
+
+use messages::replication::SiteNotice;
+
+/// A kind of fault, as a profile weighs it and a summary counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A process is killed.
+    Kill,
+    /// All processes of a majority, or all, are killed.
+    KillMany,
+    /// A machine loses power.
+    PowerLoss,
+    /// All machines lose power at once.
+    PowerLossEverywhere,
+    /// One site after another goes, until one is left, and that one loses power, too.
+    SoleSurvivor,
+    /// A process is stopped for a while.
+    Pause,
+    /// A link is cut, in one direction or both.
+    Cut,
+    /// The sites are split in two.
+    Partition,
+    /// A link becomes slow.
+    SlowLink,
+    /// A connection breaks for a moment.
+    Reset,
+    /// Somebody sets a wall clock.
+    ClockJump,
+    /// A disk refuses to sync.
+    SyncFailure,
+    /// A disk is full.
+    DiskFull,
+    /// A disk is slow.
+    SlowDisk,
+    /// The oracle's process is killed.
+    OracleKill,
+    /// The oracle's answers are lost for a while.
+    OracleMute,
+    /// The oracle is started over an old copy of its state.
+    OracleRestore,
+    /// A site checkpoints its log.
+    Checkpoint,
+    /// Something happens to the sender or receiver of one chosen message.
+    Trap,
+    /// Traps one after another along an epoch change.
+    ChainedTraps,
+    /// A client cancels, or goes.
+    Client,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: &[Kind] = &[
+        Kind::Kill,
+        Kind::KillMany,
+        Kind::PowerLoss,
+        Kind::PowerLossEverywhere,
+        Kind::SoleSurvivor,
+        Kind::Pause,
+        Kind::Cut,
+        Kind::Partition,
+        Kind::SlowLink,
+        Kind::Reset,
+        Kind::ClockJump,
+        Kind::SyncFailure,
+        Kind::DiskFull,
+        Kind::SlowDisk,
+        Kind::OracleKill,
+        Kind::OracleMute,
+        Kind::OracleRestore,
+        Kind::Checkpoint,
+        Kind::Trap,
+        Kind::ChainedTraps,
+        Kind::Client,
+    ];
+
+    /// How often it happens, compared to others that a profile has chosen.
+    pub fn weight(self) -> u64 {
+        match self {
+            Kind::Kill | Kind::Pause | Kind::Trap | Kind::Client => 8,
+            Kind::ChainedTraps | Kind::Partition | Kind::Cut | Kind::Checkpoint => 5,
+            Kind::KillMany | Kind::PowerLoss | Kind::SoleSurvivor => 3,
+            Kind::PowerLossEverywhere => 1,
+            _ => 2,
+        }
+    }
+
+    /// Its name in a summary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Kill => "kill",
+            Kind::KillMany => "kill many",
+            Kind::PowerLoss => "power loss",
+            Kind::PowerLossEverywhere => "power loss everywhere",
+            Kind::SoleSurvivor => "sole survivor",
+            Kind::Pause => "pause",
+            Kind::Cut => "cut",
+            Kind::Partition => "partition",
+            Kind::SlowLink => "slow link",
+            Kind::Reset => "connection reset",
+            Kind::ClockJump => "clock jump",
+            Kind::SyncFailure => "sync failure",
+            Kind::DiskFull => "disk full",
+            Kind::SlowDisk => "slow disk",
+            Kind::OracleKill => "oracle kill",
+            Kind::OracleMute => "oracle answers lost",
+            Kind::OracleRestore => "oracle restored",
+            Kind::Checkpoint => "checkpoint",
+            Kind::Trap => "trap",
+            Kind::ChainedTraps => "chained traps",
+            Kind::Client => "client cancels or goes",
+        }
+    }
+}
+
+/// Something that is done to the world.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Kills a process; it is started again after so long.
+    Kill {
+        /// Which site.
+        site: usize,
+        /// Until it is started.
+        dead_for: u64,
+    },
+    /// Cuts the power of machines at once.
+    LosePower {
+        /// Of which sites, and until each is started again.
+        sites: Vec<(usize, u64)>,
+    },
+    /// Starts a process, if there is none.
+    Start {
+        /// Which site.
+        site: usize,
+    },
+    /// Stops a process for a while.
+    Pause {
+        /// Which site.
+        site: usize,
+        /// For how long.
+        length: u64,
+    },
+    /// Cuts or mends links.
+    Cut {
+        /// From, to.
+        links: Vec<(usize, usize)>,
+        /// Whether they are cut.
+        cut: bool,
+    },
+    /// Slows a link down, or makes it fast again.
+    Slow {
+        /// From.
+        from: usize,
+        /// To.
+        to: usize,
+        /// By how much.
+        by: u64,
+    },
+    /// A disk becomes fast or slow.
+    SlowDisk {
+        /// Which site.
+        site: usize,
+        /// By how much.
+        by: u64,
+    },
+    /// The oracle starts, if it does not run.
+    StartOracle,
+    /// Tells a site something that need not be true.
+    Notice {
+        /// Which site.
+        site: usize,
+        /// What.
+        notice: SiteNotice,
+    },
+    /// A client loses its patience with a request.
+    Impatience {
+        /// Which client.
+        client: usize,
+        /// With which request.
+        request: u64,
+        /// Whether it goes; otherwise it cancels.
+        goes: bool,
+    },
+}
+
+/// What a trap does when a message of its kind is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// The sender dies; the message is still sent.
+    KillSender,
+    /// The sender dies and the message is lost with it.
+    KillSenderBefore,
+    /// The receiver dies before it arrives.
+    KillReceiver,
+    /// Both die.
+    KillBoth,
+    /// Every other site dies.
+    KillOthers,
+    /// The sender is stopped.
+    PauseSender,
+    /// The receiver is stopped before it arrives.
+    PauseReceiver,
+    /// The message is late.
+    Delay,
+    /// The message is lost, and whatever follows it on this link for a while.
+    CutLink,
+    /// The sender loses power.
+    PowerSender,
+    /// The receiver loses power.
+    PowerReceiver,
+}
+
+impl Blow {
+    /// All of them.
+    pub const ALL: [Blow; 11] = [
+        Blow::KillSender,
+        Blow::KillSenderBefore,
+        Blow::KillReceiver,
+        Blow::KillBoth,
+        Blow::KillOthers,
+        Blow::PauseSender,
+        Blow::PauseReceiver,
+        Blow::Delay,
+        Blow::CutLink,
+        Blow::PowerSender,
+        Blow::PowerReceiver,
+    ];
+}
+
+/// A fault that waits for a message.
+#[derive(Clone, Debug)]
+pub struct Trap {
+    /// For a message of this kind.
+    pub kind: &'static str,
+    /// For so many of them.
+    pub count: u32,
+    /// What then happens.
+    pub blow: Blow,
+    /// For how long.
+    pub length: u64,
+    /// Traps that are set when this one has struck, if any.
+    pub then: Vec<Trap>,
+    /// It is taken away at this true time.
+    pub until: u64,
+}

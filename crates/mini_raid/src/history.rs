@@ -1,0 +1,130 @@
+//! What clients saw: the only thing that the checkers of consistency look at.
+//!
+//! Invariant: times are true times at the client; a transaction's observations are what it was told, its writes what it asked for,
+//! whether or not they came about.
+
+/// Names a write: unique in a run, above 0. 0 stands for nothing written yet.
+pub type Token = u32;
+
+/// What a client knows of a transaction's outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing yet.
+    Open,
+    /// It committed.
+    Committed,
+    /// It did not, and never will.
+    Aborted,
+    /// Nobody told.
+    Unknown,
+}
+
+/// Something read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// A list, without the transaction's own entries.
+    List {
+        /// Which.
+        key: u64,
+        /// Its entries.
+        entries: Vec<Token>,
+    },
+    /// A register.
+    Register {
+        /// Which.
+        key: u64,
+        /// The write seen; 0 for none.
+        value: Token,
+    },
+    /// All members of a range.
+    Members {
+        /// First key.
+        low: u64,
+        /// Behind the last key.
+        high: u64,
+        /// Keys that are present and the insertions that brought them.
+        present: Vec<(u64, Token)>,
+    },
+}
+
+/// Something written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// An entry was appended to a list.
+    Append {
+        /// To which.
+        key: u64,
+        /// The entry.
+        token: Token,
+    },
+    /// A register was overwritten by a transaction that had read it.
+    Register {
+        /// Which.
+        key: u64,
+        /// The write that was overwritten.
+        before: Token,
+        /// The new one.
+        token: Token,
+    },
+    /// A member came, and the entry was appended to its companion list.
+    Insert {
+        /// Which.
+        member: u64,
+        /// The entry.
+        token: Token,
+    },
+    /// A member went, and the entry was appended to its companion list.
+    Delete {
+        /// Which.
+        member: u64,
+        /// The entry.
+        token: Token,
+    },
+}
+
+impl Change {
+    /// The entry.
+    pub fn token(&self) -> Token {
+        match self {
+            Change::Append { token, .. }
+            | Change::Register { token, .. }
+            | Change::Insert { token, .. }
+            | Change::Delete { token, .. } => *token,
+        }
+    }
+}
+
+/// The list that records what became of a member: appended to by every transaction that brings or removes it.
+pub fn companion(member: u64) -> u64 {
+    1_000_000 + member
+}
+
+/// One transaction as its client saw it.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// Which client.
+    pub client: usize,
+    /// At which site.
+    pub site: usize,
+    /// When its first request was sent.
+    pub begun: u64,
+    /// When its last answer came, or the client gave up.
+    pub ended: u64,
+    /// What became of it.
+    pub fate: Fate,
+    /// Whether it was declared to read only.
+    pub read_only: bool,
+    /// What it read.
+    pub observations: Vec<Observation>,
+    /// What it wrote.
+    pub changes: Vec<Change>,
+}
+
+/// All transactions of a run.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// In the order in which they began.
+    pub transactions: Vec<Transaction>,
+    /// Moments at which all sites lost power at once, and since when unsynced commits may be gone: (since, moment).
+    pub losses: Vec<(u64, u64)>,
+}

@@ -1,0 +1,32 @@
+//! Bounds of the simulated world, in nanoseconds of true time unless the name says otherwise.
+
+use messages::limits::{CLOCK_JUMP_MICROS_MAX, LEASE, MILLISECOND, SECOND, SERVICE_PATIENCE};
+
+/// One microsecond.
+pub const MICROSECOND: u64 = 1_000;
+/// How often a site's servers tick.
+pub const TICK: u64 = 5 * MILLISECOND;
+/// A site without a life asks the oracle for one this often.
+pub const INCARNATE_AGAIN: u64 = 100 * MILLISECOND;
+/// A wall clock is never further from true time than this.
+pub const WALL_OFFSET_MICROS_MAX: i64 = 20_000_000;
+/// Once faults have stopped, every site is up and a transaction has committed at every site within this time.
+pub const RECOVERY_MAX: u64 = 40 * SECOND;
+/// Once faults have stopped, no request waits longer for its answer.
+pub const ANSWER_MAX: u64 = 3 * SERVICE_PATIENCE;
+/// After the last transaction, decisions and copies settle within this time.
+pub const SETTLE: u64 = 3 * SECOND;
+/// Events of one run, beyond which something goes round in circles.
+pub const EVENTS_MAX: u64 = 50_000_000;
+/// Virtual time that a run simulates with faults, unless told otherwise.
+pub const RUN_DEFAULT: u64 = 12 * SECOND;
+/// Entries of a list after which clients go on with a fresh one.
+pub const LIST_ENTRIES: usize = 60;
+/// A sync behind the commits begins at most this long after them; see the window of [`crate::checkers::durability`].
+pub const SYNC_BEHIND: u64 = 100 * MILLISECOND;
+/// Transactions of a cycle that are printed.
+pub const CYCLE_PRINTED_MAX: usize = 12;
+
+const _: () = assert!(2 * WALL_OFFSET_MICROS_MAX as u64 <= CLOCK_JUMP_MICROS_MAX, "sites believe each other's clocks");
+const _: () = assert!(TICK <= 10 * MILLISECOND, "servers are promised a tick that often");
+const _: () = assert!(LEASE < SETTLE && SERVICE_PATIENCE < RECOVERY_MAX);

@@ -1,0 +1,267 @@
+//! One simulated machine: clocks, disk, and the process of a site on it.
+//!
+//! Invariants: a process has one life after another, each with an incarnation that the oracle gave it; killing the process loses nothing
+//! that was appended to the log, losing power loses what was not synced; a paused process does nothing, but its clocks go on.
+
+use crate::clock::MachineClock;
+use crate::limits;
+use crate::profile::Profile;
+use crate::random::Random;
+use access_manager::MemoryStore;
+use commit_log::{Log, MemoryLog, Position};
+use domain::{Domain, Settings};
+use messages::planted::{Bug, Planted};
+use messages::{Envelope, Incarnation, Now, SessionId, SiteId};
+use std::collections::BTreeMap;
+
+/// What runs on a machine.
+pub enum Process {
+    /// Nothing: only what is on disk, or in the kernel's memory, remains.
+    Dead(MemoryLog),
+    /// It waits for the oracle to give it a life.
+    Asking {
+        /// Its log.
+        log: MemoryLog,
+        /// Names the request.
+        nonce: u64,
+        /// When it may ask again.
+        ask_at: u64,
+    },
+    /// The servers run.
+    Running(Box<Domain<MemoryLog>>),
+    /// In between, within one event.
+    Nowhere,
+}
+
+/// A disk with its moods.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk {
+    /// A sync is under way.
+    pub syncing: bool,
+    /// Syncs fail from now on.
+    pub failing: bool,
+    /// No room.
+    pub full: bool,
+    /// Added to every sync.
+    pub slow: u64,
+}
+
+/// A machine and the site on it.
+pub struct Machine {
+    /// Which site.
+    pub site: usize,
+    /// Its clocks.
+    pub clock: MachineClock,
+    /// Its disk.
+    pub disk: Disk,
+    /// What runs.
+    pub process: Process,
+    /// Counted up at each start of the process and of each life: what was planned for an earlier one is void.
+    pub start: u32,
+    /// The last incarnation.
+    pub incarnation: Incarnation,
+    /// Not scheduled before this (true time): paused, or busy.
+    pub away_until: u64,
+    /// Sessions and their clients.
+    pub sessions: BTreeMap<SessionId, usize>,
+    /// The epoch in which it last said that it serves, and when.
+    pub serving: Option<(std::sync::Arc<messages::Epoch>, u64)>,
+    /// Log records before this position have been looked at by checkers.
+    pub looked_at: Position,
+    store: MemoryStore,
+    settings: Settings,
+    /// Chance of this machine alone: pauses between messages.
+    random: Random,
+    stall: Stall,
+    /// Mean time of a sync.
+    sync_latency: u64,
+}
+
+/// Pauses of a process between any two messages inside it.
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    /// Messages until the next pause.
+    left: u64,
+    /// Mean number of messages between pauses; 0: none.
+    every: u64,
+    /// Mean length.
+    length: u64,
+}
+
+impl Machine {
+    /// A machine with an empty disk.
+    pub fn new(site: usize, sites: usize, random: &mut Random, profile: &Profile, planted: Planted) -> Machine {
+        let settings = Settings {
+            site: SiteId(site as u16),
+            incarnation: Incarnation(0),
+            sites: (1..=sites as u16).map(SiteId).collect(),
+            method: profile.method,
+            memory_bytes_max: profile.memory_bytes_max,
+            seed: random.next(),
+            planted,
+        };
+        let mut random = random.fork();
+        let (every, length) = profile.stalls;
+        let left = if every > 0 { random.around(every) + 1 } else { u64::MAX };
+        Machine {
+            site,
+            clock: MachineClock::new(&mut random, 0, profile.clock_rate_max),
+            disk: Disk::default(),
+            process: Process::Dead(MemoryLog::new()),
+            start: 0,
+            incarnation: Incarnation(0),
+            away_until: 0,
+            sessions: BTreeMap::new(),
+            serving: None,
+            looked_at: Position::START,
+            store: MemoryStore::new(),
+            settings,
+            stall: Stall { left, every, length },
+            sync_latency: profile.sync_latency,
+            random,
+        }
+    }
+
+    /// The servers, while they run.
+    pub fn domain(&self) -> Option<&Domain<MemoryLog>> {
+        match &self.process {
+            Process::Running(domain) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// Whether a process exists.
+    pub fn is_alive(&self) -> bool {
+        matches!(self.process, Process::Asking { .. } | Process::Running(_))
+    }
+
+    /// No more pauses between messages.
+    pub fn steady(&mut self) {
+        self.stall = Stall { left: u64::MAX, every: 0, length: 0 };
+    }
+
+    /// The log, wherever it is.
+    pub fn log(&self) -> &MemoryLog {
+        match &self.process {
+            Process::Dead(log) | Process::Asking { log, .. } => log,
+            Process::Running(domain) => domain.log(),
+            Process::Nowhere => unreachable!("a process is somewhere between events"),
+        }
+    }
+
+    /// The log, to change its disk.
+    pub fn log_mut(&mut self) -> &mut MemoryLog {
+        match &mut self.process {
+            Process::Dead(log) | Process::Asking { log, .. } => log,
+            Process::Running(domain) => domain.log_mut(),
+            Process::Nowhere => unreachable!("a process is somewhere between events"),
+        }
+    }
+
+    fn take_log(&mut self) -> MemoryLog {
+        match std::mem::replace(&mut self.process, Process::Nowhere) {
+            Process::Dead(log) | Process::Asking { log, .. } => log,
+            Process::Running(domain) => domain.into_log(),
+            Process::Nowhere => unreachable!("a process is somewhere between events"),
+        }
+    }
+
+    fn end(&mut self) -> MemoryLog {
+        self.start += 1;
+        self.away_until = 0;
+        self.serving = None;
+        self.disk.syncing = false;
+        self.take_log()
+    }
+
+    /// SIGKILL: what was appended stays.
+    pub fn kill(&mut self) {
+        let mut log = self.end();
+        log.restart();
+        self.process = Process::Dead(log);
+    }
+
+    /// Power fails: what was not synced is gone, but for a random part of it.
+    pub fn lose_power(&mut self, now: u64) {
+        let mut log = self.end();
+        let (synced, appended) = (log.synced().0, log.appended().0);
+        let keep = match self.random.below(3) {
+            0 => synced,
+            _ => self.random.between(synced, appended + 1),
+        };
+        log.power_loss(Position(keep), self.random.one_in(2));
+        self.store.power_loss(self.random.index(self.store.unsynced() + 1));
+        self.looked_at = Position::START;
+        self.clock.power_up(&mut self.random, now);
+        self.process = Process::Dead(log);
+    }
+
+    /// The process starts, over a disk that has been repaired.
+    pub fn begin_process(&mut self, now: u64) {
+        let mut log = self.end();
+        self.disk.failing = false;
+        self.disk.full = false;
+        log.fail_sync(false);
+        log.set_full(false);
+        self.process = Process::Asking { log, nonce: self.random.next(), ask_at: now };
+    }
+
+    /// The servers are thrown away; process, log and store stay.
+    pub fn start_again(&mut self, now: u64) {
+        let log = self.end();
+        self.process = Process::Asking { log, nonce: self.random.next(), ask_at: now };
+    }
+
+    /// The oracle has given a life. Errors: the log cannot be replayed.
+    pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), String> {
+        let log = self.take_log();
+        self.start += 1;
+        let keeps = planted.is(Bug::RebootKeepsIncarnation) || planted.is(Bug::SealOnlyInMemory);
+        let incarnation = if keeps && self.incarnation > Incarnation(0) { self.incarnation } else { incarnation };
+        self.incarnation = incarnation;
+        let settings = Settings { incarnation, seed: self.random.next(), ..self.settings.clone() };
+        let domain = Domain::start(settings, log, Box::new(self.store.clone())).map_err(|error| error.to_string())?;
+        self.process = Process::Running(Box::new(domain));
+        Ok(())
+    }
+
+    /// Lets the servers do something, from this true time on. Returns when they are done: time passes between messages.
+    pub fn act(&mut self, now: u64, act: impl FnOnce(&mut Domain<MemoryLog>, &mut domain::Clock<'_>)) -> u64 {
+        let Machine { process, clock, random, stall, .. } = self;
+        let Process::Running(domain) = process else { return now };
+        let mut elapsed = 0;
+        let mut read = || -> Now {
+            stall.left -= 1;
+            if stall.left == 0 {
+                elapsed += random.around(stall.length);
+                stall.left = 1 + random.around(stall.every);
+            }
+            clock.at(now + elapsed)
+        };
+        act(domain, &mut read);
+        let done = now + elapsed;
+        self.away_until = self.away_until.max(done);
+        done
+    }
+
+    /// How long the sync that was asked for takes.
+    pub fn sync_latency(&mut self) -> u64 {
+        self.sync_latency / 2 + self.random.around(self.sync_latency) + self.disk.slow
+    }
+
+    /// The envelope of something said inside the site.
+    pub fn inside(&self, from: messages::ServerKind, to: messages::ServerKind, message: messages::Message) -> Envelope {
+        let site = SiteId(self.site as u16);
+        Envelope {
+            from_site: site,
+            from,
+            to_site: site,
+            to,
+            epoch: messages::EpochNumber(0),
+            incarnation: self.incarnation,
+            message,
+        }
+    }
+}
+
+const _: () = assert!(limits::INCARNATE_AGAIN >= limits::TICK, "a site asks for a life when it ticks");

@@ -1,0 +1,166 @@
+//! The machine of the oracle: its process, its log, and an operator who sometimes restores an old copy of it.
+//!
+//! Invariant: records are logged before any message of the same outbox leaves, and tokens come back once they are synced.
+
+use crate::profile::Profile;
+use commit_log::{Log, MemoryLog, Position};
+use messages::log_record::LogRecord;
+use messages::planted::{Bug, Planted};
+use messages::server::ORACLE_SITE;
+use messages::{
+    Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, Outbox, Server, ServerKind, SiteId,
+};
+use oracle::Oracle;
+use std::collections::VecDeque;
+
+/// The instance that every run simulates.
+const INSTANCE: InstanceId = InstanceId(1);
+
+/// The oracle and its disk.
+pub struct OracleHost {
+    oracle: Option<Oracle>,
+    log: MemoryLog,
+    /// Copies that were made of the log, oldest first.
+    copies: Vec<MemoryLog>,
+    syncs: VecDeque<(Position, u64)>,
+    /// Counted up at each start.
+    pub start: u32,
+    /// Not scheduled before this (true time).
+    pub away_until: u64,
+    /// Its answers are lost until then (true time).
+    pub mute_until: u64,
+    sites: Vec<SiteId>,
+    method: messages::epoch::Method,
+    required_copies: u16,
+    planted: Planted,
+}
+
+impl OracleHost {
+    /// The oracle of a new instance.
+    pub fn new(sites: usize, profile: &Profile, planted: Planted) -> OracleHost {
+        let mut host = OracleHost {
+            oracle: None,
+            log: MemoryLog::new(),
+            copies: Vec::new(),
+            syncs: VecDeque::new(),
+            start: 0,
+            away_until: 0,
+            mute_until: 0,
+            sites: (1..=sites as u16).map(SiteId).collect(),
+            method: profile.method,
+            required_copies: profile.required_copies,
+            planted,
+        };
+        host.copies.push(MemoryLog::new());
+        host.begin();
+        host
+    }
+
+    /// Whether its process runs.
+    pub fn is_alive(&self) -> bool {
+        self.oracle.is_some()
+    }
+
+    /// Its process dies.
+    pub fn kill(&mut self) {
+        self.oracle = None;
+        self.start += 1;
+        self.syncs.clear();
+        self.log.restart();
+        self.away_until = 0;
+    }
+
+    /// Its process starts and replays its log.
+    pub fn begin(&mut self) {
+        self.start += 1;
+        let mut oracle = Oracle::init(INSTANCE, &self.sites, self.method, self.required_copies, self.planted);
+        let mut outbox = Outbox::default();
+        for entry in self.log.read_from(self.log.first()) {
+            let (_, bytes) = entry.expect("a log in memory can be read");
+            let record = LogRecord::decode(&bytes).expect("the oracle wrote it itself");
+            oracle.replay(&record, &mut outbox);
+        }
+        assert!(outbox.is_empty(), "a replay of the oracle sends nothing");
+        self.oracle = Some(oracle);
+    }
+
+    /// Somebody makes a copy of the log.
+    pub fn copy(&mut self) {
+        let mut copy = self.log.clone();
+        copy.restart();
+        self.copies.push(copy);
+    }
+
+    /// The process dies, and starts over the copy that was made `back` copies ago.
+    pub fn restore(&mut self, back: usize, empty: bool) {
+        self.kill();
+        // An empty one is what an operator gets who points the oracle to a wrong folder: no rule allows it, one plant needs it.
+        let place = match empty && self.planted.is(Bug::EmptyOracleBootstrapped) {
+            true => 0,
+            false => self.copies.len().saturating_sub(1 + back).max(1),
+        };
+        if let Some(copy) = self.copies.get(place) {
+            self.log = copy.clone();
+        }
+        self.begin();
+    }
+
+    /// How many copies can be restored.
+    pub fn copies(&self) -> usize {
+        self.copies.len()
+    }
+
+    /// Handles a message. Returns what it sends, and whether its disk has something to sync.
+    pub fn handle(&mut self, now: Now, envelope: Envelope) -> (Vec<Envelope>, bool) {
+        let mut outbox = Outbox::default();
+        let Some(oracle) = &mut self.oracle else { return (Vec::new(), false) };
+        oracle.handle(now, envelope, &mut outbox);
+        self.collect(outbox)
+    }
+
+    /// The disk has synced.
+    pub fn synced(&mut self, now: Now) -> (Vec<Envelope>, bool) {
+        self.log.complete_sync();
+        let synced = self.log.synced();
+        let mut all = (Vec::new(), false);
+        while let Some((position, token)) = self.syncs.front().copied() {
+            if position > synced {
+                break;
+            }
+            self.syncs.pop_front();
+            let (sent, sync) = self.handle(now, envelope_of(ORACLE_SITE, ServerKind::Oracle, Message::Synced(token)));
+            all.0.extend(sent);
+            all.1 |= sync;
+        }
+        all
+    }
+
+    fn collect(&mut self, outbox: Outbox) -> (Vec<Envelope>, bool) {
+        let mut buffer = Vec::new();
+        for record in outbox.records {
+            buffer.clear();
+            record.encode_into(&mut buffer);
+            self.log.append(&buffer).expect("the oracle's disk is sound");
+        }
+        for token in &outbox.syncs {
+            self.syncs.push_back((self.log.appended(), *token));
+            self.log.request_sync();
+        }
+        let sent = outbox.messages.into_iter().filter_map(|outgoing| {
+            Some(Envelope { epoch: outgoing.epoch, ..envelope_of(outgoing.site?, outgoing.to, outgoing.message) })
+        });
+        (sent.collect(), !outbox.syncs.is_empty())
+    }
+}
+
+fn envelope_of(site: SiteId, to: ServerKind, message: Message) -> Envelope {
+    Envelope {
+        from_site: ORACLE_SITE,
+        from: ServerKind::Oracle,
+        to_site: site,
+        to,
+        epoch: EpochNumber(0),
+        incarnation: Incarnation(1),
+        message,
+    }
+}

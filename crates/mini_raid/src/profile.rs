@@ -1,0 +1,107 @@
+//! What kind of world a run simulates: drawn once from its seed.
+//!
+//! Invariant: everything in it lies within what the design promises to bear: clock rates within the margin of a lease, wall clocks that
+//! sites believe, disks that come back.
+
+use crate::faults::Kind;
+use crate::limits::MICROSECOND;
+use crate::network::Weather;
+use crate::random::Random;
+use crate::workload::Mix;
+use messages::epoch::Method;
+use messages::limits::{MILLISECOND, SECOND};
+
+/// A kind of world.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The concurrency-control method.
+    pub method: Method,
+    /// Fewer up copies than this, and commits wait for the disk.
+    pub required_copies: u16,
+    /// Bytes of row versions a site keeps in memory.
+    pub memory_bytes_max: usize,
+    /// Clocks run at most so much too fast or slow, in parts per million.
+    pub clock_rate_max: i64,
+    /// Pauses inside a process: mean number of messages between two, mean length.
+    pub stalls: (u64, u64),
+    /// Mean time of a sync.
+    pub sync_latency: u64,
+    /// How messages travel.
+    pub weather: Weather,
+    /// Which faults happen, by weight.
+    pub faults: Vec<(Kind, u64)>,
+    /// Mean time between two faults.
+    pub fault_every: u64,
+    /// How long a dead process stays dead, on average.
+    pub dead_for: u64,
+    /// What clients do.
+    pub mix: Mix,
+}
+
+impl Profile {
+    /// Nothing goes wrong.
+    pub fn calm(random: &mut Random, sites: usize) -> Profile {
+        Profile {
+            method: Method::Locking,
+            required_copies: 2,
+            memory_bytes_max: 1 << 30,
+            clock_rate_max: 1,
+            stalls: (0, 0),
+            sync_latency: MILLISECOND,
+            weather: Weather::calm(),
+            faults: Vec::new(),
+            fault_every: SECOND,
+            dead_for: SECOND,
+            mix: Mix::draw(random, sites),
+        }
+    }
+
+    /// A world for this run.
+    pub fn draw(random: &mut Random, sites: usize) -> Profile {
+        let mut profile = Profile::calm(random, sites);
+        if random.one_in(3) {
+            profile.method = Method::Optimistic;
+        }
+        if random.one_in(2) {
+            profile.memory_bytes_max = 1 << 12;
+        }
+        profile.clock_rate_max = *random.pick(&[100, 10_000, 20_000]);
+        profile.stalls = match random.below(3) {
+            0 => (0, 0),
+            1 => (20_000, 5 * MILLISECOND),
+            _ => (60_000, 300 * MILLISECOND),
+        };
+        profile.sync_latency = *random.pick(&[200 * MICROSECOND, 2 * MILLISECOND, 15 * MILLISECOND]);
+        profile.weather = weather(random);
+        profile.fault_every = *random.pick(&[150, 400, 1_000, 2_500]) * MILLISECOND;
+        profile.dead_for = *random.pick(&[5, 60, 500, 1_500]) * MILLISECOND;
+        for kind in Kind::ALL {
+            let weight = *random.pick(&[0, 0, 1, 2, 6]);
+            if weight > 0 {
+                profile.faults.push((*kind, weight * kind.weight()));
+            }
+        }
+        profile
+    }
+}
+
+fn weather(random: &mut Random) -> Weather {
+    let calm = Weather::calm();
+    let latency = *random.pick(&[50 * MICROSECOND, 200 * MICROSECOND, 2 * MILLISECOND, 15 * MILLISECOND]);
+    let jitter = *random.pick(&[latency / 4, latency, 5 * latency]);
+    let streams = random.one_in(2);
+    let stragglers = *random.pick(&[0, 0, 500, 5_000]);
+    let straggling = *random.pick(&[20, 200, 900]) * MILLISECOND;
+    if streams {
+        return Weather { latency, jitter, ..calm };
+    }
+    Weather {
+        streams,
+        latency,
+        jitter,
+        loss: *random.pick(&[0, 1_000, 20_000, 100_000]),
+        duplicates: *random.pick(&[0, 5_000, 100_000]),
+        stragglers,
+        straggling,
+    }
+}

@@ -1,0 +1,192 @@
+//! The action programs that simulated clients run, written by hand: no SQL is involved.
+//!
+//! Three tables with a `bigint` key and a `text` column: *lists*, whose text grows by one entry with every append; *registers*, which are
+//! overwritten; *members*, whose rows come and go.
+
+use messages::program::{
+    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, Program,
+    ResultColumn, RowLock, Source,
+};
+use messages::schema::{Column, TableSchema};
+use messages::{KeyRange, TableId};
+use std::sync::Arc;
+use values::Type;
+
+/// Storage of the lists.
+pub const LISTS: TableId = TableId(16);
+/// Storage of the registers.
+pub const REGISTERS: TableId = TableId(17);
+/// Storage of the members.
+pub const MEMBERS: TableId = TableId(18);
+/// All storages.
+pub const STORAGES: [TableId; 3] = [LISTS, REGISTERS, MEMBERS];
+
+/// All programs, compiled once and shared.
+#[derive(Debug)]
+pub struct Programs {
+    /// `SELECT v FROM lists WHERE k = $1`
+    pub read_list: Arc<Program>,
+    /// `SELECT v FROM lists WHERE k = $1 FOR UPDATE`
+    pub read_list_for_update: Arc<Program>,
+    /// `SELECT k, v FROM lists WHERE k IN ($1, $2)`
+    pub read_two_lists: Arc<Program>,
+    /// `INSERT INTO lists VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = lists.v || excluded.v RETURNING v`
+    pub append: Arc<Program>,
+    /// `UPDATE lists SET v = v || $2 WHERE k = $1 RETURNING v`
+    pub append_update: Arc<Program>,
+    /// Two appends in one program: a procedure.
+    pub append_two: Arc<Program>,
+    /// `SELECT v FROM registers WHERE k = $1`
+    pub read_register: Arc<Program>,
+    /// `INSERT INTO registers VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = excluded.v`
+    pub write_register: Arc<Program>,
+    /// `SELECT k, v FROM members WHERE k >= $1 AND k < $2`
+    pub scan_members: Arc<Program>,
+    /// The same, backwards.
+    pub scan_members_back: Arc<Program>,
+    /// `INSERT INTO members VALUES ($1, $2)`
+    pub insert_member: Arc<Program>,
+    /// `DELETE FROM members WHERE k = $1 RETURNING v`
+    pub delete_member: Arc<Program>,
+}
+
+/// The name of a storage.
+pub fn name_of(storage: TableId) -> &'static str {
+    match storage {
+        LISTS => "lists",
+        REGISTERS => "registers",
+        MEMBERS => "members",
+        _ => "another",
+    }
+}
+
+fn table(storage: TableId) -> Arc<TableSchema> {
+    let column = |name: &str, column_type, not_null| Column {
+        name: name.to_owned(),
+        column_type,
+        not_null,
+        default: None,
+        dropped: false,
+    };
+    Arc::new(TableSchema {
+        name: name_of(storage).to_owned(),
+        oid: storage.0,
+        storage,
+        columns: vec![column("k", Type::BigInt, true), column("v", Type::Text, false)],
+        primary_key: vec![0],
+        primary_key_name: None,
+        primary_key_oid: storage.0 + 1_000,
+        indexes: Vec::new(),
+        options: Vec::new(),
+    })
+}
+
+fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> Arc<Program> {
+    let column = |(name, column_type): &(&str, Type)| ResultColumn {
+        name: (*name).to_owned(),
+        column_type: *column_type,
+        origin: (0, 0),
+    };
+    Arc::new(Program {
+        parameters: vec![Type::BigInt, Type::Text, Type::BigInt, Type::Text],
+        actions,
+        columns: columns.iter().map(column).collect(),
+        relies_on: Vec::new(),
+        read_only,
+    })
+}
+
+const KEY: (&str, Type) = ("k", Type::BigInt);
+const VALUE: (&str, Type) = ("v", Type::Text);
+
+fn point(storage: TableId) -> Source {
+    Source { table: table(storage), path: AccessPath::Point(vec![Expression::Parameter(0)]), reverse: false }
+}
+
+fn select(source: Source, output: Vec<Expression>, lock: Option<RowLock>) -> Action {
+    Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock }
+}
+
+/// `INSERT INTO storage VALUES ($key, $key + 1)`, an existing row updated by `assignment` (over old and excluded row).
+fn insert(storage: TableId, key: u16, assignment: Option<Expression>, returning: bool) -> Action {
+    Action::Insert {
+        table: table(storage),
+        values: vec![Expression::Column(0), Expression::Column(1)],
+        input: InsertInput::Rows(vec![vec![Expression::Parameter(key), Expression::Parameter(key + 1)]]),
+        on_conflict: assignment.map(|assignment| OnConflict {
+            target: Some(ConflictTarget::PrimaryKey),
+            update: Some((vec![(1, assignment)], None)),
+        }),
+        returning: if returning { vec![Expression::Column(1)] } else { Vec::new() },
+        private: false,
+    }
+}
+
+fn concat(left: Expression, right: Expression) -> Expression {
+    Expression::Binary(BinaryOperator::Concat, Box::new(left), Box::new(right))
+}
+
+fn append(key: u16) -> Action {
+    insert(LISTS, key, Some(concat(Expression::Column(1), Expression::Column(3))), true)
+}
+
+fn scan(reverse: bool) -> Arc<Program> {
+    let bounds = Bounds {
+        prefix: Vec::new(),
+        low: Some((Expression::Parameter(0), true)),
+        high: Some((Expression::Parameter(2), false)),
+    };
+    let source = Source { table: table(MEMBERS), path: AccessPath::KeyRange(bounds), reverse };
+    let output = vec![Expression::Column(0), Expression::Column(1)];
+    program(vec![select(source, output, None)], &[KEY, VALUE], true)
+}
+
+impl Programs {
+    /// Builds them all.
+    pub fn new() -> Programs {
+        let value = || vec![Expression::Column(1)];
+        let read = |storage, lock: Option<RowLock>| {
+            let read_only = lock.is_none();
+            program(vec![select(point(storage), value(), lock)], &[VALUE], read_only)
+        };
+        let two = AccessPath::Points(vec![vec![Expression::Parameter(0)], vec![Expression::Parameter(2)]]);
+        let two = Source { table: table(LISTS), path: two, reverse: false };
+        let update = Action::Update {
+            source: point(LISTS),
+            filter: None,
+            assignments: vec![(1, concat(Expression::Column(1), Expression::Parameter(1)))],
+            returning: value(),
+        };
+        let delete = Action::Delete { source: point(MEMBERS), filter: None, returning: value() };
+        let both = vec![Expression::Column(0), Expression::Column(1)];
+        Programs {
+            read_list: read(LISTS, None),
+            read_list_for_update: read(LISTS, Some(RowLock::Update)),
+            read_two_lists: program(vec![select(two, both, None)], &[KEY, VALUE], true),
+            append: program(vec![append(0)], &[VALUE], false),
+            append_update: program(vec![update], &[VALUE], false),
+            append_two: program(vec![append(0), append(2)], &[VALUE], false),
+            read_register: read(REGISTERS, None),
+            write_register: program(
+                vec![insert(REGISTERS, 0, Some(Expression::Column(3)), false)],
+                &[],
+                false,
+            ),
+            scan_members: scan(false),
+            scan_members_back: scan(true),
+            insert_member: program(vec![insert(MEMBERS, 0, None, false)], &[], false),
+            delete_member: program(vec![delete], &[VALUE], false),
+        }
+    }
+}
+
+impl Default for Programs {
+    fn default() -> Programs {
+        Programs::new()
+    }
+}
+
+/// The range that holds a whole storage.
+pub fn whole(storage: TableId) -> KeyRange {
+    KeyRange::whole(storage)
+}

@@ -1,0 +1,274 @@
+//! What clients do: which transactions, on how few keys, how often.
+//!
+//! Invariant: a plan writes each list, register and member at most once; membership changes come last.
+
+use crate::history::{Token, companion};
+use crate::limits::LIST_ENTRIES;
+use crate::random::Random;
+use messages::limits::MILLISECOND;
+use messages::session::AccessMode;
+use std::collections::BTreeMap;
+
+/// One step of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Opens a transaction.
+    Begin(AccessMode),
+    /// Reads a list.
+    ReadList(u64),
+    /// Reads a list and locks it.
+    ReadListForUpdate(u64),
+    /// Reads two lists in one statement.
+    ReadTwoLists(u64, u64),
+    /// Appends an entry to a list.
+    Append(u64, Token),
+    /// Appends to two lists in one program.
+    AppendTwo([(u64, Token); 2]),
+    /// Reads a register.
+    ReadRegister(u64),
+    /// Overwrites a register that was read.
+    WriteRegister(u64, Token),
+    /// Reads the members of a range.
+    Scan {
+        /// First key.
+        low: u64,
+        /// Behind the last key.
+        high: u64,
+        /// Backwards.
+        reverse: bool,
+    },
+    /// Inserts a member that a scan has not seen, or deletes one that it has.
+    Toggle(u64, Token),
+    /// Appends the entry of a toggle to the member's companion list.
+    Companion(u64, Token),
+    /// Does nothing for so long.
+    Think(u64),
+    /// Commits.
+    Commit,
+    /// Rolls back.
+    Rollback,
+}
+
+impl Step {
+    /// Whether it only reads.
+    pub fn is_read(&self) -> bool {
+        matches!(self, Step::ReadList(_) | Step::ReadTwoLists(..) | Step::ReadRegister(_) | Step::Scan { .. })
+    }
+}
+
+/// How clients behave in a run.
+#[derive(Clone, Debug)]
+pub struct Mix {
+    /// How many clients.
+    pub clients: usize,
+    /// Lists in use at a time.
+    pub lists: u64,
+    /// Registers.
+    pub registers: u64,
+    /// Members in use at a time.
+    pub members: u64,
+    /// Mean time between two transactions of a client.
+    pub pause: u64,
+    /// Mean time between two statements of a transaction, if any.
+    pub think: u64,
+    /// Weights: single reads, single writes, procedures, reading transactions, writing ones, membership changes.
+    pub weights: [u64; 6],
+    /// Most statements of a transaction.
+    pub statements: u64,
+    /// One in so many reading transactions takes long.
+    pub long_reader: u64,
+}
+
+impl Mix {
+    /// A mix for a run.
+    pub fn draw(random: &mut Random, sites: usize) -> Mix {
+        Mix {
+            clients: sites * random.between(1, 4) as usize,
+            lists: random.between(2, 8),
+            registers: random.between(1, 5),
+            members: random.between(2, 9),
+            pause: *random.pick(&[3, 10, 30, 80]) * MILLISECOND,
+            think: *random.pick(&[0, 0, 1, 5, 30]) * MILLISECOND,
+            weights: [(); 6].map(|()| *random.pick(&[1, 2, 4, 8])),
+            statements: random.between(2, 6),
+            long_reader: *random.pick(&[3, 10, 50]),
+        }
+    }
+}
+
+/// What all clients of a run know together.
+#[derive(Debug)]
+pub struct Workload {
+    /// How they behave.
+    pub mix: Mix,
+    next_token: Token,
+    /// By slot: how often a fresh list was begun there.
+    rounds: BTreeMap<u64, u64>,
+    member_round: u64,
+    /// Entries seen in a list.
+    seen: BTreeMap<u64, usize>,
+}
+
+impl Workload {
+    /// Nothing has been done.
+    pub fn new(mix: Mix) -> Workload {
+        Workload { mix, next_token: 1, rounds: BTreeMap::new(), member_round: 0, seen: BTreeMap::new() }
+    }
+
+    /// Tokens given out so far lie below this.
+    pub fn tokens(&self) -> Token {
+        self.next_token
+    }
+
+    /// A fresh token.
+    pub fn token(&mut self) -> Token {
+        self.next_token += 1;
+        self.next_token - 1
+    }
+
+    /// Whether somebody has seen entries of this list.
+    pub fn exists(&self, key: u64) -> bool {
+        self.seen.contains_key(&key)
+    }
+
+    /// A list was seen with so many entries. One that is long is left alone from now on.
+    pub fn saw(&mut self, key: u64, entries: usize) {
+        if entries == 0 {
+            return;
+        }
+        self.seen.insert(key, entries);
+        if entries < LIST_ENTRIES {
+            return;
+        }
+        if key >= companion(0) {
+            if (key - companion(0)) / 100 == self.member_round {
+                self.member_round += 1;
+            }
+        } else {
+            let slot = key % 100;
+            if key / 100 == self.rounds.get(&slot).copied().unwrap_or(0) {
+                *self.rounds.entry(slot).or_insert(0) += 1;
+            }
+        }
+    }
+
+    fn list(&self, random: &mut Random) -> u64 {
+        let slot = random.below(self.mix.lists);
+        self.rounds.get(&slot).copied().unwrap_or(0) * 100 + slot
+    }
+
+    fn member(&self, random: &mut Random) -> u64 {
+        self.member_round * 100 + random.below(self.mix.members)
+    }
+
+    fn range(&self, random: &mut Random) -> Step {
+        let base = self.member_round * 100;
+        let reverse = random.one_in(4);
+        if random.one_in(3) {
+            let low = base + random.below(self.mix.members);
+            return Step::Scan { low, high: low + random.between(1, self.mix.members + 1), reverse };
+        }
+        Step::Scan { low: base, high: base + 100, reverse }
+    }
+
+    /// The next transaction of a client.
+    pub fn plan(&mut self, random: &mut Random) -> Vec<Step> {
+        let total: u64 = self.mix.weights.iter().sum();
+        let mut draw = random.below(total);
+        let mut kind = 0;
+        while draw >= self.mix.weights[kind] {
+            draw -= self.mix.weights[kind];
+            kind += 1;
+        }
+        match kind {
+            0 => vec![self.read(random)],
+            1 => vec![Step::Append(self.list(random), self.token())],
+            2 => self.procedure(random),
+            3 => self.reader(random),
+            4 => self.writer(random),
+            _ => self.membership(random),
+        }
+    }
+
+    fn read(&mut self, random: &mut Random) -> Step {
+        match random.below(5) {
+            0 => Step::ReadRegister(random.below(self.mix.registers)),
+            1 => self.range(random),
+            2 => {
+                let (first, second) = (self.list(random), self.list(random));
+                if first == second { Step::ReadList(first) } else { Step::ReadTwoLists(first, second) }
+            }
+            _ => Step::ReadList(self.list(random)),
+        }
+    }
+
+    fn procedure(&mut self, random: &mut Random) -> Vec<Step> {
+        let (first, second) = (self.list(random), self.list(random));
+        let (one, two) = (self.token(), self.token());
+        match first == second {
+            true => vec![Step::Append(first, one)],
+            false => vec![Step::AppendTwo([(first, one), (second, two)])],
+        }
+    }
+
+    fn reader(&mut self, random: &mut Random) -> Vec<Step> {
+        let mut plan = vec![Step::Begin(AccessMode::ReadOnly)];
+        let long = random.one_in(self.mix.long_reader);
+        for _ in 0..random.between(1, self.mix.statements + 1) {
+            plan.push(self.read(random));
+            let think = if long { 200 * MILLISECOND } else { self.mix.think };
+            if think > 0 {
+                plan.push(Step::Think(random.around(think)));
+            }
+        }
+        plan.push(Step::Commit);
+        plan
+    }
+
+    fn writer(&mut self, random: &mut Random) -> Vec<Step> {
+        let mut plan = vec![Step::Begin(AccessMode::ReadWrite)];
+        let mut written = Vec::new();
+        for _ in 0..random.between(1, self.mix.statements + 1) {
+            match random.below(6) {
+                0 | 1 => {
+                    let list = self.list(random);
+                    if !written.contains(&list) {
+                        if random.one_in(4) {
+                            plan.push(Step::ReadListForUpdate(list));
+                        }
+                        written.push(list);
+                        plan.push(Step::Append(list, self.token()));
+                    }
+                }
+                2 => {
+                    let register = random.below(self.mix.registers);
+                    if !plan.contains(&Step::ReadRegister(register)) {
+                        plan.push(Step::ReadRegister(register));
+                        plan.push(Step::WriteRegister(register, self.token()));
+                    }
+                }
+                3 => plan.push(self.range(random)),
+                _ => plan.push(Step::ReadList(self.list(random))),
+            }
+            if self.mix.think > 0 && random.one_in(2) {
+                plan.push(Step::Think(random.around(self.mix.think)));
+            }
+        }
+        plan.push(if random.one_in(20) { Step::Rollback } else { Step::Commit });
+        plan
+    }
+
+    fn membership(&mut self, random: &mut Random) -> Vec<Step> {
+        let member = self.member(random);
+        let token = self.token();
+        let mut plan = vec![Step::Begin(AccessMode::ReadWrite)];
+        if random.one_in(3) {
+            plan.push(Step::ReadList(self.list(random)));
+        }
+        plan.push(Step::Scan { low: member, high: member + 1, reverse: false });
+        plan.push(Step::Toggle(member, token));
+        plan.push(Step::Companion(member, token));
+        plan.push(Step::Commit);
+        plan
+    }
+}

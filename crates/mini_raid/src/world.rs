@@ -1,0 +1,242 @@
+//! The simulated world: sites, oracle, network, disks, clocks and clients in one thread and virtual time.
+//!
+//! Invariant: what happens is a function of seed, number of sites, planted bug and time bounds alone: one generator, one agenda, no
+//! randomly ordered collection. In reading order: this file (the turn of the world), `processes` (lives of sites), `wires` (messages and
+//! connections), `sessions` (clients), `chance` (faults), `ending` (recovery and the last look).
+
+mod chance;
+mod ending;
+mod processes;
+mod sessions;
+mod wires;
+
+use crate::checkers::outcomes::Outcomes;
+use crate::client::Client;
+use crate::event::{Agenda, Event};
+use crate::faults::Trap;
+use crate::history::History;
+use crate::limits;
+use crate::machine::Machine;
+use crate::network::Network;
+use crate::oracle_host::OracleHost;
+use crate::profile::Profile;
+use crate::programs::Programs;
+use crate::random::Random;
+use crate::run::Bounds;
+use crate::statistics::Statistics;
+use crate::workload::Workload;
+use messages::planted::Planted;
+use messages::{Epoch, EpochNumber};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Everything.
+pub struct World {
+    now: u64,
+    agenda: Agenda,
+    random: Random,
+    planted: Planted,
+    profile: Profile,
+    network: Network,
+    oracle: OracleHost,
+    /// By site; place 0 is unused.
+    machines: Vec<Option<Machine>>,
+    clients: Vec<Client>,
+    programs: Programs,
+    workload: Workload,
+    next_session: u64,
+    traps: Vec<Trap>,
+    /// Whether faults happen.
+    stormy: bool,
+    /// Whether clients begin new transactions.
+    busy: bool,
+    history: History,
+    outcomes: Outcomes,
+    /// Every epoch that any site has served in.
+    served: BTreeMap<EpochNumber, Arc<Epoch>>,
+    /// Losses of power since the last epoch that was not a restart: (site, synced since, moment).
+    power_losses: Vec<(usize, u64, u64)>,
+    /// By site: everything appended before this true time is synced.
+    synced_since: Vec<u64>,
+    /// By site: when the sync under way was asked for.
+    sync_asked: Vec<u64>,
+    statistics: Statistics,
+    failure: Option<String>,
+    tell: bool,
+}
+
+impl World {
+    /// A world of this seed, in which nothing has happened.
+    pub fn new(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> World {
+        let mut random = Random::new(seed);
+        let profile = match bounds.calm {
+            true => Profile::calm(&mut random, sites),
+            false => Profile::draw(&mut random, sites),
+        };
+        let oracle = OracleHost::new(sites, &profile, planted);
+        let mut machines = vec![None];
+        for site in 1..=sites {
+            machines.push(Some(Machine::new(site, sites, &mut random, &profile, planted)));
+        }
+        let clients = (0..profile.mix.clients).map(|number| Client::new(number, 1 + number % sites)).collect();
+        let mut world = World {
+            now: 0,
+            agenda: Agenda::default(),
+            planted,
+            network: Network::new(sites, profile.weather),
+            oracle,
+            machines,
+            clients,
+            programs: Programs::new(),
+            workload: Workload::new(profile.mix.clone()),
+            next_session: 1,
+            traps: Vec::new(),
+            stormy: !bounds.calm,
+            busy: true,
+            history: History::default(),
+            outcomes: Outcomes::default(),
+            served: BTreeMap::new(),
+            power_losses: Vec::new(),
+            synced_since: vec![0; sites + 1],
+            sync_asked: vec![0; sites + 1],
+            statistics: Statistics::new(sites),
+            failure: None,
+            tell: bounds.tell,
+            profile,
+            random,
+        };
+        world.set_out(sites);
+        world
+    }
+
+    /// The first events.
+    fn set_out(&mut self, sites: usize) {
+        for site in 1..=sites {
+            let after = self.random.around(10 * limits::MICROSECOND * 1_000);
+            self.agenda.plan(after, Event::Fault(crate::faults::Fault::Start { site }));
+        }
+        for client in 0..self.clients.len() {
+            let after = self.random.around(200 * limits::MICROSECOND * 1_000);
+            self.agenda.plan(after, Event::Client { client, request: 0 });
+        }
+        if self.stormy {
+            self.plan_next_fault();
+        }
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.statistics.events
+    }
+
+    /// Number of sites.
+    pub fn sites(&self) -> usize {
+        self.machines.len() - 1
+    }
+
+    fn machine(&mut self, site: usize) -> &mut Machine {
+        self.machines[site].as_mut().expect("sites are numbered from 1")
+    }
+
+    fn look(&self, site: usize) -> &Machine {
+        self.machines[site].as_ref().expect("sites are numbered from 1")
+    }
+
+    /// Lets things happen until this true time, or a failure.
+    pub fn run_until(&mut self, until: u64, events_max: u64) {
+        while self.failure.is_none() && self.agenda.next_time().is_some_and(|time| time <= until) {
+            if self.statistics.events >= events_max {
+                return;
+            }
+            let (time, event) = self.agenda.next().expect("its time was seen");
+            assert!(time >= self.now, "time goes up");
+            self.now = time;
+            self.statistics.events += 1;
+            self.happen(event);
+        }
+        if self.failure.is_none() {
+            self.now = self.now.max(until);
+        }
+    }
+
+    /// One event. What meets a process that is away waits until it is back.
+    fn happen(&mut self, event: Event) {
+        if let Some(away_until) = self.away(&event)
+            && away_until > self.now
+        {
+            self.agenda.plan(away_until, event);
+            return;
+        }
+        self.note(&event);
+        match event {
+            Event::Message { from, to, generation, bytes } => self.arrive(from, to, generation, &bytes),
+            Event::Tick { site, start } => self.tick(site, start),
+            Event::Synced { site, start } => self.synced(site, start),
+            Event::Notice { site, start, notice } => self.notice(site, start, notice),
+            Event::Connect { a, b } => self.connect(a, b),
+            Event::Stalled { a, b } => self.stalled(a, b),
+            Event::Request { site, session, request } => self.request(site, session, request),
+            Event::Reply { client, session, reply } => self.reply(client, session, reply),
+            Event::Client { client, request } => self.client(client, request),
+            Event::Oracle { start } => self.oracle_synced(start),
+            Event::NextFault => self.next_fault(),
+            Event::Fault(fault) => self.strike(fault),
+        }
+    }
+
+    /// Until when the process that an event is for is away.
+    fn away(&self, event: &Event) -> Option<u64> {
+        match event {
+            Event::Message { to: 0, .. } | Event::Oracle { .. } => Some(self.oracle.away_until),
+            Event::Message { to: site, .. }
+            | Event::Tick { site, .. }
+            | Event::Synced { site, .. }
+            | Event::Notice { site, .. }
+            | Event::Request { site, .. } => Some(self.look(*site).away_until),
+            _ => None,
+        }
+    }
+
+    /// Mixes an event into the trace.
+    fn note(&mut self, event: &Event) {
+        let (kind, detail) = match event {
+            Event::Message { from, to, bytes, .. } => {
+                (1, (*from as u64) << 48 | (*to as u64) << 40 | u64::from(crc32fast::hash(bytes)))
+            }
+            Event::Tick { site, start } => (2, (*site as u64) << 32 | u64::from(*start)),
+            Event::Synced { site, .. } => (3, *site as u64),
+            Event::Notice { site, .. } => (4, *site as u64),
+            Event::Connect { a, b } => (5, (*a as u64) << 8 | *b as u64),
+            Event::Stalled { a, b } => (6, (*a as u64) << 8 | *b as u64),
+            Event::Request { site, session, .. } => (7, (*site as u64) << 32 | session.0),
+            Event::Reply { client, session, .. } => (8, (*client as u64) << 32 | session.0),
+            Event::Client { client, request } => (9, (*client as u64) << 32 | request),
+            Event::Oracle { .. } => (10, 0),
+            Event::NextFault => (11, 0),
+            Event::Fault(_) => (12, 0),
+        };
+        self.statistics.mix(self.now, kind, detail);
+    }
+
+    /// Notes that something went wrong, the first time.
+    fn fail(&mut self, what: String) {
+        if self.tell {
+            eprintln!("{:>12.6} FAILURE {what}", self.now as f64 / 1e9);
+        }
+        if self.failure.is_none() {
+            self.failure = Some(format!("at {:.6} s: {what}", self.now as f64 / 1e9));
+        }
+    }
+
+    fn say(&self, what: impl FnOnce() -> String) {
+        if self.tell {
+            eprintln!("{:>12.6} {}", self.now as f64 / 1e9, what());
+        }
+    }
+
+    /// What the run came to, so far.
+    pub fn into_result(mut self) -> (Statistics, Option<String>) {
+        self.statistics.virtual_time = self.now;
+        (self.statistics, self.failure)
+    }
+}

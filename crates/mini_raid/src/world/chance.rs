@@ -1,0 +1,316 @@
+//! Faults as chance brings them, and how each is done.
+
+use super::World;
+use crate::event::Event;
+use crate::faults::{Blow, Fault, Kind, Trap};
+use crate::message_kind::{CHANGE_KINDS, KINDS};
+use messages::SiteId;
+use messages::limits::{LEASE, MILLISECOND, SECOND};
+use messages::replication::SiteNotice;
+
+impl World {
+    pub(super) fn plan_next_fault(&mut self) {
+        if !self.profile.faults.is_empty() {
+            let after = self.random.around(self.profile.fault_every) + MILLISECOND;
+            self.agenda.plan(self.now + after, Event::NextFault);
+        }
+    }
+
+    pub(super) fn next_fault(&mut self) {
+        if !self.stormy {
+            return;
+        }
+        let total: u64 = self.profile.faults.iter().map(|(_, weight)| weight).sum();
+        let mut draw = self.random.below(total);
+        let faults = &self.profile.faults;
+        let place = faults.iter().position(|(_, weight)| {
+            let here = draw < *weight;
+            draw = draw.saturating_sub(*weight);
+            here
+        });
+        let kind = faults[place.expect("the weights add up")].0;
+        self.bring(kind);
+        self.plan_next_fault();
+    }
+
+    fn site(&mut self) -> usize {
+        1 + self.random.index(self.sites())
+    }
+
+    /// How long something lasts: mostly short, sometimes longer than a lease, rarely much longer.
+    fn length(&mut self) -> u64 {
+        match self.random.below(8) {
+            0..=2 => self.random.around(30 * MILLISECOND),
+            3..=5 => self.random.around(LEASE),
+            6 => LEASE + self.random.around(SECOND),
+            _ => self.random.around(3 * SECOND),
+        }
+    }
+
+    fn dead_for(&mut self) -> u64 {
+        self.random.around(self.profile.dead_for) + MILLISECOND
+    }
+
+    fn plan_fault(&mut self, after: u64, fault: Fault) {
+        self.agenda.plan(self.now + after, Event::Fault(fault));
+    }
+
+    /// Brings a fault of this kind about.
+    fn bring(&mut self, kind: Kind) {
+        *self.statistics.faults.entry(kind.name()).or_insert(0) += 1;
+        self.say(|| format!("fault: {}", kind.name()));
+        match kind {
+            Kind::Kill => {
+                let (site, dead_for) = (self.site(), self.dead_for());
+                self.strike(Fault::Kill { site, dead_for });
+            }
+            Kind::KillMany => self.kill_many(),
+            Kind::PowerLoss => {
+                let sites = vec![(self.site(), self.dead_for())];
+                self.strike(Fault::LosePower { sites });
+            }
+            Kind::PowerLossEverywhere => {
+                let sites = (1..=self.sites()).map(|site| (site, self.dead_for())).collect();
+                self.strike(Fault::LosePower { sites });
+            }
+            Kind::SoleSurvivor => self.sole_survivor(),
+            Kind::Pause => {
+                let (site, length) = (self.site(), self.length());
+                self.strike(Fault::Pause { site, length });
+            }
+            Kind::Cut | Kind::Partition => self.cut_links(kind),
+            Kind::SlowLink | Kind::SlowDisk | Kind::SyncFailure | Kind::DiskFull => self.hamper(kind),
+            Kind::Reset => {
+                let (a, b) = (self.site(), self.site());
+                if a != b {
+                    self.reset(a, b);
+                } else {
+                    let incarnation = self.look(a).incarnation;
+                    let notice = SiteNotice::PeerFound { site: SiteId(a as u16), incarnation };
+                    let site = self.site();
+                    self.plan_fault(0, Fault::Notice { site, notice });
+                }
+            }
+            Kind::ClockJump => {
+                let site = self.site();
+                let size = self.random.around(SECOND / 500) as i64;
+                let size = if self.random.one_in(3) { size * 1_000 } else { size };
+                let micros = if self.random.one_in(2) { size } else { -size };
+                self.machine(site).clock.jump(micros);
+            }
+            Kind::OracleKill | Kind::OracleMute | Kind::OracleRestore => self.hurt_oracle(kind),
+            Kind::Checkpoint => {
+                let site = self.site();
+                self.look_at_log(site);
+                self.act(site, |domain, clock| domain.begin_checkpoint(clock));
+            }
+            Kind::Trap => {
+                let trap = self.trap(0);
+                self.traps.push(trap);
+            }
+            Kind::ChainedTraps => self.chain_traps(),
+            Kind::Client => {
+                let client = self.random.index(self.clients.len());
+                let request = self.clients[client].request;
+                let goes = self.random.one_in(2);
+                self.plan_fault(0, Fault::Impatience { client, request, goes });
+            }
+        }
+    }
+
+    fn kill_many(&mut self) {
+        let all = self.random.one_in(3);
+        let together = self.random.one_in(2);
+        let spared = self.site();
+        let quick = self.random.one_in(3);
+        for site in (1..=self.sites()).filter(|site| all || *site != spared).collect::<Vec<_>>() {
+            let after = if together { 0 } else { self.random.around(150 * MILLISECOND) };
+            let dead_for = if quick { self.random.around(3 * MILLISECOND) } else { self.dead_for() };
+            self.plan_fault(after, Fault::Kill { site, dead_for });
+        }
+    }
+
+    /// All but one go, together or one by one; the last serves alone for a while; then it goes, too, or the others come back.
+    fn sole_survivor(&mut self) {
+        let survivor = self.site();
+        let away = 2 * SECOND + self.random.around(2 * SECOND);
+        let together = self.random.one_in(2);
+        let mut sites = Vec::new();
+        for site in (1..=self.sites()).filter(|site| *site != survivor) {
+            let after = if together { 0 } else { self.random.around(SECOND) };
+            let power = self.random.one_in(2);
+            match power {
+                true => self.plan_fault(after, Fault::LosePower { sites: vec![(site, away)] }),
+                false => self.plan_fault(after, Fault::Kill { site, dead_for: away }),
+            }
+            sites.push(site);
+        }
+        if self.random.one_in(3) {
+            self.plan_fault(self.now.min(SECOND / 10), Fault::SlowDisk { site: survivor, by: 2 * SECOND });
+            self.plan_fault(2 * away, Fault::SlowDisk { site: survivor, by: 0 });
+        }
+        if self.random.one_in(3) && !sites.is_empty() {
+            self.machine(survivor).disk.failing = true;
+        }
+        let after = 600 * MILLISECOND + self.random.around(SECOND);
+        let dead_for = self.dead_for();
+        match self.random.below(3) {
+            0 => self.plan_fault(after, Fault::LosePower { sites: vec![(survivor, dead_for)] }),
+            1 => self.plan_fault(away + after, Fault::Kill { site: survivor, dead_for }),
+            _ => {}
+        }
+    }
+
+    fn cut_links(&mut self, kind: Kind) {
+        let mut links = Vec::new();
+        if kind == Kind::Partition {
+            // Where the oracle is, matters most.
+            let side: Vec<bool> = (0..=self.sites()).map(|_| self.random.one_in(2)).collect();
+            let one_way = self.random.one_in(3);
+            for from in 0..=self.sites() {
+                for to in 0..=self.sites() {
+                    if from != to && side[from] != side[to] && (!one_way || side[from]) {
+                        links.push((from, to));
+                    }
+                }
+            }
+        } else {
+            let (from, to) = (self.random.index(self.sites() + 1), self.random.index(self.sites() + 1));
+            if from != to {
+                links.push((from, to));
+                if self.random.one_in(2) {
+                    links.push((to, from));
+                }
+            }
+        }
+        let length = self.length();
+        self.cut(&links, true);
+        self.plan_fault(length, Fault::Cut { links, cut: false });
+    }
+
+    fn hamper(&mut self, kind: Kind) {
+        let (site, length) = (self.site(), self.length());
+        match kind {
+            Kind::SlowLink => {
+                let to = self.random.index(self.sites() + 1);
+                let by = self.random.around(100 * MILLISECOND);
+                self.network.slow(site, to, by);
+                self.plan_fault(length, Fault::Slow { from: site, to, by: 0 });
+            }
+            Kind::SlowDisk => {
+                self.machine(site).disk.slow = self.random.around(300 * MILLISECOND);
+                self.plan_fault(length, Fault::SlowDisk { site, by: 0 });
+            }
+            Kind::SyncFailure => self.machine(site).disk.failing = true,
+            _ => {
+                self.machine(site).disk.full = true;
+                self.machine(site).log_mut().set_full(true);
+            }
+        }
+    }
+
+    fn hurt_oracle(&mut self, kind: Kind) {
+        let length = self.length();
+        match kind {
+            Kind::OracleKill => {
+                self.oracle.kill();
+                self.plan_fault(length, Fault::StartOracle);
+            }
+            Kind::OracleMute => self.oracle.mute_until = self.now + length,
+            _ => {
+                if self.random.one_in(3) || self.oracle.copies() < 2 {
+                    self.oracle.copy();
+                } else {
+                    let back = self.random.index(self.oracle.copies());
+                    let empty = self.random.one_in(2);
+                    self.oracle.restore(back, empty);
+                }
+            }
+        }
+    }
+
+    /// Some trap; `longer` for the later ones of a chain, which strike at the next occasion.
+    fn trap(&mut self, depth: u32) -> Trap {
+        let change = depth > 0 || self.random.one_in(2);
+        let kind = *self.random.pick(if change { &CHANGE_KINDS[..] } else { &KINDS[..] });
+        let common = matches!(kind, "prepare" | "vote" | "decide commit" | "decide ack" | "lease request" | "lease grant");
+        let count = if common { self.random.between(1, 60) } else { self.random.between(1, 4) } as u32;
+        let mut blow = *self.random.pick(&Blow::ALL);
+        let power = matches!(blow, Blow::PowerSender | Blow::PowerReceiver);
+        if power && self.random.one_in(2) {
+            blow = Blow::KillSenderBefore;
+        }
+        let length = match blow {
+            Blow::PauseSender | Blow::PauseReceiver | Blow::Delay | Blow::CutLink => self.length(),
+            _ => self.dead_for(),
+        };
+        Trap { kind, count, blow, length, then: Vec::new(), until: self.now + 4 * SECOND }
+    }
+
+    fn chain_traps(&mut self) {
+        let mut chain: Option<Trap> = None;
+        for depth in (0..self.random.between(2, 5) as u32).rev() {
+            let mut trap = self.trap(depth + 1);
+            trap.until += 4 * SECOND;
+            trap.then.extend(chain);
+            chain = Some(trap);
+        }
+        self.traps.extend(chain);
+        // Something has to set an epoch change off.
+        let (site, dead_for) = (self.site(), self.dead_for());
+        let length = LEASE + self.random.around(LEASE);
+        match self.random.below(3) {
+            0 => self.plan_fault(0, Fault::Pause { site, length }),
+            _ => self.plan_fault(0, Fault::Kill { site, dead_for }),
+        }
+    }
+
+    /// Does what a fault says.
+    pub(super) fn strike(&mut self, fault: Fault) {
+        match fault {
+            Fault::Kill { site: 0, dead_for } => {
+                self.oracle.kill();
+                self.plan_fault(dead_for, Fault::StartOracle);
+            }
+            Fault::Kill { site, dead_for } => {
+                if self.look(site).is_alive() {
+                    self.die(site, false);
+                }
+                self.plan_fault(dead_for, Fault::Start { site });
+            }
+            Fault::LosePower { sites } => {
+                for (site, dead_for) in sites {
+                    if site == 0 {
+                        self.strike(Fault::Kill { site, dead_for });
+                    } else {
+                        self.die(site, true);
+                        self.plan_fault(dead_for, Fault::Start { site });
+                    }
+                }
+            }
+            Fault::Start { site } => self.start(site),
+            Fault::Pause { site: 0, length } => {
+                self.oracle.away_until = self.oracle.away_until.max(self.now + length);
+            }
+            Fault::Pause { site, length } => {
+                self.say(|| format!("site {site} is stopped for {:.3} s", length as f64 / 1e9));
+                let until = self.now + length;
+                let machine = self.machine(site);
+                machine.away_until = machine.away_until.max(until);
+            }
+            Fault::Cut { links, cut } => self.cut(&links, cut),
+            Fault::Slow { from, to, by } => self.network.slow(from, to, by),
+            Fault::SlowDisk { site, by } => self.machine(site).disk.slow = by,
+            Fault::StartOracle => {
+                if !self.oracle.is_alive() {
+                    self.oracle.begin();
+                }
+            }
+            Fault::Notice { site, notice } => {
+                let start = self.look(site).start;
+                self.notice(site, start, notice);
+            }
+            Fault::Impatience { client, request, goes } => self.impatient(client, request, goes),
+        }
+    }
+}

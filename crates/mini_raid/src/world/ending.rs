@@ -1,0 +1,221 @@
+//! The end of a run: faults stop, the instance must recover by itself, and everything is looked at once more.
+
+use super::World;
+use crate::checkers::{copies, durability, serializability};
+use crate::client::Client;
+use crate::event::Event;
+use crate::faults::Fault;
+use crate::history::Fate;
+use crate::limits::{ANSWER_MAX, EVENTS_MAX, RECOVERY_MAX, SETTLE};
+use crate::network::Weather;
+use crate::programs::STORAGES;
+use crate::workload::Step;
+use commit_log::Log;
+use messages::access::{AccessReply, AccessRequest};
+use messages::limits::{MILLISECOND, SECOND};
+use messages::session::AccessMode;
+use messages::{KeyRange, Message, ServerKind};
+
+/// How often the end looks whether something has come about.
+const LOOK_EVERY: u64 = 100 * MILLISECOND;
+
+impl World {
+    /// Faults stop.
+    pub fn heal(&mut self) {
+        self.say(|| "faults stop".to_owned());
+        self.stormy = false;
+        self.traps.clear();
+        self.network.mend(Weather::calm());
+        self.oracle.mute_until = 0;
+        self.oracle.away_until = self.oracle.away_until.min(self.now);
+        self.agenda.plan(self.now, Event::Fault(Fault::StartOracle));
+        let now = self.now;
+        for site in 1..=self.sites() {
+            let machine = self.machine(site);
+            machine.steady();
+            machine.disk.slow = 0;
+            machine.away_until = machine.away_until.min(now);
+            let bad = machine.disk.full || machine.disk.failing;
+            machine.disk.failing = false;
+            machine.disk.full = false;
+            machine.log_mut().fail_sync(false);
+            machine.log_mut().set_full(false);
+            if bad {
+                self.say(|| format!("the disk of site {site} is repaired"));
+            }
+            self.agenda.plan(now + LOOK_EVERY, Event::Fault(Fault::Start { site }));
+            for other in site + 1..=self.sites() {
+                self.agenda.plan(now + LOOK_EVERY / 2, Event::Connect { a: site, b: other });
+                self.agenda.plan(now + 5 * LOOK_EVERY, Event::Connect { a: site, b: other });
+            }
+        }
+    }
+
+    /// After the faults: recovery, a commit at every site, a last look at everything.
+    pub fn finish(&mut self) {
+        self.heal();
+        self.await_recovery();
+        self.busy = false;
+        self.await_answers();
+        self.commit_everywhere();
+        self.read_everything();
+        self.run_until(self.now + SETTLE, EVENTS_MAX);
+        self.last_look();
+    }
+
+    fn is_recovered(&self) -> bool {
+        let mut epoch = None;
+        (1..=self.sites()).all(|site| {
+            let Some(domain) = self.look(site).domain() else { return false };
+            let status = domain.replication();
+            let number = status.epoch.as_ref().map(|epoch| epoch.number);
+            status.state == "up" && *epoch.get_or_insert(number) == number
+        })
+    }
+
+    fn await_recovery(&mut self) {
+        let deadline = self.now + RECOVERY_MAX;
+        while self.failure.is_none() && !self.is_recovered() {
+            if self.now >= deadline {
+                let situation = self.situation();
+                return self.fail(format!(
+                    "{} s after the faults stopped not every site is up:\n{situation}",
+                    RECOVERY_MAX / SECOND
+                ));
+            }
+            self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
+        }
+    }
+
+    /// No request waits for ever.
+    fn await_answers(&mut self) {
+        while self.failure.is_none() && self.clients.iter().any(Client::is_busy) {
+            let oldest = self.clients.iter().filter_map(|client| client.waiting_since.map(|since| (since, client)));
+            if let Some((since, client)) = oldest.min_by_key(|(since, _)| *since)
+                && self.now > since + ANSWER_MAX
+            {
+                let what = format!("client {} at site {} has no answer: {client:?}", client.number, client.site);
+                return self.fail(what);
+            }
+            self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
+        }
+    }
+
+    /// One transaction of a fresh client; its fate.
+    fn once(&mut self, site: usize, plan: Vec<Step>) -> Option<Fate> {
+        let number = self.clients.len();
+        self.clients.push(Client::new(number, site));
+        self.look(site).domain()?;
+        self.open_session(number, site);
+        let before = self.history.transactions.len();
+        self.clients[number].begin(self.now, plan);
+        self.go_on(number);
+        let deadline = self.now + ANSWER_MAX;
+        while self.failure.is_none() && self.clients[number].is_busy() && self.now < deadline {
+            self.run_until(self.now + 5 * MILLISECOND, EVENTS_MAX);
+        }
+        self.history.transactions[before..].iter().find(|done| done.client == number).map(|done| done.fate)
+    }
+
+    fn commit_everywhere(&mut self) {
+        for site in 1..=self.sites() {
+            let deadline = self.now + RECOVERY_MAX;
+            loop {
+                if self.failure.is_some() {
+                    return;
+                }
+                let token = self.workload.token();
+                if self.once(site, vec![Step::Append(9_999_900, token)]) == Some(Fate::Committed) {
+                    break;
+                }
+                if self.now >= deadline {
+                    let situation = self.situation();
+                    self.fail(format!("after the faults stopped nothing commits at site {site}:\n{situation}"));
+                    return;
+                }
+                self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
+            }
+        }
+    }
+
+    /// A snapshot of everything at every site.
+    fn read_everything(&mut self) {
+        let lists = serializability::lists_of(&self.history);
+        let registers = self.workload.mix.registers;
+        for site in 1..=self.sites() {
+            if self.failure.is_some() {
+                return;
+            }
+            let mut plan = vec![Step::Begin(AccessMode::ReadOnly)];
+            plan.extend(lists.iter().map(|list| Step::ReadList(*list)));
+            plan.extend((0..registers).map(Step::ReadRegister));
+            plan.push(Step::Scan { low: 0, high: 900_000, reverse: false });
+            plan.push(Step::Commit);
+            let fate = self.once(site, plan);
+            if fate != Some(Fate::Committed) && self.failure.is_none() {
+                let situation = self.situation();
+                self.fail(format!("the last snapshot at site {site} ended {fate:?}:\n{situation}"));
+            }
+        }
+    }
+
+    fn last_look(&mut self) {
+        if self.failure.is_some() {
+            return;
+        }
+        for site in 1..=self.sites() {
+            self.look_at_log(site);
+            let position = self.look(site).log().appended();
+            assert!(self.look(site).looked_at == position, "every record was looked at");
+        }
+        let contents: Vec<copies::Contents> = (1..=self.sites()).map(|site| self.contents(site)).collect();
+        let checks = [
+            self.outcomes.check(),
+            copies::check(&contents),
+            durability::check(&self.history),
+            serializability::check(&self.history),
+        ];
+        for check in checks {
+            if let Err(wrong) = check {
+                self.fail(wrong);
+            }
+        }
+    }
+
+    /// All rows of a site's copy, or what is stale there.
+    fn contents(&mut self, site: usize) -> copies::Contents {
+        let mut contents = copies::Contents { site, rows: Vec::new(), stale: None };
+        for storage in STORAGES {
+            let mut range = KeyRange::whole(storage);
+            loop {
+                let scan =
+                    AccessRequest::Scan { tag: 0, range: range.clone(), snapshot: None, limit: 1_000, reverse: false };
+                let message = Message::Access(scan);
+                let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::AccessManager, message);
+                let now = self.now;
+                let machine = self.machine(site);
+                machine.act(now, |domain, clock| domain.deliver(clock, envelope));
+                let crate::machine::Process::Running(domain) = &mut machine.process else { return contents };
+                let replies = domain.take_effects().local;
+                let reply = replies.into_iter().find_map(|envelope| match envelope.message {
+                    Message::AccessReply(reply) => Some(reply),
+                    _ => None,
+                });
+                match reply {
+                    Some(AccessReply::ScanReply { rows, next, .. }) => {
+                        contents.rows.extend(rows.into_iter().map(|(key, version, row)| (storage, key, version, row)));
+                        match next {
+                            Some(next) => range.low = next,
+                            None => break,
+                        }
+                    }
+                    other => {
+                        contents.stale = Some(format!("{other:?}"));
+                        return contents;
+                    }
+                }
+            }
+        }
+        contents
+    }
+}

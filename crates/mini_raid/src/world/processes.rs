@@ -1,0 +1,261 @@
+//! Lives of sites: starting, ticking, dying, and what their servers ask of the world.
+
+use super::World;
+use crate::event::Event;
+use crate::limits::{INCARNATE_AGAIN, TICK};
+use crate::machine::Process;
+use commit_log::Log;
+use domain::Effects;
+use messages::oracle::OracleRequest;
+use messages::planted::Bug;
+use messages::replication::SiteNotice;
+use messages::{Envelope, EpochNumber, Incarnation, Message, ServerKind, SiteId};
+use std::collections::BTreeMap;
+
+impl World {
+    /// A process begins, if none is there.
+    pub(super) fn start(&mut self, site: usize) {
+        let now = self.now;
+        let machine = self.machine(site);
+        if machine.is_alive() {
+            return;
+        }
+        machine.begin_process(now);
+        let start = machine.start;
+        self.say(|| format!("site {site} starts"));
+        self.agenda.plan(now, Event::Tick { site, start });
+    }
+
+    /// The process is killed, or its power is cut.
+    pub(super) fn die(&mut self, site: usize, power: bool) {
+        self.say(|| format!("site {site} {}", if power { "loses power" } else { "is killed" }));
+        let now = self.now;
+        self.look_at_log(site);
+        if power {
+            self.power_losses.push((site, self.synced_since[site], now));
+            self.machine(site).lose_power(now);
+            self.synced_since[site] = now;
+        } else {
+            self.machine(site).kill();
+        }
+        self.lose_sessions(site);
+        self.hang_up(site, power);
+    }
+
+    pub(super) fn tick(&mut self, site: usize, start: u32) {
+        let now = self.now;
+        let machine = self.machine(site);
+        if machine.start != start {
+            return;
+        }
+        match &mut machine.process {
+            Process::Asking { nonce, ask_at, .. } => {
+                if now >= *ask_at {
+                    *ask_at = now + INCARNATE_AGAIN;
+                    let request = OracleRequest::Incarnate { nonce: *nonce, site: SiteId(site as u16) };
+                    let envelope = Envelope {
+                        from_site: SiteId(site as u16),
+                        from: ServerKind::Site,
+                        to_site: messages::server::ORACLE_SITE,
+                        to: ServerKind::Oracle,
+                        epoch: EpochNumber(0),
+                        incarnation: Incarnation(0),
+                        message: Message::Oracle(request),
+                    };
+                    self.send(now, site, envelope);
+                }
+            }
+            Process::Running(_) => self.act(site, |domain, clock| {
+                domain.poll_log(clock);
+                domain.tick(clock);
+            }),
+            Process::Dead(_) | Process::Nowhere => return,
+        }
+        if self.look(site).start == start {
+            self.agenda.plan(now + TICK, Event::Tick { site, start });
+        }
+    }
+
+    pub(super) fn synced(&mut self, site: usize, start: u32) {
+        let asked = self.sync_asked[site];
+        let machine = self.machine(site);
+        if machine.start != start {
+            return;
+        }
+        machine.disk.syncing = false;
+        let failing = machine.disk.failing;
+        machine.log_mut().complete_sync();
+        if !failing {
+            self.synced_since[site] = asked;
+        }
+        self.act(site, |domain, clock| domain.poll_log(clock));
+        if failing && self.planted.is(Bug::SyncErrorRetried) {
+            self.machine(site).log_mut().forgive();
+        }
+    }
+
+    /// The oracle has given a life to a process that asked for one.
+    pub(super) fn incarnated(&mut self, site: usize, nonce: u64, incarnation: Incarnation) {
+        let planted = self.planted;
+        let machine = self.machine(site);
+        if !matches!(machine.process, Process::Asking { nonce: asked, .. } if asked == nonce) {
+            return;
+        }
+        if let Err(error) = machine.begin_life(incarnation, planted) {
+            return self.fail(format!("site {site} cannot start: {error}"));
+        }
+        let start = machine.start;
+        self.say(|| format!("site {site} begins its life {}", self.look(site).incarnation.0));
+        self.agenda.plan(self.now, Event::Tick { site, start });
+        for other in (1..=self.sites()).filter(|other| *other != site) {
+            let after = self.network.delay(&mut self.random, site, other) * 2;
+            self.agenda.plan(self.now + after, Event::Connect { a: site, b: other });
+        }
+    }
+
+    /// Lets the servers of a site do something, and does what they ask for.
+    pub(super) fn act(
+        &mut self,
+        site: usize,
+        act: impl FnOnce(&mut domain::Domain<commit_log::MemoryLog>, &mut domain::Clock<'_>),
+    ) {
+        let now = self.now;
+        let machine = self.machine(site);
+        let done = machine.act(now, act);
+        let Process::Running(domain) = &mut machine.process else { return };
+        let Effects { remote, local, notices, failed } = domain.take_effects();
+        let wants_sync = domain.log().sync_requested().is_some() && !machine.disk.syncing;
+        if wants_sync {
+            machine.disk.syncing = true;
+            let failing = machine.disk.failing;
+            machine.log_mut().fail_sync(failing);
+            let start = machine.start;
+            let latency = machine.sync_latency();
+            self.sync_asked[site] = now;
+            self.agenda.plan(done + latency, Event::Synced { site, start });
+        }
+        for envelope in remote {
+            self.send(done, site, envelope);
+        }
+        for envelope in local {
+            if let Message::SessionReply(session, reply) = envelope.message {
+                self.answer(done, site, session, reply);
+            }
+        }
+        for notice in notices {
+            self.asked(site, notice);
+        }
+        if let Some(error) = failed {
+            self.say(|| format!("site {site} fails: {error}"));
+            let start_after = self.random.around(self.profile.dead_for) + TICK;
+            self.die(site, false);
+            let again = Event::Fault(crate::faults::Fault::Start { site });
+            self.agenda.plan(self.now + start_after, again);
+        }
+    }
+
+    /// The servers ask for what only the world can do.
+    fn asked(&mut self, site: usize, notice: SiteNotice) {
+        match notice {
+            SiteNotice::Serving { epoch } => self.serving(site, epoch),
+            SiteNotice::StartAgain { reason } => {
+                self.say(|| format!("site {site} starts again: {reason}"));
+                self.look_at_log(site);
+                let now = self.now;
+                let machine = self.machine(site);
+                machine.start_again(now);
+                let start = machine.start;
+                self.lose_sessions(site);
+                self.hang_up(site, false);
+                self.agenda.plan(now, Event::Tick { site, start });
+                *self.statistics.other.entry("lives begun again").or_insert(0) += 1;
+            }
+            SiteNotice::Halt { reason } => self.fail(format!("site {site} halts: {reason}")),
+            SiteNotice::PeerLost { .. } | SiteNotice::PeerFound { .. } => {}
+        }
+    }
+
+    fn serving(&mut self, site: usize, epoch: std::sync::Arc<messages::Epoch>) {
+        self.say(|| {
+            let members: Vec<String> = (epoch.members.iter())
+                .map(|(site, member)| format!("{}.{} {:?}", site.0, member.incarnation.0, member.state))
+                .collect();
+            let restart = if epoch.restart { ", a restart" } else { "" };
+            format!("site {site} serves in epoch {}: {}{restart}", epoch.number.0, members.join(", "))
+        });
+        let now = self.now;
+        self.machine(site).serving = Some((epoch.clone(), now));
+        let first = !self.served.contains_key(&epoch.number);
+        if !first {
+            let known = &self.served[&epoch.number];
+            if known.proposal != epoch.proposal {
+                self.fail(format!("two epochs of number {}: {known:?} and {epoch:?}", epoch.number.0));
+            }
+            return;
+        }
+        *self.statistics.other.entry("epochs").or_insert(0) += 1;
+        let losses = std::mem::take(&mut self.power_losses);
+        if epoch.restart {
+            let parent = self.served.range(..epoch.number).next_back().map(|(_, parent)| parent.clone());
+            self.lose_window(parent.as_deref(), &losses);
+        }
+        self.served.insert(epoch.number, epoch);
+    }
+
+    /// The instance has restarted after a total failure: what machines without power had not synced may be gone, unless commits
+    /// waited for the disk.
+    fn lose_window(&mut self, parent: Option<&messages::Epoch>, losses: &[(usize, u64, u64)]) {
+        let Some(parent) = parent else { return };
+        if parent.up().count() < usize::from(parent.required_copies) {
+            return;
+        }
+        let of_members = losses.iter().filter(|(site, ..)| parent.members.contains_key(&SiteId(*site as u16)));
+        let mut window: Option<(u64, u64)> = None;
+        for (_, since, moment) in of_members {
+            let (first, last) = window.get_or_insert((*since, *moment));
+            *first = (*first).min(*since);
+            *last = (*last).max(*moment);
+        }
+        self.history.losses.extend(window);
+    }
+
+    /// Reads the part of a log that no checker has seen.
+    pub(super) fn look_at_log(&mut self, site: usize) {
+        let machine = self.machines[site].as_mut().expect("sites are numbered from 1");
+        let from = machine.looked_at.max(machine.log().first());
+        let result = self.outcomes.look(site, machine.log(), from);
+        machine.looked_at = machine.log().appended();
+        if let Err(wrong) = result {
+            self.fail(wrong);
+        }
+    }
+
+    /// What every site is doing, for the report of a failure.
+    pub(super) fn situation(&self) -> String {
+        let mut lines = Vec::new();
+        for site in 1..=self.sites() {
+            let machine = self.look(site);
+            let line = match &machine.process {
+                Process::Dead(_) => "dead".to_owned(),
+                Process::Asking { .. } => "asks for a life".to_owned(),
+                Process::Nowhere => "nowhere".to_owned(),
+                Process::Running(domain) => {
+                    let status = domain.replication();
+                    let epoch = status.epoch.as_ref().map_or(0, |epoch| epoch.number.0);
+                    let members: BTreeMap<u16, String> = (status.epoch.iter())
+                        .flat_map(|epoch| epoch.members.iter())
+                        .map(|(site, member)| (site.0, format!("{}:{:?}", member.incarnation.0, member.state)))
+                        .collect();
+                    format!(
+                        "life {}, {} in epoch {epoch} of {members:?}, stale {}, fail-locks {:?}",
+                        machine.incarnation.0, status.state, status.stale, status.fail_locks
+                    )
+                }
+            };
+            lines.push(format!("  site {site}: {line}"));
+        }
+        lines.push(format!("  oracle: {}", if self.oracle.is_alive() { "runs" } else { "dead" }));
+        lines.join("\n")
+    }
+}
+

@@ -1,0 +1,181 @@
+//! Clients and their sessions.
+
+use super::World;
+use crate::client::Next;
+use crate::event::Event;
+use crate::faults::Fault;
+use crate::history::{Fate, Transaction};
+use crate::limits::MICROSECOND;
+use messages::limits::{MILLISECOND, SECOND};
+use messages::session::{SessionReply, SessionRequest};
+use messages::{Message, ServerKind, SessionId};
+
+/// How long a client waits for an answer before it goes elsewhere.
+const PATIENCE: u64 = 20 * SECOND;
+
+impl World {
+    fn way(&mut self) -> u64 {
+        20 * MICROSECOND + self.random.around(60 * MICROSECOND)
+    }
+
+    /// A client does the next thing: begins a transaction, or goes on after thinking.
+    pub(super) fn client(&mut self, client: usize, request: u64) {
+        if self.clients[client].request != request || self.clients[client].waiting_since.is_some() {
+            return;
+        }
+        if !self.clients[client].is_busy() {
+            if !self.busy {
+                return;
+            }
+            if !self.find_session(client) {
+                let after = self.random.around(100 * MILLISECOND);
+                self.agenda.plan(self.now + after, Event::Client { client, request });
+                return;
+            }
+            let plan = self.workload.plan(&mut self.random);
+            self.clients[client].begin(self.now, plan);
+        }
+        self.go_on(client);
+    }
+
+    /// Finds a session at a site that runs; mostly at the one it was at.
+    fn find_session(&mut self, client: usize) -> bool {
+        if self.clients[client].session.is_some() {
+            return true;
+        }
+        let runs = |world: &World, site: usize| world.look(site).domain().is_some();
+        let mut site = self.clients[client].site;
+        if !runs(self, site) || self.random.one_in(8) {
+            site = 1 + self.random.index(self.sites());
+        }
+        if !runs(self, site) {
+            return false;
+        }
+        self.open_session(client, site);
+        true
+    }
+
+    pub(super) fn open_session(&mut self, client: usize, site: usize) {
+        let session = SessionId(self.next_session);
+        self.next_session += 1;
+        self.clients[client].site = site;
+        self.clients[client].session = Some(session);
+        self.machine(site).sessions.insert(session, client);
+    }
+
+    pub(super) fn go_on(&mut self, client: usize) {
+        let World { clients, programs, workload, random, now, .. } = self;
+        let next = clients[client].go_on(*now, programs, workload, random);
+        self.next(client, next);
+    }
+
+    fn next(&mut self, client: usize, next: Next) {
+        match next {
+            Next::Send(request) => self.ask(client, request),
+            Next::Think(time) => {
+                let request = self.clients[client].request;
+                self.agenda.plan(self.now + time, Event::Client { client, request });
+            }
+            Next::Over(transaction) => self.over(client, transaction),
+            Next::Wrong(what) => self.fail(what),
+        }
+    }
+
+    /// Sends a client's request to its site.
+    fn ask(&mut self, client: usize, request: SessionRequest) {
+        let (site, number) = (self.clients[client].site, self.clients[client].request);
+        let session = self.clients[client].session.expect("a client that asks has a session");
+        let at = self.now + self.way();
+        self.agenda.plan(at, Event::Request { site, session, request });
+        if self.stormy {
+            let impatience = Fault::Impatience { client, request: number, goes: true };
+            self.agenda.plan(self.now + PATIENCE, Event::Fault(impatience));
+        }
+    }
+
+    pub(super) fn request(&mut self, site: usize, session: SessionId, request: SessionRequest) {
+        if !self.look(site).sessions.contains_key(&session) {
+            return;
+        }
+        if matches!(request, SessionRequest::Close) {
+            self.machine(site).sessions.remove(&session);
+        }
+        let message = Message::SessionRequest(session, request);
+        let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::ActionDriver, message);
+        self.act(site, |domain, clock| domain.deliver(clock, envelope));
+    }
+
+    /// A site answers a session.
+    pub(super) fn answer(&mut self, at: u64, site: usize, session: SessionId, reply: SessionReply) {
+        if let Some(client) = self.look(site).sessions.get(&session).copied() {
+            let at = at + self.way();
+            self.agenda.plan(at, Event::Reply { client, session, reply });
+        }
+    }
+
+    pub(super) fn reply(&mut self, client: usize, session: SessionId, reply: SessionReply) {
+        if self.clients[client].session != Some(session) {
+            return;
+        }
+        let next = self.clients[client].answered(self.now, reply, &mut self.workload);
+        match next {
+            Some(next) => self.next(client, next),
+            None => self.go_on(client),
+        }
+    }
+
+    fn over(&mut self, client: usize, transaction: Transaction) {
+        self.record(transaction);
+        let pause = self.random.around(self.workload.mix.pause);
+        let request = self.clients[client].request;
+        self.agenda.plan(self.now + pause, Event::Client { client, request });
+    }
+
+    fn record(&mut self, transaction: Transaction) {
+        let name = match (transaction.fate, transaction.read_only) {
+            (Fate::Committed, true) => "read only",
+            (Fate::Committed, false) => "committed",
+            (Fate::Aborted, _) => "aborted",
+            (Fate::Unknown | Fate::Open, _) => "unknown",
+        };
+        self.say(|| format!("{name}: {transaction:?}"));
+        *self.statistics.transactions.entry(name).or_insert(0) += 1;
+        self.history.transactions.push(transaction);
+    }
+
+    /// The process of a site is gone, and its sessions with it.
+    pub(super) fn lose_sessions(&mut self, site: usize) {
+        let sessions = std::mem::take(&mut self.machine(site).sessions);
+        for (session, client) in sessions {
+            if self.clients[client].session == Some(session) {
+                self.leave(client);
+            }
+        }
+    }
+
+    /// A client has no session any more.
+    fn leave(&mut self, client: usize) {
+        if let Some(transaction) = self.clients[client].lost(self.now) {
+            self.record(transaction);
+        }
+        let pause = self.random.around(self.workload.mix.pause) + MILLISECOND;
+        let request = self.clients[client].request;
+        self.agenda.plan(self.now + pause, Event::Client { client, request });
+    }
+
+    /// A client loses its patience: cancels, or goes.
+    pub(super) fn impatient(&mut self, client: usize, request: u64, goes: bool) {
+        let state = &self.clients[client];
+        let (site, Some(session)) = (state.site, state.session) else { return };
+        if state.request != request || state.waiting_since.is_none() {
+            return;
+        }
+        let at = self.now + self.way();
+        if goes {
+            self.agenda.plan(at, Event::Request { site, session, request: SessionRequest::Close });
+            self.leave(client);
+        } else {
+            self.agenda.plan(at, Event::Request { site, session, request: SessionRequest::Cancel });
+        }
+    }
+}
