@@ -48,8 +48,6 @@ pub mod sqlstate {
     pub const DUPLICATE_TABLE: &str = "42P07";
     /// `duplicate_column`.
     pub const DUPLICATE_COLUMN: &str = "42701";
-    /// `duplicate_object`.
-    pub const DUPLICATE_OBJECT: &str = "42710";
     /// `datatype_mismatch`.
     pub const DATATYPE_MISMATCH: &str = "42804";
     /// `indeterminate_datatype`.

@@ -168,9 +168,9 @@ impl UserInterface {
         std::mem::take(&mut self.pending).into_iter()
     }
 
-    /// Catalog rows, at the start.
+    /// All catalog rows, at a start: what was known before is forgotten.
     pub fn load_catalog(&mut self, rows: Vec<(Key, Timestamp, Option<Row>)>) {
-        self.shared.catalog.apply(rows);
+        self.shared.catalog.load(rows);
     }
 
     /// The session that a cancel key names, if it is one of this user interface's.

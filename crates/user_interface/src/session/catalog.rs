@@ -18,19 +18,23 @@ pub struct SharedCatalog {
 }
 
 impl SharedCatalog {
-    /// Applies committed rows; one that does not decode is left out, and the names of such are returned.
-    pub fn apply(&mut self, rows: Vec<(Key, Timestamp, Option<Row>)>) -> Vec<Key> {
+    /// Applies committed rows. A table whose row does not decode is as good as missing.
+    pub fn apply(&mut self, rows: Vec<(Key, Timestamp, Option<Row>)>) {
         let catalog = Arc::make_mut(&mut self.catalog);
         self.generation += 1;
-        rows.into_iter()
-            .filter_map(|(key, version, row)| {
-                // Rows may come in any order: an older version must not undo a newer one.
-                if row.is_some() && version < version_of(catalog, &key) {
-                    return None;
-                }
-                catalog.apply(key.as_bytes(), version, row.as_deref()).err().map(|_| key)
-            })
-            .collect()
+        for (key, version, row) in rows {
+            // Rows may come in any order: an older version must not undo a newer one.
+            if version >= version_of(catalog, &key) && catalog.apply(key.as_bytes(), version, row.as_deref()).is_err() {
+                let gone = catalog.apply(key.as_bytes(), version, None);
+                assert!(gone.is_ok(), "a deletion has nothing to decode");
+            }
+        }
+    }
+
+    /// Starts over with these rows.
+    pub fn load(&mut self, rows: Vec<(Key, Timestamp, Option<Row>)>) {
+        self.catalog = Arc::default();
+        self.apply(rows);
     }
 }
 

@@ -67,7 +67,7 @@ impl Turn<'_> {
         if self.session.block == Block::None && !alone {
             self.begin_implicit();
             self.session.mode = self.implicit_mode(execution.prepared.writes);
-        } else if self.session.block == Block::Implicit && !self.session.open {
+        } else if self.session.block == Block::Implicit && !self.session.open && execution.recompilations == 0 {
             // What else the cycle holds is not known yet.
             self.session.mode = self.implicit_mode(true);
         }

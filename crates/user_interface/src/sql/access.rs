@@ -7,7 +7,7 @@ use messages::program::{AccessPath, BinaryOperator, Bounds, Expression};
 use messages::schema::TableSchema;
 use values::{Type, Value, operators};
 
-use crate::sql::expressions::operator_of_values;
+use crate::sql::operators::operator_of_values;
 
 /// One item of ORDER BY that is a column.
 #[derive(Clone, Copy, Debug)]

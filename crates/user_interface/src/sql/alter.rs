@@ -5,7 +5,8 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
-use crate::sql::ddl::{Planner, check_default, column, column_keys, table_key};
+use crate::sql::ddl::Planner;
+use crate::sql::definitions::{check_default, column, column_keys, table_key};
 use crate::sql::insert::no_column;
 use crate::sql::names;
 use messages::program::Action;

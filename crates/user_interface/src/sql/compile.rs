@@ -329,7 +329,7 @@ fn set_config(query: &ast::Query) -> Option<Plan> {
     let [name, value, ast::Value::Boolean(local)] = values.as_slice() else {
         return None;
     };
-    let text = |value| crate::sql::expressions::text_of(value).map(str::to_string);
+    let text = |value| crate::sql::literals::text_of(value).map(str::to_string);
     Some(Plan::SetConfig(text(name)?, text(value)?, *local))
 }
 

@@ -4,14 +4,13 @@
 //! both commit. Names of tables, indexes and constraints share one space, as in PostgreSQL.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, KEY_COLUMNS_MAX, NAME_BYTES_MAX};
-use crate::sql::expressions::{Compiler, Scope};
-use crate::sql::insert::no_column;
+use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, NAME_BYTES_MAX};
+use crate::sql::definitions::{
+    KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
+};
 use crate::sql::names;
-use crate::sql::settings::{Facts, Settings};
-use crate::sql::types::data_type;
 use messages::program::{Action, Program};
-use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema};
+use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
 use messages::{Key, Row, TableId, Timestamp};
 use sqlparser::ast;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +26,7 @@ pub struct SchemaChange {
     /// Storages that it makes.
     pub makes: Vec<TableId>,
     /// What the client is told.
-    pub notices: Vec<Box<SqlError>>,
+    pub notices: Vec<SqlError>,
 }
 
 /// The command tag of a schema statement. Errors: 0A000 for statements that are not supported, naming the feature.
@@ -94,7 +93,7 @@ pub(super) struct Planner<'a> {
     pub(super) drops: Vec<TableId>,
     pub(super) makes: Vec<TableId>,
     pub(super) rebuilds: Vec<Action>,
-    pub(super) notices: Vec<Box<SqlError>>,
+    pub(super) notices: Vec<SqlError>,
 }
 
 impl<'a> Planner<'a> {
@@ -213,7 +212,7 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn notice(&mut self, code: &'static str, message: String) {
-        self.notices.push(SqlError::new(code, message));
+        self.notices.push(*SqlError::new(code, message));
     }
 
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
@@ -446,158 +445,4 @@ pub fn version_of(catalog: &Catalog, key: &Key) -> Timestamp {
     let name = String::from_utf8_lossy(key.as_bytes().get(1..).unwrap_or(&[]));
     let table = catalog.tables.get(name.as_ref()).map(|versioned| versioned.version);
     table.or_else(|| catalog.index_names.get(name.as_ref()).map(|(_, version)| *version)).unwrap_or(Timestamp::ZERO)
-}
-
-/// A primary key or unique constraint.
-pub(super) struct KeyDefinition {
-    pub(super) name: Option<String>,
-    pub(super) columns: Vec<usize>,
-    pub(super) primary: bool,
-}
-
-/// A column's definition, its keys left out. Errors: 0A000 for constraints that are not kept.
-pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
-    let name = names::identifier(&definition.name);
-    let spelled = definition.data_type.to_string().to_ascii_lowercase();
-    if spelled.ends_with("serial") || matches!(spelled.as_str(), "serial2" | "serial4" | "serial8") {
-        return Err(SqlError::unsupported(format!("type {spelled}")).with_hint("Use an integer or uuid column."));
-    }
-    let mut column =
-        Column { name, column_type: data_type(&definition.data_type)?, not_null: false, default: None, dropped: false };
-    for option in &definition.options {
-        match &option.option {
-            ast::ColumnOption::NotNull => column.not_null = true,
-            ast::ColumnOption::Default(default) => {
-                check_default(default, &column)?;
-                column.default = Some(default.to_string());
-            }
-            ast::ColumnOption::Null | ast::ColumnOption::PrimaryKey(_) | ast::ColumnOption::Unique(_) => {}
-            ast::ColumnOption::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
-            ast::ColumnOption::Check(_) => return Err(SqlError::unsupported("CHECK")),
-            ast::ColumnOption::Collation(name) if names::function(name).is_some_and(|name| is_c(&name)) => {}
-            ast::ColumnOption::Collation(name) => return Err(SqlError::unsupported(format!("collation {name}"))),
-            ast::ColumnOption::Generated { .. } | ast::ColumnOption::Identity(_) => {
-                return Err(SqlError::unsupported("a generated column"));
-            }
-            other => return Err(SqlError::unsupported(format!("the column option {other}"))),
-        }
-    }
-    Ok(column)
-}
-
-fn is_c(collation: &str) -> bool {
-    matches!(collation, "C" | "POSIX" | "default" | "c" | "ucs_basic")
-}
-
-/// Refuses a default that could not be evaluated at an insert.
-pub(super) fn check_default(default: &ast::Expr, column: &Column) -> Result<()> {
-    let (catalog, settings) = (Catalog::default(), Settings::default());
-    let facts = Facts::nobody(&settings);
-    let text = default.to_string();
-    let mut compiler = Compiler::new(&catalog, &facts, &text, Vec::new());
-    let typed = compiler.expression(default, &Scope::empty()).map_err(|stop| stop.into_error())?;
-    compiler.parameters.assign(typed, &column.name, column.column_type)?;
-    match compiler.parameters.known() {
-        [] => Ok(()),
-        _ => Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1")),
-    }
-}
-
-/// The keys that a column's definition makes.
-pub(super) fn column_keys(definition: &ast::ColumnDef, position: usize) -> Vec<KeyDefinition> {
-    let key = |option: &ast::ColumnOptionDef, primary: bool| KeyDefinition {
-        name: option.name.as_ref().map(names::identifier),
-        columns: vec![position],
-        primary,
-    };
-    definition
-        .options
-        .iter()
-        .filter_map(|option| match &option.option {
-            ast::ColumnOption::PrimaryKey(_) => Some(key(option, true)),
-            ast::ColumnOption::Unique(_) => Some(key(option, false)),
-            _ => None,
-        })
-        .collect()
-}
-
-/// A table's constraint as a key. Errors: 0A000 for other constraints.
-pub(super) fn table_key(constraint: &ast::TableConstraint, table: &TableSchema) -> Result<KeyDefinition> {
-    let (name, columns, primary) = match constraint {
-        ast::TableConstraint::PrimaryKey(key) => (&key.name, &key.columns, true),
-        ast::TableConstraint::Unique(key) => (&key.name, &key.columns, false),
-        ast::TableConstraint::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
-        ast::TableConstraint::Check(_) => return Err(SqlError::unsupported("CHECK")),
-        other => return Err(SqlError::unsupported(format!("the constraint {other}"))),
-    };
-    Ok(KeyDefinition { name: name.as_ref().map(names::identifier), columns: index_columns(columns, table)?, primary })
-}
-
-/// The positions of a key's columns. Errors: 42703; 0A000 for expressions.
-fn index_columns(columns: &[ast::IndexColumn], table: &TableSchema) -> Result<Vec<usize>> {
-    columns
-        .iter()
-        .map(|column| match &column.column.expr {
-            ast::Expr::Identifier(identifier) => {
-                let name = names::identifier(identifier);
-                table.column(&name).ok_or_else(|| {
-                    SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
-                })
-            }
-            _ => Err(SqlError::unsupported("an index on an expression")),
-        })
-        .collect()
-}
-
-fn check_key_columns(table: &TableSchema, columns: &[usize]) -> Result<()> {
-    if columns.len() > KEY_COLUMNS_MAX {
-        return Err(SqlError::new(
-            sqlstate::TOO_MANY_COLUMNS,
-            format!("cannot use more than {KEY_COLUMNS_MAX} columns in an index"),
-        ));
-    }
-    for (place, column) in columns.iter().enumerate() {
-        let Some(definition) = table.columns.get(*column) else {
-            return Err(no_column(table, "?"));
-        };
-        if columns[..place].contains(column) {
-            return Err(SqlError::new(
-                sqlstate::DUPLICATE_COLUMN,
-                format!("column \"{}\" appears twice in a key", definition.name),
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn options(options: &ast::CreateTableOptions) -> Result<Vec<String>> {
-    let list = match options {
-        ast::CreateTableOptions::None => return Ok(Vec::new()),
-        ast::CreateTableOptions::With(list) | ast::CreateTableOptions::Plain(list) => list,
-        _ => return Err(SqlError::unsupported("this form of table options")),
-    };
-    Ok(list
-        .iter()
-        .filter_map(|option| match option {
-            ast::SqlOption::KeyValue { key, value } => Some(format!("{}={value}", names::identifier(key))),
-            ast::SqlOption::Ident(key) => Some(names::identifier(key)),
-            _ => None,
-        })
-        .collect())
-}
-
-fn check_create_table(create: &ast::CreateTable) -> Result<()> {
-    let features = [
-        (create.temporary, "a temporary table"),
-        (create.query.is_some(), "CREATE TABLE AS"),
-        (create.like.is_some(), "CREATE TABLE LIKE"),
-        (create.partition_by.is_some(), "PARTITION BY"),
-        (create.inherits.is_some(), "INHERITS"),
-        (create.or_replace, "CREATE OR REPLACE TABLE"),
-        (create.external, "an external table"),
-    ];
-    match features.into_iter().find(|(asked, _)| *asked) {
-        Some((_, feature)) => Err(SqlError::unsupported(feature)),
-        None => Ok(()),
-    }
 }

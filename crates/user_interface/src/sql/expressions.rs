@@ -5,7 +5,9 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::EXPRESSION_DEPTH_MAX;
+use crate::sql::literals::{interval_literal, is_catalog_type, number, text_of};
 use crate::sql::names;
+use crate::sql::operators::{is_comparison, no_operator, operator_of_values, symbol, unknown_operand};
 use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Parameters, Typed, beyond, data_type};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
@@ -552,106 +554,6 @@ impl<'a> Compiler<'a> {
             .collect::<Result<Vec<_>>>()?;
         Ok((all, target))
     }
-}
-
-/// The characters of a quoted literal.
-pub fn text_of(value: &ast::Value) -> Option<&str> {
-    match value {
-        ast::Value::SingleQuotedString(text)
-        | ast::Value::EscapedStringLiteral(text)
-        | ast::Value::UnicodeStringLiteral(text)
-        | ast::Value::NationalStringLiteral(text) => Some(text),
-        ast::Value::DollarQuotedString(quoted) => Some(&quoted.value),
-        _ => None,
-    }
-}
-
-/// Types that only the system catalogs use.
-fn is_catalog_type(data_type: &ast::DataType) -> bool {
-    let name = data_type.to_string().to_ascii_lowercase();
-    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
-    name.starts_with("reg") || matches!(name, "oid" | "name" | "\"char\"" | "xid" | "cid" | "tid" | "json" | "jsonb")
-}
-
-/// A numeric literal: integer, bigint or numeric, the first that holds it.
-fn number(digits: &str) -> Result<Typed> {
-    if let Ok(number) = digits.parse::<i32>() {
-        return Ok(Typed::constant(Value::Integer(number)));
-    }
-    if let Ok(number) = digits.parse::<i64>() {
-        return Ok(Typed::constant(Value::BigInt(number)));
-    }
-    let value = values::text::parse(digits, Type::Numeric(None))?;
-    Ok(Typed::constant(value))
-}
-
-/// `INTERVAL '1' DAY` and `INTERVAL '1 day'`.
-fn interval_literal(interval: &ast::Interval) -> Compiled<Typed> {
-    let Expr::Value(value) = interval.value.as_ref() else {
-        return Err(beyond("this form of interval"));
-    };
-    let (Some(text), None, None) = (text_of(&value.value), &interval.last_field, interval.fractional_seconds_precision)
-    else {
-        return Err(beyond("this form of interval"));
-    };
-    let text = match &interval.leading_field {
-        None => text.to_string(),
-        Some(unit) if text.trim().parse::<f64>().is_ok() => format!("{text} {unit}"),
-        Some(_) => return Err(beyond("this form of interval")),
-    };
-    Ok(Typed::constant(values::text::parse(&text, Type::Interval)?))
-}
-
-/// What a literal of unknown type becomes beside an operand of a known one: the same type, where the operator takes that.
-fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_left: bool) -> Type {
-    let known = known.unmodified();
-    let pair = |unknown: Type| {
-        if unknown_is_left {
-            operators::binary_type(operator_of_values(operator), unknown, known)
-        } else {
-            operators::binary_type(operator_of_values(operator), known, unknown)
-        }
-    };
-    if operator == BinaryOperator::Concat && known != Type::Bytea {
-        return Type::Text;
-    }
-    [known, Type::Interval, Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
-}
-
-fn is_comparison(operator: BinaryOperator) -> bool {
-    operator_of_values(operator).is_comparison()
-}
-
-/// The operator as `values` computes it.
-pub fn operator_of_values(operator: BinaryOperator) -> operators::BinaryOperator {
-    use operators::BinaryOperator as Of;
-    match operator {
-        BinaryOperator::Add => Of::Add,
-        BinaryOperator::Subtract => Of::Subtract,
-        BinaryOperator::Multiply => Of::Multiply,
-        BinaryOperator::Divide => Of::Divide,
-        BinaryOperator::Modulo => Of::Modulo,
-        BinaryOperator::Power => Of::Power,
-        BinaryOperator::Concat => Of::Concatenate,
-        BinaryOperator::Equal => Of::Equal,
-        BinaryOperator::NotEqual => Of::NotEqual,
-        BinaryOperator::Less => Of::Less,
-        BinaryOperator::LessOrEqual => Of::LessOrEqual,
-        BinaryOperator::Greater => Of::Greater,
-        BinaryOperator::GreaterOrEqual => Of::GreaterOrEqual,
-    }
-}
-
-fn symbol(operator: BinaryOperator) -> &'static str {
-    operator_of_values(operator).symbol()
-}
-
-fn no_operator(symbol: &str, left: &Typed, right: &Typed) -> Box<SqlError> {
-    SqlError::new(
-        sqlstate::UNDEFINED_FUNCTION,
-        format!("operator does not exist: {} {symbol} {}", left.type_name(), right.type_name()),
-    )
-    .with_hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 fn negate(negated: bool, expression: Expression) -> Expression {

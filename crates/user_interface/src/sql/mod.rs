@@ -3,20 +3,24 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`]: text to syntax; [`names`], [`types`]: identifiers, implicit casts, operators' types;
-//! * [`expressions`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
+//! * [`parse`], [`utility`], [`copy_syntax`]: text to syntax; [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
+//! * [`literals`], [`expressions`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
-//! * [`ddl`], [`alter`]: schema changes; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`settings`]: the session's parameters.
 
 pub mod access;
 pub mod alter;
 pub mod compile;
+pub mod copy_syntax;
 pub mod ddl;
+pub mod definitions;
 pub mod expressions;
 pub mod functions;
 pub mod insert;
+pub mod literals;
 pub mod modify;
 pub mod names;
+pub mod operators;
 pub mod parse;
 pub mod select;
 pub mod settings;

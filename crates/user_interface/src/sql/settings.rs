@@ -130,14 +130,14 @@ impl Settings {
         self.changed.get(name).map(String::as_str).or_else(|| known(name).map(|known| known.1)).unwrap_or("")
     }
 
-    /// Whether transactions are read-only unless they say otherwise.
+    /// Whether transactions are read-only unless they say otherwise. Asked at every statement, as the next one.
     pub fn default_read_only(&self) -> bool {
-        self.value("default_transaction_read_only") == "on"
+        self.changed.get("default_transaction_read_only").is_some_and(|value| value == "on")
     }
 
     /// Milliseconds that a statement may take; 0: as long as it likes.
     pub fn statement_timeout_ms(&self) -> u64 {
-        self.value("statement_timeout").parse().unwrap_or(0)
+        self.changed.get("statement_timeout").and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
     /// Sets a parameter; `None`: to its default. Returns whether the client is told, with the name as it is told. Errors: 42704 for

@@ -45,7 +45,7 @@ fn message(kind: u8, body: &mut Body) -> String {
         b'I' => "EmptyQueryResponse".to_string(),
         b'c' => "CopyDone".to_string(),
         b'C' => format!("CommandComplete {}", body.string()),
-        b'd' => format!("CopyData {:?}", String::from_utf8_lossy(&std::mem::take(&mut body.0))),
+        b'd' => format!("CopyData {:?}", String::from_utf8_lossy(std::mem::take(&mut body.0))),
         b'G' | b'H' => {
             let format = body.byte();
             let columns = body.short();

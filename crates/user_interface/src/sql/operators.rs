@@ -1,0 +1,60 @@
+//! Operators of programs and of `values`: which is which, and what an untyped operand becomes.
+//!
+//! Invariant: a program's operator computes what `values` computes for the operator of the same symbol.
+
+use crate::errors::{SqlError, sqlstate};
+use crate::sql::types::Typed;
+use messages::program::BinaryOperator;
+use values::{Type, operators};
+
+/// What a literal of unknown type becomes beside an operand of a known one: the same type, where the operator takes that.
+pub(super) fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_left: bool) -> Type {
+    let known = known.unmodified();
+    let pair = |unknown: Type| {
+        if unknown_is_left {
+            operators::binary_type(operator_of_values(operator), unknown, known)
+        } else {
+            operators::binary_type(operator_of_values(operator), known, unknown)
+        }
+    };
+    if operator == BinaryOperator::Concat && known != Type::Bytea {
+        return Type::Text;
+    }
+    [known, Type::Interval, Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
+}
+
+pub(super) fn is_comparison(operator: BinaryOperator) -> bool {
+    operator_of_values(operator).is_comparison()
+}
+
+/// The operator as `values` computes it.
+pub fn operator_of_values(operator: BinaryOperator) -> operators::BinaryOperator {
+    use operators::BinaryOperator as Of;
+    match operator {
+        BinaryOperator::Add => Of::Add,
+        BinaryOperator::Subtract => Of::Subtract,
+        BinaryOperator::Multiply => Of::Multiply,
+        BinaryOperator::Divide => Of::Divide,
+        BinaryOperator::Modulo => Of::Modulo,
+        BinaryOperator::Power => Of::Power,
+        BinaryOperator::Concat => Of::Concatenate,
+        BinaryOperator::Equal => Of::Equal,
+        BinaryOperator::NotEqual => Of::NotEqual,
+        BinaryOperator::Less => Of::Less,
+        BinaryOperator::LessOrEqual => Of::LessOrEqual,
+        BinaryOperator::Greater => Of::Greater,
+        BinaryOperator::GreaterOrEqual => Of::GreaterOrEqual,
+    }
+}
+
+pub(super) fn symbol(operator: BinaryOperator) -> &'static str {
+    operator_of_values(operator).symbol()
+}
+
+pub(super) fn no_operator(symbol: &str, left: &Typed, right: &Typed) -> Box<SqlError> {
+    SqlError::new(
+        sqlstate::UNDEFINED_FUNCTION,
+        format!("operator does not exist: {} {symbol} {}", left.type_name(), right.type_name()),
+    )
+    .with_hint("No operator matches the given name and argument types. You might need to add explicit type casts.")
+}
