@@ -92,12 +92,12 @@ impl Core {
         config: Arc<SiteConfig>,
         registry: Registry,
         tokens: Range<usize>,
-        on_synced: commit_log::OnSynced,
+        on_synced: commit_log::mapped::OnSynced,
     ) -> Result<Core, StartError> {
         let folder = config.data.join("log");
         std::fs::create_dir_all(&folder)
             .map_err(|source| StartError::System { what: format!("{}", folder.display()), source })?;
-        let identity = commit_log::Identity { instance: config.instance.into(), site: config.id.into() };
+        let identity = commit_log::mapped::Identity { instance: config.instance.into(), site: config.id.into() };
         let repair = if config.repair { Repair::CutAtCorruption } else { Repair::Refuse };
         let options = LogOptions { repair, on_synced: Some(on_synced), ..LogOptions::new(identity) };
         let (log, opened) = MappedLog::open(&folder, options)?;

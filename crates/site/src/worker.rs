@@ -20,7 +20,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use user_interface::UserInterface;
+use user_interface::{CancelKey, UserInterface};
 
 const TOKEN_WAKE: Token = Token(0);
 const TOKEN_SQL: Token = Token(1);
@@ -38,6 +38,8 @@ enum Mail {
     Client(TcpStream),
     /// The site has begun a new life.
     NewLife(Arc<CatalogRows>),
+    /// A client of another worker wants one of this worker's sessions to cancel what it does.
+    Cancel(CancelKey),
 }
 
 /// The door of a worker.
@@ -171,7 +173,7 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     }
     let first = polls[0].registry();
     let waker = mailboxes[0].waker.clone();
-    let on_synced: commit_log::OnSynced = Box::new(move || drop(waker.wake()));
+    let on_synced: commit_log::mapped::OnSynced = Box::new(move || drop(waker.wake()));
     let core = Core::start(config.clone(), first.try_clone().map_err(text)?, TOKENS_STREAMS, on_synced)
         .map_err(|error| format!("site {} does not start: {error}", config.id))?;
     let listen = |address, token| -> Result<TcpListener, String> {
@@ -239,18 +241,20 @@ impl Worker {
         shared: Arc<Shared>,
         config: &Arc<SiteConfig>,
     ) -> Worker {
-        let settings = user_interface::Settings {
-            site: config.site(),
-            process_base: (u32::from(config.id) << 20) | ((number as u32) << 14),
-            seed: clock::wall_micros() ^ ((number as u64) << 56),
-        };
+        let interface = user_interface::Config::new(
+            config.site(),
+            &format!("{:016x}", config.instance),
+            env!("CARGO_PKG_VERSION"),
+            (u32::from(config.id) << 20) | ((number as u32) << 14),
+            clock::wall_micros() ^ ((number as u64) << 56),
+        );
         Worker {
             number,
             poll,
             listeners,
             shared,
             config: config.clone(),
-            user_interface: UserInterface::new(settings),
+            user_interface: UserInterface::new(interface),
             clients: BTreeMap::new(),
             next_session: 1,
             next_worker: 0,
@@ -344,6 +348,7 @@ impl Worker {
                     }
                 }
                 Mail::Client(socket) => self.add_client(socket),
+                Mail::Cancel(key) => drop(self.user_interface.cancel(key, &mut self.outbox)),
                 Mail::NewLife(rows) => {
                     self.user_interface.reset(&mut self.outbox);
                     self.user_interface.load_catalog((*rows).clone());
@@ -434,7 +439,8 @@ impl Worker {
             let session = self.touched[index];
             let Some(client) = self.clients.get_mut(&session) else { continue };
             let backlog = self.user_interface.output(session).map_or(0, |output| output.len());
-            if client.readable && backlog < limits::CLIENT_OUTPUT_BYTES_MAX {
+            let wanted = client.input.is_empty() || self.user_interface.wants_input(session);
+            if client.readable && wanted && backlog < limits::CLIENT_OUTPUT_BYTES_MAX {
                 client.read();
             }
             self.let_interface_read(now, session);
@@ -447,6 +453,10 @@ impl Worker {
             && !client.input.is_empty()
         {
             self.user_interface.receive(now, session, &mut client.input, &mut self.outbox);
+            while let Some(key) = self.user_interface.unrouted_cancel() {
+                let others = self.shared.mailboxes.iter().enumerate().filter(|(worker, _)| *worker != self.number);
+                others.for_each(|(_, mailbox)| mailbox.post(Mail::Cancel(key)));
+            }
             self.collect();
         }
     }
@@ -465,7 +475,7 @@ impl Worker {
                 && self.user_interface.output(session).is_none_or(|output| output.is_empty());
             if gone || finished || client.ended {
                 self.close_client(session);
-            } else if client.readable {
+            } else if client.readable && self.user_interface.wants_input(session) {
                 // More may wait in the socket than one turn reads: come back without waiting for an event.
                 self.touched.push(session);
             }
