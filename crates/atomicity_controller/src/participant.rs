@@ -72,6 +72,8 @@ pub(crate) struct Participants {
     /// Decisions to acknowledge, by home site.
     acknowledgements: BTreeMap<SiteId, Vec<TransactionId>>,
     acknowledge_at: u64,
+    /// During a replay: the last epoch in which this site voted, and the life that logged the last epoch.
+    replayed: (EpochNumber, Option<Incarnation>),
 }
 
 impl Participants {
@@ -136,6 +138,14 @@ impl Participants {
         self.marks.clear();
         self.undecided.clear();
         self.acknowledgements.clear();
+    }
+
+    /// The log says that this site voted in an epoch: then that was active, and nothing of earlier ones was open anywhere.
+    fn replay_vote_in(&mut self, epoch: EpochNumber) {
+        if epoch > self.replayed.0 {
+            self.forget_all();
+            self.replayed.0 = epoch;
+        }
     }
 
     /// What this site would report of transactions.
@@ -494,6 +504,7 @@ impl AtomicityController {
         match record {
             LogRecord::Prepared { transaction, age, epoch, order, clock, participants, history } => {
                 self.clock.merge(*clock);
+                self.participants.replay_vote_in(*epoch);
                 if self.participants.all.contains_key(transaction) {
                     return;
                 }
@@ -512,6 +523,7 @@ impl AtomicityController {
                 self.participants.insert(*transaction, participation);
             }
             LogRecord::Refused { transaction, order, epoch } => {
+                self.participants.replay_vote_in(*epoch);
                 let participation = Participation {
                     epoch: *epoch,
                     order: *order,
@@ -530,7 +542,16 @@ impl AtomicityController {
                 self.clock.merge(report.clock);
                 self.participants.forget_all();
                 for (transaction, known) in &report.transactions {
+                    self.participants.replayed.0 = self.participants.replayed.0.max(known.epoch);
                     self.replay_reported(*transaction, known);
+                }
+            }
+            LogRecord::EpochLogged { epoch, incarnation, .. } => {
+                let restarted = epoch.restart && epoch.up().any(|site| site == self.site);
+                let same_life = self.participants.replayed.1.replace(*incarnation) == Some(*incarnation);
+                if !restarted && !same_life {
+                    // The copy joined: what it knew of transactions counted for nothing.
+                    self.participants.forget_all();
                 }
             }
             _ => {}
