@@ -32,6 +32,11 @@ impl AccessManager {
                 return Ok(Some(conflict(ConflictKind::StaleRead, read.table, &read.key, version)));
             }
         }
+        if self.planted.is(Bug::ClearedAtPrepare) {
+            for write in &history.writes {
+                self.stale.refresh(write.table, &write.key, Some(&write.key.successor()));
+            }
+        }
         Ok(history.ranges.iter().find_map(|range| self.check_range(range)))
     }
 

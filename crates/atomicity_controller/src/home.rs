@@ -7,7 +7,7 @@
 use crate::participant::Prepare;
 use crate::{AfterSync, AtomicityController};
 use messages::commit::{CommitMessage, CommitReply, EpochReply, Outcome, Vote};
-use messages::limits::{RESEND, SILENT_VOTER};
+use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
@@ -22,8 +22,8 @@ pub(crate) enum Phase {
     Voting {
         /// Who has not voted, the own site included.
         missing: BTreeSet<SiteId>,
-        /// The largest proposal so far.
-        clock: u64,
+        /// The smallest and the largest proposal so far.
+        proposals: Option<(u64, u64)>,
     },
     /// Decided; an abort is answered when `missing` is empty.
     Decided {
@@ -72,7 +72,7 @@ impl AtomicityController {
             order,
             participants: participants.clone(),
             history: history.clone(),
-            phase: Phase::Voting { missing: participants.iter().copied().collect(), clock: 0 },
+            phase: Phase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
             begun_at: now.boot,
             accused: false,
@@ -121,23 +121,25 @@ impl AtomicityController {
         let Some(home) = self.home.get_mut(&transaction) else {
             return;
         };
-        let Phase::Voting { missing, clock } = &mut home.phase else {
+        let Phase::Voting { missing, proposals } = &mut home.phase else {
             return;
         };
         match vote {
             Vote::Yes { clock: proposal } => {
-                if !self.clock.believes(now, proposal) {
-                    tracing::warn!(%from, %transaction, proposal, "a proposed clock too far ahead is not counted");
+                let (low, high) = proposals.unwrap_or((proposal, proposal));
+                let (low, high) = (low.min(proposal), high.max(proposal));
+                // Every voter's clock lies above its own proposal, so each will believe the decision.
+                if !self.clock.believes(now, proposal) || high - low > CLOCK_JUMP_MICROS_MAX << CLOCK_LOGICAL_BITS {
+                    tracing::warn!(%from, %transaction, proposal, "a proposed clock too far from the others is not counted");
                     return;
                 }
                 if !missing.remove(&from) {
                     return;
                 }
-                *clock = (*clock).max(proposal);
+                *proposals = Some((low, high));
                 self.clock.merge(proposal);
                 if missing.is_empty() {
-                    let clock = *clock;
-                    self.decide_commit(transaction, clock, outbox);
+                    self.decide_commit(transaction, high, outbox);
                 }
             }
             Vote::No { conflict } => self.decide_abort(transaction, conflict, outbox),

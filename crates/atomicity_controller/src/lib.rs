@@ -25,7 +25,7 @@ use home::HomeTransaction;
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
 use messages::concurrency::ConcurrencyReply;
 use messages::log_record::LogRecord;
-use messages::planted::Planted;
+use messages::planted::{Bug, Planted};
 use messages::{
     Age, Envelope, Epoch, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SiteId, Timestamp,
     TransactionId,
@@ -173,13 +173,18 @@ impl AtomicityController {
                 self.report(0, outbox);
             }
             EpochRequest::Report { tag } => self.report(tag, outbox),
-            EpochRequest::Resolve { epoch, reports, fresh } => self.resolve(&epoch, &reports, fresh, outbox),
+            EpochRequest::Resolve { epoch, reports, fresh } => self.resolve(now, &epoch, &reports, fresh, outbox),
             EpochRequest::Activate { epoch } => self.activate(now, epoch, outbox),
         }
     }
 
     /// Rule 8, last step: every member has logged the outcomes, so nothing of earlier epochs is open anywhere.
     fn activate(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
+        let unseals = self.planted.is(Bug::SealedUnseals) || self.planted.is(Bug::WonSwapTakenForLoss);
+        if unseals && self.epoch.as_ref().is_some_and(|known| known.number == epoch.number) {
+            self.standing = Standing::Active;
+            return;
+        }
         assert_eq!(self.standing, Standing::Stopped, "an epoch is activated once, after a seal");
         assert!(self.participants.undecided().is_empty(), "an activated epoch leaves nothing undecided");
         self.participants.forget_all();
@@ -274,10 +279,10 @@ impl AtomicityController {
     /// Rule "identity": only the same epoch and the life that belongs to it are heard.
     fn may_hear(&self, from: SiteId, incarnation: Incarnation, epoch: EpochNumber, message: &CommitMessage) -> bool {
         let Some(current) = self.active_epoch() else {
-            return self.planted.is(messages::planted::Bug::SealedMemberVotes) && self.epoch.is_some();
+            return self.planted.is(Bug::SealedMemberVotes) && self.epoch.is_some();
         };
         let old_vote = matches!(message, CommitMessage::Vote { .. })
-            && self.planted.is(messages::planted::Bug::OldVotesCount)
+            && self.planted.is(Bug::OldVotesCount)
             && epoch < current.number;
         old_vote || (epoch == current.number && current.has(from, incarnation))
     }

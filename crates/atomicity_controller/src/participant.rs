@@ -547,9 +547,10 @@ impl AtomicityController {
                 }
             }
             LogRecord::EpochLogged { epoch, incarnation, .. } => {
-                let restarted = epoch.restart && epoch.up().any(|site| site == self.site);
+                // Another life that is up carries on; one that is not has joined.
+                let up = epoch.up().any(|site| site == self.site);
                 let same_life = self.participants.replayed.1.replace(*incarnation) == Some(*incarnation);
-                if !restarted && !same_life {
+                if !up && !same_life {
                     // The copy joined: what it knew of transactions counted for nothing.
                     self.participants.forget_all();
                 }

@@ -8,39 +8,40 @@
 use crate::AtomicityController;
 use messages::commit::{EpochReply, Outcome, TransactionState, TransactionsReport};
 use messages::planted::{Bug, Planted};
-use messages::{Epoch, EpochNumber, Item, Message, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
-use std::collections::{BTreeMap, BTreeSet};
+use messages::{Epoch, EpochNumber, Item, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reports by member.
 pub type Reports = BTreeMap<SiteId, Arc<TransactionsReport>>;
 
-/// What becomes of every transaction that any member reports, and the epoch that made each outcome.
+/// Whether what a copy says of transactions of that epoch counts: it took part then.
+fn counts(report: &TransactionsReport, prepared_in: EpochNumber, planted: Planted) -> bool {
+    report.joined <= prepared_in || planted.is(Bug::VoidOutcomeWins)
+}
+
+/// What becomes of every transaction that any member whose word counts reports, and the epoch that made each outcome. Of what only
+/// others report there is no outcome: it was decided without them.
 pub fn resolve(epoch: &Epoch, reports: &Reports, planted: Planted) -> BTreeMap<TransactionId, (Outcome, EpochNumber)> {
-    let everything: BTreeSet<TransactionId> =
-        reports.values().flat_map(|report| report.transactions.keys().copied()).collect();
-    everything.into_iter().map(|id| (id, resolve_one(epoch, reports, id, planted))).collect()
+    let mut everything: BTreeMap<TransactionId, EpochNumber> = BTreeMap::new();
+    for report in reports.values() {
+        let known = report.transactions.iter().filter(|(_, known)| counts(report, known.epoch, planted));
+        everything.extend(known.map(|(transaction, known)| (*transaction, known.epoch)));
+    }
+    let outcome = |(id, prepared_in)| (id, resolve_one(epoch, reports, id, prepared_in, planted));
+    everything.into_iter().map(outcome).collect()
 }
 
 fn resolve_one(
     epoch: &Epoch,
     reports: &Reports,
     transaction: TransactionId,
+    prepared_in: EpochNumber,
     planted: Planted,
 ) -> (Outcome, EpochNumber) {
     let mut decided: Option<(Outcome, EpochNumber)> = None;
     let mut all_prepared = true;
-    let prepared_in = reports
-        .values()
-        .filter_map(|report| report.transactions.get(&transaction))
-        .map(|known| known.epoch)
-        .max()
-        .expect("at least one member reports it");
-    for report in reports.values() {
-        let void = report.joined > prepared_in && !planted.is(Bug::VoidOutcomeWins);
-        if void {
-            continue;
-        }
+    for report in reports.values().filter(|report| counts(report, prepared_in, planted)) {
         match report.transactions.get(&transaction).map(|known| known.state) {
             Some(TransactionState::Decided(outcome, by)) => {
                 let better = decided.is_none_or(|(_, before)| match planted.is(Bug::VoidOutcomeWins) {
@@ -68,15 +69,16 @@ fn resolve_one(
 fn committed(
     outcomes: &BTreeMap<TransactionId, (Outcome, EpochNumber)>,
     reports: &Reports,
+    planted: Planted,
 ) -> Vec<(Timestamp, Vec<Item>)> {
     let mut committed = Vec::new();
     for (transaction, (outcome, _)) in outcomes {
         let Outcome::Commit(timestamp) = outcome else { continue };
         let undecided = reports
             .values()
-            .filter_map(|report| report.transactions.get(transaction))
-            .find(|known| known.state == TransactionState::Prepared);
-        if let Some(known) = undecided {
+            .filter_map(|report| report.transactions.get(transaction).map(|known| (report, known)))
+            .find(|(report, known)| known.state == TransactionState::Prepared && counts(report, known.epoch, planted));
+        if let Some((_, known)) = undecided {
             committed.push((*timestamp, known.writes.clone()));
         }
     }
@@ -84,12 +86,20 @@ fn committed(
 }
 
 impl AtomicityController {
-    pub(crate) fn resolve(&mut self, epoch: &Arc<Epoch>, reports: &Reports, fresh: bool, outbox: &mut Outbox) {
-        for report in reports.values() {
+    pub(crate) fn resolve(
+        &mut self,
+        now: Now,
+        epoch: &Arc<Epoch>,
+        reports: &Reports,
+        fresh: bool,
+        outbox: &mut Outbox,
+    ) {
+        // Timestamps compare by epoch first, so a member whose clock runs far ahead need not drag the others along.
+        for report in reports.values().filter(|report| self.clock.believes(now, report.clock)).collect::<Vec<_>>() {
             self.clock.merge(report.clock);
         }
         let outcomes = resolve(epoch, reports, self.planted);
-        let committed = committed(&outcomes, reports);
+        let committed = committed(&outcomes, reports, self.planted);
         if fresh {
             self.forget_participations(outbox);
         } else {
@@ -130,7 +140,9 @@ mod tests {
     fn report(joined: u64, state: Option<TransactionState>) -> Arc<TransactionsReport> {
         let participants = vec![SiteId(1), SiteId(2), SiteId(9)];
         let transactions = state
-            .map(|state| (T, TransactionReport { epoch: EpochNumber(4), order: 1, participants, state }))
+            .map(|state| {
+                (T, TransactionReport { epoch: EpochNumber(4), order: 1, participants, writes: Vec::new(), state })
+            })
             .into_iter()
             .collect();
         Arc::new(TransactionsReport { joined: EpochNumber(joined), clock: 0, transactions })
@@ -179,6 +191,15 @@ mod tests {
         let abort = TransactionState::Decided(Outcome::Abort, EpochNumber(3));
         let result = outcome([report(1, Some(abort)), report(1, Some(commit(4)))]);
         assert!(matches!(result, (Outcome::Commit(_), EpochNumber(4))), "an outcome of a void epoch must not win");
+    }
+
+    /// A site that came back may still have in its log what was decided without it: committing that would bring the dead to life,
+    /// at this site alone.
+    #[test]
+    fn what_only_a_later_copy_reports_has_no_outcome() {
+        let reports =
+            Reports::from([(SiteId(1), report(5, Some(TransactionState::Prepared))), (SiteId(2), report(5, None))]);
+        assert!(resolve(&epoch(6), &reports, Planted::none()).is_empty());
     }
 
     #[test]

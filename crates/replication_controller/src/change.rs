@@ -119,8 +119,13 @@ impl ReplicationController {
 
     /// A copy that takes part from this epoch on: what its log says of transactions counts for nothing.
     fn is_fresh(&self, epoch: &Epoch) -> bool {
-        let restarts = epoch.restart && epoch.members[&self.site].state == MemberState::Up;
-        !self.took_part && !restarts
+        !self.took_part && !self.restarts(epoch)
+    }
+
+    /// This life carries on from the log of an earlier one, after a total failure. Only such a life can be up without having taken part
+    /// before; the epoch that says `restart` may have failed before this site logged it.
+    pub(crate) fn restarts(&self, epoch: &Epoch) -> bool {
+        !self.took_part && epoch.members[&self.site].state == MemberState::Up
     }
 
     pub(crate) fn transactions_reported(
@@ -212,9 +217,12 @@ impl ReplicationController {
             return;
         }
         let (epoch, reports) = (change.epoch.clone(), change.reports.clone());
-        let fresh = self.is_fresh(&epoch);
+        let (fresh, restarts) = (self.is_fresh(&epoch), self.restarts(&epoch));
         let stale = Arc::new(self.take_over(&epoch, &reports, committed, fresh));
         self.append_chain(&epoch, &reports);
+        if restarts {
+            self.restarted_in = Some(epoch.number);
+        }
         if fresh {
             self.joined = epoch.number;
         }
@@ -225,7 +233,7 @@ impl ReplicationController {
         if !stale.is_empty() {
             outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::MarkStale { stale: stale.clone() }));
         }
-        if fresh || epoch.restart {
+        if fresh || restarts {
             outbox.append(self.fail_locks.recent_record());
         }
         outbox.append(self.logged_record(&epoch, stale));
@@ -239,7 +247,7 @@ impl ReplicationController {
     pub(crate) fn logged_record(&self, epoch: &Arc<Epoch>, stale: Arc<StaleSet>) -> LogRecord {
         LogRecord::EpochLogged {
             epoch: epoch.clone(),
-            incarnation: self.incarnation,
+            incarnation: self.logged_by.unwrap_or(self.incarnation),
             chain: self.chain.clone(),
             fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys()),
             stale,
@@ -275,9 +283,9 @@ impl ReplicationController {
         let only = change.parent.as_deref().filter(|_| self.planted.is(Bug::WaitOnlyForLatestEvictee));
         let granted = self.leases.granted_to_outsiders(&change.epoch, only);
         // After a total failure nobody remembers what was granted: one whole lease is waited for.
-        let forgotten = match change.epoch.restart {
-            true => self.started_at.unwrap_or(0) + LEASE + LEASE_MARGIN,
-            false => 0,
+        let forgotten = match self.restarted_in {
+            Some(_) => self.started_at.unwrap_or(0) + LEASE + LEASE_MARGIN,
+            None => 0,
         };
         granted.max(forgotten)
     }
@@ -354,7 +362,7 @@ impl ReplicationController {
         self.state = State::Member(epoch.clone());
         self.fail_locks.enter(&epoch, self.site);
         self.joiners.entered(&epoch);
-        self.copiers.enter(state == MemberState::Recovering || epoch.restart);
+        self.copiers.enter(state == MemberState::Recovering || self.restarted_in.is_some());
         self.leases.entered();
         outbox.local(
             ServerKind::AtomicityController,

@@ -154,11 +154,16 @@ impl ReplicationController {
         }
     }
 
-    /// Asks one of the members whose copy is current, in turn.
+    /// Asks the other members in turn, first those whose copy is current: what an up member lost in a total failure may be current
+    /// at a recovering one only. Nobody gives away what is stale.
     fn ask_copies(&mut self, tag: u64, outbox: &mut Outbox) {
         let Some(epoch) = self.serving().cloned() else { return };
         let Some((wanted, _)) = self.copiers.fetches.get(&tag).and_then(|fetch| fetch.asked.clone()) else { return };
-        let sources: Vec<SiteId> = epoch.up().filter(|site| *site != self.site).collect();
+        let mut sources: Vec<SiteId> = epoch.others(self.site).collect();
+        let up = |site: &SiteId| epoch.members[site].state == MemberState::Up;
+        if epoch.members[&self.site].state == MemberState::Recovering {
+            sources.retain(up);
+        }
         if sources.is_empty() {
             return;
         }
@@ -175,6 +180,10 @@ impl ReplicationController {
 
     pub(crate) fn copies_came(&mut self, _now: Now, tag: u64, copies: Arc<Copies>, outbox: &mut Outbox) {
         let Some(fetch) = self.copiers.fetches.get_mut(&tag) else { return };
+        if brings_nothing(&copies) {
+            // It is stale there, too: another member is asked in a while.
+            return;
+        }
         if fetch.asked.take().is_some() {
             outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::InstallCopies { tag, copies }));
         }
@@ -262,6 +271,15 @@ impl ReplicationController {
             let message = ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new(), everything: true };
             self.to_peer(site, message, outbox);
         }
+    }
+}
+
+/// What was asked for is stale at the member that was asked.
+fn brings_nothing(copies: &Copies) -> bool {
+    match copies {
+        Copies::Items(items) => items.is_empty(),
+        Copies::Range { range, .. } => range.is_empty(),
+        Copies::Storages(_) => false,
     }
 }
 

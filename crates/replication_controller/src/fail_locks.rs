@@ -90,6 +90,11 @@ impl FailLocks {
         self.tables.iter().map(|(site, stale)| (*site, count(stale))).collect()
     }
 
+    /// Nothing has ever committed here.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.recent.is_empty() && self.complete_through == Point::default()
+    }
+
     pub(crate) fn recent_len(&self) -> usize {
         self.recent.len()
     }
@@ -258,7 +263,7 @@ impl ReplicationController {
         let mut missed = StaleSet::default();
         for (timestamp, items) in carriers.iter().flat_map(|report| &report.recent) {
             let resolved_here = committed.iter().any(|(resolved, _)| resolved == timestamp);
-            if epoch.restart && !fresh && !resolved_here && !self.fail_locks.has(timestamp) {
+            if self.restarts(epoch) && !resolved_here && !self.fail_locks.has(timestamp) {
                 // A commit that this site's log has lost, though its site was up.
                 missed.items.extend(items.iter().cloned());
             }

@@ -170,13 +170,17 @@ impl ReplicationController {
         }
     }
 
-    /// Before the first epoch only empty copies start; later only copies that have logged an epoch.
+    /// Before the first epoch only empty copies start; later only copies that have logged an epoch, unless nothing was ever
+    /// committed: the first epochs may fail before they are logged.
     fn may_restart(&self, last: &Epoch, wish: Option<&Wish>) -> bool {
         let logged = match wish {
             Some(wish) => wish.last.is_some(),
             None => self.logged.is_some(),
         };
-        logged == (last.number > EpochNumber(0))
+        match last.number > EpochNumber(0) {
+            true => logged || self.fail_locks.is_bare(),
+            false => !logged,
+        }
     }
 
     fn restart_epoch(&self, last: &Epoch, alone: bool) -> Epoch {

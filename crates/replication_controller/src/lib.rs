@@ -81,6 +81,8 @@ pub struct ReplicationController {
     pub(crate) logged_by: Option<Incarnation>,
     /// This life has logged an epoch: it takes part.
     pub(crate) took_part: bool,
+    /// The first epoch that this life logged, when it carries on from an earlier life's log.
+    pub(crate) restarted_in: Option<EpochNumber>,
     /// Since which epoch this copy takes part without a break.
     pub(crate) joined: EpochNumber,
     /// The chain of epochs, oldest first.
@@ -133,6 +135,7 @@ impl ReplicationController {
             logged: None,
             logged_by: None,
             took_part: false,
+            restarted_in: None,
             joined: EpochNumber(0),
             chain: Vec::new(),
             sealed_through: EpochNumber(0),

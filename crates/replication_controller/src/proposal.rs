@@ -59,6 +59,9 @@ impl Proposals {
 
 impl ReplicationController {
     pub(crate) fn tick_proposal(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.planted.is(Bug::SealedUnseals) {
+            self.unseal(now, outbox);
+        }
         if self.proposals.under_way.is_some() {
             self.push_proposal(now, outbox);
             return;
@@ -74,6 +77,19 @@ impl ReplicationController {
         let since = *self.proposals.wanted_since.get_or_insert(now.boot);
         if now.boot >= since + self.turn(&base, now) && now.boot >= self.proposals.not_before {
             self.propose(now, base, outbox);
+        }
+    }
+
+    /// The planted bug: a sealed member goes on after a time-out.
+    fn unseal(&mut self, now: Now, outbox: &mut Outbox) {
+        if let State::Member(epoch) = &self.state
+            && epoch.number <= self.sealed_through
+            && now.boot >= self.sealed_at + SEAL_PATIENCE / 4
+        {
+            let epoch = epoch.clone();
+            self.sealed_through = EpochNumber(epoch.number.0 - 1);
+            let activate = messages::commit::EpochRequest::Activate { epoch };
+            outbox.local(ServerKind::AtomicityController, Message::EpochRequest(activate));
         }
     }
 

@@ -41,9 +41,10 @@ impl ReplicationController {
                 self.sealed_through = self.sealed_through.max(*epoch);
             }
             LogRecord::EpochLogged { epoch, incarnation, chain, fail_locks, .. } => {
-                let restarted = epoch.restart && epoch.up().any(|site| site == self.site);
+                // Another life that is up carries on; one that is not has joined.
+                let up = epoch.up().any(|site| site == self.site);
                 let same_life = self.logged_by == Some(*incarnation);
-                if !restarted && !same_life {
+                if !up && !same_life {
                     self.joined = epoch.number;
                 }
                 self.logged_by = Some(*incarnation);
