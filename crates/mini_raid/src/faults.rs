@@ -187,6 +187,20 @@ pub enum Fault {
     },
 }
 
+impl Fault {
+    /// Whether it makes something better.
+    pub fn mends(&self) -> bool {
+        matches!(
+            self,
+            Fault::Start { .. }
+                | Fault::StartOracle
+                | Fault::Cut { cut: false, .. }
+                | Fault::Slow { by: 0, .. }
+                | Fault::SlowDisk { by: 0, .. }
+        )
+    }
+}
+
 /// What a trap does when a message of its kind is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blow {

@@ -267,6 +267,9 @@ impl World {
 
     /// Does what a fault says.
     pub(super) fn strike(&mut self, fault: Fault) {
+        if !self.stormy && !fault.mends() {
+            return;
+        }
         match fault {
             Fault::Kill { site: 0, dead_for } => {
                 self.oracle.kill();

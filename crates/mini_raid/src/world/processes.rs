@@ -195,17 +195,18 @@ impl World {
         }
         *self.statistics.other.entry("epochs").or_insert(0) += 1;
         let losses = std::mem::take(&mut self.power_losses);
-        if epoch.restart {
-            let parent = self.served.range(..epoch.number).next_back().map(|(_, parent)| parent.clone());
-            self.lose_window(parent.as_deref(), &losses);
+        let before = self.served.range(..epoch.number).next_back().map(|(_, before)| before.clone());
+        if let Some(before) = before
+            && !epoch.up().any(|site| before.has(site, epoch.members[&site].incarnation))
+        {
+            self.lose_window(&before, &losses);
         }
         self.served.insert(epoch.number, epoch);
     }
 
     /// The instance has restarted after a total failure: what machines without power had not synced may be gone, unless commits
     /// waited for the disk.
-    fn lose_window(&mut self, parent: Option<&messages::Epoch>, losses: &[(usize, u64, u64)]) {
-        let Some(parent) = parent else { return };
+    fn lose_window(&mut self, parent: &messages::Epoch, losses: &[(usize, u64, u64)]) {
         if parent.up().count() < usize::from(parent.required_copies) {
             return;
         }
