@@ -78,6 +78,8 @@ pub enum LogRecord {
         epoch: Arc<Epoch>,
         /// The life that belongs to it.
         incarnation: Incarnation,
+        /// The first epoch in which this copy has taken part without a break.
+        joined: EpochNumber,
         /// The chain of epochs.
         chain: Vec<(EpochNumber, ProposalId)>,
         /// Tables of all other sites.

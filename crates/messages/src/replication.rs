@@ -40,7 +40,8 @@ pub enum ReplicationMessage {
         epoch: EpochNumber,
         /// For this proposal.
         proposal: ProposalId,
-        /// A recovering member's copy has become current: it may be up in the next epoch.
+        /// The member's copy is current: it may be up in the next epoch. An up member's is not while it lacks, after a total
+        /// failure, what its own log had lost.
         current: bool,
     },
     /// To whoever is behind, and from the proposer to all members once the oracle has taken a proposal: this is the epoch. Lost: the

@@ -41,12 +41,17 @@ impl Change {
         &self.epoch
     }
 
-    /// Members that keep it from completing for too long.
-    pub(crate) fn holding_up(&self, now: Now) -> BTreeSet<SiteId> {
+    /// Other members that keep it from completing for too long.
+    pub(crate) fn holding_up(&self, own: SiteId, now: Now) -> BTreeSet<SiteId> {
         if now.boot < self.began_at + limits::CHANGE_PATIENCE {
             return BTreeSet::new();
         }
-        self.epoch.members.keys().copied().filter(|site| !self.logged.contains(site)).collect()
+        self.epoch.others(own).filter(|site| !self.logged.contains(site)).collect()
+    }
+
+    /// Nobody was heard because this site did not listen: the others' time begins anew.
+    pub(crate) fn forgive(&mut self, now: Now) {
+        self.began_at = now.boot;
     }
 
     fn is(&self, id: (EpochNumber, ProposalId)) -> bool {
@@ -72,6 +77,7 @@ impl ReplicationController {
             }
         }
         let newer = self.known.as_ref().is_none_or(|known| known.number < epoch.number);
+        self.log_empty_copy(&epoch, outbox);
         if newer {
             outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
             self.known = Some(epoch.clone());
@@ -92,8 +98,21 @@ impl ReplicationController {
         }
     }
 
+    /// In an instance that has no epoch yet the listed copies are empty, and so current. That is logged, because later a copy without a
+    /// log is a copy that was lost.
+    fn log_empty_copy(&mut self, epoch: &Arc<Epoch>, outbox: &mut Outbox) {
+        if epoch.number > EpochNumber(0) || self.logged.is_some() || !epoch.members.contains_key(&self.site) {
+            return;
+        }
+        self.logged = Some(epoch.clone());
+        self.logged_by = Some(self.incarnation);
+        self.chain = vec![(epoch.number, epoch.proposal)];
+        self.fail_locks.begin(epoch, self.site);
+        outbox.append(self.logged_record(epoch, Arc::default()));
+    }
+
     fn begin_change(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
-        self.seal(now, EpochNumber(epoch.number.0 - 1), outbox);
+        self.seal(now, EpochNumber(epoch.number.0.saturating_sub(1)), outbox);
         let parent = match &self.state {
             State::Member(active) => Some(active.clone()),
             State::Changing(change) => Some(change.epoch.clone()),
@@ -248,6 +267,7 @@ impl ReplicationController {
         LogRecord::EpochLogged {
             epoch: epoch.clone(),
             incarnation: self.logged_by.unwrap_or(self.incarnation),
+            joined: self.joined,
             chain: self.chain.clone(),
             fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys()),
             stale,
@@ -284,7 +304,7 @@ impl ReplicationController {
         let granted = self.leases.granted_to_outsiders(&change.epoch, only);
         // After a total failure nobody remembers what was granted: one whole lease is waited for.
         let forgotten = match self.restarted_in {
-            Some(_) => self.started_at.unwrap_or(0) + LEASE + LEASE_MARGIN,
+            Some(_) => self.started_at.map_or(u64::MAX, |started| started + LEASE + LEASE_MARGIN),
             None => 0,
         };
         granted.max(forgotten)

@@ -8,7 +8,7 @@ use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::{COPY_ITEMS_MAX, LEASE_RENEWAL};
 use messages::planted::Bug;
 use messages::replication::{ReplicationMessage, ServiceReply};
-use messages::{Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
+use messages::{EpochNumber, Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -143,9 +143,10 @@ impl ReplicationController {
                     Some(question) => refresh_reply(question.tag, None, outbox),
                     None => {
                         self.copiers.background = None;
-                        if left == 0 && !self.copiers.current_asked {
+                        let epoch = self.serving().map(|epoch| epoch.number);
+                        if let Some(epoch) = epoch.filter(|_| left == 0 && !self.copiers.current_asked) {
                             self.copiers.current_asked = true;
-                            self.sync_then(AfterSync::Current, outbox);
+                            self.sync_then(AfterSync::Current(epoch), outbox);
                         }
                     }
                 }
@@ -260,13 +261,11 @@ impl ReplicationController {
     }
 
     /// Nothing was stale when the sync was asked for, and nothing becomes stale within an epoch.
-    pub(crate) fn tell_current(&mut self, outbox: &mut Outbox) {
-        let Some(epoch) = self.serving().cloned() else { return };
-        if !self.copiers.current_asked {
-            return;
-        }
+    pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, outbox: &mut Outbox) {
+        let Some(epoch) = self.serving().cloned().filter(|epoch| epoch.number == asked_in) else { return };
         self.copiers.current = true;
         self.copiers.active = false;
+        self.restarted_in = None;
         for site in epoch.others(self.site) {
             let message = ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new(), everything: true };
             self.to_peer(site, message, outbox);

@@ -90,9 +90,9 @@ impl FailLocks {
         self.tables.iter().map(|(site, stale)| (*site, count(stale))).collect()
     }
 
-    /// Nothing has ever committed here.
-    pub(crate) fn is_bare(&self) -> bool {
-        self.recent.is_empty() && self.complete_through == Point::default()
+    /// Of an instance in which nothing was ever written: nobody misses anything.
+    pub(crate) fn begin(&mut self, epoch: &Epoch, own: SiteId) {
+        self.synced = epoch.others(own).map(|site| (site, Point::default())).collect();
     }
 
     pub(crate) fn recent_len(&self) -> usize {
@@ -261,10 +261,11 @@ impl ReplicationController {
         let carriers: Vec<&MemberReport> =
             reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
         let mut missed = StaleSet::default();
-        for (timestamp, items) in carriers.iter().flat_map(|report| &report.recent) {
-            let resolved_here = committed.iter().any(|(resolved, _)| resolved == timestamp);
-            if self.restarts(epoch) && !resolved_here && !self.fail_locks.has(timestamp) {
-                // A commit that this site's log has lost, though its site was up.
+        // A commit that this site's log has lost, though its site was up; or that a failed epoch, in which this site joined, had
+        // not taken for one. What was prepared here is applied by now.
+        let lost = carriers.iter().flat_map(|report| &report.recent).filter(|_| self.restarts(epoch));
+        for (timestamp, items) in lost.chain(&committed) {
+            if !fresh && !self.fail_locks.has(timestamp) {
                 missed.items.extend(items.iter().cloned());
             }
         }

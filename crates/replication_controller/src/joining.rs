@@ -19,7 +19,6 @@ struct Wish {
     last: Option<(EpochNumber, ProposalId)>,
     reachable: Vec<SiteId>,
     at: u64,
-    not_before: u64,
 }
 
 /// Who wants in, who wants up, and who is in reach.
@@ -27,6 +26,8 @@ pub(crate) struct Joiners {
     others: Vec<SiteId>,
     heard: BTreeMap<SiteId, (Incarnation, u64)>,
     wishes: BTreeMap<SiteId, Wish>,
+    /// Before when a site that was taken in lately is not taken in again, in whatever life.
+    not_before: BTreeMap<SiteId, u64>,
     /// Recovering members whose copy is current, in this life.
     current: BTreeMap<SiteId, Incarnation>,
     asked_at: u64,
@@ -40,6 +41,7 @@ impl Joiners {
             others: sites.iter().copied().filter(|site| *site != own).collect(),
             heard: BTreeMap::new(),
             wishes: BTreeMap::new(),
+            not_before: BTreeMap::new(),
             current: BTreeMap::new(),
             asked_at: 0,
             restart_since: None,
@@ -63,9 +65,9 @@ impl Joiners {
     }
 
     pub(crate) fn learnt(&mut self, epoch: &Epoch, now: Now) {
-        for (site, wish) in &mut self.wishes {
+        for (site, wish) in &self.wishes {
             if epoch.has(*site, wish.life) {
-                wish.not_before = now.boot + limits::JOIN_BACKOFF;
+                self.not_before.insert(*site, now.boot + limits::JOIN_BACKOFF);
             }
         }
     }
@@ -78,7 +80,8 @@ impl Joiners {
     /// Joiners that can be taken in now: site, life, and whom they reach.
     pub(crate) fn clone_ready(&self, now: Now) -> Vec<(SiteId, Incarnation, Vec<SiteId>)> {
         (self.wishes.iter())
-            .filter(|(_, wish)| now.boot <= wish.at + limits::REACHABLE && now.boot >= wish.not_before)
+            .filter(|(_, wish)| now.boot <= wish.at + limits::REACHABLE)
+            .filter(|(site, _)| self.not_before.get(site).is_none_or(|not_before| now.boot >= *not_before))
             .map(|(site, wish)| (*site, wish.life, wish.reachable.clone()))
             .collect()
     }
@@ -131,12 +134,10 @@ impl ReplicationController {
         reachable: Vec<SiteId>,
         outbox: &mut Outbox,
     ) {
-        let not_before = match self.joiners.wishes.get(&from) {
-            Some(wish) if wish.life > life => return,
-            Some(wish) => wish.not_before,
-            None => 0,
-        };
-        self.joiners.wishes.insert(from, Wish { life, last, reachable, at: now.boot, not_before });
+        if self.joiners.wishes.get(&from).is_some_and(|wish| wish.life > life) {
+            return;
+        }
+        self.joiners.wishes.insert(from, Wish { life, last, reachable, at: now.boot });
         // The echo tells the joiner that it is heard; the epoch tells it where everybody is.
         if let Some(epoch) = self.known.clone() {
             self.to_peer(from, ReplicationMessage::EpochIs { epoch }, outbox);
@@ -170,17 +171,13 @@ impl ReplicationController {
         }
     }
 
-    /// Before the first epoch only empty copies start; later only copies that have logged an epoch, unless nothing was ever
-    /// committed: the first epochs may fail before they are logged.
+    /// A copy that has lost its log is empty, whatever the last epoch says of it.
     fn may_restart(&self, last: &Epoch, wish: Option<&Wish>) -> bool {
         let logged = match wish {
-            Some(wish) => wish.last.is_some(),
-            None => self.logged.is_some(),
+            Some(wish) => wish.last.map(|(number, _)| number),
+            None => self.logged.as_ref().map(|logged| logged.number),
         };
-        match last.number > EpochNumber(0) {
-            true => logged || self.fail_locks.is_bare(),
-            false => !logged,
-        }
+        logged.is_some_and(|logged| logged <= last.number)
     }
 
     fn restart_epoch(&self, last: &Epoch, alone: bool) -> Epoch {

@@ -63,8 +63,8 @@ pub(crate) enum AfterSync {
     Logged(EpochNumber),
     /// These refreshed items are on disk: tell the others.
     Refreshed(Vec<messages::Item>, Vec<messages::TableId>),
-    /// Nothing is stale any more, and that is on disk.
-    Current,
+    /// Nothing is stale any more in this epoch, and that is on disk.
+    Current(EpochNumber),
 }
 
 /// The replication controller of one site.
@@ -81,7 +81,7 @@ pub struct ReplicationController {
     pub(crate) logged_by: Option<Incarnation>,
     /// This life has logged an epoch: it takes part.
     pub(crate) took_part: bool,
-    /// The first epoch that this life logged, when it carries on from an earlier life's log.
+    /// The first epoch that this life logged, when it carries on from an earlier life's log, until the copy is whole.
     pub(crate) restarted_in: Option<EpochNumber>,
     /// Since which epoch this copy takes part without a break.
     pub(crate) joined: EpochNumber,
@@ -100,6 +100,7 @@ pub struct ReplicationController {
     pub(crate) tail: LogTail,
     pub(crate) after_sync: BTreeMap<u64, AfterSync>,
     pub(crate) next_token: u64,
+    /// The first tick: a replay reads no clock.
     pub(crate) started_at: Option<u64>,
     pub(crate) oracle_read_at: u64,
     pub(crate) ticked_at: u64,
@@ -186,10 +187,16 @@ impl ReplicationController {
         }
     }
 
-    /// Whether this life is an up member of the epoch.
+    /// Whether this life is an up member of the epoch with a whole copy, so that it may propose the next one. After a total failure
+    /// nobody is before it has logged what all have brought, and has what its own log had lost: others may be all that has it.
     pub(crate) fn is_up_in(&self, epoch: &Epoch) -> bool {
         epoch.has(self.site, self.incarnation)
-            && (epoch.members[&self.site].state == MemberState::Up || self.planted.is(Bug::RecoveringFormsEpoch))
+            && (self.is_whole_in(epoch) || self.planted.is(Bug::RecoveringFormsEpoch))
+    }
+
+    /// Up, and nothing that its log had lost is missing any more.
+    pub(crate) fn is_whole_in(&self, epoch: &Epoch) -> bool {
+        epoch.members[&self.site].state == MemberState::Up && self.took_part && self.restarted_in.is_none()
     }
 
     pub(crate) fn to_peer(&self, site: SiteId, message: ReplicationMessage, outbox: &mut Outbox) {
@@ -217,6 +224,10 @@ impl ReplicationController {
             return;
         }
         self.oracle_read_at = now.boot;
+        self.confirm(outbox);
+    }
+
+    fn confirm(&mut self, outbox: &mut Outbox) {
         let tag = self.token();
         // The highest epoch that this site knows goes along: an oracle that was set back learns it from its members.
         self.to_oracle(OracleRequest::Confirm { tag, epoch: self.known.clone() }, outbox);
@@ -232,6 +243,14 @@ impl ReplicationController {
         if !std::mem::replace(&mut self.halted, true) {
             outbox.local(ServerKind::Site, Message::Site(SiteNotice::StartAgain { reason: reason.to_owned() }));
         }
+    }
+
+    /// Whether the log shows that this life, or a later one, belonged to an epoch before the process started.
+    fn is_spent(&self) -> bool {
+        let kept = self.planted.is(Bug::RebootKeepsIncarnation) || self.planted.is(Bug::SealOnlyInMemory);
+        let shown = self.known.as_ref().and_then(|known| known.member(self.site)).map(|member| member.incarnation);
+        let shown = shown.max(self.logged_by);
+        matches!(self.state, State::Joining) && !kept && !self.took_part && shown >= Some(self.incarnation)
     }
 
     fn peer_message(&mut self, now: Now, envelope: Envelope, message: ReplicationMessage, outbox: &mut Outbox) {
@@ -316,7 +335,7 @@ impl ReplicationController {
         match self.after_sync.remove(&token) {
             Some(AfterSync::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
             Some(AfterSync::Refreshed(items, storages)) => self.tell_refreshed(items, storages, outbox),
-            Some(AfterSync::Current) => self.tell_current(outbox),
+            Some(AfterSync::Current(epoch)) => self.tell_current(epoch, outbox),
             None => {}
         }
     }
@@ -370,7 +389,6 @@ impl CloneHeader for Envelope {
 
 impl Server for ReplicationController {
     fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
-        self.started_at.get_or_insert(now.boot);
         if self.halted {
             return;
         }
@@ -396,9 +414,17 @@ impl Server for ReplicationController {
             self.answer_questions(now, outbox);
             return;
         }
+        if self.is_spent() {
+            // The oracle hears of it before it is asked for another.
+            self.confirm(outbox);
+            return self.start_again("this life was given out before: the oracle was set back", outbox);
+        }
         if now.boot > self.ticked_at + limits::OWN_PAUSE {
             // It was this site that was away: the others are given time to be heard.
             self.leases.forgive(now);
+            if let State::Changing(change) = &mut self.state {
+                change.forgive(now);
+            }
         }
         self.ticked_at = now.boot;
         if now.boot >= self.oracle_read_at + limits::CONFIRM_INTERVAL {

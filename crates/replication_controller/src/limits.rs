@@ -20,6 +20,8 @@ pub const CONFIRM_INTERVAL: u64 = SECOND;
 pub const CHANGE_PATIENCE: u64 = 2 * SECOND;
 /// Between two ticks of a site that was not stopped itself lies less than this.
 pub const OWN_PAUSE: u64 = 100 * MILLISECOND;
+/// A restart of the instance that has lost a member for this long begins again.
+pub const RESTART_PATIENCE: u64 = SECOND;
 /// A proposal that got nowhere is tried again after this time.
 pub const PROPOSE_AGAIN: u64 = 100 * MILLISECOND;
 /// A site heard from within this time is reachable.

@@ -45,6 +45,8 @@ pub(crate) struct Proposals {
     wanted_since: Option<u64>,
     /// Not before (boot clock).
     not_before: u64,
+    /// Since when a restart lacks a member (boot clock).
+    lost_since: Option<u64>,
 }
 
 impl Proposals {
@@ -66,9 +68,14 @@ impl ReplicationController {
             self.push_proposal(now, outbox);
             return;
         }
-        let Some(base) = self.known.clone().filter(|known| self.is_up_in(known)) else { return };
-        if matches!(self.state, State::Joining) {
-            return;
+        let Some(base) = self.known.clone() else { return };
+        if !self.is_up_in(&base) {
+            return self.restart_again(&base, now, outbox);
+        }
+        match &self.state {
+            State::Joining => return,
+            State::Changing(change) if self.restarts(change.epoch()) => return self.give_up_restart(now, outbox),
+            _ => {}
         }
         if !self.wants_change(&base, now) {
             self.proposals.wanted_since = None;
@@ -77,6 +84,29 @@ impl ReplicationController {
         let since = *self.proposals.wanted_since.get_or_insert(now.boot);
         if now.boot >= since + self.turn(&base, now) && now.boot >= self.proposals.not_before {
             self.propose(now, base, outbox);
+        }
+    }
+
+    /// Rule 12: a restart needs the logs of all members, so nobody is evicted before they are put together. When one of them dies again, all
+    /// go back to waiting for each other.
+    fn give_up_restart(&mut self, now: Now, outbox: &mut Outbox) {
+        let gone: Vec<String> = self.leases.gone(now).iter().map(|site| site.to_string()).collect();
+        if !gone.is_empty() {
+            self.start_again(&format!("the restart of the instance has lost {}", gone.join(", ")), outbox);
+        }
+    }
+
+    /// The restart of the instance has lost a member before this copy was whole: only all of them together can restart it.
+    fn restart_again(&mut self, base: &Epoch, now: Now, outbox: &mut Outbox) {
+        let restarting = base.has(self.site, self.incarnation) && base.members[&self.site].state == MemberState::Up;
+        let lost = self.reachable_members(base, now).len() < base.members.len();
+        if !restarting || !lost || matches!(self.state, State::Joining) {
+            self.proposals.lost_since = None;
+            return;
+        }
+        let since = *self.proposals.lost_since.get_or_insert(now.boot);
+        if now.boot >= since + limits::RESTART_PATIENCE {
+            self.start_again("the restart of the instance has lost a member: all restart it again", outbox);
         }
     }
 
@@ -98,7 +128,7 @@ impl ReplicationController {
             return true;
         }
         match &self.state {
-            State::Changing(change) => !change.holding_up(now).is_empty(),
+            State::Changing(change) => !change.holding_up(self.site, now).is_empty(),
             _ if base.number <= self.sealed_through => now.boot >= self.sealed_at + SEAL_PATIENCE,
             _ => self.joiners.wants_change(base, &self.reachable_members(base, now), now),
         }
@@ -108,7 +138,7 @@ impl ReplicationController {
     fn reachable_members(&self, base: &Epoch, now: Now) -> Vec<SiteId> {
         let mut suspects = self.leases.suspects(now);
         if let State::Changing(change) = &self.state {
-            suspects.extend(change.holding_up(now).into_iter().filter(|site| *site != self.site));
+            suspects.extend(change.holding_up(self.site, now));
         }
         let alive = |(site, member): (&SiteId, &Member)| {
             let gone = suspects.contains(site) || self.joiners.has_later_life(*site, member.incarnation);
@@ -187,7 +217,10 @@ impl ReplicationController {
             return;
         }
         self.seal(now, epoch, outbox);
-        let current = self.copiers.is_current() && known.members[&self.site].state == MemberState::Recovering;
+        let current = match known.members[&self.site].state {
+            MemberState::Up => self.is_whole_in(&known),
+            MemberState::Recovering => self.copiers.is_current(),
+        };
         if from == self.site {
             self.sealed_came(now, from, self.incarnation, epoch, proposal, current, outbox);
         } else {
@@ -231,8 +264,7 @@ impl ReplicationController {
         }
     }
 
-    /// Up in the new epoch: sealed up members, and sealed recovering ones whose copy is current. All others join as
-    /// recovering.
+    /// Up in the new epoch: sealed members whose copy is current. All others join as recovering.
     fn swap(&mut self, now: Now, outbox: &mut Outbox) {
         let reachable_joiners = self.joiners.clone_ready(now);
         let Some(proposal) = &mut self.proposals.under_way else { return };
@@ -245,8 +277,8 @@ impl ReplicationController {
         epoch.restart = false;
         epoch.members.retain(|site, _| sealed.contains_key(site));
         for (site, (_, current)) in sealed {
-            if *current && let Some(member) = epoch.members.get_mut(site) {
-                member.state = MemberState::Up;
+            if let Some(member) = epoch.members.get_mut(site) {
+                member.state = if *current { MemberState::Up } else { MemberState::Recovering };
             }
         }
         if self.planted.is(Bug::RecoveringFormsEpoch)

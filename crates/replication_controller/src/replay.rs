@@ -40,12 +40,10 @@ impl ReplicationController {
             LogRecord::Sealed { epoch } if !self.planted.is(Bug::SealOnlyInMemory) => {
                 self.sealed_through = self.sealed_through.max(*epoch);
             }
-            LogRecord::EpochLogged { epoch, incarnation, chain, fail_locks, .. } => {
-                // Another life that is up carries on; one that is not has joined.
-                let up = epoch.up().any(|site| site == self.site);
-                let same_life = self.logged_by == Some(*incarnation);
-                if !up && !same_life {
-                    self.joined = epoch.number;
+            LogRecord::EpochLogged { epoch, incarnation, joined, chain, fail_locks, .. } => {
+                self.joined = *joined;
+                if self.logged.as_ref().is_none_or(|logged| logged.number < epoch.number) {
+                    self.tail.clear();
                 }
                 self.logged_by = Some(*incarnation);
                 // An incarnation is given out once, so this is never so, unless a bug is planted.
