@@ -71,22 +71,10 @@ impl Leases {
     pub(crate) fn suspects(&self, now: Now) -> BTreeSet<SiteId> {
         let suspected = |site: &SiteId| {
             let silent = self.heard.get(site).is_none_or(|heard| now.boot > heard + SUSPICION);
-            silent || self.is_lost(*site, now) || self.accused.contains(site)
+            let lost = self.lost.get(site).is_some_and(|lost| now.boot > lost + limits::LOST_PATIENCE);
+            silent || lost || self.accused.contains(site)
         };
         self.lives.keys().copied().filter(suspected).collect()
-    }
-
-    /// Members whose connection broke, or who are silent for so long that they are not merely busy.
-    pub(crate) fn gone(&self, now: Now) -> BTreeSet<SiteId> {
-        let gone = |site: &SiteId| {
-            let silent = self.heard.get(site).is_none_or(|heard| now.boot > heard + limits::CHANGE_PATIENCE);
-            silent || self.is_lost(*site, now)
-        };
-        self.lives.keys().copied().filter(gone).collect()
-    }
-
-    fn is_lost(&self, site: SiteId, now: Now) -> bool {
-        self.lost.get(&site).is_some_and(|lost| now.boot > lost + limits::LOST_PATIENCE)
     }
 
     /// Whether every other member lets this site read now.

@@ -72,10 +72,8 @@ impl ReplicationController {
         if !self.is_up_in(&base) {
             return self.restart_again(&base, now, outbox);
         }
-        match &self.state {
-            State::Joining => return,
-            State::Changing(change) if self.restarts(change.epoch()) => return self.give_up_restart(now, outbox),
-            _ => {}
+        if matches!(self.state, State::Joining) {
+            return;
         }
         if !self.wants_change(&base, now) {
             self.proposals.wanted_since = None;
@@ -87,19 +85,15 @@ impl ReplicationController {
         }
     }
 
-    /// Rule 12: a restart needs the logs of all members, so nobody is evicted before they are put together. When one of them dies again, all
-    /// go back to waiting for each other.
-    fn give_up_restart(&mut self, now: Now, outbox: &mut Outbox) {
-        let gone: Vec<String> = self.leases.gone(now).iter().map(|site| site.to_string()).collect();
-        if !gone.is_empty() {
-            self.start_again(&format!("the restart of the instance has lost {}", gone.join(", ")), outbox);
-        }
-    }
-
     /// The restart of the instance has lost a member before this copy was whole: only all of them together can restart it.
     fn restart_again(&mut self, base: &Epoch, now: Now, outbox: &mut Outbox) {
         let restarting = base.has(self.site, self.incarnation) && base.members[&self.site].state == MemberState::Up;
-        let lost = self.reachable_members(base, now).len() < base.members.len();
+        // A member that is heard of and merely slow is waited for: nobody else can serve meanwhile.
+        let suspects = self.leases.suspects(now);
+        let gone = |site: SiteId| {
+            suspects.contains(&site) || self.joiners.has_later_life(site, base.members[&site].incarnation)
+        };
+        let lost = base.others(self.site).any(gone);
         if !restarting || !lost || matches!(self.state, State::Joining) {
             self.proposals.lost_since = None;
             return;
