@@ -6,11 +6,14 @@ pub const MEMORY_BYTES_MAX: usize = 256 << 20;
 pub const BATCH_ROWS: usize = messages::limits::QUERY_BATCH_ROWS;
 /// Key ranges that one scan is split into; a filter that names more keys is read as one range around them.
 pub const SCAN_RANGES_MAX: usize = 64;
-/// Elements that a series used as an expression may have. As a table, `generate_series` has no such bound.
+/// Elements that the series of one batch may have, where they are expressions. As a table, `generate_series` has no such bound.
 pub const SERIES_ELEMENTS_MAX: u64 = 10_000_000;
-/// Bytes of the text that `repeat`, `lpad` and the like may make of one row.
-pub const TEXT_BYTES_MAX: usize = 64 << 20;
+/// Bytes that a function such as `repeat` may make of the rows of one batch.
+pub const FUNCTION_BYTES_MAX: usize = 64 << 20;
+/// Bytes that a function of constants may make: each row of a batch may then hold a copy.
+pub const CONSTANT_BYTES_MAX: usize = 1 << 20;
 /// Parameters of one statement, as in the protocol.
 pub const PARAMETERS_MAX: usize = 65_535;
 
-const _: () = assert!(TEXT_BYTES_MAX < MEMORY_BYTES_MAX, "one text must not be larger than all memory");
+const _: () =
+    assert!(FUNCTION_BYTES_MAX < MEMORY_BYTES_MAX, "one function must not make more than all queries may hold");

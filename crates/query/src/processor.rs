@@ -29,7 +29,6 @@ use futures::stream::{self, BoxStream, StreamExt};
 use messages::program::ResultColumn;
 use messages::schema::Catalog;
 use messages::{Key, Timestamp};
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -119,10 +118,8 @@ impl Processor {
     fn infer_parameters(&self, rewritten: &mut Rewritten, catalog: &Arc<SystemCatalog>) -> Result<(), QueryError> {
         let context = PlanningContext::new(&self.state, Arc::clone(catalog));
         // A plan that fails for want of types may succeed with texts; if not, that planning tells why.
-        let inferred = match self.logical_plan(&context, rewritten) {
-            Ok(plan) => plan.get_parameter_fields().unwrap_or_default(),
-            Err(_) => HashMap::default(),
-        };
+        let planned = self.logical_plan(&context, rewritten);
+        let inferred = planned.and_then(|plan| Ok(plan.get_parameter_fields()?)).unwrap_or_default();
         let noted = context.noted_parameters();
         for (number, slot) in (1..).zip(&mut rewritten.parameters) {
             let name = format!("${number}");
@@ -162,10 +159,10 @@ impl Processor {
             None,
             String::new(),
             config,
-            HashMap::default(),
-            HashMap::default(),
-            HashMap::default(),
-            HashMap::default(),
+            Default::default(),
+            Default::default(),
+            Default::default(),
+            Default::default(),
             Arc::clone(self.state.runtime_env()),
         );
         let batches = execute_stream(physical, Arc::new(task))?;

@@ -10,7 +10,6 @@
 use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, IntervalUnit, TimeUnit,
 };
-use std::collections::HashMap;
 use std::sync::Arc;
 use values::Type;
 
@@ -89,19 +88,17 @@ pub fn from_arrow(data_type: &DataType) -> Option<Type> {
 
 /// A field that remembers the exact type.
 pub fn field(name: &str, column_type: Type, nullable: bool) -> Field {
-    Field::new(name, to_arrow(column_type), nullable).with_metadata(type_metadata(column_type))
-}
-
-/// The metadata by which a field remembers its exact type.
-pub fn type_metadata(column_type: Type) -> HashMap<String, String> {
-    HashMap::from([(TYPE_KEY.to_owned(), column_type.to_string())])
+    let metadata = [(TYPE_KEY.to_owned(), column_type.to_string())];
+    Field::new(name, to_arrow(column_type), nullable).with_metadata(metadata.into())
 }
 
 /// A table's column as a field: type and origin.
 pub fn table_field(column: &messages::schema::Column, table_oid: u32, number: i16) -> Field {
-    let mut metadata = type_metadata(column.column_type);
-    metadata.insert(ORIGIN_KEY.to_owned(), format!("{table_oid}:{number}"));
-    Field::new(&column.name, to_arrow(column.column_type), !column.not_null).with_metadata(metadata)
+    let metadata = [
+        (TYPE_KEY.to_owned(), column.column_type.to_string()),
+        (ORIGIN_KEY.to_owned(), format!("{table_oid}:{number}")),
+    ];
+    Field::new(&column.name, to_arrow(column.column_type), !column.not_null).with_metadata(metadata.into())
 }
 
 /// The exact type of a field, from its metadata when that fits, else from its Arrow type.

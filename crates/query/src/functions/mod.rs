@@ -2,7 +2,7 @@
 //!
 //! Names resolve to ours first, then to those of DataFusion's that mean what PostgreSQL's mean; no other function of
 //! DataFusion can be called. In reading order: [`rowwise`], the frame of functions that compute row by row; [`cast`],
-//! [`operator`] and [`arithmetic`], into which casts and operators are planned; [`scalar`] functions; [`system`]
+//! [`operator`] and [`arithmetic`], into which casts and operators are planned; [`scalar`] functions; [`series`]; [`system`]
 //! functions, which know the catalog; [`random`]; [`aggregates`].
 
 pub mod aggregates;
@@ -12,6 +12,7 @@ pub mod operator;
 mod random;
 pub mod rowwise;
 mod scalar;
+mod series;
 mod system;
 
 use crate::system_catalog::SystemCatalog;
@@ -164,6 +165,9 @@ pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<S
             OFFERED.scalar.iter().find(named).cloned()
         })
         .flatten();
+    if name == "generate_series" {
+        return native.map(|native| Arc::new(series::bounded(native)));
+    }
     match scalar::of_name(name, native.clone()) {
         Some(ours) => Some(Arc::new(ours)),
         None => native,

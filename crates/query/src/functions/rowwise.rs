@@ -4,6 +4,7 @@
 
 use crate::convert::{array_of, values_of};
 use crate::error::QueryError;
+use crate::limits::{CONSTANT_BYTES_MAX, FUNCTION_BYTES_MAX};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
@@ -96,16 +97,21 @@ impl<I: RowImplementation> ScalarUDFImpl for RowFunction<I> {
             });
         }
         let mut results = Vec::with_capacity(rows);
+        let bytes_max = if all_scalar { CONSTANT_BYTES_MAX } else { FUNCTION_BYTES_MAX };
+        let mut bytes = 0;
         let mut row = Vec::with_capacity(columns.len());
         for number in 0..rows {
             row.clear();
             row.extend(columns.iter().map(|column| column.at(number)));
             let is_null = self.implementation.is_strict() && row.iter().any(Value::is_null);
-            results.push(if is_null {
-                Value::Null
-            } else {
-                self.implementation.call(&row).map_err(QueryError::into_datafusion)?
-            });
+            let result = if is_null { Ok(Value::Null) } else { self.implementation.call(&row) };
+            let result = result.map_err(QueryError::into_datafusion)?;
+            bytes += result.size_in_memory();
+            if bytes > bytes_max {
+                let message = format!("{}() makes more than {bytes_max} bytes at a time", self.name());
+                return Err(QueryError::new("54000", message).into_datafusion());
+            }
+            results.push(result);
         }
         let array = array_of(&results, args.return_field.data_type())?;
         if all_scalar {

@@ -2,7 +2,7 @@
 
 use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
-use crate::system_catalog::{SystemCatalog, definition_texts};
+use crate::system_catalog::{SystemCatalog, definition_texts, quoted};
 use datafusion::logical_expr::ScalarUDF;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -166,7 +166,7 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 20] = [
+const COMPUTED: [(&str, Type, Compute); 19] = [
     ("format_type", Type::Text, |catalog, arguments| {
         let modifier = arguments.get(1).and_then(Value::as_integer).and_then(|modifier| i32::try_from(modifier).ok());
         Some(Value::text(catalog.type_text(oid(arguments, 0)?, modifier)))
@@ -195,8 +195,7 @@ const COMPUTED: [(&str, Type, Compute); 20] = [
         catalog.is_visible(oid(arguments, 0)?).map(Value::Boolean)
     }),
     ("pg_tablespace_location", Type::Text, |_, arguments| oid(arguments, 0).map(|_| Value::text(""))),
-    ("pg_typeof_name", Type::Text, NULL),
-    ("quote_ident", Type::Text, |_, arguments| text(arguments, 0).map(|name| Value::text(quoted_identifier(name)))),
+    ("quote_ident", Type::Text, |_, arguments| text(arguments, 0).map(|name| Value::text(quoted(name)))),
     ("quote_literal", Type::Text, |_, arguments| text(arguments, 0).map(|text| Value::text(quoted_literal(text)))),
     ("quote_nullable", Type::Text, |_, arguments| {
         Some(text(arguments, 0).map_or_else(|| Value::text("NULL"), |text| Value::text(quoted_literal(text))))
@@ -233,12 +232,6 @@ fn pretty_size(bytes: i64) -> String {
         size = (size + size.signum() * 512) / 1024;
     }
     format!("{size} PB")
-}
-
-fn quoted_identifier(name: &str) -> String {
-    let plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
-        && name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 fn quoted_literal(text: &str) -> String {

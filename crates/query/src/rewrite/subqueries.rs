@@ -385,7 +385,8 @@ fn reads_empty_catalog(select: &Select) -> bool {
 fn is_of_toast_options(select: &Select) -> bool {
     let [source] = select.from.as_slice() else { return false };
     let TableFactor::Table { name, args: Some(arguments), .. } = &source.relation else { return false };
-    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::CompoundIdentifier(column)))] = arguments.args.as_slice() else {
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::CompoundIdentifier(column)))] = arguments.args.as_slice()
+    else {
         return false;
     };
     let of_options = column.last().is_some_and(|column| column.value == "reloptions");

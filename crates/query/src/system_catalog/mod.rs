@@ -13,6 +13,8 @@ mod names;
 mod relations;
 mod rows;
 
+pub use names::quoted;
+
 use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;

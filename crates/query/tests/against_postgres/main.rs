@@ -6,6 +6,7 @@
 
 mod cases;
 mod catalog;
+mod drivers;
 mod memory;
 mod postgres;
 mod protocol;

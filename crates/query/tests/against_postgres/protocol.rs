@@ -80,6 +80,22 @@ fn memory_is_bounded() {
     assert_eq!(world.answer(sql)[0].get(..11), Some("ERROR 53200"));
 }
 
+/// Nor may one expression.
+#[test]
+fn lists_and_texts_are_bounded() {
+    let world = World::new();
+    for sql in [
+        "SELECT repeat('x', 2000000)",
+        "SELECT repeat(name, 100000) FROM item, generate_series(1, 1000)",
+        "SELECT generate_series(1, 1000000000000)",
+        "SELECT generate_series(timestamp '2000-01-01', timestamp '2024-01-01', interval '1 microsecond')",
+        "SELECT lpad('x', 1000000000)",
+    ] {
+        let answer = world.answer(sql);
+        assert_eq!(answer[0].get(..11), Some("ERROR 54000"), "{sql}: {:?}", answer[0]);
+    }
+}
+
 /// What is not offered is refused by name, not done differently.
 #[test]
 fn unsupported_features_are_refused() {

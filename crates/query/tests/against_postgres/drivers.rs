@@ -1,0 +1,100 @@
+//! What drivers and tools ask of the system catalogs when they connect or inspect a table.
+
+use crate::memory::World;
+use values::Value;
+
+fn rows(sql: &str) -> Vec<String> {
+    let answer = World::new().answer(sql);
+    assert!(!answer[0].starts_with("ERROR"), "{sql}\n{}", answer[0]);
+    answer.into_iter().skip(2).collect()
+}
+
+/// SQLAlchemy's test whether a table exists.
+#[test]
+fn a_table_is_looked_for() {
+    let world = World::new();
+    let sql = "SELECT pg_catalog.pg_class.relname FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace \
+               ON pg_catalog.pg_namespace.oid = pg_catalog.pg_class.relnamespace \
+               WHERE pg_catalog.pg_class.relname = $1::VARCHAR \
+               AND pg_catalog.pg_class.relkind = ANY (ARRAY[$2::VARCHAR, $3::VARCHAR, $4::VARCHAR]) \
+               AND pg_catalog.pg_table_is_visible(pg_catalog.pg_class.oid) \
+               AND pg_catalog.pg_namespace.nspname != $5::VARCHAR";
+    let planned = world.plan(sql, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let parameters = ["item", "r", "p", "v", "pg_catalog"].map(Value::text);
+    assert_eq!(world.run(&planned, &parameters).expect("rows").len(), 1);
+}
+
+/// The columns of a table as the standard's views tell them.
+#[test]
+fn columns_are_listed_by_the_standard() {
+    let sql = "SELECT column_name, data_type, is_nullable, numeric_precision, numeric_scale, character_maximum_length \
+               FROM information_schema.columns WHERE table_schema = 'public' AND table_name = 'item' \
+               ORDER BY ordinal_position LIMIT 3";
+    assert_eq!(
+        rows(sql),
+        ["id|integer|NO|32|0|NULL", "name|character varying|NO|NULL|NULL|20", "price|numeric|YES|10|2|NULL"]
+    );
+    let sql = "SELECT tc.constraint_name, kcu.column_name FROM information_schema.table_constraints tc \
+               JOIN information_schema.key_column_usage kcu ON tc.constraint_name = kcu.constraint_name \
+               WHERE tc.table_name = 'sale' AND tc.constraint_type = 'PRIMARY KEY' ORDER BY kcu.ordinal_position";
+    assert_eq!(rows(sql), ["sale_pkey|item_id", "sale_pkey|day"]);
+    assert_eq!(rows("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"), ["6"]);
+}
+
+/// JDBC's lists of tables and columns.
+#[test]
+fn tables_and_columns_are_listed_for_jdbc() {
+    let sql = "SELECT NULL AS TABLE_CAT, n.nspname AS TABLE_SCHEM, c.relname AS TABLE_NAME, \
+               CASE n.nspname ~ '^pg_' OR n.nspname = 'information_schema' WHEN true THEN 'SYSTEM TABLE' \
+               WHEN false THEN CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'i' THEN 'INDEX' ELSE NULL END ELSE NULL END \
+               AS TABLE_TYPE, d.description AS REMARKS FROM pg_catalog.pg_namespace n, pg_catalog.pg_class c \
+               LEFT JOIN pg_catalog.pg_description d ON (c.oid = d.objoid AND d.objsubid = 0 \
+               AND d.classoid = 'pg_class'::regclass) \
+               WHERE c.relnamespace = n.oid AND c.relname LIKE 'item' ORDER BY TABLE_TYPE, TABLE_SCHEM, TABLE_NAME";
+    assert_eq!(rows(sql), ["NULL|public|item|TABLE|NULL"]);
+    let sql = "SELECT * FROM (SELECT n.nspname, c.relname, a.attname, a.atttypid, \
+               a.attnotnull OR (t.typtype = 'd' AND t.typnotnull) AS attnotnull, a.atttypmod, a.attlen, t.typtypmod, \
+               row_number() OVER (PARTITION BY a.attrelid ORDER BY a.attnum) AS attnum, \
+               nullif(a.attidentity, '') AS attidentity, pg_catalog.pg_get_expr(def.adbin, def.adrelid) AS adsrc, \
+               dsc.description, t.typbasetype, t.typtype FROM pg_catalog.pg_namespace n \
+               JOIN pg_catalog.pg_class c ON (c.relnamespace = n.oid) \
+               JOIN pg_catalog.pg_attribute a ON (a.attrelid = c.oid) \
+               JOIN pg_catalog.pg_type t ON (a.atttypid = t.oid) \
+               LEFT JOIN pg_catalog.pg_attrdef def ON (a.attrelid = def.adrelid AND a.attnum = def.adnum) \
+               LEFT JOIN pg_catalog.pg_description dsc ON (c.oid = dsc.objoid AND a.attnum = dsc.objsubid) \
+               WHERE c.relkind IN ('r', 'p', 'v', 'f', 'm') AND a.attnum > 0 AND NOT a.attisdropped \
+               AND n.nspname LIKE 'public' AND c.relname LIKE 'nothing') c WHERE true \
+               ORDER BY nspname, c.relname, attnum";
+    assert_eq!(
+        rows(sql),
+        [
+            "public|nothing|id|20|t|-1|8|-1|1|NULL|NULL|NULL|0|b",
+            "public|nothing|label|25|f|-1|-1|-1|2|NULL|NULL|NULL|0|b"
+        ]
+    );
+}
+
+/// What pgbench and psql ask before anything else, and what psycopg asks of types that it does not know.
+#[test]
+fn sessions_begin() {
+    assert_eq!(
+        rows(
+            "SELECT o.n, p.partstrat, pg_catalog.count(i.inhparent) FROM pg_catalog.pg_class AS c \
+             JOIN pg_catalog.pg_namespace AS n ON (n.oid = c.relnamespace) \
+             CROSS JOIN LATERAL (SELECT 1 AS n) AS o \
+             LEFT JOIN pg_catalog.pg_partitioned_table AS p ON (p.partrelid = c.oid) \
+             LEFT JOIN pg_catalog.pg_inherits AS i ON (c.oid = i.inhparent) \
+             WHERE c.relname = 'pgbench_accounts' AND o.n = 1 GROUP BY 1, 2 ORDER BY 1 ASC LIMIT 1"
+        ),
+        ["1|NULL|0"]
+    );
+    let sql = "SELECT typname AS name, oid, typarray AS array_oid, oid::regtype::text AS regtype, typdelim AS delimiter \
+               FROM pg_type t WHERE t.oid = 'int4'::regtype ORDER BY t.oid";
+    assert_eq!(rows(sql), ["int4|23|1007|integer|,"]);
+    assert_eq!(rows("SELECT current_setting('server_version_num')::int / 10000, pg_backend_pid()"), ["15|42"]);
+    assert_eq!(rows("select pg_catalog.version()")[0].get(..13), Some("PostgreSQL 15"));
+    assert_eq!(
+        rows("SELECT set_config('search_path', 'public', false), current_schemas(true)"),
+        ["public|{pg_catalog,public}"]
+    );
+}
