@@ -5,7 +5,7 @@
 //! `home`, so its lowest key is the mark.
 
 use crate::participant::Prepare;
-use crate::{AfterSync, AtomicityController};
+use crate::{AfterSync, AtomicityController, limits};
 use messages::commit::{CommitMessage, CommitReply, EpochReply, Outcome, Vote};
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
@@ -48,6 +48,8 @@ pub(crate) struct HomeTransaction {
     phase: Phase,
     sent_at: u64,
     begun_at: u64,
+    /// How often it was sent again.
+    resent: u32,
     accused: bool,
 }
 
@@ -75,6 +77,7 @@ impl AtomicityController {
             phase: Phase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
             begun_at: now.boot,
+            resent: 0,
             accused: false,
         };
         let twice = self.home.insert(transaction, home);
@@ -271,7 +274,10 @@ impl AtomicityController {
             match &home.phase {
                 Phase::Voting { missing, .. } => {
                     let missing: Vec<SiteId> = missing.iter().copied().filter(|site| *site != self.site).collect();
-                    let silent = now.boot >= home.begun_at + SILENT_VOTER && !home.accused;
+                    // A pause of this site is nobody else's silence.
+                    let asked_often = home.resent >= limits::SILENT_AFTER_RESENDS;
+                    let silent = now.boot >= home.begun_at + SILENT_VOTER && asked_often && !home.accused;
+                    home.resent += 1;
                     if silent && !missing.is_empty() {
                         home.accused = true;
                         self.accuse(&missing, outbox);

@@ -1,6 +1,6 @@
 //! Bounds of the atomicity controller; times in nanoseconds of the boot clock.
 
-use messages::limits::{MILLISECOND, RESEND, SECOND};
+use messages::limits::{MILLISECOND, RESEND, SECOND, SILENT_VOTER};
 
 /// Acknowledgements of decisions are gathered for this long, so that many share a message.
 pub const ACKNOWLEDGE_AFTER: u64 = 5 * MILLISECOND;
@@ -10,5 +10,8 @@ pub const INQUIRE_AFTER: u64 = SECOND;
 pub const SYNC_INTERVAL: u64 = 20 * MILLISECOND;
 /// Transactions named in one inquiry.
 pub const INQUIRE_MAX: usize = 256;
+/// A participant counts as silent only when it was asked so many times again.
+pub const SILENT_AFTER_RESENDS: u32 = 10;
 
+const _: () = assert!(SILENT_AFTER_RESENDS as u64 * RESEND < SILENT_VOTER, "silence is noticed in time");
 const _: () = assert!(ACKNOWLEDGE_AFTER < RESEND, "an acknowledgement must come before the decision is sent again");

@@ -112,7 +112,12 @@ impl Participants {
     }
 
     fn is_below_mark(&self, transaction: TransactionId, order: u64) -> bool {
-        self.marks.get(&(transaction.home, transaction.incarnation)).is_some_and(|mark| order < *mark)
+        order < self.mark_of(transaction)
+    }
+
+    /// The mark of the life that the transaction is of.
+    fn mark_of(&self, transaction: TransactionId) -> u64 {
+        self.marks.get(&(transaction.home, transaction.incarnation)).copied().unwrap_or(0)
     }
 
     fn insert(&mut self, transaction: TransactionId, participation: Participation) {
@@ -177,18 +182,19 @@ impl Participants {
         for transaction in self.undecided.values() {
             let participation = &self.all[transaction];
             let clock = participation.voted.expect("what is undecided was voted for");
-            outbox.append(participation.prepared_record(*transaction, clock));
+            outbox.append(participation.prepared_record(*transaction, clock, self.mark_of(*transaction)));
         }
     }
 }
 
 impl Participation {
-    fn prepared_record(&self, transaction: TransactionId, clock: u64) -> LogRecord {
+    fn prepared_record(&self, transaction: TransactionId, clock: u64, finished_below: u64) -> LogRecord {
         LogRecord::Prepared {
             transaction,
             age: self.age,
             epoch: self.epoch,
             order: self.order,
+            finished_below,
             clock,
             participants: self.participants.clone(),
             history: self.history.clone(),
@@ -269,6 +275,7 @@ impl AtomicityController {
         conflict: Option<Conflict>,
         outbox: &mut Outbox,
     ) {
+        let mark = self.participants.mark_of(transaction);
         let Some(participation) = self.participants.all.get_mut(&transaction) else {
             return;
         };
@@ -288,7 +295,7 @@ impl AtomicityController {
         participation.voted = Some(clock);
         self.unsynced = true;
         if !self.planted.is(Bug::VoteBeforeLog) {
-            outbox.append(participation.prepared_record(transaction, clock));
+            outbox.append(participation.prepared_record(transaction, clock, mark));
         }
         let proposal = Timestamp::snapshot(participation.epoch, clock);
         let voted = ConcurrencyRequest::Voted { transaction, proposal: Timestamp { transaction, ..proposal } };
@@ -502,9 +509,10 @@ impl AtomicityController {
 
     pub(crate) fn replay_record(&mut self, record: &LogRecord, outbox: &mut Outbox) {
         match record {
-            LogRecord::Prepared { transaction, age, epoch, order, clock, participants, history } => {
+            LogRecord::Prepared { transaction, age, epoch, order, finished_below, clock, participants, history } => {
                 self.clock.merge(*clock);
                 self.participants.replay_vote_in(*epoch);
+                self.participants.finished_below(transaction.home, transaction.incarnation, *finished_below);
                 if self.participants.all.contains_key(transaction) {
                     return;
                 }

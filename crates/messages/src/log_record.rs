@@ -27,6 +27,8 @@ pub enum LogRecord {
         epoch: EpochNumber,
         /// The order of its prepare at its home site.
         order: u64,
+        /// Lower orders of that home and life are finished.
+        finished_below: u64,
         /// The proposed clock.
         clock: u64,
         /// Whose votes count.
