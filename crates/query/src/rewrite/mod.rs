@@ -2,11 +2,12 @@
 //!
 //! Invariant: the rewritten query has the same columns, with PostgreSQL's names, and the same rows. What cannot be had is
 //! refused here with 0A000 where DataFusion would silently do something else. In reading order: [`names`] of columns,
-//! [`types`] and casts, [`expressions`], [`functions`], [`sources`] in FROM, [`subqueries`]; [`build`] constructs trees.
+//! [`types`] and casts, [`expressions`], [`functions`], [`sources`] and [`lateral`] subqueries in FROM, [`subqueries`]; [`build`] constructs trees.
 
 mod build;
 mod expressions;
 mod functions;
+mod lateral;
 pub mod names;
 mod sources;
 mod subqueries;
@@ -174,6 +175,7 @@ impl VisitorMut for Rewriter<'_> {
         if select.qualify.is_some() || select.top.is_some() || !select.lateral_views.is_empty() {
             return ControlFlow::Break(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));
         }
+        lateral::inline(select);
         names::name_columns(select);
         subqueries::count_existing(select);
         ControlFlow::Continue(())

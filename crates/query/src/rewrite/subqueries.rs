@@ -268,7 +268,7 @@ pub fn any_as_in(expression: &mut Expr) {
 }
 
 /// No grouping, no aggregate, no DISTINCT: as many rows out as pass the filter.
-fn is_plain(select: &Select) -> bool {
+pub fn is_plain(select: &Select) -> bool {
     select.distinct.is_none() && !is_grouped(select) && select.having.is_none() && !has_aggregate(select)
 }
 

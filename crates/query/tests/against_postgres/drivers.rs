@@ -77,17 +77,13 @@ fn tables_and_columns_are_listed_for_jdbc() {
 /// What pgbench and psql ask before anything else, and what psycopg asks of types that it does not know.
 #[test]
 fn sessions_begin() {
-    assert_eq!(
-        rows(
-            "SELECT o.n, p.partstrat, pg_catalog.count(i.inhparent) FROM pg_catalog.pg_class AS c \
-             JOIN pg_catalog.pg_namespace AS n ON (n.oid = c.relnamespace) \
-             CROSS JOIN LATERAL (SELECT 1 AS n) AS o \
-             LEFT JOIN pg_catalog.pg_partitioned_table AS p ON (p.partrelid = c.oid) \
-             LEFT JOIN pg_catalog.pg_inherits AS i ON (c.oid = i.inhparent) \
-             WHERE c.relname = 'pgbench_accounts' AND o.n = 1 GROUP BY 1, 2 ORDER BY 1 ASC LIMIT 1"
-        ),
-        ["1|NULL|0"]
-    );
+    let sql = "select o.n, p.partstrat, pg_catalog.count(i.inhparent) from pg_catalog.pg_class as c \
+               join pg_catalog.pg_namespace as n on (n.oid = c.relnamespace) cross join lateral \
+               (select pg_catalog.array_position(pg_catalog.current_schemas(true), n.nspname)) as o(n) \
+               left join pg_catalog.pg_partitioned_table as p on (p.partrelid = c.oid) \
+               left join pg_catalog.pg_inherits as i on (c.oid = i.inhparent) \
+               where c.relname = 'pgbench_accounts' and o.n is not null group by 1, 2 order by 1 asc limit 1";
+    assert_eq!(rows(sql), ["2|NULL|0"]);
     let sql = "SELECT typname AS name, oid, typarray AS array_oid, oid::regtype::text AS regtype, typdelim AS delimiter \
                FROM pg_type t WHERE t.oid = 'int4'::regtype ORDER BY t.oid";
     assert_eq!(rows(sql), ["int4|23|1007|integer|,"]);
