@@ -3,12 +3,12 @@
 //! Everything that an action program cannot express comes here: joins, aggregates, subqueries, windows, sorting, and the
 //! system catalogs. This crate knows no socket, no clock and no transaction: rows come through [`Tables`], the time and the
 //! seed of random functions with each [`Execution`]. DataFusion parses nothing here; it plans syntax trees that
-//! [`rewrite`] has given PostgreSQL's meaning. In reading order:
+//! `rewrite` has given PostgreSQL's meaning. In reading order:
 //!
 //! * [`processor`]: planning, running, explaining;
-//! * [`rewrite`]: syntax trees; [`operators`] and [`literals`]: types of operands; [`functions`];
-//! * [`context`]: what the planner may ask; [`tables`], [`ranges`] and [`scan`]: rows; [`system_catalog`];
-//! * [`types`] and [`convert`]: values and Arrow; [`error`]; [`limits`].
+//! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
+//! * `context`: what the planner may ask; [`tables`], `ranges` and `scan`: rows; [`system_catalog`];
+//! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
 mod context;
 mod convert;
