@@ -7,7 +7,7 @@
 //!
 //! * [`processor`]: planning, running, explaining;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
-//! * `context`: what the planner may ask; [`tables`], `ranges` and `scan`: rows; [`system_catalog`];
+//! * `context`: what the planner may ask; [`tables`], `ranges` and `scan`: rows; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
 mod context;
@@ -21,12 +21,12 @@ pub mod processor;
 mod ranges;
 mod rewrite;
 mod scan;
-pub mod system_catalog;
+mod system_catalog;
 pub mod tables;
 mod types;
 
 pub use datafusion::sql::sqlparser;
 pub use error::QueryError;
 pub use processor::{Execution, Planned, Processor, RowStream};
-pub use system_catalog::SessionFacts;
+pub use system_catalog::{SETTINGS, SessionFacts, VERSION, setting};
 pub use tables::{ScanBatch, ScanRequest, Tables};
