@@ -11,7 +11,7 @@ use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
-use messages::{Age, Conflict, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use messages::{Age, Conflict, Epoch, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -51,6 +51,12 @@ pub(crate) struct HomeTransaction {
     /// How often it was sent again.
     resent: u32,
     accused: bool,
+}
+
+/// Rule 9: with too few copies in memory every vote waits for its site's disk, so that nobody reads a commit that a loss of power
+/// could take.
+pub(crate) fn votes_from_disk(epoch: &Epoch) -> bool {
+    epoch.up().count() < usize::from(epoch.required_copies)
 }
 
 impl AtomicityController {
@@ -160,14 +166,14 @@ impl AtomicityController {
             outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(finish));
         }
         self.apply(transaction, outcome, epoch.number, outbox);
-        let copies = epoch.up().count() as u16;
-        if copies >= epoch.required_copies {
-            self.counters.committed_in_memory += 1;
-            self.answer_commit(transaction, timestamp, Receipt::Memory { copies }, outbox);
-        } else {
+        let receipt = if votes_from_disk(&epoch) {
             self.counters.syncs_before_answer += 1;
-            self.sync_then(AfterSync::Answer(transaction, timestamp), outbox);
-        }
+            Receipt::Disk
+        } else {
+            self.counters.committed_in_memory += 1;
+            Receipt::Memory { copies: epoch.up().count() as u16 }
+        };
+        self.answer_commit(transaction, timestamp, receipt, outbox);
         self.send_decisions(transaction, outbox);
     }
 

@@ -67,7 +67,9 @@ enum Standing {
 
 /// What to do when the log is synced up to a token.
 enum AfterSync {
-    /// Answer a commit that waited for the disk.
+    /// Vote yes for what was prepared.
+    Vote(TransactionId),
+    /// Answer a resolved commit that waited for the disk.
     Answer(TransactionId, Timestamp),
     /// Report how far everything is synced.
     Report(EpochNumber, u64),
@@ -220,8 +222,9 @@ impl AtomicityController {
         self.sync_then(AfterSync::Report(epoch, clock), outbox);
     }
 
-    fn synced(&mut self, token: u64, outbox: &mut Outbox) {
+    fn synced(&mut self, now: Now, token: u64, outbox: &mut Outbox) {
         match self.after_sync.remove(&token) {
+            Some(AfterSync::Vote(transaction)) => self.vote_is_synced(now, transaction, outbox),
             Some(AfterSync::Answer(transaction, timestamp)) => self.answer_from_disk(transaction, timestamp, outbox),
             Some(AfterSync::Report(epoch, clock)) => {
                 let reply = EpochReply::SyncedThrough { epoch, clock };
@@ -255,7 +258,7 @@ impl Server for AtomicityController {
                 self.checked(now, transaction, conflict, outbox);
             }
             Message::EpochRequest(request) => self.epoch_request(now, request, outbox),
-            Message::Synced(token) => self.synced(token, outbox),
+            Message::Synced(token) => self.synced(now, token, outbox),
             Message::Checkpoint => self.checkpoint(outbox),
             other => tracing::error!(?other, "not a message for an atomicity controller"),
         }

@@ -3,7 +3,8 @@
 //! Invariants: a vote is final and repeated word for word; a yes leaves only after its prepared record; commit-locks are held from
 //! before the vote until the decision is logged and installed; an order below its home's mark is never executed again.
 
-use crate::{AtomicityController, Standing, limits};
+use crate::home::votes_from_disk;
+use crate::{AfterSync, AtomicityController, Standing, limits};
 use messages::access::AccessRequest;
 use messages::commit::{
     CommitMessage, EpochReply, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote,
@@ -58,6 +59,8 @@ struct Participation {
     stage: Stage,
     /// The proposed clock, kept so that a vote can be repeated after the decision.
     voted: Option<u64>,
+    /// The vote waits for the disk.
+    unsaid: bool,
 }
 
 /// All transactions that this site has been asked to vote for and that are not finished everywhere.
@@ -225,7 +228,7 @@ impl AtomicityController {
         let epoch = self.epoch.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
         let lock = ConcurrencyRequest::CommitLock { transaction, age, history: history.clone() };
         let participation =
-            Participation { epoch, order, age, participants, history, stage: Stage::Locking, voted: None };
+            Participation { epoch, order, age, participants, history, stage: Stage::Locking, voted: None, unsaid: false };
         self.participants.insert(transaction, participation);
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(lock));
     }
@@ -233,6 +236,7 @@ impl AtomicityController {
     fn repeat_vote(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         let participation = &self.participants.all[&transaction];
         let vote = match (&participation.stage, participation.voted) {
+            (Stage::Prepared { .. }, _) if participation.unsaid => return,
             (Stage::Refused(conflict), _) => Vote::No { conflict: conflict.clone() },
             (Stage::Prepared { .. } | Stage::Decided(..), Some(clock)) => Vote::Yes { clock },
             (Stage::Decided(..), None) => Vote::No { conflict: Conflict::of(messages::ConflictKind::Refused) },
@@ -303,6 +307,28 @@ impl AtomicityController {
         if self.planted.is(Bug::LocksDroppedAtVote) {
             self.finish_locks(transaction, outbox);
         }
+        if self.epoch.as_deref().is_some_and(votes_from_disk) {
+            self.participants.all.get_mut(&transaction).expect("voted for just above").unsaid = true;
+            self.sync_then(AfterSync::Vote(transaction), outbox);
+        } else {
+            self.say_yes(now, transaction, clock, outbox);
+        }
+    }
+
+    /// The prepared record is on disk. An epoch change may have taken the decision over.
+    pub(crate) fn vote_is_synced(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {
+        let Some(participation) = self.participants.all.get_mut(&transaction) else { return };
+        let unsaid = std::mem::replace(&mut participation.unsaid, false);
+        if unsaid
+            && self.standing == Standing::Active
+            && matches!(participation.stage, Stage::Prepared { .. })
+            && let Some(clock) = participation.voted
+        {
+            self.say_yes(now, transaction, clock, outbox);
+        }
+    }
+
+    fn say_yes(&mut self, now: Now, transaction: TransactionId, clock: u64, outbox: &mut Outbox) {
         let vote = Vote::Yes { clock };
         if transaction.home == self.site {
             self.vote_came(now, self.site, transaction, vote, outbox);
@@ -366,6 +392,7 @@ impl AtomicityController {
                     history: Arc::default(),
                     stage: Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
                     voted: None,
+                    unsaid: false,
                 };
                 self.participants.insert(transaction, participation);
                 self.apply(transaction, outcome, epoch, outbox);
@@ -527,6 +554,7 @@ impl AtomicityController {
                     history: history.clone(),
                     stage: Stage::Prepared { vote_number, inquire_at: 0 },
                     voted: Some(*clock),
+                    unsaid: false,
                 };
                 self.participants.insert(*transaction, participation);
             }
@@ -540,6 +568,7 @@ impl AtomicityController {
                     history: Arc::default(),
                     stage: Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
                     voted: None,
+                    unsaid: false,
                 };
                 self.participants.insert(*transaction, participation);
             }
@@ -600,6 +629,7 @@ impl AtomicityController {
             history: Arc::default(),
             stage,
             voted: None,
+                    unsaid: false,
         };
         self.participants.insert(transaction, participation);
     }
