@@ -101,14 +101,21 @@ impl ReplicationController {
     /// In an instance that has no epoch yet the listed copies are empty, and so current. That is logged, because later a copy without a
     /// log is a copy that was lost.
     fn log_empty_copy(&mut self, epoch: &Arc<Epoch>, outbox: &mut Outbox) {
-        if epoch.number > EpochNumber(0) || self.logged.is_some() || !epoch.members.contains_key(&self.site) {
+        if epoch.number > EpochNumber(0) || !self.chain.is_empty() || !epoch.members.contains_key(&self.site) {
             return;
         }
-        self.logged = Some(epoch.clone());
-        self.logged_by = Some(self.incarnation);
         self.chain = vec![(epoch.number, epoch.proposal)];
         self.fail_locks.begin(epoch, self.site);
         outbox.append(self.logged_record(epoch, Arc::default()));
+        self.sync_then(AfterSync::Empty(epoch.clone()), outbox);
+    }
+
+    /// Only now may the instance begin with this copy: a loss of power would leave it without a log.
+    pub(crate) fn empty_copy_is_logged(&mut self, epoch: Arc<Epoch>) {
+        if self.logged.is_none() {
+            self.logged = Some(epoch);
+            self.logged_by = Some(self.incarnation);
+        }
     }
 
     fn begin_change(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {

@@ -50,7 +50,7 @@ impl Joiners {
 
     pub(crate) fn heard(&mut self, site: SiteId, life: Incarnation, now: Now) {
         let entry = self.heard.entry(site).or_insert((life, now.boot));
-        if life >= entry.0 {
+        if life >= entry.0 || now.boot > entry.1 + limits::REACHABLE {
             *entry = (life, now.boot);
         }
     }
@@ -134,7 +134,9 @@ impl ReplicationController {
         reachable: Vec<SiteId>,
         outbox: &mut Outbox,
     ) {
-        if self.joiners.wishes.get(&from).is_some_and(|wish| wish.life > life) {
+        // An oracle that was set back may give a site a lower life than it had; the higher one then asks no more.
+        let later = |wish: &Wish| wish.life > life && now.boot <= wish.at + limits::REACHABLE;
+        if self.joiners.wishes.get(&from).is_some_and(later) {
             return;
         }
         self.joiners.wishes.insert(from, Wish { life, last, reachable, at: now.boot });

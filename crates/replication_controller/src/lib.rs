@@ -59,6 +59,8 @@ pub(crate) enum State {
 
 /// What to do when the log is synced up to a token.
 pub(crate) enum AfterSync {
+    /// The empty copy of an instance without an epoch is on disk.
+    Empty(Arc<Epoch>),
     /// The outcomes and fail-locks of this epoch are on disk.
     Logged(EpochNumber),
     /// These refreshed items are on disk: tell the others.
@@ -245,12 +247,12 @@ impl ReplicationController {
         }
     }
 
-    /// Whether the log shows that this life, or a later one, belonged to an epoch before the process started.
+    /// Whether the log shows that this life belonged to an epoch before the process started, or an epoch has a later one.
     fn is_spent(&self) -> bool {
         let kept = self.planted.is(Bug::RebootKeepsIncarnation) || self.planted.is(Bug::SealOnlyInMemory);
         let shown = self.known.as_ref().and_then(|known| known.member(self.site)).map(|member| member.incarnation);
-        let shown = shown.max(self.logged_by);
-        matches!(self.state, State::Joining) && !kept && !self.took_part && shown >= Some(self.incarnation)
+        let logged = self.started_at.is_none() && shown.max(self.logged_by) >= Some(self.incarnation);
+        matches!(self.state, State::Joining) && !kept && (logged || shown > Some(self.incarnation))
     }
 
     fn peer_message(&mut self, now: Now, envelope: Envelope, message: ReplicationMessage, outbox: &mut Outbox) {
@@ -333,6 +335,7 @@ impl ReplicationController {
 
     fn synced(&mut self, now: Now, token: u64, outbox: &mut Outbox) {
         match self.after_sync.remove(&token) {
+            Some(AfterSync::Empty(epoch)) => self.empty_copy_is_logged(epoch),
             Some(AfterSync::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
             Some(AfterSync::Refreshed(items, storages)) => self.tell_refreshed(items, storages, outbox),
             Some(AfterSync::Current(epoch)) => self.tell_current(epoch, outbox),
@@ -409,7 +412,6 @@ impl Server for ReplicationController {
     }
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
-        self.started_at.get_or_insert(now.boot);
         if self.halted {
             self.answer_questions(now, outbox);
             return;
@@ -419,6 +421,7 @@ impl Server for ReplicationController {
             self.confirm(outbox);
             return self.start_again("this life was given out before: the oracle was set back", outbox);
         }
+        self.started_at.get_or_insert(now.boot);
         if now.boot > self.ticked_at + limits::OWN_PAUSE {
             // It was this site that was away: the others are given time to be heard.
             self.leases.forgive(now);
