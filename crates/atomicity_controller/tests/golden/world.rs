@@ -1,0 +1,444 @@
+//! What a script can say, and how the controller's outbox reads.
+//!
+//! Transactions are written home.life.sequence, items as letters of one storage, times in milliseconds, clocks as numbers.
+//!
+//! * `after MS`: time passes, then a tick; `wall MS`: the wall clock is set; it starts at 0 and does not go by itself
+//! * `activate N: SITES`; a `+` behind a site makes it recovering; `required K` copies
+//! * `commit T age A read X.. write X..`, `begin`, `snapshot TAG`
+//! * `locked T`, `refused T` (the concurrency controller), `stands T`, `changed T` (the access manager), `synced TOKEN`
+//! * `SITE [in N] [life L] prepare T order O below B age A write X..`, `yes T C`, `no T`, `commit T order O at C`, `abort T order O`,
+//!   `ack T..`, `inquire T..`
+//! * `seal N`, `report TAG`, `member SITE joined N [T:in:STATE..]` (a report for the next resolution), `resolve N: SITES [fresh]`
+//! * `logged N life L: SITES`, `checkpoint`, `restart life L` (a new controller replays everything logged)
+
+use atomicity_controller::AtomicityController;
+use messages::access::{AccessReply, AccessRequest};
+use messages::commit::{
+    CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState,
+    TransactionsReport, Vote,
+};
+use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
+use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+use messages::item::{ItemRead, Write};
+use messages::limits::MILLISECOND;
+use messages::log_record::LogRecord;
+use messages::planted::Planted;
+use messages::{
+    Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, Message, Now, Outbox,
+    Server, ServerKind, SiteId, TableId, Timestamp, TransactionId,
+};
+use std::collections::BTreeMap;
+use std::str::SplitWhitespace;
+use std::sync::Arc;
+
+const OWN: SiteId = SiteId(1);
+const TABLE: TableId = TableId(20);
+
+pub struct World {
+    controller: AtomicityController,
+    now: Now,
+    epoch: EpochNumber,
+    required: u16,
+    log: Vec<LogRecord>,
+    members: BTreeMap<SiteId, Arc<TransactionsReport>>,
+    own_report: Arc<TransactionsReport>,
+}
+
+type Words<'a> = SplitWhitespace<'a>;
+
+fn word<'a>(words: &mut Words<'a>) -> &'a str {
+    words.next().expect("the command is complete")
+}
+
+fn number(words: &mut Words) -> u64 {
+    word(words).trim_end_matches(':').parse().expect("a number")
+}
+
+fn keyed(words: &mut Words, key: &str) -> u64 {
+    assert_eq!(word(words), key);
+    number(words)
+}
+
+fn transaction(text: &str) -> TransactionId {
+    let parts: Vec<u64> = text.split('.').map(|part| part.parse().expect("home.life.sequence")).collect();
+    TransactionId { home: SiteId(parts[0] as u16), incarnation: Incarnation(parts[1] as u32), sequence: parts[2] }
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text.as_bytes())
+}
+
+fn history(words: &mut Words) -> Arc<History> {
+    let mut history = History::default();
+    let mut writes = false;
+    for word in words {
+        match word {
+            "read" => writes = false,
+            "write" => writes = true,
+            name if writes => history.writes.push(Write { table: TABLE, key: key(name), row: None }),
+            name => history.reads.push(ItemRead { table: TABLE, key: key(name), seen: Timestamp::ZERO }),
+        }
+    }
+    Arc::new(history)
+}
+
+fn epoch(number: u64, sites: Words, required: u16) -> Arc<Epoch> {
+    let mut members = BTreeMap::new();
+    for site in sites.filter(|word| *word != "fresh" && *word != "restart") {
+        let state = if site.ends_with('+') { MemberState::Recovering } else { MemberState::Up };
+        let site = SiteId(site.trim_end_matches('+').parse().expect("a site"));
+        members.insert(site, Member { incarnation: Incarnation(1), state });
+    }
+    Arc::new(Epoch {
+        number: EpochNumber(number),
+        proposal: ProposalId::default(),
+        parent: ProposalId::default(),
+        sessions: members.keys().map(|site| (*site, 0)).collect(),
+        members,
+        method: Method::Locking,
+        required_copies: required,
+        placement: Placement::Everywhere,
+        restart: false,
+    })
+}
+
+impl World {
+    pub fn new() -> World {
+        World {
+            controller: AtomicityController::new(OWN, Incarnation(1), Planted::none()),
+            now: Now { boot: 0, wall_micros: 0 },
+            epoch: EpochNumber(0),
+            required: 2,
+            log: Vec::new(),
+            members: BTreeMap::new(),
+            own_report: Arc::default(),
+        }
+    }
+
+    /// Tells the controller something, and returns what comes out.
+    pub fn tell(&mut self, command: &str) -> Vec<String> {
+        let mut words = command.split_whitespace();
+        let mut outbox = Outbox::default();
+        match word(&mut words) {
+            "after" => {
+                self.now.boot += number(&mut words) * MILLISECOND;
+                self.controller.tick(self.now, &mut outbox);
+            }
+            "wall" => self.now.wall_micros = number(&mut words) * 1_000,
+            "required" => self.required = number(&mut words) as u16,
+            "restart" => self.restart(&mut words, &mut outbox),
+            "member" => self.member(&mut words),
+            "logged" => self.logged(&mut words),
+            first => match first.parse() {
+                Ok(site) => self.peer(SiteId(site), &mut words, &mut outbox),
+                Err(_) => self.local(first, &mut words, &mut outbox),
+            },
+        }
+        self.said(outbox)
+    }
+
+    fn local(&mut self, first: &str, words: &mut Words, outbox: &mut Outbox) {
+        let message = match first {
+            "commit" | "begin" | "snapshot" => Message::CommitRequest(driver(first, words)),
+            "locked" => lock_reply(word(words), None),
+            "refused" => lock_reply(word(words), Some(Conflict::of(ConflictKind::YoungerDies))),
+            "stands" => check_reply(word(words), None),
+            "changed" => check_reply(word(words), Some(Conflict::of(ConflictKind::StaleRead))),
+            "synced" => Message::Synced(number(words)),
+            "checkpoint" => Message::Checkpoint,
+            _ => Message::EpochRequest(self.change(first, words)),
+        };
+        self.deliver(OWN, Incarnation(1), self.epoch, message, outbox);
+    }
+
+    fn change(&mut self, first: &str, words: &mut Words) -> EpochRequest {
+        match first {
+            "seal" => EpochRequest::Seal { epoch: EpochNumber(number(words)) },
+            "report" => EpochRequest::Report { tag: number(words) },
+            "activate" => {
+                let number = number(words);
+                self.epoch = EpochNumber(number);
+                EpochRequest::Activate { epoch: epoch(number, words.clone(), self.required) }
+            }
+            "resolve" => {
+                let number = number(words);
+                let fresh = words.clone().any(|word| word == "fresh");
+                let mut reports = std::mem::take(&mut self.members);
+                let joined = EpochNumber(if fresh { number } else { 0 });
+                let own = TransactionsReport { joined, ..TransactionsReport::clone(&self.own_report) };
+                reports.insert(OWN, Arc::new(own));
+                let epoch = epoch(number, words.clone(), self.required);
+                EpochRequest::Resolve { epoch, reports: Arc::new(reports), fresh }
+            }
+            other => panic!("nobody says {other}"),
+        }
+    }
+
+    fn peer(&mut self, site: SiteId, words: &mut Words, outbox: &mut Outbox) {
+        let (mut life, mut epoch) = (Incarnation(1), self.epoch);
+        let mut verb = word(words);
+        if verb == "in" {
+            epoch = EpochNumber(number(words));
+            verb = word(words);
+        }
+        if verb == "life" {
+            life = Incarnation(number(words) as u32);
+            verb = word(words);
+        }
+        let all = |words: &mut Words| words.map(transaction).collect();
+        let message = match verb {
+            "ack" => CommitMessage::DecideAck { transactions: all(words) },
+            "inquire" => CommitMessage::Inquire { transactions: all(words) },
+            verb => {
+                let transaction = transaction(word(words));
+                match verb {
+                    "prepare" => CommitMessage::Prepare {
+                        transaction,
+                        order: keyed(words, "order"),
+                        finished_below: keyed(words, "below"),
+                        age: Age { clock: keyed(words, "age"), first: transaction },
+                        participants: vec![OWN, site],
+                        history: history(words),
+                    },
+                    "yes" => CommitMessage::Vote { transaction, vote: Vote::Yes { clock: number(words) } },
+                    "no" => {
+                        let conflict = Conflict::of(ConflictKind::StaleRead);
+                        CommitMessage::Vote { transaction, vote: Vote::No { conflict } }
+                    }
+                    "commit" => {
+                        let order = keyed(words, "order");
+                        let timestamp = Timestamp { epoch, clock: keyed(words, "at"), transaction };
+                        CommitMessage::Decide { transaction, order, outcome: Outcome::Commit(timestamp) }
+                    }
+                    "abort" => {
+                        let order = keyed(words, "order");
+                        CommitMessage::Decide { transaction, order, outcome: Outcome::Abort }
+                    }
+                    other => panic!("no site says {other}"),
+                }
+            }
+        };
+        self.deliver(site, life, epoch, Message::Commit(message), outbox);
+    }
+
+    fn deliver(
+        &mut self,
+        from_site: SiteId,
+        incarnation: Incarnation,
+        epoch: EpochNumber,
+        message: Message,
+        outbox: &mut Outbox,
+    ) {
+        let to = ServerKind::AtomicityController;
+        let envelope = Envelope { from_site, from: to, to_site: OWN, to, epoch, incarnation, message };
+        self.controller.handle(self.now, envelope, outbox);
+    }
+
+    /// `T:in:STATE`, where the state is prepared, refused, aborted@BY or committed@BY@CLOCK.
+    fn member(&mut self, words: &mut Words) {
+        let site = SiteId(number(words) as u16);
+        let joined = EpochNumber(keyed(words, "joined"));
+        let mut transactions = BTreeMap::new();
+        for known in words {
+            let parts: Vec<&str> = known.split(':').collect();
+            let id = transaction(parts[0]);
+            let state: Vec<&str> = parts[2].split('@').collect();
+            let at = |index: usize| state[index].parse::<u64>().expect("a number");
+            let state = match state[0] {
+                "prepared" => TransactionState::Prepared,
+                "refused" => TransactionState::Refused,
+                "aborted" => TransactionState::Decided(Outcome::Abort, EpochNumber(at(1))),
+                _ => {
+                    let timestamp = Timestamp { epoch: EpochNumber(at(1)), clock: at(2), transaction: id };
+                    TransactionState::Decided(Outcome::Commit(timestamp), EpochNumber(at(1)))
+                }
+            };
+            let epoch = EpochNumber(parts[1].parse().expect("an epoch"));
+            let writes = vec![Item { table: TABLE, key: key("w") }];
+            let report = TransactionReport { epoch, order: 1, participants: Vec::new(), writes, state };
+            transactions.insert(id, report);
+        }
+        self.members.insert(site, Arc::new(TransactionsReport { joined, clock: 0, transactions }));
+    }
+
+    /// What the replication controller logs when an epoch is resolved.
+    fn logged(&mut self, words: &mut Words) {
+        let number = number(words);
+        let life = keyed(words, "life") as u32;
+        self.log.push(LogRecord::EpochLogged {
+            epoch: epoch(number, words.clone(), self.required),
+            incarnation: Incarnation(life),
+            joined: EpochNumber(0),
+            chain: Vec::new(),
+            fail_locks: BTreeMap::new(),
+            stale: Arc::default(),
+        });
+    }
+
+    fn restart(&mut self, words: &mut Words, outbox: &mut Outbox) {
+        let life = keyed(words, "life") as u32;
+        self.controller = AtomicityController::new(OWN, Incarnation(life), Planted::none());
+        self.members.clear();
+        for record in &self.log {
+            self.controller.replay(record, outbox);
+        }
+        assert!(outbox.records.is_empty(), "a replay writes nothing to the log");
+    }
+
+    fn said(&mut self, outbox: Outbox) -> Vec<String> {
+        let mut lines: Vec<String> = outbox.records.iter().map(|record| format!("log {}", logged(record))).collect();
+        for outgoing in &outbox.messages {
+            if let Message::EpochReply(EpochReply::TransactionsReported { report, .. }) = &outgoing.message {
+                self.own_report = report.clone();
+            }
+            let message = said(&outgoing.message);
+            lines.push(match outgoing.site {
+                Some(site) => format!("to {} in {}: {message}", site.0, outgoing.epoch.0),
+                None => format!("{}: {message}", server(outgoing.to)),
+            });
+        }
+        lines.extend(outbox.syncs.iter().map(|token| format!("sync {token}")));
+        self.log.extend(outbox.records);
+        lines
+    }
+}
+
+fn driver(first: &str, words: &mut Words) -> CommitRequest {
+    match first {
+        "commit" => {
+            let transaction = transaction(word(words));
+            let age = Age { clock: keyed(words, "age"), first: transaction };
+            CommitRequest::Commit { transaction, age, history: history(words) }
+        }
+        "begin" => CommitRequest::Begin { tag: 1 },
+        _ => CommitRequest::BeginSnapshot { tag: number(words) },
+    }
+}
+
+fn lock_reply(id: &str, conflict: Option<Conflict>) -> Message {
+    Message::ConcurrencyReply(ConcurrencyReply::CommitLockReply { transaction: transaction(id), conflict })
+}
+
+fn check_reply(id: &str, conflict: Option<Conflict>) -> Message {
+    Message::AccessReply(AccessReply::CheckReply { transaction: transaction(id), conflict })
+}
+
+fn server(kind: ServerKind) -> &'static str {
+    match kind {
+        ServerKind::ActionDriver => "driver",
+        ServerKind::ConcurrencyController => "locks",
+        ServerKind::AccessManager => "copy",
+        ServerKind::ReplicationController => "replication",
+        _ => "site",
+    }
+}
+
+fn names<'a>(ids: impl IntoIterator<Item = &'a TransactionId>) -> String {
+    ids.into_iter().map(|id| id.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn written(history: &History) -> String {
+    let keys = history.writes.iter().map(|write| String::from_utf8_lossy(write.key.as_bytes()).into_owned());
+    keys.collect::<Vec<_>>().join(" ")
+}
+
+fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Commit(timestamp) => format!("commit at {}:{}", timestamp.epoch.0, timestamp.clock),
+        Outcome::Abort => "abort".to_owned(),
+    }
+}
+
+fn state(state: &TransactionState) -> String {
+    match state {
+        TransactionState::Prepared => "prepared".to_owned(),
+        TransactionState::Refused => "refused".to_owned(),
+        TransactionState::Decided(result, by) => format!("{} by {}", outcome(result), by.0),
+    }
+}
+
+fn reported(report: &TransactionsReport) -> String {
+    let each =
+        report.transactions.iter().map(|(id, known)| format!("{id} in {} {}", known.epoch.0, state(&known.state)));
+    format!("clock {} [{}]", report.clock, each.collect::<Vec<_>>().join(", "))
+}
+
+fn logged(record: &LogRecord) -> String {
+    match record {
+        LogRecord::Prepared { transaction, epoch, order, finished_below, clock, history, .. } => format!(
+            "prepared {transaction} in {} order {order} below {finished_below} clock {clock} write {}",
+            epoch.0,
+            written(history)
+        ),
+        LogRecord::Refused { transaction, order, .. } => format!("refused {transaction} order {order}"),
+        LogRecord::Decided { transaction, outcome: result, by } => {
+            format!("{transaction} {} by {}", outcome(result), by.0)
+        }
+        LogRecord::Transactions { report } => format!("transactions {}", reported(report)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn said(message: &Message) -> String {
+    match message {
+        Message::Commit(message) => commit_message(message),
+        Message::CommitReply(CommitReply::Committed { transaction, timestamp, receipt }) => {
+            format!("committed {transaction} at {}:{} {receipt:?}", timestamp.epoch.0, timestamp.clock)
+        }
+        Message::CommitReply(CommitReply::Aborted { transaction, conflict }) => {
+            format!("aborted {transaction}: {:?}", conflict.kind)
+        }
+        Message::CommitReply(CommitReply::SnapshotBegun { tag, snapshot }) => {
+            format!("snapshot {tag} at {}:{}", snapshot.epoch.0, snapshot.clock)
+        }
+        Message::CommitReply(CommitReply::Begun { transaction, age, .. }) => {
+            format!("begun {transaction} age {}", age.clock)
+        }
+        Message::Concurrency(ConcurrencyRequest::CommitLock { transaction, history, .. }) => {
+            format!("commit-lock {transaction} write {}", written(history))
+        }
+        Message::Concurrency(ConcurrencyRequest::Voted { transaction, proposal }) => {
+            format!("voted {transaction} {}:{}", proposal.epoch.0, proposal.clock)
+        }
+        Message::Concurrency(ConcurrencyRequest::Finish { transaction }) => format!("finish {transaction}"),
+        Message::Access(AccessRequest::Check { transaction, .. }) => format!("check {transaction}"),
+        Message::Access(AccessRequest::Install { timestamp, history }) => {
+            format!("install {} at {}:{}", written(history), timestamp.epoch.0, timestamp.clock)
+        }
+        Message::EpochReply(reply) => epoch_reply(reply),
+        other => format!("{other:?}"),
+    }
+}
+
+fn commit_message(message: &CommitMessage) -> String {
+    match message {
+        CommitMessage::Prepare { transaction, age, order, finished_below, history, .. } => {
+            let age = age.clock;
+            format!("prepare {transaction} age {age} order {order} below {finished_below} write {}", written(history))
+        }
+        CommitMessage::Vote { transaction, vote: Vote::Yes { clock } } => format!("yes {transaction} {clock}"),
+        CommitMessage::Vote { transaction, vote: Vote::No { conflict } } => {
+            format!("no {transaction}: {:?}", conflict.kind)
+        }
+        CommitMessage::Decide { transaction, order, outcome: result } => {
+            format!("{transaction} order {order} {}", outcome(result))
+        }
+        CommitMessage::DecideAck { transactions } => format!("ack {}", names(transactions)),
+        CommitMessage::Inquire { transactions } => format!("inquire {}", names(transactions)),
+    }
+}
+
+fn epoch_reply(reply: &EpochReply) -> String {
+    match reply {
+        EpochReply::TransactionsReported { tag, report } => format!("reported {tag}: {}", reported(report)),
+        EpochReply::Resolved { epoch, committed } => {
+            let ids = committed.iter().map(|(timestamp, _)| &timestamp.transaction);
+            format!("resolved {}, undecided somewhere: [{}]", epoch.0, names(ids))
+        }
+        EpochReply::Committed { timestamp, history } => {
+            format!("wrote {} at {}:{}", written(history), timestamp.epoch.0, timestamp.clock)
+        }
+        EpochReply::SyncedThrough { epoch, clock } => format!("synced through {}:{clock}", epoch.0),
+        EpochReply::SilentVoter { site } => format!("silent: {}", site.0),
+    }
+}
