@@ -47,7 +47,7 @@ pub(crate) struct FailLocks {
     recent: BTreeMap<Timestamp, Written>,
     absent: Vec<SiteId>,
     members: Vec<SiteId>,
-    /// Everything at or below this is in the own copy, synced.
+    /// Everything at or below this is in the own copy, synced, or known to be stale there.
     complete_through: Point,
     overflow_drops: bool,
 }
@@ -198,7 +198,8 @@ impl FailLocks {
         }
     }
 
-    pub(crate) fn replay_complete(&mut self, through: Point) {
+    /// Everything at or below this is in the own copy, or its log says that it is stale there.
+    pub(crate) fn accounted_for(&mut self, through: Point) {
         self.complete_through = self.complete_through.max(through);
     }
 

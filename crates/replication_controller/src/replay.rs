@@ -50,6 +50,7 @@ impl ReplicationController {
                 self.took_part = *incarnation == self.incarnation;
                 self.logged = Some(epoch.clone());
                 self.chain = chain.clone();
+                self.fail_locks.accounted_for((epoch.number, 0));
                 self.fail_locks.replay_tables(fail_locks);
                 self.fail_locks.enter(epoch, self.site);
                 if self.known.as_ref().is_none_or(|known| known.number < epoch.number) {
@@ -67,7 +68,7 @@ impl ReplicationController {
                 }
             }
             LogRecord::Recent { complete_through, commits } => {
-                self.fail_locks.replay_complete(*complete_through);
+                self.fail_locks.accounted_for(*complete_through);
                 self.fail_locks.merge_recent(commits);
             }
             _ => {}
