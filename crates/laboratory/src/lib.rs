@@ -1,1 +1,15 @@
-//! Workloads and experiments.
+//! Clusters on one machine, loads and experiments.
+//!
+//! What a person uses to see Raid work and to measure it. It starts the `raid` program's processes and talks to them as anybody does: through
+//! their folders, the PostgreSQL protocol and their consoles. It must not know what goes on inside a site.
+//!
+//! * [`cluster`]: an oracle and some sites on this machine, each a process of its own: files, processes, orders, supervision;
+//! * [`debit_credit`]: pgbench's tables, clients that book into them, and the audit that finds every lost or doubled booking;
+//! * [`demo`]: a cluster under load that loses a site and takes it back;
+//! * [`screen`]: what a person sees of long work.
+
+pub mod cluster;
+pub mod debit_credit;
+pub mod demo;
+pub mod limits;
+pub mod screen;

@@ -1,3 +1,77 @@
-//! see Cargo.toml
+//! The `raid` program: commands, nothing else.
+//!
+//! Every command is one file: its options, its help, and calls into the crates that do the work. Invariant: the exit status is 0 only when
+//! the command did what its help says; 1 means that it did not, with the reason and what to do on standard error; 2 is a wrong command line.
 
-fn main() {}
+mod cluster_folder;
+mod config;
+mod demo;
+mod failures;
+mod limits;
+mod server;
+mod simulate;
+mod start;
+mod status;
+mod stop;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const AFTER_HELP: &str = "\
+Examples:
+  raid demo                     watch three sites lose one of them under load, and get it back
+  raid start                    three sites in the foreground, SQL at ports 5433, 5434 and 5435
+  psql -h 127.0.0.1 -p 5434 raid
+  raid kill 2                   in another terminal: SIGKILL for site 2
+  raid status --watch           what the others do meanwhile
+  raid restart 2                site 2 comes back and repairs what changed
+
+`raid help COMMAND` tells more about each.";
+
+/// Raid: a distributed database that speaks PostgreSQL.
+///
+/// Every site has a copy and takes reads and writes; a commit is one round of messages between the sites and waits for no disk; losing sites,
+/// down to the last one, loses no acknowledged transaction.
+#[derive(Parser)]
+#[command(name = "raid", version, after_help = AFTER_HELP, max_term_width = 110)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Options),
+    Start(start::Options),
+    Status(status::Options),
+    /// Kill a site of a running cluster with SIGKILL, to see what happens
+    ///
+    /// Nothing is flushed and nobody is told. The site stays down until `raid restart`.
+    Kill(failures::Options),
+    /// Start a killed site of a running cluster again
+    ///
+    /// A process that still runs is killed first. Returns when the site serves, which is before it is repaired.
+    Restart(failures::Options),
+    Site(server::SiteOptions),
+    Oracle(server::OracleOptions),
+    Config(config::Options),
+    Sim(simulate::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Demo(options) => demo::run(&options),
+        Command::Start(options) => start::run(&options),
+        Command::Status(options) => status::run(&options),
+        Command::Kill(options) => failures::kill(&options),
+        Command::Restart(options) => failures::restart(&options),
+        Command::Site(options) => server::site(&options),
+        Command::Oracle(options) => server::oracle(&options),
+        Command::Config(options) => config::run(&options),
+        Command::Sim(options) => simulate::run(options),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("raid: {error}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,440 @@
+//! A cluster on one machine: an oracle and some sites, each a process of its own, below one folder.
+//!
+//! ```text
+//! DIR/raid.toml            what the cluster is: written at its first start, read at every later one
+//! DIR/lock                 held by whoever runs the cluster
+//! DIR/oracle/oracle.toml   the oracle's configuration; its state lies beside it
+//! DIR/site-N/site.toml     a site's configuration; its log and store lie beside it
+//! DIR/*/pid                the number of the running process
+//! DIR/*/log.txt            what it logged
+//! DIR/*/order              what `raid kill` and `raid restart` ask of whoever runs the cluster
+//! ```
+//!
+//! Invariant: the instance's identity and every address are chosen once, when `raid.toml` is written; a file that exists is never
+//! overwritten, so what an operator changed in a site's configuration stays.
+//!
+//! * [`process`]: one process; * [`running`]: all of them; * [`orders`]: what others ask; * [`supervisor`]: a cluster in the foreground.
+
+pub mod orders;
+mod ports;
+pub mod process;
+pub mod running;
+pub mod supervisor;
+
+use crate::limits;
+use process::Name;
+use serde::{Deserialize, Serialize};
+use site::config::{ConfigError, MethodName};
+use site::{OracleConfig, SiteConfig};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The file that says what a cluster is.
+pub const DESCRIPTION_FILE: &str = "raid.toml";
+
+/// Why a cluster cannot be used.
+#[derive(Debug, Error)]
+pub enum ClusterError {
+    /// A file or folder.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A configuration file.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The folder holds no cluster.
+    #[error("{0} holds no cluster: name its folder with --data, or start one with `raid start --data {0}`")]
+    NoCluster(PathBuf),
+    /// The description cannot be read.
+    #[error("{path}: {message}")]
+    Description {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The folder holds a cluster that is not the one that is asked for.
+    #[error("{folder} holds a cluster with {what} {stored}, not {wished}: leave the option out, or take another folder with --data")]
+    Differs {
+        /// The folder.
+        folder: PathBuf,
+        /// Which option.
+        what: &'static str,
+        /// What the cluster has.
+        stored: String,
+        /// What is asked for.
+        wished: String,
+    },
+    /// A number out of range.
+    #[error("{0}")]
+    Range(String),
+    /// The folder was moved.
+    #[error("{path} keeps its data in {stored}, not beside it: was the folder moved? Move it back, or correct `data` in that file")]
+    Moved {
+        /// The configuration file.
+        path: PathBuf,
+        /// What it says.
+        stored: PathBuf,
+    },
+    /// Not enough free ports.
+    #[error("no free ports found on loopback: {0}")]
+    Ports(std::io::Error),
+}
+
+/// Puts the path beside what the operating system says.
+pub(crate) fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
+    let path = path.to_owned();
+    move |source| ClusterError::File { path, source }
+}
+
+/// What a new cluster shall be; what is not said is left to the defaults, or in an existing cluster as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// How many sites.
+    pub sites: Option<u16>,
+    /// The first site's SQL port, the others' being the next ones. 0: free ports.
+    pub port: Option<u16>,
+    /// Concurrency control.
+    pub method: Option<MethodName>,
+    /// Threads that serve clients, in each site.
+    pub workers: Option<usize>,
+    /// Commits with fewer current copies in memory wait for the disk.
+    pub required_copies: Option<u16>,
+    /// Megabytes of rows that each site keeps in memory.
+    pub memory_mb: Option<usize>,
+}
+
+/// Where a site listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Addresses {
+    /// For PostgreSQL clients.
+    pub sql: SocketAddr,
+    /// For other sites.
+    pub listen: SocketAddr,
+    /// For status.
+    pub console: SocketAddr,
+}
+
+/// `raid.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    instance: u64,
+    method: MethodName,
+    workers: usize,
+    memory_mb: usize,
+    required_copies: u16,
+    oracle: SocketAddr,
+    sites: BTreeMap<String, Addresses>,
+}
+
+/// A cluster's folder and what it says.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    folder: PathBuf,
+    description: Description,
+    sites: BTreeMap<u16, Addresses>,
+}
+
+impl Cluster {
+    /// The cluster in `folder`.
+    pub fn open(folder: &Path) -> Result<Cluster, ClusterError> {
+        let path = folder.join(DESCRIPTION_FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(ClusterError::NoCluster(folder.to_owned()));
+            }
+            Err(error) => return Err(file_error(&path)(error)),
+        };
+        let wrong = |message: String| ClusterError::Description { path: path.clone(), message };
+        let description: Description = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let site = |(name, addresses): (&String, &Addresses)| match name.parse::<u16>() {
+            Ok(number) if number > 0 => Ok((number, *addresses)),
+            _ => Err(wrong(format!("{name:?} is no site's number: sites count from 1"))),
+        };
+        let sites: BTreeMap<u16, Addresses> = description.sites.iter().map(site).collect::<Result<_, _>>()?;
+        if sites.is_empty() {
+            return Err(wrong("it names no site".to_owned()));
+        }
+        let folder = folder.canonicalize().map_err(file_error(folder))?;
+        Ok(Cluster { folder, description, sites })
+    }
+
+    /// The cluster in `folder`; a new one, as wished, if there is none.
+    pub fn open_or_create(folder: &Path, wish: &Wish) -> Result<Cluster, ClusterError> {
+        if !folder.join(DESCRIPTION_FILE).exists() {
+            create(folder, wish)?;
+        }
+        let cluster = Cluster::open(folder)?;
+        cluster.compare(wish)?;
+        cluster.write_missing()?;
+        Ok(cluster)
+    }
+
+    /// The folder, as an absolute path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The instance's identity.
+    pub fn instance(&self) -> u64 {
+        self.description.instance
+    }
+
+    /// Its sites and where they listen.
+    pub fn sites(&self) -> &BTreeMap<u16, Addresses> {
+        &self.sites
+    }
+
+    /// All its processes, the oracle first.
+    pub fn names(&self) -> Vec<Name> {
+        let sites = self.sites.keys().map(|site| Name::Site(*site));
+        std::iter::once(Name::Oracle).chain(sites).collect()
+    }
+
+    /// Whether it has this process.
+    pub fn has(&self, name: Name) -> bool {
+        match name {
+            Name::Oracle => true,
+            Name::Site(site) => self.sites.contains_key(&site),
+        }
+    }
+
+    /// The folder of a process.
+    pub fn folder_of(&self, name: Name) -> PathBuf {
+        match name {
+            Name::Oracle => self.folder.join("oracle"),
+            Name::Site(site) => self.folder.join(format!("site-{site}")),
+        }
+    }
+
+    /// The configuration file of a process.
+    pub fn config_of(&self, name: Name) -> PathBuf {
+        let file = match name {
+            Name::Oracle => "oracle.toml",
+            Name::Site(_) => "site.toml",
+        };
+        self.folder_of(name).join(file)
+    }
+
+    /// How a person connects with a site.
+    pub fn psql(&self, site: u16) -> String {
+        let address = self.sites[&site].sql;
+        format!("psql -h {} -p {} raid", address.ip(), address.port())
+    }
+
+    /// A wish that an existing cluster does not fulfil is an error, never passed over.
+    fn compare(&self, wish: &Wish) -> Result<(), ClusterError> {
+        let stored = &self.description;
+        let first_port = self.sites.values().next().map_or(0, |addresses| addresses.sql.port());
+        let same = |what, stored: &dyn std::fmt::Display, wished: Option<String>| match wished {
+            Some(wished) if wished != stored.to_string() => Err(ClusterError::Differs {
+                folder: self.folder.clone(),
+                what,
+                stored: stored.to_string(),
+                wished,
+            }),
+            _ => Ok(()),
+        };
+        let text = |number: usize| number.to_string();
+        same("--sites", &self.sites.len(), wish.sites.map(|sites| text(sites.into())))?;
+        same("--port", &first_port, wish.port.filter(|port| *port != 0).map(|port| text(port.into())))?;
+        same("--method", &method_text(stored.method), wish.method.map(|method| method_text(method).to_owned()))?;
+        same("--workers", &stored.workers, wish.workers.map(text))?;
+        same("--required-copies", &stored.required_copies, wish.required_copies.map(|copies| text(copies.into())))?;
+        same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))
+    }
+
+    /// Writes the configuration of every process that has none yet.
+    fn write_missing(&self) -> Result<(), ClusterError> {
+        let stored = &self.description;
+        let listen = |(site, addresses): (&u16, &Addresses)| (site.to_string(), addresses.listen);
+        for name in self.names() {
+            let folder = self.folder_of(name);
+            std::fs::create_dir_all(&folder).map_err(file_error(&folder))?;
+            let path = self.config_of(name);
+            if path.exists() {
+                self.check_place(name, &path)?;
+                continue;
+            }
+            match name {
+                Name::Oracle => OracleConfig {
+                    instance: stored.instance,
+                    data: folder,
+                    listen: stored.oracle,
+                    sites: self.sites.iter().map(listen).collect(),
+                    method: stored.method,
+                    required_copies: stored.required_copies,
+                }
+                .write(&path)?,
+                Name::Site(id) => SiteConfig {
+                    instance: stored.instance,
+                    id,
+                    data: folder,
+                    listen: self.sites[&id].listen,
+                    sql: self.sites[&id].sql,
+                    console: self.sites[&id].console,
+                    oracle: stored.oracle,
+                    peers: self.sites.iter().filter(|(site, _)| **site != id).map(listen).collect(),
+                    method: stored.method,
+                    workers: stored.workers,
+                    memory_mb: stored.memory_mb,
+                    repair: false,
+                }
+                .write(&path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A process that looked for its data where it no longer is would begin with nothing.
+    fn check_place(&self, name: Name, path: &Path) -> Result<(), ClusterError> {
+        let stored = match name {
+            Name::Oracle => OracleConfig::read(path)?.data,
+            Name::Site(_) => SiteConfig::read(path)?.data,
+        };
+        match stored.exists() {
+            true => Ok(()),
+            false => Err(ClusterError::Moved { path: path.to_owned(), stored }),
+        }
+    }
+}
+
+fn method_text(method: MethodName) -> &'static str {
+    match method {
+        MethodName::Locking => "locking",
+        MethodName::Optimistic => "optimistic",
+    }
+}
+
+/// Chooses identity and addresses, and writes them down.
+fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
+    let count = wish.sites.unwrap_or(3);
+    if count == 0 || count > limits::SITES_MAX {
+        return Err(ClusterError::Range(format!("--sites must be 1 to {}, not {count}", limits::SITES_MAX)));
+    }
+    let required_copies = wish.required_copies.unwrap_or(2);
+    if required_copies == 0 || required_copies > limits::SITES_MAX {
+        let max = limits::SITES_MAX;
+        return Err(ClusterError::Range(format!("--required-copies must be 1 to {max}, not {required_copies}")));
+    }
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let port = wish.port.unwrap_or(5433);
+    if port.checked_add(count - 1).is_none() {
+        return Err(ClusterError::Range(format!("--port {port} leaves no room for {count} ports below 65536")));
+    }
+    let wanted = usize::from(count) * 3 + 1;
+    let mut free = ports::free(wanted).map_err(ClusterError::Ports)?.into_iter().map(|port| SocketAddr::new(loopback, port));
+    let mut next = || free.next().expect("as many as wanted");
+    let oracle = next();
+    let mut sites = BTreeMap::new();
+    for site in 1..=count {
+        let chosen = next();
+        let sql = if port == 0 { chosen } else { SocketAddr::new(loopback, port + site - 1) };
+        sites.insert(site.to_string(), Addresses { sql, listen: next(), console: next() });
+    }
+    let description = Description {
+        instance: new_instance().map_err(file_error(Path::new(RANDOM_SOURCE)))?,
+        method: wish.method.unwrap_or_default(),
+        workers: wish.workers.unwrap_or(1),
+        memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
+        required_copies,
+        oracle,
+        sites,
+    };
+    std::fs::create_dir_all(folder).map_err(file_error(folder))?;
+    let path = folder.join(DESCRIPTION_FILE);
+    let text = toml::to_string(&description).expect("a description is a TOML table");
+    let header = "# A cluster on one machine, written at its first start by `raid start`.\n";
+    std::fs::write(&path, format!("{header}{text}")).map_err(file_error(&path))
+}
+
+const RANDOM_SOURCE: &str = "/dev/urandom";
+
+/// An identity that no other instance has. TOML's integers have 63 bits.
+fn new_instance() -> std::io::Result<u64> {
+    let mut bytes = [0; 8];
+    File::open(RANDOM_SOURCE)?.read_exact(&mut bytes)?;
+    Ok((u64::from_le_bytes(bytes) >> 1).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(sites: u16) -> Wish {
+        Wish { sites: Some(sites), port: Some(0), ..Wish::default() }
+    }
+
+    /// A cluster that chose its identity or addresses anew would be another instance over the old data.
+    #[test]
+    fn a_second_start_finds_the_same_cluster() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder.path().join("cluster");
+        let first = Cluster::open_or_create(&folder, &wish(12)).expect("a new cluster");
+        let again = Cluster::open_or_create(&folder, &Wish::default()).expect("the same cluster");
+        assert_eq!(first.description, again.description);
+        assert_eq!(again.sites().keys().copied().collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
+        let mut ports: Vec<SocketAddr> = again.sites().values().flat_map(|a| [a.sql, a.listen, a.console]).collect();
+        ports.push(again.description.oracle);
+        ports.sort();
+        ports.dedup();
+        assert_eq!(ports.len(), 12 * 3 + 1, "every listener needs a port of its own");
+        let config = SiteConfig::read(&again.config_of(Name::Site(12))).expect("a site's configuration");
+        assert_eq!((config.id, config.peers.len(), config.instance), (12, 11, again.instance()));
+        let config = OracleConfig::read(&again.config_of(Name::Oracle)).expect("the oracle's configuration");
+        assert_eq!(config.sites.len(), 12);
+    }
+
+    /// An option that an existing cluster does not fulfil must not be dropped silently, and a repair that an operator asked for must
+    /// survive the next start.
+    #[test]
+    fn what_is_written_stays() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cluster = Cluster::open_or_create(folder.path(), &wish(3)).expect("a new cluster");
+        let error = Cluster::open_or_create(folder.path(), &wish(5)).expect_err("three sites are not five").to_string();
+        assert!(error.contains("--sites 3, not 5"), "{error}");
+        let path = cluster.config_of(Name::Site(2));
+        let repairing = SiteConfig { repair: true, ..SiteConfig::read(&path).expect("it was just written") };
+        repairing.write(&path).expect("the folder can be written");
+        Cluster::open_or_create(folder.path(), &wish(3)).expect("the same cluster");
+        assert_eq!(SiteConfig::read(&path).expect("it is still there"), repairing);
+    }
+
+    /// A moved cluster must be refused: its processes would begin with nothing in the old place.
+    #[test]
+    fn a_moved_cluster_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+        Cluster::open_or_create(&before, &wish(1)).expect("a new cluster");
+        std::fs::rename(&before, &after).expect("the folder can be moved");
+        let error = Cluster::open_or_create(&after, &Wish::default()).expect_err("it was moved");
+        assert!(matches!(error, ClusterError::Moved { .. }), "{error}");
+        assert!(matches!(Cluster::open(&before), Err(ClusterError::NoCluster(_))));
+    }
+
+    /// Numbers that no cluster can have must be named, not wrapped around.
+    #[test]
+    fn impossible_wishes_are_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (wish, part) in [
+            (wish(0), "--sites"),
+            (wish(17), "--sites"),
+            (Wish { port: Some(65_534), ..Wish::default() }, "--port"),
+            (Wish { required_copies: Some(0), ..Wish::default() }, "--required-copies"),
+        ] {
+            let error = Cluster::open_or_create(folder.path(), &wish).expect_err("impossible").to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

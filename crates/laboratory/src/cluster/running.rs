@@ -1,0 +1,244 @@
+//! The processes of a cluster that runs.
+//!
+//! Invariants: whoever holds a [`Running`] holds the cluster's lock and is the parent of its processes; none of them outlives it.
+
+use super::orders::{Lock, lock};
+use super::process::{Name, Process, ending};
+use super::{Cluster, ClusterError};
+use crate::limits;
+use rustix::process::Signal;
+use site::status::{Status, ask};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// What every site that answers says.
+pub type Statuses = BTreeMap<u16, Status>;
+
+/// Why a cluster does not run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Its files.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// Somebody else runs it.
+    #[error("another `raid start` runs the cluster in {0}: stop that one first, or take another folder with --data")]
+    Locked(PathBuf),
+    /// A process ended before it could serve.
+    #[error("{name} {ending} before it could serve; its log, {log}, ends with:\n{lines}")]
+    Died {
+        /// Which.
+        name: Name,
+        /// How it ended.
+        ending: String,
+        /// Its log text.
+        log: PathBuf,
+        /// The end of it.
+        lines: String,
+    },
+    /// A state did not come.
+    #[error("after {waited_s} s still waiting for {what}; {seen}")]
+    TimedOut {
+        /// For what.
+        what: String,
+        /// How long, in seconds.
+        waited_s: u64,
+        /// The states of the sites.
+        seen: String,
+    },
+    /// The person at the terminal asked for an end.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Running {
+    cluster: Cluster,
+    program: PathBuf,
+    processes: BTreeMap<Name, Process>,
+    _lock: Lock,
+}
+
+impl Running {
+    /// Starts all processes of a cluster. `program` is the `raid` program.
+    pub fn start(program: &Path, cluster: Cluster) -> Result<Running, RunError> {
+        let lock = lock(&cluster)?.ok_or_else(|| RunError::Locked(cluster.folder().to_owned()))?;
+        let names = cluster.names();
+        let program = program.to_owned();
+        let mut running = Running { cluster, program, processes: BTreeMap::new(), _lock: lock };
+        for name in names {
+            super::orders::done(&running.cluster, name)?;
+            running.start_process(name)?;
+        }
+        Ok(running)
+    }
+
+    /// What it is.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// A process, as it was started last.
+    pub fn process(&mut self, name: Name) -> Option<&mut Process> {
+        self.processes.get_mut(&name)
+    }
+
+    /// Starts a process; the one before it must have ended.
+    pub fn start_process(&mut self, name: Name) -> Result<(), ClusterError> {
+        if let Some(process) = self.processes.get_mut(&name) {
+            assert!(process.ended().is_some(), "{name} still runs");
+        }
+        let process = Process::start(&self.program, &self.cluster, name)?;
+        self.processes.insert(name, process);
+        Ok(())
+    }
+
+    /// Kills a process with SIGKILL.
+    pub fn kill(&mut self, name: Name) {
+        if let Some(process) = self.processes.get_mut(&name) {
+            process.kill();
+        }
+    }
+
+    /// Sends a process a signal.
+    pub fn signal(&mut self, name: Name, signal: Signal) {
+        if let Some(process) = self.processes.get_mut(&name) {
+            process.signal(signal);
+        }
+    }
+
+    /// Asks a site.
+    pub fn status(&self, site: u16) -> Result<Status, String> {
+        ask(self.cluster.sites()[&site].console)
+    }
+
+    /// Asks every site whose process runs; who does not answer is left out.
+    pub fn statuses(&mut self) -> Statuses {
+        let mut statuses = Statuses::new();
+        for (name, process) in &mut self.processes {
+            if let Name::Site(site) = name
+                && process.ended().is_none()
+                && let Ok(status) = ask(self.cluster.sites()[site].console)
+            {
+                statuses.insert(*site, status);
+            }
+        }
+        statuses
+    }
+
+    /// Waits until the sites' states are as wanted. Fails when the time is over or `stop` is set.
+    pub fn wait(
+        &mut self,
+        what: &str,
+        patience: Duration,
+        stop: &AtomicBool,
+        mut wanted: impl FnMut(&Statuses) -> bool,
+    ) -> Result<Statuses, RunError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let statuses = self.statuses();
+            if wanted(&statuses) {
+                return Ok(statuses);
+            }
+            if stop.load(Ordering::SeqCst) {
+                return Err(RunError::Stopped);
+            }
+            if Instant::now() > deadline {
+                let (what, waited_s) = (what.to_owned(), patience.as_secs());
+                return Err(RunError::TimedOut { what, waited_s, seen: self.describe(&statuses) });
+            }
+            std::thread::sleep(limits::LOOK_INTERVAL);
+        }
+    }
+
+    /// Waits until every site is up. A process that ends meanwhile ends the waiting.
+    pub fn wait_until_up(&mut self, stop: &AtomicBool) -> Result<Statuses, RunError> {
+        let deadline = Instant::now() + limits::START_TIME_MAX;
+        loop {
+            let statuses = self.statuses();
+            if self.cluster.sites().keys().all(|site| statuses.get(site).is_some_and(is_up)) {
+                return Ok(statuses);
+            }
+            if stop.load(Ordering::SeqCst) {
+                return Err(RunError::Stopped);
+            }
+            self.check_alive()?;
+            if Instant::now() > deadline {
+                let (what, waited_s) = ("every site to serve".to_owned(), limits::START_TIME_MAX.as_secs());
+                return Err(RunError::TimedOut { what, waited_s, seen: self.describe(&statuses) });
+            }
+            std::thread::sleep(limits::LOOK_INTERVAL);
+        }
+    }
+
+    /// Ends all processes: asks them to, waits, and kills who does not. What did not end well is returned, in words.
+    pub fn stop(mut self) -> Vec<String> {
+        let mut complaints = Vec::new();
+        // Sites first: they tell the oracle nothing when they end, but what they have under way may ask it.
+        let names: Vec<Name> = self.processes.keys().rev().copied().collect();
+        for process in self.processes.values_mut() {
+            process.signal(Signal::TERM);
+        }
+        let deadline = Instant::now() + limits::STOP_TIME_MAX;
+        for name in names {
+            let Some(process) = self.processes.get_mut(&name) else { continue };
+            while process.ended().is_none() && Instant::now() < deadline {
+                std::thread::sleep(limits::LOOK_INTERVAL);
+            }
+            match process.ended() {
+                Some(status) if status.success() => {}
+                Some(status) => complaints.push(format!("{name} {}", ending(status))),
+                None => {
+                    process.kill();
+                    let waited_s = limits::STOP_TIME_MAX.as_secs();
+                    complaints.push(format!("{name} did not end within {waited_s} s and was killed"));
+                }
+            }
+        }
+        complaints
+    }
+
+    fn check_alive(&mut self) -> Result<(), RunError> {
+        for (name, process) in &mut self.processes {
+            if let Some(status) = process.ended() {
+                let log = self.cluster.folder_of(*name).join("log.txt");
+                let lines = process.last_lines();
+                return Err(RunError::Died { name: *name, ending: ending(status), log, lines });
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, statuses: &Statuses) -> String {
+        let one = |site: &u16| match statuses.get(site) {
+            Some(status) => {
+                let locks: u64 = status.fail_locks.values().sum();
+                let stale = status.stale;
+                format!("site {site} is {} in epoch {} ({locks} fail-locks, {stale} stale)", status.state, status.epoch)
+            }
+            None => format!("site {site} does not answer"),
+        };
+        self.cluster.sites().keys().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for process in self.processes.values_mut() {
+            process.kill();
+        }
+    }
+}
+
+/// Whether a site is an up member of its epoch and serves.
+pub fn is_up(status: &Status) -> bool {
+    status.state == "up"
+}
+
+/// Whether a site serves what it has no fail-lock for.
+pub fn serves(status: &Status) -> bool {
+    matches!(status.state.as_str(), "up" | "recovering")
+}

@@ -1,0 +1,135 @@
+//! A cluster in the foreground: reports every process that dies, starts it again, and does what orders ask.
+//!
+//! Invariants: a process killed by an order stays down until an order starts it; one that dies again and again is started ever less often.
+
+use super::ClusterError;
+use super::orders::{self, Order};
+use super::process::{Name, ending};
+use super::running::Running;
+use crate::limits;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is known about a process beside whether it runs.
+#[derive(Debug, Default)]
+struct Watch {
+    /// Its end has been reported.
+    reported: bool,
+    /// When it is started again.
+    again_at: Option<Instant>,
+    /// The pause before that; grows while its lives are short.
+    pause: Duration,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Supervisor {
+    running: Running,
+    restart: bool,
+    watches: BTreeMap<Name, Watch>,
+}
+
+impl Supervisor {
+    /// Over a running cluster. `restart`: start what dies again.
+    pub fn new(running: Running, restart: bool) -> Supervisor {
+        let watches = running.cluster().names().into_iter().map(|name| (name, Watch::default())).collect();
+        Supervisor { running, restart, watches }
+    }
+
+    /// Watches until `stop` is set; what happens is told in lines. Returns the cluster, still running.
+    pub fn run(mut self, stop: &AtomicBool, mut tell: impl FnMut(&str)) -> Result<Running, ClusterError> {
+        while !stop.load(Ordering::SeqCst) {
+            for name in self.running.cluster().names() {
+                if let Some(order) = orders::waiting(self.running.cluster(), name) {
+                    self.carry_out(name, order, &mut tell)?;
+                    orders::done(self.running.cluster(), name)?;
+                }
+                self.look(name, &mut tell)?;
+            }
+            std::thread::sleep(limits::LOOK_INTERVAL);
+        }
+        Ok(self.running)
+    }
+
+    fn carry_out(&mut self, name: Name, order: Order, tell: &mut impl FnMut(&str)) -> Result<(), ClusterError> {
+        let watch = self.watches.get_mut(&name).expect("every process is watched");
+        self.running.kill(name);
+        *watch = Watch { reported: true, ..Watch::default() };
+        match order {
+            Order::Kill => {
+                let argument = name.argument();
+                let folder = self.running.cluster().folder().display();
+                tell(&format!("{name} was killed as ordered; `raid restart {argument} --data {folder}` starts it again"));
+            }
+            Order::Restart => {
+                self.running.start_process(name)?;
+                watch.reported = false;
+                tell(&format!("{name} was started as ordered"));
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, name: Name, tell: &mut impl FnMut(&str)) -> Result<(), ClusterError> {
+        let watch = self.watches.get_mut(&name).expect("every process is watched");
+        let Some(process) = self.running.process(name) else { return Ok(()) };
+        let Some(status) = process.ended() else { return Ok(()) };
+        if !watch.reported {
+            watch.reported = true;
+            let how = format!("{name} (process {}) {}", process.id(), ending(status));
+            let lines = process.last_lines();
+            let argument = name.argument();
+            if !self.restart {
+                let folder = self.running.cluster().folder().display();
+                tell(&format!("{how}; `raid restart {argument} --data {folder}` starts it again"));
+            } else {
+                let short = process.age() < limits::SHORT_LIFE;
+                watch.pause = next_pause(watch.pause, short);
+                watch.again_at = Some(Instant::now() + watch.pause);
+                match watch.pause {
+                    Duration::ZERO => tell(&format!("{how}; it is started again")),
+                    pause => tell(&format!("{how}; it is started again in {:.1} s", pause.as_secs_f64())),
+                }
+            }
+            if status.code().is_some_and(|code| code != 0) && !lines.is_empty() {
+                tell(&format!("its log ends with:\n{lines}"));
+            }
+        }
+        if watch.again_at.is_some_and(|again_at| Instant::now() >= again_at) {
+            watch.again_at = None;
+            watch.reported = false;
+            self.running.start_process(name)?;
+        }
+        Ok(())
+    }
+}
+
+/// A long life is forgiven at once; a short one costs a pause, each further one twice the last.
+fn next_pause(last: Duration, short: bool) -> Duration {
+    match (short, last) {
+        (false, _) => Duration::ZERO,
+        (true, Duration::ZERO) => limits::RESTART_PAUSE_MIN,
+        (true, last) => (last * 2).min(limits::RESTART_PAUSE_MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that cannot start must not be started in a loop; one that served for long must come back at once.
+    #[test]
+    fn pauses_grow_with_short_lives_and_end_with_a_long_one() {
+        let mut pause = Duration::ZERO;
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            pause = next_pause(pause, true);
+            pauses.push(pause);
+        }
+        assert_eq!(pauses[0], limits::RESTART_PAUSE_MIN);
+        assert!(pauses.windows(2).all(|pair| pair[0] <= pair[1]), "{pauses:?}");
+        assert_eq!(pauses[9], limits::RESTART_PAUSE_MAX);
+        assert_eq!(next_pause(pause, false), Duration::ZERO);
+    }
+}

@@ -1,0 +1,85 @@
+//! DebitCredit: pgbench's tables and transaction, from clients that keep books of what they were told.
+//!
+//! Each transaction inserts a history row whose filler names client and sequence number. So after the load every transaction can be
+//! counted in the database, and compared with what its client was told: nothing acknowledged may be missing, nothing may be there twice,
+//! nothing refused may be there at all.
+//!
+//! * [`load`]: makes and fills the tables as `pgbench -i` does;
+//! * [`ledger`]: what a client was told; * [`client`]: a client; * [`crew`]: many of them, over all sites;
+//! * [`audit`]: the database against the ledgers; * [`gap`]: how long nobody could commit.
+
+pub mod audit;
+pub mod client;
+pub mod crew;
+pub mod gap;
+pub mod ledger;
+pub mod load;
+
+use crate::limits;
+use std::net::SocketAddr;
+
+/// Branches for each unit of scale, as pgbench has them.
+pub const BRANCHES: u32 = 1;
+/// Tellers for each unit of scale.
+pub const TELLERS: u32 = 10;
+/// Accounts for each unit of scale.
+pub const ACCOUNTS: u32 = 100_000;
+
+/// How a client connects with a site.
+pub fn connection(sql: SocketAddr) -> postgres::Config {
+    let mut config = postgres::Config::new();
+    config
+        .host(&sql.ip().to_string())
+        .port(sql.port())
+        .user("raid")
+        .dbname("raid")
+        .application_name("debit_credit")
+        .connect_timeout(limits::CONNECT_TIME_MAX);
+    config
+}
+
+/// A connection with a site.
+pub fn connect(sql: SocketAddr) -> Result<postgres::Client, postgres::Error> {
+    connection(sql).connect(postgres::NoTls)
+}
+
+/// What a driver's error says: with the server's message, which its own text leaves out.
+pub fn explain(error: &postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(server) => {
+            let detail = server.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
+            format!("{}: {}{detail}", server.code().code(), server.message())
+        }
+        None => match std::error::Error::source(error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// Numbers that look random and are the same for the same seed (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// From a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// Any number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: i32, high: i32) -> i32 {
+        assert!(low <= high, "an empty range has no number");
+        let width = (i64::from(high) - i64::from(low) + 1) as u64;
+        (i64::from(low) + (self.next() % width) as i64) as i32
+    }
+}

@@ -1,0 +1,64 @@
+//! Bounds of clusters and loads.
+
+use std::time::Duration;
+
+/// Sites of one cluster.
+pub const SITES_MAX: u16 = 16;
+/// How often a cluster's processes, orders and states are looked at.
+pub const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// How long the processes of a cluster may take until every site serves.
+pub const START_TIME_MAX: Duration = Duration::from_secs(120);
+/// How long a process may take to end when asked to, before it is killed.
+pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long an order may wait until the cluster takes it.
+pub const ORDER_TIME_MAX: Duration = Duration::from_secs(15);
+/// A process that dies sooner than this after its start is started again only after a pause.
+pub const SHORT_LIFE: Duration = Duration::from_secs(10);
+/// The first such pause; each further one is twice as long.
+pub const RESTART_PAUSE_MIN: Duration = Duration::from_millis(200);
+/// The longest such pause.
+pub const RESTART_PAUSE_MAX: Duration = Duration::from_secs(10);
+/// A log text longer than this is put aside when its process starts.
+pub const LOG_TEXT_BYTES_MAX: u64 = 16 << 20;
+/// Lines of a log text that are shown when its process died.
+pub const LOG_LINES_SHOWN: usize = 8;
+/// Bytes of a log text that are read for them.
+pub const LOG_TAIL_BYTES: u64 = 8 << 10;
+/// Ports for sites and oracle are taken from here: below the range from which Linux gives ports to outgoing connections, so that no
+/// connection of another program holds a site's port when it starts again.
+pub const PORTS: std::ops::Range<u16> = 10_000..32_000;
+
+/// How long a client waits for a connection.
+pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
+/// The first pause of a client whose transaction was refused; each further one is up to twice as long.
+pub const RETRY_PAUSE_MIN: Duration = Duration::from_micros(200);
+/// The longest such pause.
+pub const RETRY_PAUSE_MAX: Duration = Duration::from_millis(20);
+/// The pause of a client that found no site to connect to.
+pub const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
+/// Clients of one load.
+pub const CLIENTS_MAX: usize = 500;
+/// Bytes of COPY data handed over at once.
+pub const COPY_BYTES: usize = 64 << 10;
+/// Largest scale of the DebitCredit tables: account numbers stay below 2^31.
+pub const SCALE_MAX: u32 = 20_000;
+/// Findings of an audit that are named one by one; the others are only counted.
+pub const FINDINGS_SHOWN: usize = 5;
+
+/// How long a returning site may take until it serves, and until it is repaired.
+pub const RETURN_TIME_MAX: Duration = Duration::from_secs(120);
+/// How long survivors may take to commit again after a kill. The goal is 1 s; more is shown, this ends the demonstration.
+pub const RESUME_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long clients may take to end their last transaction.
+pub const CLIENTS_END_TIME_MAX: Duration = Duration::from_secs(60);
+/// How often the progress line is drawn on a terminal.
+pub const DRAW_INTERVAL: Duration = Duration::from_millis(200);
+/// How often progress is printed where there is no terminal.
+pub const PRINT_INTERVAL: Duration = Duration::from_secs(2);
+
+const _: () = assert!(RESTART_PAUSE_MIN.as_nanos() < RESTART_PAUSE_MAX.as_nanos());
+const _: () = assert!(RETRY_PAUSE_MIN.as_nanos() < RETRY_PAUSE_MAX.as_nanos());
+const _: () = assert!(LOOK_INTERVAL.as_nanos() < ORDER_TIME_MAX.as_nanos());
+// An order to kill may find the cluster busy with stopping a process.
+const _: () = assert!(STOP_TIME_MAX.as_nanos() < ORDER_TIME_MAX.as_nanos());
+const _: () = assert!(SCALE_MAX as u64 * 100_000 < 1 << 31);

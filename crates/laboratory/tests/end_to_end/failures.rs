@@ -1,0 +1,111 @@
+//! Sites and the oracle are killed and stopped under load; afterwards every copy holds exactly what clients were told.
+
+use crate::harness::{World, eventually};
+use laboratory::cluster::process::Name;
+use laboratory::cluster::running::is_up;
+use laboratory::debit_credit::connect;
+use rustix::process::Signal;
+
+/// The epoch without these sites, as all others see it.
+fn wait_until_without(world: &mut World, gone: &[u16]) {
+    let others = 3 - gone.len();
+    world.wait(&format!("an epoch without {gone:?}"), |statuses| {
+        let without = |status: &site::status::Status| {
+            is_up(status) && status.members.iter().all(|member| !gone.contains(&member.site))
+        };
+        let others_serve = statuses.iter().filter(|(site, _)| !gone.contains(site)).all(|(_, status)| without(status));
+        let count = statuses.keys().filter(|site| !gone.contains(site)).count();
+        count == others && others_serve
+    });
+}
+
+/// Losing a site must lose no acknowledged transaction and double none, and must not stop the others.
+#[test]
+fn a_killed_site_loses_nothing_and_comes_back() {
+    let mut world = World::start();
+    let crew = world.load(9);
+    world.kill(2);
+    wait_until_without(&mut world, &[2]);
+    world.wait_for_commits(&crew, 200);
+    world.start_again(Name::Site(2));
+    world.wait_until_repaired();
+    world.wait_for_commits(&crew, 100);
+    let accounts = world.audit(crew);
+    let at_victim = accounts.iter().flat_map(|account| &account.commits).filter(|commit| commit.site == 2).count();
+    assert!(at_victim > 0, "no client ever booked at the killed site: the test proves nothing");
+}
+
+/// The last copy must go on alone, say that its commits wait for its disk, and bring the others up to date later.
+#[test]
+fn the_last_of_three_goes_on_alone() {
+    let mut world = World::start();
+    let crew = world.load(6);
+    world.kill(2);
+    world.kill(3);
+    wait_until_without(&mut world, &[2, 3]);
+    world.wait_for_commits(&crew, 50);
+    let status = world.running.status(1).expect("the last site answers");
+    assert_eq!(status.durability, "disk", "one copy in memory is not enough, and must not pass for it");
+    assert!(status.commits.syncs_before_answer > 0, "alone, an answer waits for the disk");
+    world.start_again(Name::Site(2));
+    world.start_again(Name::Site(3));
+    world.wait_until_repaired();
+    world.wait_for_commits(&crew, 50);
+    world.audit(crew);
+}
+
+/// Killing every process at once must lose nothing acknowledged: the log is in mapped memory.
+#[test]
+fn everything_killed_at_once_comes_back_whole() {
+    let mut world = World::start();
+    let crew = world.load(6);
+    for name in world.running.cluster().names() {
+        world.running.signal(name, Signal::KILL);
+    }
+    for name in world.running.cluster().names() {
+        world.running.kill(name);
+        world.start_again(name);
+    }
+    world.wait_until_repaired();
+    world.wait_for_commits(&crew, 50);
+    world.audit(crew);
+}
+
+/// Running sites must not need the oracle.
+#[test]
+fn commits_go_on_without_the_oracle() {
+    let mut world = World::start();
+    let crew = world.load(6);
+    world.running.kill(Name::Oracle);
+    world.wait_for_commits(&crew, 300);
+    world.start_again(Name::Oracle);
+    world.wait_for_commits(&crew, 50);
+    world.audit(crew);
+}
+
+/// A site that was stopped for longer than its lease must answer nothing stale when it goes on, not even what was asked before.
+#[test]
+fn a_stopped_site_serves_nothing_stale() {
+    let mut world = World::start();
+    let mut writer = world.connect(1);
+    writer.batch_execute("CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0)").expect("a table");
+    let mut reader = world.connect(2);
+    let statement = reader.prepare("SELECT v FROM t WHERE k = 1").expect("a statement");
+    eventually("the row at site 2", || reader.query_one(&statement, &[]).is_ok_and(|row| row.get::<_, i32>(0) == 0));
+    world.running.signal(Name::Site(2), Signal::STOP);
+    // The question waits in the stopped site's socket: it is the first thing that the site sees when it goes on.
+    let answer = std::thread::spawn(move || reader.query_one(&statement, &[]).map(|row| row.get::<_, i32>(0)));
+    wait_until_without(&mut world, &[2]);
+    writer.batch_execute("UPDATE t SET v = 1 WHERE k = 1").expect("the others go on");
+    world.running.signal(Name::Site(2), Signal::CONT);
+    if let Ok(value) = answer.join().expect("no panic") {
+        assert_eq!(value, 1, "a stale value was served");
+    }
+    world.wait_until_repaired();
+    let mut reader = connect(world.sql(2)).expect("it serves again");
+    let value: i32 = reader.query_one("SELECT v FROM t WHERE k = 1", &[]).expect("it reads").get(0);
+    assert_eq!(value, 1);
+    let members = world.running.status(2).expect("it answers").members;
+    let incarnation = members.iter().find(|member| member.site == 2).map(|member| member.incarnation);
+    assert!(incarnation > Some(1), "an evicted site comes back under a new incarnation: {members:?}");
+}

@@ -1,0 +1,175 @@
+//! A cluster for a test, and the programs around it.
+
+use laboratory::cluster::process::Name;
+use laboratory::cluster::running::{Running, Statuses};
+use laboratory::cluster::{Cluster, Wish};
+use laboratory::debit_credit::audit::audit;
+use laboratory::debit_credit::client::Account;
+use laboratory::debit_credit::crew::Crew;
+use laboratory::debit_credit::{connect, load};
+use laboratory::demo::all_is_repaired;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// No test waits longer for one thing: generous, because the machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// One cluster at a time.
+pub fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The `raid` program of the same build.
+pub fn raid() -> PathBuf {
+    let own = std::env::current_exe().expect("a test has a program");
+    let program = own.parent().and_then(Path::parent).expect("tests lie in target/<profile>/deps").join("raid");
+    let path = program.display();
+    assert!(program.exists(), "{path} is missing: build it with `cargo build -p raid`, as `cargo test --workspace` does");
+    program
+}
+
+/// Waits until something is so.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "after {} s still waiting for {what}", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A program of PostgreSQL, where Debian puts it. `None`, said aloud, where it is not installed.
+pub fn postgres_program(name: &str) -> Option<PathBuf> {
+    let mut folders: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    folders.extend(versions.map(|version| version.path().join("bin")));
+    let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.exists());
+    if found.is_none() {
+        eprintln!("{name} is not installed: this test does nothing without it");
+    }
+    found
+}
+
+/// Runs a program to its end; fails with everything it said unless it succeeds.
+pub fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?} failed ({}):\n{}", output.status, said(&output));
+    said(&output)
+}
+
+/// Everything a program said.
+pub fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// A cluster for one test.
+pub struct World {
+    pub running: Running,
+    never: AtomicBool,
+    folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl World {
+    /// Three sites that serve.
+    pub fn start() -> World {
+        let turn = turn();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
+        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        let running = Running::start(&raid(), cluster).expect("the processes start");
+        let mut world = World { running, never: AtomicBool::new(false), folder, _turn: turn };
+        world.running.wait_until_up(&world.never).unwrap_or_else(|error| panic!("{error}\n{}", world.logs()));
+        world
+    }
+
+    pub fn sql(&self, site: u16) -> SocketAddr {
+        self.running.cluster().sites()[&site].sql
+    }
+
+    pub fn addresses(&self) -> Vec<(u16, SocketAddr)> {
+        self.running.cluster().sites().iter().map(|(site, addresses)| (*site, addresses.sql)).collect()
+    }
+
+    pub fn connect(&self, site: u16) -> postgres::Client {
+        connect(self.sql(site)).unwrap_or_else(|error| panic!("site {site}: {error}\n{}", self.logs()))
+    }
+
+    /// A client program aimed at a site.
+    pub fn client(&self, program: &Path, site: u16) -> Command {
+        let sql = self.sql(site);
+        let mut command = Command::new(program);
+        command.args(["-h", &sql.ip().to_string(), "-p", &sql.port().to_string(), "-U", "raid"]);
+        command
+    }
+
+    /// Waits for a state of the sites.
+    pub fn wait(&mut self, what: &str, wanted: impl FnMut(&Statuses) -> bool) -> Statuses {
+        let seen = self.running.wait(what, PATIENCE, &self.never, wanted);
+        seen.unwrap_or_else(|error| panic!("{error}\n{}", self.logs()))
+    }
+
+    /// Waits until all three sites are up and nothing is left to repair.
+    pub fn wait_until_repaired(&mut self) {
+        self.wait("all sites to be up and repaired", |statuses| all_is_repaired(statuses, 3));
+    }
+
+    /// Fills the DebitCredit tables and sets clients to work at all sites.
+    pub fn load(&self, clients: usize) -> Crew {
+        load::load(&mut self.connect(1), 1, &self.never, |_, _, _| ())
+            .unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
+        let crew = Crew::start(self.addresses(), 1, clients);
+        self.wait_for_commits(&crew, 100);
+        crew
+    }
+
+    /// Waits until so many more commits are acknowledged.
+    pub fn wait_for_commits(&self, crew: &Crew, more: u64) {
+        let before = crew.counts().acknowledged;
+        let deadline = Instant::now() + PATIENCE;
+        while crew.counts().acknowledged < before + more {
+            assert!(Instant::now() < deadline, "no {more} more commits: {:?}\n{}", crew.counts(), self.logs());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Ends the load and compares every site with what the clients were told.
+    pub fn audit(&mut self, crew: Crew) -> Vec<Account> {
+        let accounts = crew.gather().unwrap_or_else(|hanging| panic!("{hanging} clients hang\n{}", self.logs()));
+        self.wait_until_repaired();
+        let ledgers: Vec<_> = accounts.iter().map(|account| account.ledger.clone()).collect();
+        let found = audit(self.addresses(), &ledgers, |_| ()).unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
+        assert_eq!(found.complaints(), Vec::<String>::new(), "{}", self.logs());
+        let surprises: Vec<&String> = accounts.iter().flat_map(|account| &account.surprises).collect();
+        assert!(surprises.is_empty(), "errors that no application should have to expect: {surprises:?}");
+        accounts
+    }
+
+    /// The ends of all log texts.
+    pub fn logs(&self) -> String {
+        let mut text = format!("(data in {})\n", self.folder.path().display());
+        for name in self.running.cluster().names() {
+            let log = self.running.cluster().folder_of(name).join("log.txt");
+            let log = std::fs::read_to_string(log).unwrap_or_default();
+            let lines: Vec<&str> = log.lines().collect();
+            text += &format!("--- {name}\n{}\n", lines[lines.len().saturating_sub(25)..].join("\n"));
+        }
+        text
+    }
+
+    /// Kills and waits for the end.
+    pub fn kill(&mut self, site: u16) {
+        self.running.kill(Name::Site(site));
+    }
+
+    /// Starts a killed process.
+    pub fn start_again(&mut self, name: Name) {
+        self.running.start_process(name).expect("the process starts");
+    }
+}

@@ -1,0 +1,9 @@
+//! The `raid` program from outside: real processes, real clients, real kills.
+//!
+//! Every test has a cluster of its own in a folder that vanishes, on ports of its own; it waits for what it can observe, with a deadline, and
+//! ends only processes that it started. One cluster runs at a time, so that clusters do not take each other's processors.
+
+mod commands;
+mod failures;
+mod harness;
+mod postgres_programs;

@@ -1,0 +1,17 @@
+//! `raid config`: every key of the configuration files, explained.
+
+use clap::Args;
+use std::process::ExitCode;
+
+/// Explain every key of the configuration files.
+///
+/// Prints a documented configuration of a site and one of an oracle, as `raid site` and `raid oracle` read them: the way to run sites on
+/// several machines. Start the oracle, then the sites, in any order.
+#[derive(Args)]
+pub struct Options {}
+
+/// Prints them.
+pub fn run(_: &Options) -> Result<ExitCode, String> {
+    print!("{}", site::config::EXPLAINED);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,14 @@
+//! Bounds of the commands.
+
+use std::time::Duration;
+
+/// How often `raid status --watch` looks.
+pub const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// How long `raid restart` waits until the site serves.
+pub const SERVE_TIME_MAX: Duration = Duration::from_secs(60);
+/// How often a command looks whether what it waits for has come.
+pub const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a site or oracle may take to end when whoever started it is gone.
+pub const ORPHAN_TIME_MAX: Duration = Duration::from_secs(10);
+
+const _: () = assert!(LOOK_INTERVAL.as_nanos() < WATCH_INTERVAL.as_nanos());

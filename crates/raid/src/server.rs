@@ -1,0 +1,108 @@
+//! `raid site` and `raid oracle`: one server process, from its configuration file.
+//!
+//! Invariant: a process that was started with `--watch-stdin` ends soon after the other end of its standard input is closed, whatever ended
+//! its parent; no site of a cluster in the foreground is left behind.
+
+use crate::{limits, stop};
+use clap::Args;
+use site::{OracleConfig, SiteConfig};
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tracing_subscriber::EnvFilter;
+
+/// Environment variable with the log filter.
+const LOG_VARIABLE: &str = "RAID_LOG";
+
+const LOG_HELP: &str = "\
+Log lines go to standard error; the environment variable RAID_LOG says which: `warn`, `info` (the default), `debug`, or by part, such as
+`info,replication_controller=debug`.";
+
+/// Run one site in the foreground.
+///
+/// SIGTERM or Ctrl-C ends it in order. Killing it loses nothing: what it has acknowledged is in the other sites' memory, and in its own
+/// log as far as the operating system lives.
+#[derive(Args)]
+#[command(after_help = LOG_HELP)]
+pub struct SiteOptions {
+    /// Its configuration; `raid config` explains every key.
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Its number, which must be the one in the configuration: it tells processes apart in a list of processes.
+    #[arg(long, value_name = "N")]
+    id: Option<u16>,
+    /// End when standard input is closed.
+    #[arg(long, hide = true)]
+    watch_stdin: bool,
+}
+
+/// Run the oracle in the foreground.
+///
+/// The oracle keeps the epoch and gives sites their incarnations. Running sites commit without it: it is needed when a site starts,
+/// fails or comes back.
+#[derive(Args)]
+#[command(after_help = LOG_HELP)]
+pub struct OracleOptions {
+    /// Its configuration; `raid config` explains every key.
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// End when standard input is closed.
+    #[arg(long, hide = true)]
+    watch_stdin: bool,
+}
+
+/// Runs a site.
+pub fn site(options: &SiteOptions) -> Result<ExitCode, String> {
+    let config = SiteConfig::read(&options.config).map_err(|error| error.to_string())?;
+    if let Some(id) = options.id
+        && id != config.id
+    {
+        let path = options.config.display();
+        return Err(format!("{path} configures site {}, not site {id}: give the other file, or no --id", config.id));
+    }
+    let stop = prepare(options.watch_stdin)?;
+    site::worker::run(config, stop).map(|()| ExitCode::SUCCESS)
+}
+
+/// Runs an oracle.
+pub fn oracle(options: &OracleOptions) -> Result<ExitCode, String> {
+    let config = OracleConfig::read(&options.config).map_err(|error| error.to_string())?;
+    let stop = prepare(options.watch_stdin)?;
+    site::oracle_process::run(config, stop).map(|()| ExitCode::SUCCESS)
+}
+
+fn prepare(watch_stdin: bool) -> Result<Arc<AtomicBool>, String> {
+    let filter = match std::env::var(LOG_VARIABLE) {
+        Ok(text) => EnvFilter::try_new(&text).map_err(|error| format!("{LOG_VARIABLE}={text}: {error}"))?,
+        Err(_) => EnvFilter::new("info,fjall=warn,lsm_tree=warn"),
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    let stop = stop::on_signal()?;
+    if watch_stdin {
+        let stop = stop.clone();
+        std::thread::spawn(move || end_with_stdin(&stop));
+    }
+    Ok(stop)
+}
+
+fn end_with_stdin(stop: &AtomicBool) {
+    let mut stdin = std::io::stdin().lock();
+    let mut buffer = [0; 64];
+    loop {
+        match stdin.read(&mut buffer) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => break,
+        }
+    }
+    stop.store(true, Ordering::SeqCst);
+    // The process ends with its main thread; this thread only sees to it that it does.
+    std::thread::sleep(limits::ORPHAN_TIME_MAX);
+    std::process::exit(1);
+}

@@ -1,0 +1,52 @@
+//! `raid sim`: the simulator. What it does is in `mini_raid`; here are its options.
+
+use clap::Args;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  raid sim --runs 100                         a hundred seeds from 1
+  raid sim --seed 4711 --runs 1 --sites 3     one seed again
+  raid sim --list-plants                      the clauses that can be left out, and the rule of each
+  raid sim --plant NAME --runs 1000           leave one out: the checkers must find it
+
+Exit status: 0 when no run failed; with --plant, 0 when none found it; 1 otherwise; 2 for options that make no sense.";
+
+/// Run the servers in the simulated world, under faults, and check what clients saw.
+///
+/// Each seed is one cluster with virtual clocks, networks and disks that fail. The checkers stand outside: strict serializability, one outcome
+/// for each transaction, equal copies, nothing acknowledged lost, life after the faults. A failing seed is printed with the command that
+/// replays it.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// The first seed.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// How many runs, with seeds that follow each other.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    runs: u64,
+    /// Sites of each run. [default: 1 to 5, by the seed]
+    #[arg(long, value_name = "N")]
+    sites: Option<usize>,
+    /// Virtual seconds with faults in each run.
+    #[arg(long, value_name = "T")]
+    seconds: Option<u64>,
+    /// Events after which a run stops.
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Leave out this clause of a rule; the checkers must find it.
+    #[arg(long, value_name = "NAME")]
+    plant: Option<String>,
+    /// List the clauses that can be left out.
+    #[arg(long)]
+    list_plants: bool,
+}
+
+/// Runs it.
+pub fn run(options: Options) -> Result<ExitCode, String> {
+    let Options { seed, runs, sites, seconds, steps, plant, list_plants } = options;
+    let options = mini_raid::cli::Options { seed, runs, sites, seconds, steps, plant, list_plants };
+    let status = mini_raid::cli::main(&options);
+    Ok(ExitCode::from(u8::try_from(status).unwrap_or(1)))
+}

@@ -1,0 +1,123 @@
+//! `raid start`: a cluster in the foreground.
+
+use crate::cluster_folder::ClusterFolder;
+use crate::stop;
+use clap::{Args, ValueEnum};
+use laboratory::cluster::running::Running;
+use laboratory::cluster::supervisor::Supervisor;
+use laboratory::cluster::{Cluster, Wish};
+use laboratory::screen::Screen;
+use site::config::MethodName;
+use std::process::ExitCode;
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  raid start                                  three sites, data in ./raid-data, SQL at ports 5433 to 5435
+  raid start --sites 5 --data /tmp/five --port 6000
+  raid start                                  again: the same cluster, with its data
+  raid start --no-restart                     what dies stays dead until `raid restart N`
+
+Files in the folder: raid.toml says what the cluster is; site-N/site.toml and oracle/oracle.toml configure its processes; site-N/log.txt
+is what a site has to say; site-N/pid is its process. Leave the folder out of backups while the cluster runs, and remove it to begin anew.";
+
+/// Run a cluster on this machine in the foreground.
+///
+/// Starts an oracle and some sites, each a process of its own, and waits until every site serves. The first start makes the folder and
+/// chooses everything; later starts find the cluster as it was. A process that dies is reported and started again at once, or after
+/// a growing pause when it dies again and again. Ctrl-C ends all processes in order.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    folder: ClusterFolder,
+    /// How many sites, 1 to 16. [default: 3]
+    #[arg(long, value_name = "N")]
+    sites: Option<u16>,
+    /// SQL port of site 1; the other sites take the ports after it. 0 takes free ones. [default: 5433]
+    #[arg(long)]
+    port: Option<u16>,
+    /// Leave a process that dies dead.
+    #[arg(long)]
+    no_restart: bool,
+    /// Concurrency control. [default: locking]
+    #[arg(long)]
+    method: Option<Method>,
+    /// Threads that serve clients, in each site. [default: 1]
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+    /// Commits with fewer current copies in memory wait for the disk. [default: 2]
+    #[arg(long, value_name = "N")]
+    required_copies: Option<u16>,
+    /// Megabytes of rows that each site keeps in memory; further rows come from disk. [default: 512]
+    #[arg(long, value_name = "MB")]
+    memory_mb: Option<usize>,
+}
+
+/// A concurrency-control method.
+#[derive(Clone, Copy, ValueEnum)]
+enum Method {
+    /// Two-phase read/write locking: conflicting transactions of one site wait for each other.
+    Locking,
+    /// Optimistic validation: nobody waits, and who loses a conflict is refused at its commit.
+    Optimistic,
+}
+
+impl From<Method> for MethodName {
+    fn from(method: Method) -> MethodName {
+        match method {
+            Method::Locking => MethodName::Locking,
+            Method::Optimistic => MethodName::Optimistic,
+        }
+    }
+}
+
+/// Runs it until a signal comes.
+pub fn run(options: &Options) -> Result<ExitCode, String> {
+    let wish = Wish {
+        sites: options.sites,
+        port: options.port,
+        method: options.method.map(MethodName::from),
+        workers: options.workers,
+        required_copies: options.required_copies,
+        memory_mb: options.memory_mb,
+    };
+    let text = |error: &dyn std::error::Error| error.to_string();
+    let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+    let stop = stop::on_signal()?;
+    let begun = Instant::now();
+    let cluster = Cluster::open_or_create(&options.folder.data, &wish).map_err(|error| text(&error))?;
+    let mut screen = Screen::default();
+    let count = cluster.sites().len();
+    screen.line(&format!("raid: {count} sites and an oracle from {}", cluster.folder().display()));
+    let mut running = Running::start(&program, cluster).map_err(|error| text(&error))?;
+    match running.wait_until_up(&stop) {
+        Ok(_) => {}
+        Err(laboratory::cluster::running::RunError::Stopped) => return Ok(end(running, &mut screen)),
+        Err(error) => return Err(text(&error)),
+    }
+    screen.line(&format!("All sites serve after {:.1} s. Connect with any of", begun.elapsed().as_secs_f64()));
+    print_psql(&running, &mut screen);
+    let logs = running.cluster().folder().join("site-N").join("log.txt");
+    screen.line(&format!("Log texts: {}. Ctrl-C ends all of them.", logs.display()));
+    let supervisor = Supervisor::new(running, !options.no_restart);
+    let running = supervisor.run(&stop, |line| screen.line(line)).map_err(|error| text(&error))?;
+    Ok(end(running, &mut screen))
+}
+
+/// How to connect with each site.
+pub fn print_psql(running: &Running, screen: &mut Screen) {
+    for site in running.cluster().sites().keys() {
+        screen.line(&format!("  {}", running.cluster().psql(*site)));
+    }
+}
+
+/// Ends all processes; not all well is exit status 1.
+pub fn end(running: Running, screen: &mut Screen) -> ExitCode {
+    screen.line("Ending all processes.");
+    let complaints = running.stop();
+    for complaint in &complaints {
+        screen.line(complaint);
+    }
+    if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

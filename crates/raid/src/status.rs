@@ -1,0 +1,180 @@
+//! `raid status`: what every site of a cluster says about itself.
+
+use crate::cluster_folder::ClusterFolder;
+use crate::{limits, stop};
+use clap::Args;
+use laboratory::cluster::Cluster;
+use laboratory::screen::{bytes, grouped};
+use site::status::{Status, ask};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+const EXPLANATION: &str = "\
+What the rows mean:
+  state            up: serves everything; recovering: serves what has no fail-lock; joining, changing, sealed, starting: serves nothing now;
+                   halted: must not go on, see its log
+  session vector   how often each site has come back, as this site knows it
+  fail-locks       rows that changed while another site was away, and are not copied to it yet
+  stale rows       rows of the site's own copy that a copier has yet to refresh
+  durability       what makes a commit durable now: enough current copies in memory, or the disk
+  window at risk   commits that not every site has on disk: lost only if all sites lose power at once
+  rounds/commit    message rounds between sites before a commit is answered
+  syncs/commit     disk syncs before a commit is answered
+
+Examples:
+  raid status
+  raid status --watch
+  raid status --json | jq '.[].epoch'";
+
+/// Show the state of every site.
+#[derive(Args)]
+#[command(after_help = EXPLANATION)]
+pub struct Options {
+    #[command(flatten)]
+    folder: ClusterFolder,
+    /// Show it again every second, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
+    /// As JSON, by site: everything that the sites say.
+    #[arg(long)]
+    json: bool,
+}
+
+type Answers = BTreeMap<u16, Result<Status, String>>;
+
+/// Shows it. Exit status 1 when a site does not answer.
+pub fn run(options: &Options) -> Result<ExitCode, String> {
+    let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+    let stop = stop::on_signal()?;
+    loop {
+        let asked_at = Instant::now();
+        let answers: Answers =
+            cluster.sites().iter().map(|(site, addresses)| (*site, ask(addresses.console))).collect();
+        let text = if options.json { json(&answers) } else { table(&answers) };
+        let erase = if options.watch && !options.json { "\x1b[H\x1b[2J" } else { "" };
+        let mut out = std::io::stdout().lock();
+        if writeln!(out, "{erase}{}", text.trim_end()).and_then(|()| out.flush()).is_err() || !options.watch {
+            let all = answers.values().all(Result::is_ok);
+            return Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        while asked_at.elapsed() < limits::WATCH_INTERVAL {
+            if stop.load(Ordering::SeqCst) {
+                return Ok(ExitCode::SUCCESS);
+            }
+            std::thread::sleep(limits::LOOK_INTERVAL);
+        }
+    }
+}
+
+fn json(answers: &Answers) -> String {
+    let one = |(site, answer): (&u16, &Result<Status, String>)| {
+        let value = match answer {
+            Ok(status) => serde_json::to_value(status).expect("a status always encodes"),
+            Err(error) => serde_json::json!({ "site": site, "error": error }),
+        };
+        (site.to_string(), value)
+    };
+    let sites: serde_json::Map<String, serde_json::Value> = answers.iter().map(one).collect();
+    serde_json::to_string_pretty(&sites).expect("JSON values always encode")
+}
+
+/// One column for each site.
+fn table(answers: &Answers) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, cell: &dyn Fn(&Status) -> String| {
+        write!(text, "{name:<22}").expect("a string takes any text");
+        for answer in answers.values() {
+            let cell = answer.as_ref().map_or("-".to_owned(), cell);
+            write!(text, " {cell:>21}").expect("a string takes any text");
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    };
+    row("site", &|status| status.site.to_string());
+    row("state", &|status| status.state.clone());
+    row("incarnation", &|status| status.incarnation.to_string());
+    row("epoch", &|status| status.epoch.to_string());
+    row("members", &|status| {
+        let member = |member: &site::status::Member| match member.state.as_str() {
+            "up" => member.site.to_string(),
+            _ => format!("{}({})", member.site, member.state),
+        };
+        joined(status.members.iter().map(member), " ")
+    });
+    row("session vector", &|status| joined(status.sessions.iter().map(|(site, count)| format!("{site}:{count}")), " "));
+    row("fail-locks", &|status| {
+        let locks = status.fail_locks.iter().filter(|(_, count)| **count > 0);
+        joined(locks.map(|(site, count)| format!("{site}:{}", grouped(*count))), " ")
+    });
+    row("stale rows", &|status| grouped(status.stale));
+    row("copied", &|status| bytes(status.copied_bytes));
+    row("durability", &|status| status.durability.clone());
+    row("required copies", &|status| status.required_copies.to_string());
+    row("window at risk", &|status| format!("{} commits", grouped(status.unsynced_commits)));
+    row("committed", &|status| grouped(status.commits.committed));
+    row("  from memory", &|status| grouped(status.commits.committed_in_memory));
+    row("aborted at commit", &|status| grouped(status.commits.aborted));
+    row("resolved", &|status| grouped(status.commits.resolved));
+    row("prepares sent again", &|status| grouped(status.commits.prepares_resent));
+    row("rounds/commit", &|status| ratio(status.commits.rounds, status.commits.committed));
+    row("syncs/commit", &|status| ratio(status.commits.syncs_before_answer, status.commits.committed));
+    row("log written", &|status| bytes(status.log.bytes_appended));
+    row("log syncs", &|status| grouped(status.log.syncs));
+    row("last sync, longest", &|status| {
+        let milliseconds = |micros: u64| format!("{:.1}", micros as f64 / 1e3);
+        format!("{}, {} ms", milliseconds(status.log.sync_latency_us_last), milliseconds(status.log.sync_latency_us_max))
+    });
+    row("connected with", &|status| {
+        let peers = status.peers.iter().filter(|peer| peer.connected);
+        joined(peers.map(|peer| if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }), " ")
+    });
+    row("clients", &|status| grouped(status.clients as u64));
+    for (site, answer) in answers {
+        if let Err(error) = answer {
+            writeln!(text, "site {site}: {error}").expect("a string takes any text");
+        }
+    }
+    text
+}
+
+fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { "-".to_owned() } else { parts.join(separator) }
+}
+
+fn ratio(of: u64, to: u64) -> String {
+    if to == 0 { "-".to_owned() } else { format!("{:.2}", of as f64 / to as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use site::status::{Commits, Member};
+
+    /// An operator must see a site that does not answer, and the proof of one round and no sync.
+    #[test]
+    fn the_table_shows_what_matters() {
+        let member = |site, state: &str| Member { site, incarnation: 1, state: state.to_owned() };
+        let status = Status {
+            site: 1,
+            state: "up".to_owned(),
+            members: vec![member(1, "up"), member(3, "recovering")],
+            fail_locks: [(2, 1_234), (3, 0)].into(),
+            commits: Commits { committed: 200, rounds: 200, ..Commits::default() },
+            durability: "memory, 2 copies".to_owned(),
+            ..Status::default()
+        };
+        let answers: Answers = [(1, Ok(status)), (2, Err("no answer".to_owned()))].into();
+        let text = table(&answers);
+        for part in ["1 3(recovering)", "2:1,234", "memory, 2 copies", "1.00", "0.00", "site 2: no answer"] {
+            assert!(text.contains(part), "{part:?} is missing:\n{text}");
+        }
+        let parsed: serde_json::Value = serde_json::from_str(&json(&answers)).expect("machines read it");
+        assert_eq!(parsed["1"]["fail_locks"]["2"], 1_234);
+        assert_eq!(parsed["2"]["error"], "no answer");
+    }
+}
