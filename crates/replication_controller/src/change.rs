@@ -33,6 +33,9 @@ pub(crate) struct Change {
     /// Members of the epoch before, for the planted bug that waits only for the latest evictees.
     parent: Option<Arc<Epoch>>,
     sent_at: u64,
+    /// When the report is sent again, and how long after that once more: it may be large.
+    report_at: u64,
+    report_pause: u64,
     began_at: u64,
 }
 
@@ -138,6 +141,8 @@ impl ReplicationController {
             complete: BTreeSet::new(),
             parent,
             sent_at: now.boot,
+            report_at: now.boot,
+            report_pause: RESEND,
             began_at: now.boot,
         });
         outbox.local(ServerKind::AtomicityController, Message::EpochRequest(EpochRequest::Report { tag }));
@@ -335,16 +340,24 @@ impl ReplicationController {
     fn send_progress(&mut self, now: Now, outbox: &mut Outbox) {
         let State::Changing(change) = &mut self.state else { return };
         change.sent_at = now.boot;
+        let reports = now.boot >= change.report_at;
+        if reports {
+            change.report_at = now.boot + change.report_pause;
+            change.report_pause *= 2;
+        }
         let (epoch, proposal) = (change.epoch.number, change.epoch.proposal);
         let own = change.reports.get(&self.site).cloned();
         let (said, everybody) = (change.said, change.epoch.clone());
         let (logged, complete) = (change.logged.clone(), change.complete.clone());
         for site in everybody.others(self.site) {
-            if let Some(report) = own.clone().filter(|_| !logged.contains(&site)) {
+            if let Some(report) = own.clone().filter(|_| reports && !logged.contains(&site)) {
                 self.to_peer(site, ReplicationMessage::Report { epoch, proposal, report }, outbox);
             }
             if said && !complete.contains(&site) {
                 self.to_peer(site, ReplicationMessage::Logged { epoch, proposal, complete: false }, outbox);
+            } else if !said && !reports {
+                // A sign of life; and the receiver may not have heard of the epoch.
+                self.to_peer(site, ReplicationMessage::EpochIs { epoch: everybody.clone() }, outbox);
             }
         }
     }
