@@ -69,7 +69,18 @@ impl ReplicationController {
             if epoch.number < known.number {
                 return;
             }
-            if epoch.number == known.number && epoch.proposal != known.proposal {
+            let other = epoch.number == known.number && epoch.proposal != known.proposal;
+            let logged = self.logged.as_ref().is_some_and(|logged| logged.number == known.number);
+            if other && !logged {
+                // An oracle that was set back has forgotten the one that this site knows. Nobody can have served in it, because
+                // this site has not logged it, or does not belong to it and none of its members was left to confirm it.
+                outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
+                self.known = Some(epoch.clone());
+                if !matches!(self.state, State::Joining) {
+                    self.start_again(&format!("{} was made anew by an oracle that was set back", epoch.number), outbox);
+                    return;
+                }
+            } else if other {
                 let reason = format!(
                     "{} exists twice: the oracle and this site's log do not belong together; give this site the \
                      instance's own oracle, or an empty data directory",

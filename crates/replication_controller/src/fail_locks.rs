@@ -10,7 +10,7 @@ use messages::limits::FAIL_LOCKED_ITEMS_MAX;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
-use messages::{Epoch, EpochNumber, History, Item, Outbox, SiteId, TableId, Timestamp};
+use messages::{Epoch, EpochNumber, History, Item, Now, Outbox, SiteId, TableId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -129,6 +129,17 @@ impl FailLocks {
         self.members = epoch.others(own).collect();
     }
 
+    /// How far everybody has synced, for the log.
+    pub(crate) fn synced_record(&self) -> LogRecord {
+        let of = |site: &SiteId| (*site, of_site(&self.synced, *site));
+        LogRecord::Synced { complete_through: self.complete_through, members: self.members.iter().map(of).collect() }
+    }
+
+    /// This copy begins anew: the others know what has committed.
+    fn forget_recent(&mut self) {
+        self.recent.clear();
+    }
+
     /// A member says how far it has synced.
     pub(crate) fn synced(&mut self, site: SiteId, through: Point) {
         let known = self.synced.entry(site).or_default();
@@ -238,10 +249,14 @@ impl ReplicationController {
     }
 
     /// This site has synced everything up to here: tell the others.
-    pub(crate) fn own_synced(&mut self, epoch: EpochNumber, clock: u64, outbox: &mut Outbox) {
+    pub(crate) fn own_synced(&mut self, now: Now, epoch: EpochNumber, clock: u64, outbox: &mut Outbox) {
         let Some(serving) = self.serving().cloned().filter(|serving| serving.number == epoch) else { return };
         self.fail_locks.complete_through = self.fail_locks.complete_through.max((epoch, clock));
         self.fail_locks.trim();
+        if now.boot >= self.synced_noted_at + limits::SYNCED_NOTE_INTERVAL {
+            self.synced_noted_at = now.boot;
+            outbox.append(self.fail_locks.synced_record());
+        }
         for site in serving.others(self.site) {
             self.to_peer(site, ReplicationMessage::SyncedThrough { clock }, outbox);
         }
@@ -269,6 +284,9 @@ impl ReplicationController {
             if !fresh && !self.fail_locks.has(timestamp) {
                 missed.items.extend(items.iter().cloned());
             }
+        }
+        if fresh {
+            self.fail_locks.forget_recent();
         }
         for report in &carriers {
             self.fail_locks.merge_recent(&report.recent);

@@ -106,6 +106,7 @@ pub struct ReplicationController {
     pub(crate) started_at: Option<u64>,
     pub(crate) oracle_read_at: u64,
     pub(crate) ticked_at: u64,
+    pub(crate) synced_noted_at: u64,
     pub(crate) halted: bool,
 }
 
@@ -155,6 +156,7 @@ impl ReplicationController {
             started_at: None,
             oracle_read_at: 0,
             ticked_at: 0,
+            synced_noted_at: 0,
             halted: false,
         }
     }
@@ -363,7 +365,7 @@ impl ReplicationController {
             EpochReply::TransactionsReported { tag, report } => self.transactions_reported(now, tag, &report, outbox),
             EpochReply::Resolved { epoch, committed } => self.resolved(now, epoch, committed, outbox),
             EpochReply::Committed { timestamp, history } => self.committed(timestamp, history),
-            EpochReply::SyncedThrough { epoch, clock } => self.own_synced(epoch, clock, outbox),
+            EpochReply::SyncedThrough { epoch, clock } => self.own_synced(now, epoch, clock, outbox),
             EpochReply::SilentVoter { site } => {
                 if !self.planted.is(Bug::SilentVoterKept) {
                     self.leases.accuse(site);

@@ -22,6 +22,8 @@ pub const CHANGE_PATIENCE: u64 = 2 * SECOND;
 pub const OWN_PAUSE: u64 = 100 * MILLISECOND;
 /// A restart of the instance that has lost a member for this long begins again.
 pub const RESTART_PATIENCE: u64 = SECOND;
+/// How often the log is told how far every member has synced.
+pub const SYNCED_NOTE_INTERVAL: u64 = 500 * MILLISECOND;
 /// A proposal that got nowhere is tried again after this time.
 pub const PROPOSE_AGAIN: u64 = 100 * MILLISECOND;
 /// A site heard from within this time is reachable.

@@ -67,6 +67,12 @@ impl ReplicationController {
                     self.tail.committed.push((*timestamp, history));
                 }
             }
+            LogRecord::Synced { complete_through, members } => {
+                self.fail_locks.accounted_for(*complete_through);
+                for (site, through) in members {
+                    self.fail_locks.synced(*site, *through);
+                }
+            }
             LogRecord::Recent { complete_through, commits } => {
                 self.fail_locks.accounted_for(*complete_through);
                 self.fail_locks.merge_recent(commits);
