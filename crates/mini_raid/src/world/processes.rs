@@ -30,14 +30,15 @@ impl World {
     pub(super) fn die(&mut self, site: usize, power: bool) {
         self.say(|| format!("site {site} {}", if power { "loses power" } else { "is killed" }));
         let now = self.now;
-        self.look_at_log(site);
         if power {
+            // What is lost with the power was never said: checkers see what is left.
             self.power_losses.push((site, self.synced_since[site], now));
             self.machine(site).lose_power(now);
             self.synced_since[site] = now;
         } else {
             self.machine(site).kill();
         }
+        self.look_at_log(site);
         self.lose_sessions(site);
         self.hang_up(site, power);
     }
