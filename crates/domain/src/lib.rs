@@ -147,35 +147,25 @@ impl<L: Log> Domain<L> {
 
     fn replay(&mut self) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
-        let mut position = self.log.first();
-        let end = self.log.appended();
-        while position < end {
-            // In batches, because a reader borrows the log and the servers may not append while it does.
+        let mut next = Some(self.log.first());
+        while let Some(position) = next.take() {
+            // In batches, because a reader borrows the log and replaying needs the servers.
             let mut records = Vec::new();
             let mut bytes = 0;
             for entry in self.log.read_from(position) {
                 let (at, record) = entry?;
+                if bytes > REPLAY_BATCH_BYTES {
+                    next = Some(at);
+                    break;
+                }
                 bytes += record.len();
                 records.push((at, record));
-                if bytes > REPLAY_BATCH_BYTES {
-                    break;
-                }
             }
-            let Some((last, _)) = records.last() else { break };
-            let last = *last;
-            let whole = bytes <= REPLAY_BATCH_BYTES;
             for (at, bytes) in &records {
-                if *at == last && !whole {
-                    break;
-                }
                 let record = LogRecord::decode(bytes)
                     .map_err(|error| StartError::Record { position: *at, reason: error.to_string() })?;
                 self.replay_one(at_start, &record);
             }
-            if whole {
-                break;
-            }
-            position = last;
         }
         Ok(())
     }
@@ -227,9 +217,7 @@ impl<L: Log> Domain<L> {
     }
 
     /// All rows of the catalog, for a user interface that starts.
-    pub fn catalog_rows(
-        &mut self,
-    ) -> Result<Vec<(Key, Timestamp, Option<Row>)>, access_manager::StoreError> {
+    pub fn catalog_rows(&mut self) -> Result<Vec<(Key, Timestamp, Option<Row>)>, access_manager::StoreError> {
         self.access_manager.catalog_rows()
     }
 

@@ -96,6 +96,13 @@ pub enum LogRecord {
         /// Items by commit.
         commits: Vec<(Timestamp, Vec<Item>)>,
     },
+    /// Replication controller, now and then: how far each member has synced, so that a replay need not remember what is older.
+    Synced {
+        /// Everything at or below this, epoch and clock, is in this copy.
+        complete_through: (EpochNumber, u64),
+        /// By other member: everything at or below this is synced there.
+        members: BTreeMap<SiteId, (EpochNumber, u64)>,
+    },
     /// Access manager, at a checkpoint: what is stale in the own copy, replacing all before.
     Stale {
         /// Which.
