@@ -17,7 +17,6 @@ const TOLD_EVERY: u64 = 16;
 
 /// The child: appends numbered records for ever. Without the folder in its environment it has nothing to do.
 #[test]
-#[ignore = "the child process of the test below"]
 fn child_appends_until_it_is_killed() {
     let Some(folder) = env::var_os(FOLDER) else { return };
     let (mut log, opened) = open(Path::new(&folder));
@@ -40,7 +39,6 @@ fn start_child(folder: &Path) -> Child {
     let arguments = [
         "--exact",
         "kill::child_appends_until_it_is_killed",
-        "--ignored",
         "--nocapture",
     ];
     let mut command = Command::new(program);
