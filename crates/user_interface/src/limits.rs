@@ -14,6 +14,22 @@ pub const SQL_BYTES_MAX: usize = 4 << 20;
 pub const OPERATOR_CHAIN_MAX: usize = 2_000;
 /// Depth of an expression that compiles; AND and OR chains count once.
 pub const EXPRESSION_DEPTH_MAX: usize = 200;
+/// Parts of a name; the parser's work doubles with each.
+pub const NAME_PARTS_MAX: usize = 8;
+/// What parsing a text may cost for each of its tokens, in tokens read: the parser tries some parentheses in two ways, so that each token
+/// within d of them is read 2^d times.
+pub const PARSER_COST_PER_TOKEN_MAX: u64 = 16;
+/// What parsing a text may cost however short it is, in tokens read: some tenths of a second.
+pub const PARSER_COST_MIN: u64 = 1 << 20;
+/// Nodes that compiling an expression may visit for each byte of the statement. Some constructs (BETWEEN, a CASE with an operand) visit
+/// an operand more than once, and nesting them multiplies that.
+pub const NODES_PER_BYTE_MAX: usize = 16;
+/// Nodes that compiling may visit however short the statement is.
+pub const NODES_MIN: usize = 4_096;
+/// Depth of a computed value that can be a key's bound: it may be copied for each value of an IN list.
+pub const BOUND_DEPTH_MAX: usize = 6;
+/// Indexes of a table.
+pub const INDEXES_MAX: usize = 256;
 /// Depth of nested syntax that the parser follows.
 pub const PARSER_DEPTH_MAX: usize = 100;
 /// Parameters of a statement: the protocol counts them in 16 bits.

@@ -198,3 +198,126 @@ proptest! {
         prop_assert!(interface.output(SESSION).is_none());
     }
 }
+
+/// What a text brings in a fresh session.
+fn answer_to(text: &str) -> (Vec<u8>, Outbox) {
+    let mut interface = UserInterface::new(Config::new(SiteId(1), "test", "0.1.0", 100, 7));
+    interface.open(SESSION);
+    let now = Now { boot: 1, wall_micros: 1 };
+    let mut input = BytesMut::from(&b"\0\0\0\x12\0\x03\0\0user\0eve\0\0"[..]);
+    interface.receive(now, SESSION, &mut input, &mut Outbox::default());
+    let _ = interface.output(SESSION).expect("the session is open").split();
+    let mut outbox = Outbox::default();
+    let mut input = BytesMut::from(&frame(b'Q', format!("{text}\0").as_bytes())[..]);
+    interface.receive(now, SESSION, &mut input, &mut outbox);
+    let output = interface.output(SESSION).expect("the session is open").split();
+    (output.to_vec(), outbox)
+}
+
+/// Long and deep statements must neither overflow the stack nor take time out of proportion: refused, or done.
+#[test]
+fn hostile_statements_are_refused_or_done() {
+    let nested = |open: &str, close: &str, times: usize| format!("{}1{}", open.repeat(times), close.repeat(times));
+    let refused = [
+        format!("select {}", nested("nullif(", ", 2)", 40)),
+        format!("select {}1", "1+".repeat(1_900)),
+        format!("select {}", nested("case ", " when 1 then 1 when 2 then 1 when 3 then 1 end", 60)),
+        format!("select {}", nested("(", " between 1 and 2)", 60).replacen("1 between", "true between", 1)),
+    ];
+    for text in refused {
+        let (output, outbox) = answer_to(&text);
+        assert!(output.starts_with(b"E") && outbox.is_empty(), "{}", &text[..40]);
+    }
+    // Repeated, each of these makes a parser that goes back and tries again do so at every level.
+    for piece in [
+        "case ",
+        "case (",
+        "(",
+        "f(",
+        "x in (",
+        "interval ",
+        "interval not ",
+        "interval case ",
+        "interval - ",
+        "interval interval 'x' ",
+        "date ",
+        "select ",
+        "with x as (",
+        "collate ",
+        "any(",
+        "row(",
+        "union select ",
+        "join t ",
+        "natural join ",
+        "extract(",
+        "position(",
+        "substring(",
+        "trim(",
+        "[",
+        "lower(",
+        "coalesce(",
+        "count(",
+        "convert(",
+        "overlay(",
+        "ceil(",
+        "struct(",
+        "map ",
+        "try_cast(",
+        "grouping(",
+        "match(",
+        "cube (",
+        "with ",
+        "on (",
+        "values (",
+        "as (",
+        "order by (",
+        "group by (",
+        "unnest(",
+        "lateral (",
+        "t join (",
+        "over (",
+        "filter (where ",
+        "{ ",
+        "$1 ",
+        "@ ",
+        "any (",
+        "= all (",
+        "like (",
+        "between (",
+        "is not ",
+        "current_date(",
+        "cast(",
+        "array[",
+        "exists (",
+        "not (",
+        "a.",
+        "x::",
+        "-",
+        "left(",
+    ] {
+        for times in [5, 6, 7, 8, 9, 10, 20, 60, 1_000] {
+            for context in ["select ", "select * from ", "select 1 where ", "insert into t values "] {
+                let (output, outbox) = answer_to(&format!("{context}{}", piece.repeat(times)));
+                assert!(output.starts_with(b"E") || !outbox.is_empty(), "{context}{piece}");
+            }
+        }
+    }
+    let done = [
+        format!("select {}1", "1+".repeat(150)),
+        format!("select 1 where {} true", "1 = 1 and ".repeat(900)),
+        format!("select 1 where {} true", "1 = 1 or ".repeat(900)),
+        format!("select {}", nested("nullif(", ", 2)", 12)),
+        format!("select 1 where 1 in (1{})", ", 2".repeat(100_000)),
+        format!("{} select 1", "set work_mem = '1MB';".repeat(10_000)),
+    ];
+    for text in done {
+        let (output, outbox) = answer_to(&text);
+        assert_eq!(
+            outbox.messages.len(),
+            1,
+            "{} {}",
+            &text[..40],
+            String::from_utf8_lossy(&output[..output.len().min(200)])
+        );
+    }
+}

@@ -3,6 +3,7 @@
 //! Invariant: the path together with the filter that is left finds exactly the rows that the condition describes. A bound is taken from
 //! the condition only if comparing keys bytewise is comparing as SQL does for the two types at hand.
 
+use crate::limits::BOUND_DEPTH_MAX;
 use messages::program::{AccessPath, BinaryOperator, Bounds, Expression};
 use messages::schema::TableSchema;
 use values::{Type, Value, operators};
@@ -260,14 +261,18 @@ fn any_of(conjunct: &Expression, column: usize) -> Option<Vec<&Expression>> {
     }
 }
 
-/// Whether the expression is the same for all rows, and computing it once is computing it each time.
+/// Whether the expression is the same for all rows, computing it once is computing it each time, and it is small.
 fn is_fixed(expression: &Expression) -> bool {
-    match expression {
-        Expression::Constant(_) | Expression::Parameter(_) | Expression::TransactionTime => true,
-        Expression::Cast(inner, ..) | Expression::Unary(_, inner) => is_fixed(inner),
-        Expression::Binary(_, left, right) => is_fixed(left) && is_fixed(right),
-        _ => false,
+    fn within(expression: &Expression, depth: usize) -> bool {
+        match expression {
+            Expression::Constant(_) | Expression::Parameter(_) | Expression::TransactionTime => true,
+            _ if depth == 0 => false,
+            Expression::Cast(inner, ..) | Expression::Unary(_, inner) => within(inner, depth - 1),
+            Expression::Binary(_, left, right) => within(left, depth - 1) && within(right, depth - 1),
+            _ => false,
+        }
     }
+    within(expression, BOUND_DEPTH_MAX)
 }
 
 /// The value as one of a key column's type, if comparing keys then is comparing as SQL does.

@@ -4,7 +4,7 @@
 //! both commit. Names of tables, indexes and constraints share one space, as in PostgreSQL.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, NAME_BYTES_MAX};
+use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, INDEXES_MAX, NAME_BYTES_MAX};
 use crate::sql::definitions::{
     KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
 };
@@ -272,6 +272,7 @@ impl<'a> Planner<'a> {
     /// Adds a primary key or unique index to a table that has no rows yet, or whose rows will be copied.
     pub(super) fn add_key(&mut self, table: &mut TableSchema, key: KeyDefinition) -> Result<()> {
         check_key_columns(table, &key.columns)?;
+        check_index_count(table)?;
         let column_names: Vec<&str> = key.columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
         let name = match key.name {
             Some(name) => {
@@ -326,6 +327,7 @@ impl<'a> Planner<'a> {
         let from = self.table(&names::own_relation(&create.table_name)?)?;
         let columns = index_columns(&create.columns, &from)?;
         check_key_columns(&from, &columns)?;
+        check_index_count(&from)?;
         let name = match &create.name {
             Some(name) => {
                 let name = names::own_relation(name)?;
@@ -445,4 +447,14 @@ pub fn version_of(catalog: &Catalog, key: &Key) -> Timestamp {
     let name = String::from_utf8_lossy(key.as_bytes().get(1..).unwrap_or(&[]));
     let table = catalog.tables.get(name.as_ref()).map(|versioned| versioned.version);
     table.or_else(|| catalog.index_names.get(name.as_ref()).map(|(_, version)| *version)).unwrap_or(Timestamp::ZERO)
+}
+
+fn check_index_count(table: &TableSchema) -> Result<()> {
+    if table.indexes.len() >= INDEXES_MAX {
+        return Err(SqlError::new(
+            sqlstate::PROGRAM_LIMIT_EXCEEDED,
+            format!("a table can have at most {INDEXES_MAX} indexes"),
+        ));
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@
 //! What a program cannot express is [`Stop::Beyond`], so that the query processor may try it.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::EXPRESSION_DEPTH_MAX;
+use crate::limits::{EXPRESSION_DEPTH_MAX, NODES_MIN, NODES_PER_BYTE_MAX};
 use crate::sql::literals::{interval_literal, is_catalog_type, number, text_of};
 use crate::sql::names;
 use crate::sql::operators::{is_comparison, no_operator, operator_of_values, symbol, unknown_operand};
@@ -30,6 +30,7 @@ pub struct Compiler<'a> {
     /// A fact of the session is part of what was compiled, so no other session may use it.
     pub used_facts: bool,
     depth: usize,
+    nodes: usize,
 }
 
 /// The columns that an expression may name.
@@ -75,13 +76,14 @@ impl Scope {
 impl<'a> Compiler<'a> {
     /// A compiler for one statement, whose client declared these parameter types.
     pub fn new(catalog: &'a Catalog, facts: &'a Facts<'a>, text: &'a str, declared: Vec<Option<Type>>) -> Compiler<'a> {
-        Compiler { catalog, facts, text, parameters: Parameters::new(declared), used_facts: false, depth: 0 }
+        Compiler { catalog, facts, text, parameters: Parameters::new(declared), used_facts: false, depth: 0, nodes: 0 }
     }
 
     /// Compiles an expression.
     pub fn expression(&mut self, expression: &Expr, scope: &Scope) -> Compiled<Typed> {
         self.depth += 1;
-        if self.depth > EXPRESSION_DEPTH_MAX {
+        self.nodes += 1;
+        if self.depth > EXPRESSION_DEPTH_MAX || self.nodes > NODES_MIN + NODES_PER_BYTE_MAX * self.text.len() {
             return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "an expression is nested too deeply").into());
         }
         let compiled = self.expression_inside(expression, scope);
@@ -494,7 +496,8 @@ impl<'a> Compiler<'a> {
         let operand = Typed::known(self.parameters.coerce(operand, target, Context::Implicit)?, target);
         let mut expressions = Vec::with_capacity(all.len());
         for item in all {
-            let subject = operand.clone();
+            // Only its type counts here: the operand itself is not copied for each item.
+            let subject = Typed::known(Expression::Constant(Value::Null), target);
             expressions.push(self.alike(subject, item, "=")?.1);
         }
         Ok(Typed::boolean(Expression::In(Box::new(operand.expression), expressions, negated)))

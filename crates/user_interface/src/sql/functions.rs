@@ -7,7 +7,7 @@ use crate::errors::{SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
-use messages::program::{BinaryOperator, Expression};
+use messages::program::Expression;
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 use values::cast::Context;
@@ -155,26 +155,17 @@ impl Compiler<'_> {
         ))
     }
 
-    /// `NULLIF(a, b)` is `CASE WHEN a = b THEN NULL ELSE a END`.
-    fn null_if(&mut self, mut arguments: Vec<Typed>) -> Compiled<Typed> {
-        let (Some(second), Some(first)) = (arguments.pop(), arguments.pop()) else {
-            return Err(SqlError::syntax("nullif").into());
-        };
-        let target = first.data_type.or(second.data_type).unwrap_or(Type::Text);
-        let first = match first.data_type {
-            Some(_) => first,
-            None => Typed::known(
-                self.parameters.coerce(first, target.unmodified(), Context::Implicit)?,
-                target.unmodified(),
-            ),
-        };
-        let result = first.expression.clone();
-        let result_type = first.data_type.unwrap_or(target);
-        let equal = self.compare(BinaryOperator::Equal, first, second)?;
-        Ok(Typed::known(
-            Expression::Case(vec![(equal, Expression::Constant(Value::Null))], Some(Box::new(result))),
-            result_type,
-        ))
+    /// NULLIF: an untyped argument takes the other's type.
+    fn null_if(&mut self, arguments: Vec<Typed>) -> Compiled<Typed> {
+        let target = arguments.iter().find_map(|typed| typed.data_type).unwrap_or(Type::Text).unmodified();
+        let typed = arguments
+            .into_iter()
+            .map(|typed| match typed.data_type {
+                Some(_) => Ok(typed),
+                None => Ok(Typed::known(self.parameters.coerce(typed, target, Context::Implicit)?, target)),
+            })
+            .collect::<crate::errors::Result<Vec<_>>>()?;
+        self.call("nullif", typed)
     }
 
     /// The transaction's time under its names.

@@ -283,32 +283,32 @@ impl Compiler<'_> {
 /// The columns that SET assigns to and the syntax of their values. Errors: 42703; 42601 for a column named twice.
 pub fn pairs<'e>(assignments: &'e [ast::Assignment], table: &TableSchema) -> Compiled<Vec<(usize, &'e Expr)>> {
     let mut pairs: Vec<(usize, &Expr)> = Vec::with_capacity(assignments.len());
+    let mut add = |name: &ast::ObjectName, value: &'e Expr| {
+        let column = column_of(table, name)?;
+        if pairs.iter().any(|(other, _)| *other == column) {
+            return Err(SqlError::new(
+                sqlstate::SYNTAX_ERROR,
+                format!("multiple assignments to same column \"{}\"", table.columns[column].name),
+            ));
+        }
+        pairs.push((column, value));
+        Ok(())
+    };
     for assignment in assignments {
         match (&assignment.target, &assignment.value) {
-            (ast::AssignmentTarget::ColumnName(name), value) => pairs.push((column_of(table, name)?, value)),
+            (ast::AssignmentTarget::ColumnName(name), value) => add(name, value)?,
             (ast::AssignmentTarget::Tuple(names), Expr::Tuple(values)) if names.len() == values.len() => {
                 for (name, value) in names.iter().zip(values) {
-                    pairs.push((column_of(table, name)?, value));
+                    add(name, value)?;
                 }
             }
-            (ast::AssignmentTarget::Tuple(names), Expr::Nested(value)) if names.len() == 1 => {
-                pairs.push((column_of(table, &names[0])?, value));
-            }
+            (ast::AssignmentTarget::Tuple(names), Expr::Nested(value)) if names.len() == 1 => add(&names[0], value)?,
             (ast::AssignmentTarget::Tuple(_), Expr::Tuple(_)) => {
                 return Err(
                     SqlError::new(sqlstate::SYNTAX_ERROR, "number of columns does not match number of values").into()
                 );
             }
             (ast::AssignmentTarget::Tuple(_), _) => return Err(beyond("this form of SET")),
-        }
-    }
-    for (place, (column, _)) in pairs.iter().enumerate() {
-        if pairs[..place].iter().any(|(other, _)| other == column) {
-            return Err(SqlError::new(
-                sqlstate::SYNTAX_ERROR,
-                format!("multiple assignments to same column \"{}\"", table.columns[*column].name),
-            )
-            .into());
         }
     }
     Ok(pairs)

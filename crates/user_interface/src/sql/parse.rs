@@ -4,7 +4,9 @@
 //! bounded before a tree is built, because a tree is dropped and walked by recursion.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{OPERATOR_CHAIN_MAX, PARSER_DEPTH_MAX, SQL_BYTES_MAX};
+use crate::limits::{
+    NAME_PARTS_MAX, OPERATOR_CHAIN_MAX, PARSER_COST_MIN, PARSER_COST_PER_TOKEN_MAX, PARSER_DEPTH_MAX, SQL_BYTES_MAX,
+};
 use crate::sql::utility::{self, Utility};
 use sqlparser::ast;
 use sqlparser::dialect::PostgreSqlDialect;
@@ -119,27 +121,55 @@ fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
     Ok(tokens)
 }
 
-/// Refuses expressions so long that their tree is too deep for the stack. Between two commas of one pair of parentheses an
-/// operator adds a level; what encloses them adds its own.
+/// Refuses expressions so long that their tree is too deep for the stack, and nesting that the parser would try in too many ways.
+/// Between two commas of one pair of parentheses an operator adds a level; what encloses them adds its own.
 fn bound_chains(tokens: &[TokenWithSpan]) -> Result<()> {
-    let mut open: Vec<usize> = Vec::new();
+    let mut open: Vec<(usize, u32)> = Vec::new();
     let (mut outside, mut here) = (0usize, 0usize);
+    let (mut doubling, mut cost) = (0u32, 0u64);
+    let cost_max = PARSER_COST_MIN + PARSER_COST_PER_TOKEN_MAX * tokens.len() as u64;
+    let mut parts = 0;
+    let mut before: Option<&Token> = None;
     for token in tokens {
         match &token.token {
             Token::LParen | Token::LBracket => {
-                open.push(here);
+                let doubles = before.map_or(0, doublings_of_parenthesis);
+                doubling += doubles;
+                open.push((here, doubles));
                 outside += here;
                 here = 0;
             }
             Token::RParen | Token::RBracket => {
-                here = open.pop().unwrap_or(0);
+                let (enclosing, doubled) = open.pop().unwrap_or((0, 0));
+                doubling -= doubled;
+                here = enclosing;
                 outside -= here;
             }
             Token::Comma => here = 0,
-            Token::SemiColon => (open, outside, here) = (Vec::new(), 0, 0),
+            Token::SemiColon => {
+                open.clear();
+                (outside, here, doubling) = (0, 0, 0);
+            }
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {}
             Token::Word(word) if !is_connective(word) => {}
             _ => here += 1,
+        }
+        // The parser follows INTERVAL into what is behind it without counting how deep it is.
+        if is_interval(&token.token) && before.is_some_and(is_interval) {
+            return Err(SqlError::syntax(&token.token));
+        }
+        parts = match &token.token {
+            Token::Period => parts + 1,
+            Token::Word(_) if before == Some(&Token::Period) => parts,
+            Token::LBracket | Token::RBracket | Token::LParen | Token::RParen | Token::Number(..) => parts,
+            _ => 0,
+        };
+        if parts >= NAME_PARTS_MAX {
+            return Err(SqlError::syntax("."));
+        }
+        cost = cost.saturating_add(1u64.checked_shl(doubling).unwrap_or(u64::MAX));
+        if cost > cost_max {
+            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "the statement is nested too deeply"));
         }
         if outside + here > OPERATOR_CHAIN_MAX {
             return Err(SqlError::new(
@@ -148,8 +178,30 @@ fn bound_chains(tokens: &[TokenWithSpan]) -> Result<()> {
             )
             .with_hint("Use IN (...) or several statements."));
         }
+        before = Some(&token.token);
     }
     Ok(())
+}
+
+fn is_interval(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.keyword == sqlparser::keywords::Keyword::INTERVAL)
+}
+
+/// How often the parser doubles its work within a parenthesis behind this token: what is there may be a subquery, a join, a list, an
+/// expression or an argument with a computed name, which it finds out by trying. Words that are both constructs and names of functions,
+/// such as POSITION, are tried as either, each in several ways.
+fn doublings_of_parenthesis(before: &Token) -> u32 {
+    use sqlparser::keywords::Keyword::*;
+    match before {
+        Token::LParen | Token::Comma => 1,
+        Token::Word(word) => match word.keyword {
+            NOT => 2,
+            POSITION | SUBSTRING | SUBSTR | TRIM | OVERLAY | EXTRACT | CEIL | FLOOR | CAST | TRY_CAST | CONVERT
+            | CASE | EXISTS | ARRAY | INTERVAL | STRUCT | GROUPING | CURRENT_DATE => 3,
+            _ => 1,
+        },
+        _ => 0,
+    }
 }
 
 /// Words that make a syntax tree deeper without a parenthesis.
