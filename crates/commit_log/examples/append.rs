@@ -15,9 +15,7 @@ const BATCH: u32 = 1000;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let temporary = tempfile::tempdir()?;
-    let folder = arguments
-        .next()
-        .map_or_else(|| temporary.path().to_path_buf(), PathBuf::from);
+    let folder = arguments.next().map_or_else(|| temporary.path().to_path_buf(), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(Ok(2.0), |text| text.parse())?;
     for syncing in [false, true] {
         measure(&folder, Duration::from_secs_f64(seconds), syncing)?;
@@ -48,11 +46,7 @@ fn measure(folder: &std::path::Path, duration: Duration, syncing: bool) -> Resul
     let status = log.status();
     println!(
         "{}: {:.0} ns per append of {} bytes, {:.0} MB/s, slowest {BATCH} appends {:.1} ms, {} syncs, longest {:.1} ms",
-        if syncing {
-            "syncing all the time"
-        } else {
-            "syncing full segments"
-        },
+        if syncing { "syncing all the time" } else { "syncing full segments" },
         elapsed.as_nanos() as f64 / f64::from(appends),
         RECORD.len(),
         status.bytes_appended as f64 / elapsed.as_secs_f64() / 1e6,

@@ -23,11 +23,7 @@ pub(crate) fn frame_bytes(length: usize) -> usize {
 
 /// The word that makes the record valid: length and checksum.
 pub(crate) fn word(position: Position, record: &[u8]) -> u64 {
-    assert!(
-        (1..=RECORD_BYTES_MAX).contains(&record.len()),
-        "record of {} bytes",
-        record.len()
-    );
+    assert!((1..=RECORD_BYTES_MAX).contains(&record.len()), "record of {} bytes", record.len());
     let length = record.len() as u32;
     u64::from(length) | u64::from(checksum(position, length, record)) << 32
 }
@@ -52,10 +48,7 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) fn decode(bytes: &[u8; FRAME_HEADER_BYTES]) -> Head {
-        Head {
-            word: little_endian(bytes, 0),
-            position: Position(little_endian(bytes, 8)),
-        }
+        Head { word: little_endian(bytes, 0), position: Position(little_endian(bytes, 8)) }
     }
 
     /// The length of the record, if it is one that a record can have.
@@ -118,11 +111,7 @@ mod tests {
                 for flip in [0x01, 0x80, 0xff] {
                     let mut damaged = whole.clone();
                     damaged[index] ^= flip;
-                    assert_eq!(
-                        end_of_record(&damaged, 0, Position(4096)),
-                        None,
-                        "byte {index} of {length}"
-                    );
+                    assert_eq!(end_of_record(&damaged, 0, Position(4096)), None, "byte {index} of {length}");
                 }
             }
         }

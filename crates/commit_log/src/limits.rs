@@ -34,19 +34,10 @@ pub const READ_BUFFER_BYTES: usize = 256 << 10;
 /// Bytes that are read, written or cleared at once where a whole file is gone through.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
-const _: () = assert!(
-    RECORD_BYTES_MAX <= u32::MAX as usize,
-    "a length is 32 bits in the format"
-);
+const _: () = assert!(RECORD_BYTES_MAX <= u32::MAX as usize, "a length is 32 bits in the format");
 const _: () = assert!(SEGMENT_BYTES_MIN <= SEGMENT_BYTES_DEFAULT && SEGMENT_BYTES_DEFAULT <= SEGMENT_BYTES_MAX);
 const _: () = assert!(SEGMENT_BYTES_MAX >= (RECORD_BYTES_MAX + FRAME_HEADER_BYTES + FRAME_ALIGNMENT) as u64);
-const _: () = assert!(
-    UNSYNCED_BYTES_MAX >= 4 * SEGMENT_BYTES_MAX,
-    "the longest record must not look like a stall"
-);
+const _: () = assert!(UNSYNCED_BYTES_MAX >= 4 * SEGMENT_BYTES_MAX, "the longest record must not look like a stall");
 const _: () = assert!(SEGMENT_HEADER_BYTES.is_multiple_of(4096) && SEGMENT_BYTES_MAX.is_multiple_of(4096));
 const _: () = assert!(FRAME_HEADER_BYTES.is_multiple_of(FRAME_ALIGNMENT) && FRAME_ALIGNMENT == size_of::<u64>());
-const _: () = assert!(
-    size_of::<usize>() >= size_of::<u64>(),
-    "segments are mapped whole: 64-bit machines only"
-);
+const _: () = assert!(size_of::<usize>() >= size_of::<u64>(), "segments are mapped whole: 64-bit machines only");

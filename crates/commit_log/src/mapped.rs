@@ -55,12 +55,7 @@ pub struct LogOptions {
 impl LogOptions {
     /// Segments of the usual size, damage is refused, nobody is called.
     pub fn new(identity: Identity) -> LogOptions {
-        LogOptions {
-            identity,
-            segment_bytes: SEGMENT_BYTES_DEFAULT,
-            repair: Repair::Refuse,
-            on_synced: None,
-        }
+        LogOptions { identity, segment_bytes: SEGMENT_BYTES_DEFAULT, repair: Repair::Refuse, on_synced: None }
     }
 }
 
@@ -88,28 +83,13 @@ impl MappedLog {
     /// # Errors
     /// [`LogError::Locked`], [`LogError::Corrupt`], [`LogError::WrongIdentity`] and whatever the operating system refuses.
     pub fn open(folder: &Path, options: LogOptions) -> Result<(MappedLog, Opened), LogError> {
-        let LogOptions {
-            identity,
-            segment_bytes,
-            repair,
-            on_synced,
-        } = options;
+        let LogOptions { identity, segment_bytes, repair, on_synced } = options;
         if !(SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes) {
             return Err(LogError::SegmentSize { bytes: segment_bytes });
         }
         let lock = lock_folder(folder)?;
-        let template = Template {
-            folder: folder.to_path_buf(),
-            owner: identity,
-            capacity: whole_pages(segment_bytes),
-        };
-        let Recovered {
-            mut segments,
-            end,
-            records,
-            cut,
-            mut next_sequence,
-        } = recover(folder, identity, repair)?;
+        let template = Template { folder: folder.to_path_buf(), owner: identity, capacity: whole_pages(segment_bytes) };
+        let Recovered { mut segments, end, records, cut, mut next_sequence } = recover(folder, identity, repair)?;
         let created = segments.is_empty() && cut.is_none();
         let active = match segments.last() {
             Some(last) => Prepared::map(Segment::open(&last.path, last.sequence, last.capacity)?)?,
@@ -128,23 +108,8 @@ impl MappedLog {
         let used = segments.last().map_or(0, |active| end.since(active.first));
         let syncer = Syncer::start(template, segment, end, next_sequence, on_synced)?;
         let first = segments.first().map_or(end, |segment| segment.first);
-        let opened = Opened {
-            created,
-            first,
-            end,
-            records,
-            cut,
-        };
-        let log = MappedLog {
-            segments,
-            mapping,
-            end,
-            used,
-            bytes_appended: 0,
-            failed: false,
-            syncer,
-            _lock: lock,
-        };
+        let opened = Opened { created, first, end, records, cut };
+        let log = MappedLog { segments, mapping, end, used, bytes_appended: 0, failed: false, syncer, _lock: lock };
         Ok((log, opened))
     }
 
@@ -161,11 +126,7 @@ impl MappedLog {
         if !self.syncer.has_failed() {
             return Ok(());
         }
-        match self
-            .syncer
-            .take_failure()
-            .filter(|_| !std::mem::replace(&mut self.failed, true))
-        {
+        match self.syncer.take_failure().filter(|_| !std::mem::replace(&mut self.failed, true)) {
             Some(source) => Err(LogError::SyncFailed { source }),
             None => Err(LogError::Failed),
         }
@@ -202,10 +163,7 @@ impl Log for MappedLog {
             self.rotate(frame)?;
         }
         let position = self.end;
-        assert!(
-            position.0 < POSITION_END - frame,
-            "a log does not grow to {position} bytes"
-        );
+        assert!(position.0 < POSITION_END - frame, "a log does not grow to {position} bytes");
         let offset = (SEGMENT_HEADER_BYTES + self.used) as usize;
         self.mapping.write(offset + 8, &position.0.to_le_bytes());
         self.mapping.write(offset + 16, record);
@@ -247,15 +205,9 @@ impl Log for MappedLog {
 
     fn truncate_before(&mut self, position: Position) -> Result<(), LogError> {
         self.check()?;
-        let dropped = self
-            .segments
-            .iter()
-            .skip(1)
-            .take_while(|next| next.first <= position)
-            .count();
+        let dropped = self.segments.iter().skip(1).take_while(|next| next.first <= position).count();
         if dropped > 0 {
-            self.syncer
-                .remove(self.segments.drain(..dropped).map(|segment| segment.path));
+            self.syncer.remove(self.segments.drain(..dropped).map(|segment| segment.path));
         }
         Ok(())
     }
@@ -272,30 +224,17 @@ impl Log for MappedLog {
     }
 
     fn status(&self) -> LogStatus {
-        LogStatus {
-            bytes_appended: self.bytes_appended,
-            ..self.syncer.status()
-        }
+        LogStatus { bytes_appended: self.bytes_appended, ..self.syncer.status() }
     }
 }
 
 /// Makes a prepared segment the one that continues the log at `first`. Stores into memory only.
 fn put_to_use(prepared: &mut Prepared, first: Position, segments: &mut Vec<Kept>) {
-    let Segment {
-        sequence,
-        capacity,
-        path,
-        ..
-    } = &prepared.segment;
+    let Segment { sequence, capacity, path, .. } = &prepared.segment;
     let (start, valid) = start_words(*sequence, first);
     prepared.mapping.write(START_SLOT, &start.to_le_bytes());
     prepared.mapping.publish(START_SLOT + 8, valid);
-    segments.push(Kept {
-        sequence: *sequence,
-        capacity: *capacity,
-        first,
-        path: path.clone(),
-    });
+    segments.push(Kept { sequence: *sequence, capacity: *capacity, first, path: path.clone() });
 }
 
 fn whole_pages(bytes: u64) -> u64 {
@@ -327,9 +266,7 @@ fn lock_folder(folder: &Path) -> Result<FolderLock, LogError> {
     let file = opened.map_err(|source| LogError::io("create", &path, 0, source))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(FolderLock(file)),
-        Err(Errno::WOULDBLOCK) => Err(LogError::Locked {
-            folder: folder.to_path_buf(),
-        }),
+        Err(Errno::WOULDBLOCK) => Err(LogError::Locked { folder: folder.to_path_buf() }),
         Err(error) => Err(LogError::io("lock", &path, 0, error.into())),
     }
 }
@@ -343,11 +280,7 @@ mod tests {
     fn opened(on_synced: Option<OnSynced>) -> (tempfile::TempDir, MappedLog) {
         let folder = tempfile::tempdir().unwrap();
         let identity = Identity { instance: 1, site: 1 };
-        let options = LogOptions {
-            segment_bytes: 4096,
-            on_synced,
-            ..LogOptions::new(identity)
-        };
+        let options = LogOptions { segment_bytes: 4096, on_synced, ..LogOptions::new(identity) };
         let (log, _) = MappedLog::open(folder.path(), options).unwrap();
         (folder, log)
     }
@@ -355,25 +288,11 @@ mod tests {
     /// Has every sync of the log fail: its thread gets a file that cannot be synced.
     fn break_disk(log: &mut MappedLog) {
         let active = log.segments.last().unwrap().clone();
-        let Kept {
-            sequence,
-            capacity,
-            path,
-            ..
-        } = active;
+        let Kept { sequence, capacity, path, .. } = active;
         let unsyncable = Arc::new(File::open("/dev/null").unwrap());
-        let segment = Segment {
-            sequence,
-            capacity,
-            path: path.clone(),
-            file: unsyncable,
-        };
+        let segment = Segment { sequence, capacity, path: path.clone(), file: unsyncable };
         let folder = path.parent().unwrap().to_path_buf();
-        let template = Template {
-            folder,
-            owner: Identity { instance: 1, site: 1 },
-            capacity,
-        };
+        let template = Template { folder, owner: Identity { instance: 1, site: 1 }, capacity };
         log.syncer = Syncer::start(template, segment, log.end, 100, None).unwrap();
     }
 
@@ -431,10 +350,7 @@ mod tests {
         let (folder, log) = opened(None);
         let inherited = log._lock.0.try_clone().unwrap();
         drop(log);
-        let options = LogOptions {
-            segment_bytes: 4096,
-            ..LogOptions::new(Identity { instance: 1, site: 1 })
-        };
+        let options = LogOptions { segment_bytes: 4096, ..LogOptions::new(Identity { instance: 1, site: 1 }) };
         let again = MappedLog::open(folder.path(), options);
         assert!(again.is_ok(), "{again:?}");
         drop(inherited);
@@ -446,12 +362,7 @@ mod tests {
         let (_folder, mut log) = opened(None);
         log.end = Position(UNSYNCED_BYTES_MAX);
         log.used = log.capacity();
-        assert!(matches!(
-            log.append(b"x"),
-            Err(LogError::Behind {
-                unsynced_bytes: UNSYNCED_BYTES_MAX
-            })
-        ));
+        assert!(matches!(log.append(b"x"), Err(LogError::Behind { unsynced_bytes: UNSYNCED_BYTES_MAX })));
         assert_eq!(log.appended(), Position(UNSYNCED_BYTES_MAX));
     }
 }

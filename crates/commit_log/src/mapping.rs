@@ -31,16 +31,8 @@ impl Mapping {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use is replaced.
-        let start = unsafe {
-            mmap(
-                ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                file,
-                0,
-            )
-        }?;
+        let start =
+            unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0) }?;
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("a file was mapped at address zero"))?;
         Ok(Mapping { start, length })
     }
@@ -63,10 +55,7 @@ impl Mapping {
     /// If it does not fit or `offset` is not a multiple of 8.
     pub(crate) fn publish(&mut self, offset: usize, word: u64) {
         self.check(offset, size_of::<u64>());
-        assert!(
-            offset.is_multiple_of(align_of::<AtomicU64>()),
-            "offset {offset} of a word"
-        );
+        assert!(offset.is_multiple_of(align_of::<AtomicU64>()), "offset {offset} of a word");
         // SAFETY: the word lies within the mapping and is aligned, since a mapping starts on a page; no other access
         // through memory can happen meanwhile because of `&mut self`.
         let target = unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(offset).cast()) };
@@ -77,11 +66,7 @@ impl Mapping {
 
     fn check(&self, offset: usize, length: usize) {
         let end = offset.checked_add(length);
-        assert!(
-            end.is_some_and(|end| end <= self.length),
-            "{length} bytes at {offset} of {}",
-            self.length
-        );
+        assert!(end.is_some_and(|end| end <= self.length), "{length} bytes at {offset} of {}", self.length);
     }
 }
 

@@ -84,13 +84,8 @@ impl MemoryLog {
     /// which opening the log has to cut.
     pub fn power_loss(&mut self, keep_until: Position, torn: bool) -> Opened {
         let keep = self.synced.max(keep_until);
-        let kept = self
-            .records
-            .partition_point(|(start, record)| end_of(*start, record) <= keep);
-        let lost = self
-            .records
-            .get(kept)
-            .map(|(start, record)| (*start, frame_bytes(record.len()) as u64));
+        let kept = self.records.partition_point(|(start, record)| end_of(*start, record) <= keep);
+        let lost = self.records.get(kept).map(|(start, record)| (*start, frame_bytes(record.len()) as u64));
         self.records.truncate(kept);
         let cut = lost.filter(|_| torn).map(|(position, frame)| Cut {
             reason: CutReason::TornTail,
@@ -117,13 +112,7 @@ impl MemoryLog {
         self.bytes_appended = 0;
         self.syncs = 0;
         let (first, end) = (self.first(), self.appended);
-        Opened {
-            created: false,
-            first,
-            end,
-            records: self.records.len() as u64,
-            cut,
-        }
+        Opened { created: false, first, end, records: self.records.len() as u64, cut }
     }
 
     fn check(&mut self) -> Result<(), LogError> {
@@ -132,9 +121,7 @@ impl MemoryLog {
                 self.failure = Failure::None;
                 Ok(())
             }
-            Failure::Untold => Err(LogError::SyncFailed {
-                source: io::Error::other("the simulated disk has failed"),
-            }),
+            Failure::Untold => Err(LogError::SyncFailed { source: io::Error::other("the simulated disk has failed") }),
             Failure::Told => Err(LogError::Failed),
         }
     }
@@ -152,10 +139,7 @@ impl Log for MemoryLog {
         }
         let frame = frame_bytes(record.len()) as u64;
         if self.full {
-            return Err(LogError::DiskFull {
-                path: PathBuf::from("memory"),
-                bytes: frame,
-            });
+            return Err(LogError::DiskFull { path: PathBuf::from("memory"), bytes: frame });
         }
         let position = self.appended;
         self.records.push_back((position, record.to_vec()));
@@ -194,9 +178,7 @@ impl Log for MemoryLog {
 
     fn truncate_before(&mut self, position: Position) -> Result<(), LogError> {
         self.check()?;
-        let dropped = self
-            .records
-            .partition_point(|(start, record)| end_of(*start, record) <= position);
+        let dropped = self.records.partition_point(|(start, record)| end_of(*start, record) <= position);
         // Like the mapped log, which never drops the segment that is being appended to.
         self.records.drain(..dropped.min(self.records.len().saturating_sub(1)));
         Ok(())
@@ -219,11 +201,7 @@ impl Log for MemoryLog {
     }
 
     fn status(&self) -> LogStatus {
-        LogStatus {
-            bytes_appended: self.bytes_appended,
-            syncs: self.syncs,
-            ..LogStatus::default()
-        }
+        LogStatus { bytes_appended: self.bytes_appended, syncs: self.syncs, ..LogStatus::default() }
     }
 }
 
@@ -255,14 +233,8 @@ mod tests {
                 let mut log = five();
                 let opened = log.power_loss(Position(keep_until), torn);
                 assert_eq!((opened.records, opened.end), (kept, Position(kept * 24)));
-                assert_eq!(
-                    opened.cut.map(|cut| cut.position),
-                    (torn && kept < 5).then_some(opened.end)
-                );
-                assert_eq!(
-                    positions(&log),
-                    (0..kept).map(|index| Position(index * 24)).collect::<Vec<_>>()
-                );
+                assert_eq!(opened.cut.map(|cut| cut.position), (torn && kept < 5).then_some(opened.end));
+                assert_eq!(positions(&log), (0..kept).map(|index| Position(index * 24)).collect::<Vec<_>>());
                 assert_eq!((log.synced(), log.append(b"new").unwrap()), (opened.end, opened.end));
             }
         }
@@ -274,15 +246,9 @@ mod tests {
         let mut log = five();
         log.request_sync();
         log.append(b"too late").unwrap();
-        assert_eq!(
-            (log.sync_requested(), log.synced()),
-            (Some(Position(120)), Position(48))
-        );
+        assert_eq!((log.sync_requested(), log.synced()), (Some(Position(120)), Position(48)));
         log.complete_sync();
-        assert_eq!(
-            (log.sync_requested(), log.poll_synced().unwrap()),
-            (None, Position(120))
-        );
+        assert_eq!((log.sync_requested(), log.poll_synced().unwrap()), (None, Position(120)));
     }
 
     /// If this fails, a failed sync goes unnoticed, or is retried.

@@ -25,13 +25,7 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// `first <= position <= end`, where `first` is the start of the first of `segments`.
     pub(crate) fn new(segments: &'a [Kept], position: Position, end: Position) -> Reader<'a> {
-        Reader {
-            segments,
-            position,
-            end,
-            open: None,
-            fresh: true,
-        }
+        Reader { segments, position, end, open: None, fresh: true }
     }
 
     fn segment_end(&self, index: usize) -> Position {
@@ -65,9 +59,7 @@ impl<'a> Reader<'a> {
                 self.fresh = false;
                 Ok(record)
             }
-            Ok(None) if self.fresh => Err(LogError::NotARecord {
-                position: self.position,
-            }),
+            Ok(None) if self.fresh => Err(LogError::NotARecord { position: self.position }),
             Ok(None) => Err(self.corrupt(index)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.corrupt(index)),
             Err(error) => Err(LogError::io("read", &self.segments[index].path, 0, error)),

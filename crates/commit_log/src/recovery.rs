@@ -59,10 +59,7 @@ struct Row {
 fn scan(data: &[u8], first: Position) -> Row {
     let mut row = Row { end: 0, records: 0 };
     while let Some(end) = end_of_record(data, row.end, first.plus(row.end as u64)) {
-        row = Row {
-            end,
-            records: row.records + 1,
-        };
+        row = Row { end, records: row.records + 1 };
     }
     row
 }
@@ -87,18 +84,8 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
         let header = segment::read_header(&path, sequence, owner)?;
         candidates.push(Candidate { sequence, path, header });
     }
-    let mark = candidates
-        .iter()
-        .filter_map(|candidate| candidate.header.ok()?.mark)
-        .max()
-        .unwrap_or_default();
-    let mut walk = Walk {
-        kept: Vec::new(),
-        end: Position::START,
-        last_row_end: 0,
-        records: 0,
-        gap: None,
-    };
+    let mark = candidates.iter().filter_map(|candidate| candidate.header.ok()?.mark).max().unwrap_or_default();
+    let mut walk = Walk { kept: Vec::new(), end: Position::START, last_row_end: 0, records: 0, gap: None };
     for (index, candidate) in candidates.iter().enumerate() {
         if !walk.step(index, candidate)? {
             break;
@@ -109,19 +96,8 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
         && cut.reason == CutReason::Corruption
         && repair == Repair::Refuse
     {
-        let Cut {
-            file,
-            offset,
-            position,
-            bytes,
-            ..
-        } = cut.clone();
-        return Err(LogError::Corrupt {
-            file,
-            offset,
-            position,
-            bytes,
-        });
+        let Cut { file, offset, position, bytes, .. } = cut.clone();
+        return Err(LogError::Corrupt { file, offset, position, bytes });
     }
     // Newest first, so that a crash in between leaves a log that is cut in the same place again. Segments that were
     // prepared and never used go as well.
@@ -133,19 +109,10 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
     walk.bring_to_disk(mark)?;
     if walk.kept.is_empty() {
         // Positions are not used again, not even if nothing could be kept.
-        walk.end = candidates
-            .iter()
-            .filter_map(|candidate| candidate.header.ok()?.first)
-            .fold(mark, Position::max);
+        walk.end = candidates.iter().filter_map(|candidate| candidate.header.ok()?.first).fold(mark, Position::max);
     }
     let next_sequence = candidates.last().map_or(0, |candidate| candidate.sequence + 1);
-    Ok(Recovered {
-        segments: walk.kept,
-        end: walk.end,
-        records: walk.records,
-        cut,
-        next_sequence,
-    })
+    Ok(Recovered { segments: walk.kept, end: walk.end, records: walk.records, cut, next_sequence })
 }
 
 /// The way along the segments, as long as each starts where the one before ends.
@@ -177,12 +144,7 @@ impl Walk {
         }
         let row = scan(&segment::read_data(&candidate.path, header.capacity)?, first);
         let Candidate { sequence, path, .. } = candidate;
-        self.kept.push(Kept {
-            sequence: *sequence,
-            capacity: header.capacity,
-            first,
-            path: path.clone(),
-        });
+        self.kept.push(Kept { sequence: *sequence, capacity: header.capacity, first, path: path.clone() });
         self.end = first.plus(row.end as u64);
         self.last_row_end = row.end;
         self.records += row.records;
@@ -208,10 +170,7 @@ impl Walk {
             let capacity = header.map_or(u64::MAX, |header| header.capacity).min(SEGMENT_BYTES_MAX);
             let data = segment::read_data(&candidate.path, capacity)?;
             bytes += used(&data) as u64;
-            if let Some(first) = header
-                .and_then(|header| header.first)
-                .filter(|_| later_record.is_none())
-            {
+            if let Some(first) = header.and_then(|header| header.first).filter(|_| later_record.is_none()) {
                 later_record = find_record(&data, first, 0).filter(|&found| found > self.end);
             }
         }
@@ -225,22 +184,14 @@ impl Walk {
             (Some((candidate, offset)), _) => (candidate.path.clone(), offset),
             (None, Some(last)) => (last.path.clone(), SEGMENT_HEADER_BYTES + self.last_row_end as u64),
             // A mark without any segment in use: the slot that puts it to use is gone.
-            (None, None) => match candidates
-                .iter()
-                .find(|candidate| candidate.header.is_ok_and(|h| h.mark.is_some()))
-            {
-                Some(candidate) => (candidate.path.clone(), segment::START_SLOT as u64),
-                None => return Ok(None),
-            },
+            (None, None) => {
+                match candidates.iter().find(|candidate| candidate.header.is_ok_and(|h| h.mark.is_some())) {
+                    Some(candidate) => (candidate.path.clone(), segment::START_SLOT as u64),
+                    None => return Ok(None),
+                }
+            }
         };
-        Ok(Some(Cut {
-            reason,
-            file,
-            offset,
-            position: self.end,
-            bytes,
-            later_record,
-        }))
+        Ok(Some(Cut { reason, file, offset, position: self.end, bytes, later_record }))
     }
 
     /// Clears what follows the last record in its segment.
@@ -259,20 +210,9 @@ impl Walk {
     /// a log that is still known to be damaged.
     fn lower_marks(&self, candidates: &[Candidate]) -> Result<(), LogError> {
         let promises_more = |header: Header| header.mark.is_some_and(|mark| mark > self.end);
-        let too_high = candidates
-            .iter()
-            .filter(|candidate| candidate.header.is_ok_and(promises_more));
-        let kept = self
-            .kept
-            .iter()
-            .filter(|kept| too_high.clone().any(|found| found.sequence == kept.sequence));
-        for Kept {
-            sequence,
-            capacity,
-            path,
-            ..
-        } in kept
-        {
+        let too_high = candidates.iter().filter(|candidate| candidate.header.is_ok_and(promises_more));
+        let kept = self.kept.iter().filter(|kept| too_high.clone().any(|found| found.sequence == kept.sequence));
+        for Kept { sequence, capacity, path, .. } in kept {
             let lowered = Segment::open(path, *sequence, *capacity)?.overwrite_marks(self.end);
             lowered.map_err(|source| LogError::io("mark", path, 0, source))?;
         }

@@ -110,11 +110,7 @@ pub(crate) struct Header {
 pub(crate) fn read_header(path: &Path, sequence: u64, owner: Identity) -> Result<Result<Header, u64>, LogError> {
     let failed = |source| LogError::io("read", path, 0, source);
     let mut bytes = Vec::with_capacity(USED_HEADER_BYTES);
-    File::open(path)
-        .map_err(failed)?
-        .take(USED_HEADER_BYTES as u64)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
+    File::open(path).map_err(failed)?.take(USED_HEADER_BYTES as u64).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() < USED_HEADER_BYTES {
         return Ok(Err(bytes.len() as u64));
     }
@@ -124,23 +120,12 @@ pub(crate) fn read_header(path: &Path, sequence: u64, owner: Identity) -> Result
     }
     let version = (little_endian(&bytes, 8) & u64::from(u32::MAX)) as u32;
     if version != VERSION {
-        return Err(LogError::UnsupportedVersion {
-            file: path.to_path_buf(),
-            found: version,
-            expected: VERSION,
-        });
+        return Err(LogError::UnsupportedVersion { file: path.to_path_buf(), found: version, expected: VERSION });
     }
     let instance = u128::from(little_endian(&bytes, 16)) | u128::from(little_endian(&bytes, 24)) << 64;
-    let found = Identity {
-        instance,
-        site: little_endian(&bytes, 32),
-    };
+    let found = Identity { instance, site: little_endian(&bytes, 32) };
     if found != owner {
-        return Err(LogError::WrongIdentity {
-            file: path.to_path_buf(),
-            found,
-            expected: owner,
-        });
+        return Err(LogError::WrongIdentity { file: path.to_path_buf(), found, expected: owner });
     }
     Ok(decode_rest(&bytes, sequence))
 }
@@ -179,30 +164,17 @@ impl Segment {
     /// # Errors
     /// A full disk, among others. No file is left behind then.
     pub(crate) fn create(folder: &Path, owner: Identity, sequence: u64, capacity: u64) -> Result<Segment, LogError> {
-        assert!(
-            (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&capacity),
-            "segment of {capacity} bytes"
-        );
+        assert!((SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&capacity), "segment of {capacity} bytes");
         let unfinished = folder.join(format!("{sequence:020}{UNFINISHED_SUFFIX}"));
         let path = folder.join(format!("{sequence:020}{SUFFIX}"));
         let made = (|| {
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .open(&unfinished)?;
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&unfinished)?;
             reserve(&file, SEGMENT_HEADER_BYTES + capacity)?;
             file.write_all_at(&encode_fixed(owner, sequence, capacity), 0)?;
             file.sync_all()?;
             fs::rename(&unfinished, &path)?;
             sync_folder(folder)?;
-            Ok(Segment {
-                sequence,
-                capacity,
-                path: path.clone(),
-                file: Arc::new(file),
-            })
+            Ok(Segment { sequence, capacity, path: path.clone(), file: Arc::new(file) })
         })();
         made.map_err(|source| {
             // The first failure is the one to tell; recovery clears away what cannot be removed now.
@@ -217,12 +189,7 @@ impl Segment {
         let failed = |source| LogError::io("open", path, SEGMENT_HEADER_BYTES + capacity, source);
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
         reserve(&file, SEGMENT_HEADER_BYTES + capacity).map_err(failed)?;
-        Ok(Segment {
-            sequence,
-            capacity,
-            path: path.to_path_buf(),
-            file: Arc::new(file),
-        })
+        Ok(Segment { sequence, capacity, path: path.to_path_buf(), file: Arc::new(file) })
     }
 
     /// Notes that all below `position` is on disk. The two slots are used in `turn`, so that a torn write leaves one.
@@ -268,12 +235,7 @@ impl Segment {
 pub(crate) fn read_data(path: &Path, capacity: u64) -> Result<Vec<u8>, LogError> {
     let failed = |source| LogError::io("read", path, 0, source);
     let file = File::open(path).map_err(failed)?;
-    let present = file
-        .metadata()
-        .map_err(failed)?
-        .len()
-        .saturating_sub(SEGMENT_HEADER_BYTES)
-        .min(capacity);
+    let present = file.metadata().map_err(failed)?.len().saturating_sub(SEGMENT_HEADER_BYTES).min(capacity);
     let mut data = vec![0; present as usize];
     file.read_exact_at(&mut data, SEGMENT_HEADER_BYTES).map_err(failed)?;
     Ok(data)
@@ -378,14 +340,7 @@ mod tests {
         use std::os::unix::fs::MetadataExt;
         let (folder, segment) = made(8192);
         assert_eq!(list(folder.path()).unwrap(), vec![(5, segment.path.clone())]);
-        assert_eq!(
-            header(&segment),
-            Ok(Header {
-                capacity: 8192,
-                first: None,
-                mark: None
-            })
-        );
+        assert_eq!(header(&segment), Ok(Header { capacity: 8192, first: None, mark: None }));
         let metadata = segment.file.metadata().unwrap();
         assert_eq!(metadata.len(), SEGMENT_HEADER_BYTES + 8192);
         assert!(metadata.blocks() * 512 >= metadata.len());
@@ -410,20 +365,14 @@ mod tests {
     fn a_foreign_segment_is_refused() {
         let (_folder, segment) = made(4096);
         let stranger = Identity { instance: 7, site: 4 };
-        assert!(matches!(
-            read_header(&segment.path, 5, stranger),
-            Err(LogError::WrongIdentity { .. })
-        ));
+        assert!(matches!(read_header(&segment.path, 5, stranger), Err(LogError::WrongIdentity { .. })));
         let mut bytes = encode_fixed(OWNER, 5, 4096);
         bytes[8] = 9;
         let checksum = crc32fast::hash(&bytes[..CHECKED_BYTES]);
         bytes[CHECKED_BYTES..CHECKED_BYTES + 4].copy_from_slice(&checksum.to_le_bytes());
         segment.file.write_all_at(&bytes, 0).unwrap();
         let refused = read_header(&segment.path, 5, OWNER);
-        assert!(
-            matches!(refused, Err(LogError::UnsupportedVersion { found: 9, .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(LogError::UnsupportedVersion { found: 9, .. })), "{refused:?}");
     }
 
     /// If this fails, damage in the part of the header that never changes goes unnoticed.
@@ -443,13 +392,7 @@ mod tests {
     #[test]
     fn unfinished_segments_are_cleared_and_foreign_files_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        for name in [
-            "00000000000000000009.new",
-            "notes.new",
-            "9.log",
-            "+0000000000000000009.log",
-            "lock",
-        ] {
+        for name in ["00000000000000000009.new", "notes.new", "9.log", "+0000000000000000009.log", "lock"] {
             fs::write(folder.path().join(name), "x").unwrap();
         }
         assert_eq!(list(folder.path()).unwrap(), vec![]);

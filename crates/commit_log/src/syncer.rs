@@ -131,10 +131,7 @@ pub(crate) struct Syncer {
 
 impl fmt::Debug for Syncer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Syncer")
-            .field("template", &self.template)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Syncer").field("template", &self.template).finish_non_exhaustive()
     }
 }
 
@@ -172,20 +169,10 @@ impl Syncer {
             latency_us_last: AtomicU64::new(0),
             latency_us_max: AtomicU64::new(0),
         });
-        let worker = Worker {
-            shared: Arc::clone(&shared),
-            template: template.clone(),
-            on_synced,
-        };
-        let spawned = thread::Builder::new()
-            .name("log sync".to_string())
-            .spawn(move || worker.run());
+        let worker = Worker { shared: Arc::clone(&shared), template: template.clone(), on_synced };
+        let spawned = thread::Builder::new().name("log sync".to_string()).spawn(move || worker.run());
         let thread = spawned.map_err(|source| LogError::io("start the thread for", &template.folder, 0, source))?;
-        Ok(Syncer {
-            shared,
-            template,
-            thread: Some(thread),
-        })
+        Ok(Syncer { shared, template, thread: Some(thread) })
     }
 
     /// Tells the thread how far the log goes. No system call.
@@ -350,9 +337,7 @@ impl Worker {
             if matches!(state.next, Next::Wanted) {
                 state.next = Next::Underway;
                 state.next_sequence += 1;
-                return Task::Prepare {
-                    sequence: state.next_sequence - 1,
-                };
+                return Task::Prepare { sequence: state.next_sequence - 1 };
             }
             if after_sync && let Some(path) = state.removals.pop_front() {
                 return Task::Remove(path);
@@ -360,10 +345,7 @@ impl Worker {
             if std::mem::take(&mut state.sync_requested) {
                 let target = Position(self.shared.appended.load(Ordering::Acquire));
                 if target.0 > self.shared.synced.load(Ordering::Relaxed) {
-                    return Task::Sync {
-                        segments: state.unsynced.iter().cloned().collect(),
-                        target,
-                    };
+                    return Task::Sync { segments: state.unsynced.iter().cloned().collect(), target };
                 }
             }
             if let Some(path) = state.removals.pop_front() {

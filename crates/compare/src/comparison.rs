@@ -43,15 +43,8 @@ impl Systems {
         interrupt: &Interrupt,
     ) -> Result<Systems, CompareError> {
         // Looked for first: an error after minutes of preparation is a poor one.
-        let raid_program = if wanted(options, Only::Raid) {
-            Some(crate::raid::find_program()?)
-        } else {
-            None
-        };
-        let mut systems = Systems {
-            postgres: None,
-            raid: None,
-        };
+        let raid_program = if wanted(options, Only::Raid) { Some(crate::raid::find_program()?) } else { None };
+        let mut systems = Systems { postgres: None, raid: None };
         if wanted(options, Only::Postgres) {
             println!("starting PostgreSQL: a primary and two synchronous standbys");
             let postgres = Postgres::start(programs, folder, options.port, interrupt)?;
@@ -72,28 +65,13 @@ impl Systems {
     fn contenders(&self) -> Vec<Contender> {
         let mut contenders = Vec::new();
         if let Some(postgres) = &self.postgres {
-            let with = |options| Client {
-                session_options: Some(options),
-                ..postgres.client.clone()
-            };
-            contenders.push(Contender {
-                name: "postgres on",
-                client: with("-c synchronous_commit=on"),
-                reads: true,
-            });
+            let with = |options| Client { session_options: Some(options), ..postgres.client.clone() };
+            contenders.push(Contender { name: "postgres on", client: with("-c synchronous_commit=on"), reads: true });
             let remote_write = with("-c synchronous_commit=remote_write");
-            contenders.push(Contender {
-                name: "postgres remote_write",
-                client: remote_write,
-                reads: false,
-            });
+            contenders.push(Contender { name: "postgres remote_write", client: remote_write, reads: false });
         }
         if let Some(raid) = &self.raid {
-            contenders.push(Contender {
-                name: RAID,
-                client: raid.client.clone(),
-                reads: true,
-            });
+            contenders.push(Contender { name: RAID, client: raid.client.clone(), reads: true });
         }
         contenders
     }
@@ -133,9 +111,7 @@ pub fn run(options: &Options) -> Result<(), CompareError> {
     let programs = find_programs()?;
     let parent = options.data.clone().unwrap_or_else(std::env::temp_dir);
     // Servers are started in folders of their own, where a relative path would lead elsewhere.
-    let parent = parent
-        .canonicalize()
-        .map_err(CompareError::system("cannot use the folder", &parent))?;
+    let parent = parent.canonicalize().map_err(CompareError::system("cannot use the folder", &parent))?;
     // Declared before the systems, so that both outlive them.
     let group = SharedGroup::enter();
     let folder = tempfile::Builder::new()
@@ -146,14 +122,7 @@ pub fn run(options: &Options) -> Result<(), CompareError> {
     let mut systems = Systems::start(options, &programs, folder.path(), &interrupt)?;
     let versions = systems.versions(folder.path(), &programs, &interrupt)?;
     let settings = systems.postgres.as_ref().map(|_| SETTINGS.join(", "));
-    let mut report = Report::new(
-        machine,
-        versions,
-        settings,
-        options.rounds,
-        options.seconds,
-        options.scale,
-    );
+    let mut report = Report::new(machine, versions, settings, options.rounds, options.seconds, options.scale);
     print!("{}", report.heading());
 
     let contenders = systems.contenders();
@@ -162,17 +131,9 @@ pub fn run(options: &Options) -> Result<(), CompareError> {
         println!("round {round} of {}: fdatasync {sync_us} us", options.rounds);
         for load in LOADS {
             for contender in turn(&contenders, round, load) {
-                let figures = contender
-                    .client
-                    .run(load, options.seconds, report.machine.cores, &interrupt);
+                let figures = contender.client.run(load, options.seconds, report.machine.cores, &interrupt);
                 systems.check()?;
-                let run = Run {
-                    round,
-                    load: load.name,
-                    contender: contender.name,
-                    sync_us,
-                    figures: figures?,
-                };
+                let run = Run { round, load: load.name, contender: contender.name, sync_us, figures: figures? };
                 println!("{run}");
                 report.runs.push(run);
             }
@@ -180,11 +141,7 @@ pub fn run(options: &Options) -> Result<(), CompareError> {
     }
     print!("\n{}", report.summary());
     if let Some(path) = &options.output {
-        let text = if path.extension().is_some_and(|end| end == "json") {
-            report.json()
-        } else {
-            report.markdown()
-        };
+        let text = if path.extension().is_some_and(|end| end == "json") { report.json() } else { report.markdown() };
         fs::write(path, text).map_err(CompareError::system("cannot write", path))?;
         println!("written to {}", path.display());
     }
@@ -193,10 +150,8 @@ pub fn run(options: &Options) -> Result<(), CompareError> {
 
 /// The contenders of a load, beginning with another one in each round.
 fn turn(contenders: &[Contender], round: u32, load: Load) -> Vec<&Contender> {
-    let mut order: Vec<&Contender> = contenders
-        .iter()
-        .filter(|contender| contender.reads || !load.select_only)
-        .collect();
+    let mut order: Vec<&Contender> =
+        contenders.iter().filter(|contender| contender.reads || !load.select_only).collect();
     if !order.is_empty() {
         let first = (round as usize - 1) % order.len();
         order.rotate_left(first);
@@ -209,12 +164,7 @@ mod tests {
     use super::*;
 
     fn contender(name: &'static str, reads: bool) -> Contender {
-        let client = Client {
-            programs: "x".into(),
-            port: 1,
-            session_options: None,
-            folder: "x".into(),
-        };
+        let client = Client { programs: "x".into(), port: 1, session_options: None, folder: "x".into() };
         Contender { name, client, reads }
     }
 
@@ -222,16 +172,9 @@ mod tests {
     #[test]
     fn each_round_begins_with_another_contender() {
         let contenders = [contender("a", true), contender("b", false), contender("c", true)];
-        let order = |round, load| {
-            turn(&contenders, round, load)
-                .iter()
-                .map(|contender| contender.name)
-                .collect::<String>()
-        };
-        assert_eq!(
-            [1, 2, 3, 4].map(|round| order(round, LOADS[0])),
-            ["abc", "bca", "cab", "abc"]
-        );
+        let order =
+            |round, load| turn(&contenders, round, load).iter().map(|contender| contender.name).collect::<String>();
+        assert_eq!([1, 2, 3, 4].map(|round| order(round, LOADS[0])), ["abc", "bca", "cab", "abc"]);
         assert_eq!([1, 2].map(|round| order(round, LOADS[2])), ["ac", "ca"]);
     }
 }

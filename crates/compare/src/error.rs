@@ -61,10 +61,6 @@ pub enum CompareError {
 impl CompareError {
     /// For `map_err` on what the operating system refuses; `action` reads "cannot ...".
     pub fn system(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CompareError {
-        move |error| CompareError::System {
-            action,
-            path: path.to_path_buf(),
-            error,
-        }
+        move |error| CompareError::System { action, path: path.to_path_buf(), error }
     }
 }

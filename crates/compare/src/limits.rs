@@ -29,7 +29,5 @@ pub const SYNC_BYTES: usize = 4096;
 /// Lines of a program's output that an error shows.
 pub const OUTPUT_LINES_SHOWN: usize = 15;
 
-const _: () = assert!(
-    POLL_INTERVAL.as_millis() < STOP_TIME_MAX.as_millis(),
-    "a process is looked at before it is killed"
-);
+const _: () =
+    assert!(POLL_INTERVAL.as_millis() < STOP_TIME_MAX.as_millis(), "a process is looked at before it is killed");

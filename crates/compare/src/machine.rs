@@ -33,25 +33,14 @@ impl Machine {
     pub fn look(data: &Path, scheduling: &str) -> Machine {
         let field = |path: &str, name: &str| {
             let text = fs::read_to_string(path).unwrap_or_default();
-            let line = text
-                .lines()
-                .find(|line| line.starts_with(name))
-                .unwrap_or_default()
-                .to_string();
-            line.split_once(':')
-                .map_or_else(|| "unknown".to_string(), |(_, value)| value.trim().to_string())
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_string();
+            line.split_once(':').map_or_else(|| "unknown".to_string(), |(_, value)| value.trim().to_string())
         };
-        let memory_kib = field("/proc/meminfo", "MemTotal")
-            .trim_end_matches(" kB")
-            .parse::<u64>()
-            .unwrap_or(0);
+        let memory_kib = field("/proc/meminfo", "MemTotal").trim_end_matches(" kB").parse::<u64>().unwrap_or(0);
         Machine {
             cores: available_parallelism().map_or(1, usize::from),
             processor: field("/proc/cpuinfo", "model name"),
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
-                .unwrap_or_default()
-                .trim()
-                .to_string(),
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string(),
             memory_mib: memory_kib / 1024,
             file_system: file_system(&fs::read_to_string("/proc/mounts").unwrap_or_default(), data),
             scheduling: scheduling.to_string(),
@@ -66,9 +55,7 @@ fn file_system(mounts: &str, folder: &Path) -> String {
         Some((fields.next()?, fields.next()?))
     });
     let above = mounted.filter(|(point, _)| folder.starts_with(point));
-    above
-        .max_by_key(|(point, _)| point.len())
-        .map_or_else(|| "unknown".to_string(), |(_, kind)| kind.to_string())
+    above.max_by_key(|(point, _)| point.len()).map_or_else(|| "unknown".to_string(), |(_, kind)| kind.to_string())
 }
 
 /// Median latency of `fdatasync` after appending a page, the disk's share in a commit.

@@ -27,21 +27,9 @@ pub struct Load {
 
 /// The loads of a comparison, in the order of the report.
 pub const LOADS: [Load; 3] = [
-    Load {
-        name: "TPC-B-like, 1 client",
-        select_only: false,
-        clients: 1,
-    },
-    Load {
-        name: "TPC-B-like, 16 clients",
-        select_only: false,
-        clients: 16,
-    },
-    Load {
-        name: "select only, 16 clients",
-        select_only: true,
-        clients: 16,
-    },
+    Load { name: "TPC-B-like, 1 client", select_only: false, clients: 1 },
+    Load { name: "TPC-B-like, 16 clients", select_only: false, clients: 16 },
+    Load { name: "select only, 16 clients", select_only: true, clients: 16 },
 ];
 
 /// The figures of one run.
@@ -77,14 +65,7 @@ impl Client {
         let mut command = Command::new(self.programs.join(program));
         command.args(["-h", "127.0.0.1", "-U", DATABASE, "-p", &self.port.to_string()]);
         // The caller's own settings must not decide a comparison.
-        for variable in [
-            "PGOPTIONS",
-            "PGDATABASE",
-            "PGSERVICE",
-            "PGSSLMODE",
-            "PGAPPNAME",
-            "PGHOSTADDR",
-        ] {
+        for variable in ["PGOPTIONS", "PGDATABASE", "PGSERVICE", "PGSSLMODE", "PGAPPNAME", "PGHOSTADDR"] {
             command.env_remove(variable);
         }
         if let Some(options) = self.session_options {
@@ -100,18 +81,7 @@ impl Client {
     /// The answer to one statement, unaligned and without headings.
     pub fn query(&self, sql: &str, interrupt: &Interrupt, limit: Duration) -> Result<String, CompareError> {
         let mut command = self.command("psql");
-        command.args([
-            "-X",
-            "-A",
-            "-t",
-            "-q",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-d",
-            DATABASE,
-            "-c",
-            sql,
-        ]);
+        command.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", DATABASE, "-c", sql]);
         command.env("PGCONNECT_TIMEOUT", "5");
         run(command, &self.output("psql"), interrupt, limit).map(|text| text.trim().to_string())
     }
@@ -127,14 +97,7 @@ impl Client {
     pub fn run(&self, load: Load, seconds: u32, cores: usize, interrupt: &Interrupt) -> Result<Figures, CompareError> {
         let mut command = self.command("pgbench");
         let threads = load.clients.min(cores);
-        command.args([
-            "-M",
-            "prepared",
-            "-c",
-            &load.clients.to_string(),
-            "-j",
-            &threads.to_string(),
-        ]);
+        command.args(["-M", "prepared", "-c", &load.clients.to_string(), "-j", &threads.to_string()]);
         command.args(["-T", &seconds.to_string()]);
         if load.select_only {
             command.arg("-S");
@@ -153,23 +116,12 @@ fn parse(output: &str) -> Result<Figures, CompareError> {
     let field = |name: &'static str| {
         let value = output.lines().find_map(|line| line.strip_prefix(name));
         let number = value.and_then(|value| value.trim_start_matches([' ', ':', '=']).split([' ', '/']).next());
-        number.ok_or_else(|| CompareError::Output {
-            field: name,
-            output: output.to_string(),
-        })
+        number.ok_or_else(|| CompareError::Output { field: name, output: output.to_string() })
     };
-    let float = |name| {
-        field(name)?.parse().map_err(|_| CompareError::Output {
-            field: name,
-            output: output.to_string(),
-        })
-    };
-    let integer = |name| {
-        field(name)?.parse().map_err(|_| CompareError::Output {
-            field: name,
-            output: output.to_string(),
-        })
-    };
+    let float =
+        |name| field(name)?.parse().map_err(|_| CompareError::Output { field: name, output: output.to_string() });
+    let integer =
+        |name| field(name)?.parse().map_err(|_| CompareError::Output { field: name, output: output.to_string() });
     Ok(Figures {
         tps: float("tps")?,
         latency_ms_average: float("latency average")?,
@@ -188,22 +140,15 @@ pub fn find_programs() -> Result<PathBuf, CompareError> {
     let versions = std::fs::read_dir(root).into_iter().flatten().flatten();
     let complete = versions.filter_map(|version| {
         let programs = version.path().join("bin");
-        let has_all = ["postgres", "initdb", "pg_basebackup", "pgbench", "psql"]
-            .iter()
-            .all(|name| programs.join(name).exists());
+        let has_all =
+            ["postgres", "initdb", "pg_basebackup", "pgbench", "psql"].iter().all(|name| programs.join(name).exists());
         let number: u32 = version.file_name().to_str()?.parse().ok()?;
         has_all.then_some((number, programs))
     });
-    complete
-        .max()
-        .map(|(_, programs)| programs)
-        .ok_or_else(|| CompareError::Missing {
-            program: "PostgreSQL's server and pgbench".to_string(),
-            remedy: format!(
-                "install them (Debian: apt-get install postgresql); looked into {}/*/bin",
-                root.display()
-            ),
-        })
+    complete.max().map(|(_, programs)| programs).ok_or_else(|| CompareError::Missing {
+        program: "PostgreSQL's server and pgbench".to_string(),
+        remedy: format!("install them (Debian: apt-get install postgresql); looked into {}/*/bin", root.display()),
+    })
 }
 
 #[cfg(test)]
@@ -248,10 +193,7 @@ tps = 2582.312345 (without initial connection time)
     /// Output that cannot be read must be shown, not taken for zero.
     #[test]
     fn unknown_output_is_an_error() {
-        assert!(matches!(
-            parse("tps = many\n"),
-            Err(CompareError::Output { field: "tps", .. })
-        ));
+        assert!(matches!(parse("tps = many\n"), Err(CompareError::Output { field: "tps", .. })));
         assert!(matches!(parse(""), Err(CompareError::Output { .. })));
     }
 }

@@ -54,42 +54,23 @@ impl Postgres {
                 .map_err(CompareError::system("cannot open", folder))?;
             chown(&home, Some(user.id), Some(user.group)).map_err(CompareError::system("cannot give away", &home))?;
         }
-        let client = Client {
-            programs: programs.to_path_buf(),
-            port,
-            session_options: None,
-            folder: folder.to_path_buf(),
-        };
-        let launcher = Launcher {
-            programs,
-            folder,
-            home,
-            user,
-            interrupt,
-        };
+        let client =
+            Client { programs: programs.to_path_buf(), port, session_options: None, folder: folder.to_path_buf() };
+        let launcher = Launcher { programs, folder, home, user, interrupt };
         launcher.initialize()?;
-        let mut postgres = Postgres {
-            client,
-            servers: Vec::new(),
-        };
+        let mut postgres = Postgres { client, servers: Vec::new() };
         postgres.servers.push(launcher.start("primary", port, &[])?);
         postgres.wait_until("t", "SELECT true", interrupt)?;
         for (standby, port) in STANDBYS.iter().zip(port + 1..) {
             launcher.copy(standby, postgres.client.port)?;
-            let source = format!(
-                "host=127.0.0.1 port={} user={DATABASE} application_name={standby}",
-                postgres.client.port
-            );
-            postgres.servers.insert(
-                0,
-                launcher.start(standby, port, &[format!("primary_conninfo={source}")])?,
-            );
+            let source =
+                format!("host=127.0.0.1 port={} user={DATABASE} application_name={standby}", postgres.client.port);
+            postgres.servers.insert(0, launcher.start(standby, port, &[format!("primary_conninfo={source}")])?);
         }
         let names = STANDBYS.join(", ");
-        for sql in [
-            &format!("ALTER SYSTEM SET synchronous_standby_names = 'ANY 2 ({names})'"),
-            "SELECT pg_reload_conf()",
-        ] {
+        for sql in
+            [&format!("ALTER SYSTEM SET synchronous_standby_names = 'ANY 2 ({names})'"), "SELECT pg_reload_conf()"]
+        {
             postgres.client.query(sql, interrupt, STATEMENT_TIME_MAX)?;
         }
         let synchronous =
@@ -152,25 +133,9 @@ impl Launcher<'_> {
 
     fn initialize(&self) -> Result<(), CompareError> {
         let mut command = self.command("initdb");
-        command.args([
-            "-U",
-            DATABASE,
-            "-A",
-            "trust",
-            "--locale=C",
-            "-E",
-            "UTF8",
-            "--no-instructions",
-            "-D",
-        ]);
+        command.args(["-U", DATABASE, "-A", "trust", "--locale=C", "-E", "UTF8", "--no-instructions", "-D"]);
         command.arg(self.data("primary"));
-        run(
-            command,
-            &self.folder.join("initdb.log"),
-            self.interrupt,
-            PREPARE_TIME_MAX,
-        )
-        .map(drop)
+        run(command, &self.folder.join("initdb.log"), self.interrupt, PREPARE_TIME_MAX).map(drop)
     }
 
     fn copy(&self, standby: &str, port: u16) -> Result<(), CompareError> {
@@ -190,21 +155,12 @@ impl Launcher<'_> {
             "-D",
         ]);
         command.arg(self.data(standby));
-        run(
-            command,
-            &self.folder.join("pg_basebackup.log"),
-            self.interrupt,
-            PREPARE_TIME_MAX,
-        )
-        .map(drop)
+        run(command, &self.folder.join("pg_basebackup.log"), self.interrupt, PREPARE_TIME_MAX).map(drop)
     }
 
     fn start(&self, name: &str, port: u16, settings: &[String]) -> Result<Process, CompareError> {
         let mut command = self.command("postgres");
-        command
-            .arg("-D")
-            .arg(self.data(name))
-            .args(["-h", "127.0.0.1", "-p", &port.to_string()]);
+        command.arg("-D").arg(self.data(name)).args(["-h", "127.0.0.1", "-p", &port.to_string()]);
         for setting in SETTINGS.into_iter().chain(settings.iter().map(String::as_str)) {
             command.args(["-c", setting]);
         }
@@ -231,10 +187,7 @@ fn unprivileged_user() -> Result<Option<User>, CompareError> {
 fn find_user(accounts: &str, name: &str) -> Option<User> {
     let account = accounts.lines().find(|line| line.split(':').next() == Some(name))?;
     let mut numbers = account.split(':').skip(2).map(|field| field.parse().ok());
-    Some(User {
-        id: numbers.next()??,
-        group: numbers.next()??,
-    })
+    Some(User { id: numbers.next()??, group: numbers.next()?? })
 }
 
 #[cfg(test)]

@@ -23,26 +23,16 @@ impl Interrupt {
     /// Listens to Ctrl-C, to hang-ups and to requests to terminate.
     pub fn listen() -> Result<Interrupt, CompareError> {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [
-            signal_hook::consts::SIGINT,
-            signal_hook::consts::SIGTERM,
-            signal_hook::consts::SIGHUP,
-        ] {
-            signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(CompareError::system(
-                "cannot listen to signals of",
-                Path::new("this process"),
-            ))?;
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&flag))
+                .map_err(CompareError::system("cannot listen to signals of", Path::new("this process")))?;
         }
         Ok(Interrupt(flag))
     }
 
     /// Fails once the user wants to stop.
     pub fn check(&self) -> Result<(), CompareError> {
-        if self.0.load(Ordering::Relaxed) {
-            Err(CompareError::Interrupted)
-        } else {
-            Ok(())
-        }
+        if self.0.load(Ordering::Relaxed) { Err(CompareError::Interrupted) } else { Ok(()) }
     }
 
     /// Asks `ready` again and again until it says yes, the user wants to stop, or `limit` has passed (false).
@@ -81,15 +71,8 @@ impl Process {
         command.stdin(Stdio::null()).stdout(file).stderr(errors);
         let program = PathBuf::from(command.get_program());
         let line = display(&command);
-        let child = command
-            .spawn()
-            .map_err(CompareError::system("cannot start", &program))?;
-        Ok(Process {
-            child,
-            command: line,
-            output: output.to_path_buf(),
-            polite,
-        })
+        let child = command.spawn().map_err(CompareError::system("cannot start", &program))?;
+        Ok(Process { child, command: line, output: output.to_path_buf(), polite })
     }
 
     /// Fails if the process has ended: for servers, which should not.
@@ -125,17 +108,11 @@ impl Process {
     }
 
     fn status(&mut self) -> Result<Option<ExitStatus>, CompareError> {
-        self.child
-            .try_wait()
-            .map_err(CompareError::system("cannot wait for", Path::new(&self.command)))
+        self.child.try_wait().map_err(CompareError::system("cannot wait for", Path::new(&self.command)))
     }
 
     fn failure(&self, status: ExitStatus) -> CompareError {
-        CompareError::Failed {
-            command: self.command.clone(),
-            status: status.to_string(),
-            output: self.last_lines(),
-        }
+        CompareError::Failed { command: self.command.clone(), status: status.to_string(), output: self.last_lines() }
     }
 
     /// Asks, waits, then kills. Never fails: there is nothing more that could be done.
@@ -177,11 +154,7 @@ pub fn run(command: Command, output: &Path, interrupt: &Interrupt, limit: Durati
     if status.success() {
         Ok(text)
     } else {
-        Err(CompareError::Failed {
-            command: line,
-            status: status.to_string(),
-            output: last_lines(output),
-        })
+        Err(CompareError::Failed { command: line, status: status.to_string(), output: last_lines(output) })
     }
 }
 
@@ -194,10 +167,7 @@ fn last_lines(path: &Path) -> String {
     let text = fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(OUTPUT_LINES_SHOWN)..]
-        .iter()
-        .map(|line| format!("    {line}\n"))
-        .collect()
+    lines[lines.len().saturating_sub(OUTPUT_LINES_SHOWN)..].iter().map(|line| format!("    {line}\n")).collect()
 }
 
 /// All processes below `pid`, nearest first.
@@ -234,12 +204,7 @@ mod tests {
     /// A process named `a) S 1` would otherwise be taken for a child of init and survive us.
     #[test]
     fn the_parent_is_found_behind_any_name() {
-        assert_eq!(
-            parent_of("7 (a) S 1 (b)) R 42 7 7")
-                .map(Pid::as_raw_nonzero)
-                .map(i32::from),
-            Some(42)
-        );
+        assert_eq!(parent_of("7 (a) S 1 (b)) R 42 7 7").map(Pid::as_raw_nonzero).map(i32::from), Some(42));
         assert_eq!(parent_of("nonsense"), None);
     }
 
@@ -259,8 +224,7 @@ mod tests {
         // An ended process may stay a zombie until whoever adopted it looks; it runs no more.
         let runs = |pid: &Pid| {
             let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
-            stat.rsplit_once(')')
-                .is_some_and(|(_, fields)| !fields.trim_start().starts_with(['Z', 'X']))
+            stat.rsplit_once(')').is_some_and(|(_, fields)| !fields.trim_start().starts_with(['Z', 'X']))
         };
         let ended = interrupt.wait(START_TIME_MAX, || Ok(!children.iter().any(runs)));
         assert!(ended.expect("not interrupted"), "sleep survived");
@@ -274,16 +238,9 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo last words; exit 3"]);
         let mut process = Process::start(command, &folder.path().join("log"), Signal::TERM).expect("sh starts");
-        let found = interrupt
-            .wait(START_TIME_MAX, || process.check_alive().map(|()| false))
-            .expect_err("it ended");
-        let CompareError::Failed { status, output, .. } = found else {
-            panic!("{found}")
-        };
-        assert!(
-            status.contains('3') && output.contains("last words"),
-            "{status} {output}"
-        );
+        let found = interrupt.wait(START_TIME_MAX, || process.check_alive().map(|()| false)).expect_err("it ended");
+        let CompareError::Failed { status, output, .. } = found else { panic!("{found}") };
+        assert!(status.contains('3') && output.contains("last words"), "{status} {output}");
     }
 
     /// After Ctrl-C nothing may be waited for any longer.

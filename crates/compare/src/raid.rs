@@ -27,15 +27,9 @@ impl Raid {
         interrupt: &Interrupt,
     ) -> Result<Raid, CompareError> {
         let mut command = Command::new(program);
-        command
-            .args(["start", "--sites", "3", "--port", &port.to_string(), "--data"])
-            .arg(folder.join("raid"));
-        let client = Client {
-            programs: programs.to_path_buf(),
-            port,
-            session_options: None,
-            folder: folder.to_path_buf(),
-        };
+        command.args(["start", "--sites", "3", "--port", &port.to_string(), "--data"]).arg(folder.join("raid"));
+        let client =
+            Client { programs: programs.to_path_buf(), port, session_options: None, folder: folder.to_path_buf() };
         let mut sites = Process::start(command, &folder.join("raid.log"), Signal::TERM)?;
         let ready = interrupt.wait(START_TIME_MAX, || {
             sites.check_alive()?;
@@ -49,11 +43,7 @@ impl Raid {
             return Ok(Raid { client, sites });
         }
         let what = "Raid to answer `1` to `SELECT 1`".to_string();
-        Err(CompareError::TimedOut {
-            what,
-            waited: START_TIME_MAX,
-            output: sites.last_lines(),
-        })
+        Err(CompareError::TimedOut { what, waited: START_TIME_MAX, output: sites.last_lines() })
     }
 
     /// Fails if the sites have ended.
@@ -71,8 +61,5 @@ pub fn find_program() -> Result<PathBuf, CompareError> {
     }
     let profile = if cfg!(debug_assertions) { "" } else { " --release" };
     let remedy = format!("build it: cargo build{profile} -p raid, or measure PostgreSQL alone: --only postgres");
-    Err(CompareError::Missing {
-        program: program.display().to_string(),
-        remedy,
-    })
+    Err(CompareError::Missing { program: program.display().to_string(), remedy })
 }

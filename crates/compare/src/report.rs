@@ -28,18 +28,8 @@ pub struct Run {
 
 impl fmt::Display for Run {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures {
-            tps,
-            latency_ms_average,
-            failed,
-            aborted_clients,
-            ..
-        } = &self.figures;
-        write!(
-            formatter,
-            "  {:<24} {:<22} {tps:>9.0} tps {latency_ms_average:>8.3} ms",
-            self.load, self.contender
-        )?;
+        let Figures { tps, latency_ms_average, failed, aborted_clients, .. } = &self.figures;
+        write!(formatter, "  {:<24} {:<22} {tps:>9.0} tps {latency_ms_average:>8.3} ms", self.load, self.contender)?;
         if *failed > 0 {
             write!(formatter, "  {failed} failed")?;
         }
@@ -95,28 +85,12 @@ impl Report {
         seconds: u32,
         scale: u32,
     ) -> Report {
-        Report {
-            machine,
-            versions,
-            postgres_settings,
-            rounds,
-            seconds,
-            scale,
-            runs: Vec::new(),
-            summary: Vec::new(),
-        }
+        Report { machine, versions, postgres_settings, rounds, seconds, scale, runs: Vec::new(), summary: Vec::new() }
     }
 
     /// What was measured, and on what.
     pub fn heading(&self) -> String {
-        let Machine {
-            cores,
-            processor,
-            kernel,
-            memory_mib,
-            file_system,
-            scheduling,
-        } = &self.machine;
+        let Machine { cores, processor, kernel, memory_mib, file_system, scheduling } = &self.machine;
         let mut text = format!(
             "machine:    {cores} cores ({processor}), {memory_mib} MiB, Linux {kernel}, data on {file_system}, {scheduling}\n"
         );
@@ -126,9 +100,7 @@ impl Report {
         if let Some(settings) = &self.postgres_settings {
             text += &format!("postgres:   ANY 2 (two standbys), {settings}\n");
         }
-        let Report {
-            rounds, seconds, scale, ..
-        } = self;
+        let Report { rounds, seconds, scale, .. } = self;
         text += &format!(
             "load:       pgbench, scale {scale}, prepared, over TCP on this host; {rounds} rounds of {seconds} s runs\n"
         );
@@ -139,25 +111,13 @@ impl Report {
     pub fn summary(&self) -> String {
         let mut text = String::from("medians:\n");
         for line in self.summarize() {
-            let Summary {
-                load,
-                contender,
-                tps_median,
-                latency_ms_average_median,
-                failed,
-                ..
-            } = line;
+            let Summary { load, contender, tps_median, latency_ms_average_median, failed, .. } = line;
             write!(text, "  {load:<24} {contender:<22} {tps_median:>9.0} tps {latency_ms_average_median:>8.3} ms  {failed} failed")
                 .expect("a string takes everything");
             if line.aborted_clients > 0 {
                 text += &format!("  {} CLIENTS GAVE UP", line.aborted_clients);
             }
-            if let Some(Spread {
-                median,
-                least,
-                greatest,
-            }) = line.raid_ratio
-            {
+            if let Some(Spread { median, least, greatest }) = line.raid_ratio {
                 text += &format!("  raid x {median:.2} ({least:.2} to {greatest:.2})");
             }
             text.push('\n');
@@ -182,20 +142,9 @@ impl Report {
         text += "\n## Medians\n\n| load | contender | tps | latency, ms | failed | clients that gave up | Raid, times as fast |\n";
         text += "|---|---|---:|---:|---:|---:|---:|\n";
         for line in self.summarize() {
-            let Summary {
-                load,
-                contender,
-                tps_median,
-                latency_ms_average_median,
-                failed,
-                aborted_clients,
-                raid_ratio,
-            } = line;
-            let spread = |Spread {
-                              median,
-                              least,
-                              greatest,
-                          }| format!("{median:.2} ({least:.2} to {greatest:.2})");
+            let Summary { load, contender, tps_median, latency_ms_average_median, failed, aborted_clients, raid_ratio } =
+                line;
+            let spread = |Spread { median, least, greatest }| format!("{median:.2} ({least:.2} to {greatest:.2})");
             let ratio = raid_ratio.map_or_else(String::new, spread);
             text += &format!(
                 "| {load} | {contender} | {tps_median:.0} | {latency_ms_average_median:.3} | {failed} | {aborted_clients} | {ratio} |\n"
@@ -203,21 +152,8 @@ impl Report {
         }
         text += "\n## Runs\n\n| round | fdatasync, us | load | contender | tps | latency, ms | failed | clients that gave up |\n";
         text += "|---:|---:|---|---|---:|---:|---:|---:|\n";
-        for Run {
-            round,
-            load,
-            contender,
-            sync_us,
-            figures,
-        } in &self.runs
-        {
-            let Figures {
-                tps,
-                latency_ms_average,
-                failed,
-                aborted_clients,
-                ..
-            } = figures;
+        for Run { round, load, contender, sync_us, figures } in &self.runs {
+            let Figures { tps, latency_ms_average, failed, aborted_clients, .. } = figures;
             text += &format!(
                 "| {round} | {sync_us} | {load} | {contender} | {tps:.0} | {latency_ms_average:.3} | {failed} | {aborted_clients} |\n"
             );
@@ -245,11 +181,7 @@ impl Report {
                     latency_ms_average_median: latency.median,
                     failed: runs.iter().map(|run| run.figures.failed).sum(),
                     aborted_clients: runs.iter().map(|run| run.figures.aborted_clients).sum(),
-                    raid_ratio: if contender == RAID {
-                        None
-                    } else {
-                        self.raid_ratio(load.name, contender)
-                    },
+                    raid_ratio: if contender == RAID { None } else { self.raid_ratio(load.name, contender) },
                 });
             }
         }
@@ -257,9 +189,7 @@ impl Report {
     }
 
     fn runs_of<'a>(&'a self, load: &'a str, contender: &'a str) -> impl Iterator<Item = &'a Run> {
-        self.runs
-            .iter()
-            .filter(move |run| run.load == load && run.contender == contender)
+        self.runs.iter().filter(move |run| run.load == load && run.contender == contender)
     }
 
     /// Raid over a contender, round by round.
@@ -277,16 +207,8 @@ fn spread(mut values: Vec<f64>) -> Option<Spread> {
     values.sort_by(f64::total_cmp);
     let (least, greatest) = (*values.first()?, *values.last()?);
     let middle = values.len() / 2;
-    let median = if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    };
-    Some(Spread {
-        median,
-        least,
-        greatest,
-    })
+    let median = if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) };
+    Some(Spread { median, least, greatest })
 }
 
 #[cfg(test)]
@@ -308,13 +230,7 @@ mod tests {
             load: LOADS[0].name,
             contender,
             sync_us: 100,
-            figures: Figures {
-                tps,
-                latency_ms_average: 1.0,
-                transactions: 1,
-                failed: 1,
-                aborted_clients: 0,
-            },
+            figures: Figures { tps, latency_ms_average: 1.0, transactions: 1, failed: 1, aborted_clients: 0 },
         }));
         report
     }
@@ -322,14 +238,7 @@ mod tests {
     /// Medians of even and odd counts, and none of nothing.
     #[test]
     fn medians_are_medians() {
-        assert_eq!(
-            spread(vec![3.0, 1.0, 2.0]),
-            Some(Spread {
-                median: 2.0,
-                least: 1.0,
-                greatest: 3.0
-            })
-        );
+        assert_eq!(spread(vec![3.0, 1.0, 2.0]), Some(Spread { median: 2.0, least: 1.0, greatest: 3.0 }));
         assert_eq!(spread(vec![4.0, 1.0]).map(|spread| spread.median), Some(2.5));
         assert_eq!(spread(vec![]), None);
     }
@@ -337,22 +246,11 @@ mod tests {
     /// The ratio pairs the runs of a round: in this one the machine slowed down threefold, which must not show in it.
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let report = report(&[
-            (1, "postgres on", 300.0),
-            (1, RAID, 600.0),
-            (2, RAID, 200.0),
-            (2, "postgres on", 100.0),
-        ]);
+        let report =
+            report(&[(1, "postgres on", 300.0), (1, RAID, 600.0), (2, RAID, 200.0), (2, "postgres on", 100.0)]);
         let lines = report.summarize();
         assert_eq!(lines.len(), 2);
-        assert_eq!(
-            lines[0].raid_ratio,
-            Some(Spread {
-                median: 2.0,
-                least: 2.0,
-                greatest: 2.0
-            })
-        );
+        assert_eq!(lines[0].raid_ratio, Some(Spread { median: 2.0, least: 2.0, greatest: 2.0 }));
         assert_eq!((lines[0].tps_median, lines[0].failed), (200.0, 2));
         assert_eq!(lines[1].raid_ratio, None, "raid is not compared with itself");
     }
@@ -364,15 +262,10 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&report.json()).expect("it is JSON");
         assert_eq!(json["runs"][1]["tps"], 456.0);
         assert_eq!(
-            json["summary"][0]["raid_ratio"]["median"]
-                .as_f64()
-                .map(|ratio| (ratio * 100.0).round()),
+            json["summary"][0]["raid_ratio"]["median"].as_f64().map(|ratio| (ratio * 100.0).round()),
             Some(371.0)
         );
         let markdown = report.markdown();
-        assert!(
-            markdown.contains("| 1 | 100 | TPC-B-like, 1 client | raid | 456 | 1.000 | 1 | 0 |"),
-            "{markdown}"
-        );
+        assert!(markdown.contains("| 1 | 100 | TPC-B-like, 1 client | raid | 456 | 1.000 | 1 | 0 |"), "{markdown}");
     }
 }

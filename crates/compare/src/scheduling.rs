@@ -86,10 +86,7 @@ mod tests {
     fn the_cpu_controller_is_found_in_both_versions() {
         let first = "9:name=systemd:/\n2:cpu,cpuacct:/x\n0::/\n";
         assert_eq!(cpu_cgroup(first), Some(PathBuf::from("/sys/fs/cgroup/cpu,cpuacct/x")));
-        assert_eq!(
-            cpu_cgroup("0::/user.slice\n"),
-            Some(PathBuf::from("/sys/fs/cgroup/user.slice"))
-        );
+        assert_eq!(cpu_cgroup("0::/user.slice\n"), Some(PathBuf::from("/sys/fs/cgroup/user.slice")));
         assert_eq!(cpu_cgroup(""), None);
     }
 }

@@ -44,6 +44,8 @@ pub struct Settings {
     pub method: Method,
     /// Bytes of row versions kept in memory.
     pub memory_bytes_max: usize,
+    /// Writes remembered per storage for checking ranges that were read.
+    pub recent_writes_max: usize,
     /// Seeds what SQL calls random.
     pub seed: u64,
     /// The clause to leave out, in the simulator.
@@ -121,8 +123,8 @@ impl<L: Log> Domain<L> {
         let Settings { site, incarnation, planted, .. } = settings;
         let access = access_manager::Settings {
             memory_bytes_max: settings.memory_bytes_max,
+            recent_writes_max: settings.recent_writes_max,
             planted,
-            ..access_manager::Settings::default()
         };
         let mut domain = Domain {
             action_driver: ActionDriver::new(planted, settings.seed),

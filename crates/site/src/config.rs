@@ -217,8 +217,7 @@ fn sites(named: &BTreeMap<String, SocketAddr>) -> Result<BTreeMap<SiteId, Socket
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
     toml::from_str(&text).map_err(|error| ConfigError::Text { path: path.to_owned(), message: error.to_string() })
 }
 
@@ -238,7 +237,8 @@ mod tests {
         let (site, oracle) = EXPLAINED.split_once("# The oracle").expect("both are explained");
         std::fs::write(&path, site).expect("the folder can be written");
         SiteConfig::read(&path).expect("what `raid config` prints must be a site's configuration");
-        let oracle: String = oracle.lines().skip(1).map(|line| format!("{}\n", line.trim_start_matches("# "))).collect();
+        let oracle: String =
+            oracle.lines().skip(1).map(|line| format!("{}\n", line.trim_start_matches("# "))).collect();
         std::fs::write(&path, oracle).expect("the folder can be written");
         OracleConfig::read(&path).expect("what `raid config` prints must be an oracle's configuration");
     }

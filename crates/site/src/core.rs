@@ -51,11 +51,7 @@ pub enum StartError {
 /// What the site is doing.
 enum Life {
     /// It waits for the oracle to give it a new incarnation.
-    Asking {
-        log: Box<MappedLog>,
-        nonce: u64,
-        asked_at: u64,
-    },
+    Asking { log: Box<MappedLog>, nonce: u64, asked_at: u64 },
     /// Its servers run.
     Running(Box<Domain<MappedLog>>),
     /// It must not go on.
@@ -237,9 +233,10 @@ impl Core {
 
     fn peer_message(&mut self, envelope: Envelope) {
         match (&mut self.life, &envelope.message) {
-            (Life::Asking { nonce, .. }, Message::OracleReply(OracleReply::Incarnated { nonce: echoed, incarnation }))
-                if nonce == echoed && envelope.from_site == ORACLE_SITE =>
-            {
+            (
+                Life::Asking { nonce, .. },
+                Message::OracleReply(OracleReply::Incarnated { nonce: echoed, incarnation }),
+            ) if nonce == echoed && envelope.from_site == ORACLE_SITE => {
                 let incarnation = *incarnation;
                 self.begin_life(incarnation);
             }
@@ -295,6 +292,7 @@ impl Core {
             sites,
             method: self.config.method.into(),
             memory_bytes_max: self.config.memory_mb << 20,
+            recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
             seed: self.nonce_seed,
             planted: messages::planted::Planted::none(),
         };

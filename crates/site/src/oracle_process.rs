@@ -76,14 +76,13 @@ impl OracleProcess {
         let (log, _) = MappedLog::open(&folder, options).map_err(|error| error.to_string())?;
         let sites: Vec<SiteId> = config.all_sites().into_keys().collect();
         let instance = InstanceId(config.instance);
-        let mut oracle =
-            Oracle::init(instance, &sites, config.method.into(), config.required_copies, Planted::none());
+        let mut oracle = Oracle::init(instance, &sites, config.method.into(), config.required_copies, Planted::none());
         let mut outbox = Outbox::default();
         let mut last_record = log.first();
         for entry in log.read_from(log.first()) {
             let (position, bytes) = entry.map_err(|error| error.to_string())?;
-            let record = LogRecord::decode(&bytes)
-                .map_err(|error| format!("the oracle's log record at {position}: {error}"))?;
+            let record =
+                LogRecord::decode(&bytes).map_err(|error| format!("the oracle's log record at {position}: {error}"))?;
             oracle.replay(&record, &mut outbox);
             last_record = position;
         }

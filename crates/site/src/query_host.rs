@@ -249,12 +249,7 @@ fn execution(parameters: Vec<Value>) -> Execution {
 }
 
 fn statement_failure(sqlstate: &str, message: &str) -> Failure {
-    Failure::Statement {
-        sqlstate: sqlstate.to_owned(),
-        message: message.to_owned(),
-        detail: None,
-        constraint: None,
-    }
+    Failure::Statement { sqlstate: sqlstate.to_owned(), message: message.to_owned(), detail: None, constraint: None }
 }
 
 fn of_query(error: QueryError) -> Failure {

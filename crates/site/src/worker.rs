@@ -341,7 +341,8 @@ impl Worker {
         for mail in std::mem::take(&mut self.mail) {
             match mail {
                 Mail::Answer(envelope) => {
-                    if let Message::AccessReply(AccessReply::CatalogRows { .. }) | Message::SessionReply(..)
+                    if let Message::AccessReply(AccessReply::CatalogRows { .. })
+                    | Message::SessionReply(..)
                     | Message::QueryReply(..) = &envelope.message
                     {
                         self.user_interface.handle(now, envelope, &mut self.outbox);

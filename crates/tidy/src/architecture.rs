@@ -59,10 +59,7 @@ impl Architecture {
         let table: Table = match text.parse() {
             Ok(table) => table,
             Err(error) => {
-                return (
-                    Architecture::default(),
-                    vec![Violation::new(ARROWS, 1, error.to_string())],
-                );
+                return (Architecture::default(), vec![Violation::new(ARROWS, 1, error.to_string())]);
             }
         };
         let mut architecture = Architecture::default();
@@ -70,11 +67,9 @@ impl Architecture {
         for (name, row) in &table {
             match parse_part(row) {
                 Ok(part) => drop(architecture.parts.insert(name.clone(), part)),
-                Err(message) => violations.push(Violation::new(
-                    ARROWS,
-                    line_of(text, name),
-                    format!("`{name}`: {message}"),
-                )),
+                Err(message) => {
+                    violations.push(Violation::new(ARROWS, line_of(text, name), format!("`{name}`: {message}")))
+                }
             }
         }
         violations.extend(architecture.check_arrows(text));
@@ -118,10 +113,7 @@ fn parse_part(row: &Value) -> Result<Part, String> {
     let row = row.as_table().ok_or("is not a table")?;
     let known = ["kind", "pure", "asynchronous", "imports", "tests"];
     if let Some(unknown) = row.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(format!(
-            "has an unknown field `{unknown}`; known are {}",
-            known.join(", ")
-        ));
+        return Err(format!("has an unknown field `{unknown}`; known are {}", known.join(", ")));
     }
     let kind = match row.get("kind").and_then(Value::as_str) {
         Some("ground") => Kind::Ground,
@@ -134,10 +126,7 @@ fn parse_part(row: &Value) -> Result<Part, String> {
     let switch = |key: &str| row.get(key).and_then(Value::as_bool).unwrap_or(false);
     let names = |key: &str| -> Vec<String> {
         let list = row.get(key).and_then(Value::as_array);
-        list.into_iter()
-            .flatten()
-            .filter_map(|name| name.as_str().map(str::to_string))
-            .collect()
+        list.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_string)).collect()
     };
     Ok(Part {
         kind,
@@ -151,9 +140,7 @@ fn parse_part(row: &Value) -> Result<Part, String> {
 /// The line of a crate's row, counted from one.
 pub fn line_of(text: &str, name: &str) -> usize {
     let header = format!("[{name}]");
-    text.lines()
-        .position(|line| line.trim() == header)
-        .map_or(1, |line| line + 1)
+    text.lines().position(|line| line.trim() == header).map_or(1, |line| line + 1)
 }
 
 #[cfg(test)]
@@ -178,14 +165,8 @@ mod tests {
     /// Nor may a test do by the back door what the crate may not.
     #[test]
     fn arrows_point_down_in_tests_too() {
-        assert_eq!(
-            violations("[a]\nkind = 'ground'\ntests = ['b']\n[b]\nkind = 'world'\n").len(),
-            1
-        );
-        assert_eq!(
-            violations("[a]\nkind = 'world'\nimports = ['b']\n[b]\nkind = 'server'\n"),
-            Vec::<String>::new()
-        );
+        assert_eq!(violations("[a]\nkind = 'ground'\ntests = ['b']\n[b]\nkind = 'world'\n").len(), 1);
+        assert_eq!(violations("[a]\nkind = 'world'\nimports = ['b']\n[b]\nkind = 'server'\n"), Vec::<String>::new());
     }
 
     /// A misspelt field would silently switch its rule off.

@@ -42,19 +42,12 @@ mod tests {
                 "crates/a/Cargo.toml",
                 "[package]\nname = 'a'\n[dependencies]\nb.workspace = true\n[lints]\nworkspace = true\n",
             ),
-            (
-                "crates/b/Cargo.toml",
-                "[package]\nname = 'b'\n[lints]\nworkspace = true\n",
-            ),
+            ("crates/b/Cargo.toml", "[package]\nname = 'b'\n[lints]\nworkspace = true\n"),
             ("crates/a/src/lib.rs", "use std::fs;\nfn f() { unsafe { todo!() } }\n"),
             (size::LIST, "700 crates/a/src/lib.rs\n"),
             ("README.md", "[x](nowhere.md)"),
         ]);
-        let found = check_all(&tree)
-            .iter()
-            .map(Violation::to_string)
-            .collect::<Vec<_>>()
-            .join("\n");
+        let found = check_all(&tree).iter().map(Violation::to_string).collect::<Vec<_>>().join("\n");
         let signs = [
             "imports `b`",
             "says why",

@@ -50,19 +50,9 @@ impl Source {
     /// Scans a file. `all_test`: every line is test code, whatever stands there.
     pub fn parse(text: &str, all_test: bool) -> Source {
         let lines = scan(text);
-        let code = lines
-            .iter()
-            .map(|line| line.code.as_str())
-            .collect::<Vec<_>>()
-            .join("\n");
-        let line_starts = std::iter::once(0)
-            .chain(code.match_indices('\n').map(|(offset, _)| offset + 1))
-            .collect();
-        let mut source = Source {
-            lines,
-            code,
-            line_starts,
-        };
+        let code = lines.iter().map(|line| line.code.as_str()).collect::<Vec<_>>().join("\n");
+        let line_starts = std::iter::once(0).chain(code.match_indices('\n').map(|(offset, _)| offset + 1)).collect();
+        let mut source = Source { lines, code, line_starts };
         source.mark_tests(all_test);
         source
     }
@@ -103,11 +93,7 @@ impl Source {
             }
             let end = item_end(code, start);
             if code[end..].starts_with('}') {
-                functions.push(Function {
-                    name,
-                    line,
-                    lines: self.line_of(end) - line + 1,
-                });
+                functions.push(Function { name, line, lines: self.line_of(end) - line + 1 });
             }
         }
         functions
@@ -121,9 +107,8 @@ impl Source {
         let mut skip_to = 0;
         for (start, word) in words(code) {
             // Not the middle of a path; a leading `::` is no middle.
-            let inner = code[..start]
-                .strip_suffix("::")
-                .is_some_and(|before| before.ends_with(|c| is_word(c) || c == '>'));
+            let inner =
+                code[..start].strip_suffix("::").is_some_and(|before| before.ends_with(|c| is_word(c) || c == '>'));
             if start < skip_to || inner {
                 continue;
             }

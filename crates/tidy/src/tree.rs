@@ -31,11 +31,7 @@ impl fmt::Display for Violation {
 impl Violation {
     /// `line` counts from one.
     pub fn new(file: &str, line: usize, message: impl Into<String>) -> Violation {
-        Violation {
-            file: file.to_string(),
-            line,
-            message: message.into(),
-        }
+        Violation { file: file.to_string(), line, message: message.into() }
     }
 }
 
@@ -103,13 +99,7 @@ impl Tree {
     /// Adds or replaces a text file.
     pub fn insert(&mut self, path: &str, text: &str) {
         let source = path.ends_with(".rs").then(|| Source::parse(text, is_test_path(path)));
-        self.files.insert(
-            path.to_string(),
-            File {
-                text: Some(text.to_string()),
-                source,
-            },
-        );
+        self.files.insert(path.to_string(), File { text: Some(text.to_string()), source });
     }
 
     fn insert_data(&mut self, path: &str) {
@@ -137,11 +127,7 @@ impl Tree {
         let folder = format!("{path}/");
         path.is_empty()
             || self.files.contains_key(path)
-            || self
-                .files
-                .range(folder.clone()..)
-                .next()
-                .is_some_and(|(next, _)| next.starts_with(&folder))
+            || self.files.range(folder.clone()..).next().is_some_and(|(next, _)| next.starts_with(&folder))
     }
 
     /// All paths, sorted.
@@ -151,9 +137,7 @@ impl Tree {
 
     /// All text files, sorted by path.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files
-            .iter()
-            .filter_map(|(path, file)| Some((path.as_str(), file.text.as_deref()?)))
+        self.files.iter().filter_map(|(path, file)| Some((path.as_str(), file.text.as_deref()?)))
     }
 
     /// The names of the crates: the folders of `crates/` with a manifest, sorted.
@@ -168,20 +152,14 @@ impl Tree {
     pub fn rust_files(&self) -> impl Iterator<Item = RustFile<'_>> {
         self.files.iter().filter_map(|(path, file)| {
             let (krate, _) = path.strip_prefix("crates/")?.split_once('/')?;
-            Some(RustFile {
-                path,
-                krate,
-                text: file.text.as_deref()?,
-                source: file.source.as_ref()?,
-            })
+            Some(RustFile { path, krate, text: file.text.as_deref()?, source: file.source.as_ref()? })
         })
     }
 }
 
 /// Whether everything in the file is test code: it lies in `tests/` or `benches/`, or is named `tests.rs` or `..._tests.rs`.
 fn is_test_path(path: &str) -> bool {
-    path.split('/')
-        .any(|part| matches!(part, "tests" | "benches" | "tests.rs") || part.ends_with("_tests.rs"))
+    path.split('/').any(|part| matches!(part, "tests" | "benches" | "tests.rs") || part.ends_with("_tests.rs"))
 }
 
 #[cfg(test)]
@@ -202,11 +180,7 @@ mod tests {
     /// A nested manifest (a fixture, say) must not be taken for a crate.
     #[test]
     fn crates_are_the_folders_with_a_manifest() {
-        let tree = Tree::of(&[
-            ("crates/a/Cargo.toml", ""),
-            ("crates/b/x/Cargo.toml", ""),
-            ("crates/c/src/lib.rs", ""),
-        ]);
+        let tree = Tree::of(&[("crates/a/Cargo.toml", ""), ("crates/b/x/Cargo.toml", ""), ("crates/c/src/lib.rs", "")]);
         assert_eq!(tree.crates().collect::<Vec<_>>(), ["a"]);
     }
 

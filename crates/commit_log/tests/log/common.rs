@@ -10,15 +10,8 @@ use tempfile::TempDir;
 pub const HEADER: u64 = 4096;
 
 pub fn options(repair: Repair) -> LogOptions {
-    let identity = Identity {
-        instance: 0xfeed,
-        site: 2,
-    };
-    LogOptions {
-        segment_bytes: 4096,
-        repair,
-        ..LogOptions::new(identity)
-    }
+    let identity = Identity { instance: 0xfeed, site: 2 };
+    LogOptions { segment_bytes: 4096, repair, ..LogOptions::new(identity) }
 }
 
 pub fn open(folder: &Path) -> (MappedLog, Opened) {
@@ -38,15 +31,11 @@ pub fn record(number: u64) -> Vec<u8> {
 }
 
 pub fn append(log: &mut MappedLog, numbers: std::ops::Range<u64>) -> Vec<Position> {
-    numbers
-        .map(|number| log.append(&record(number)).expect("there is room"))
-        .collect()
+    numbers.map(|number| log.append(&record(number)).expect("there is room")).collect()
 }
 
 pub fn read_all(log: &dyn Log) -> Vec<Vec<u8>> {
-    log.read_from(log.first())
-        .map(|record| record.expect("what was recovered can be read").1)
-        .collect()
+    log.read_from(log.first()).map(|record| record.expect("what was recovered can be read").1).collect()
 }
 
 pub fn records(numbers: std::ops::Range<u64>) -> Vec<Vec<u8>> {
@@ -55,10 +44,7 @@ pub fn records(numbers: std::ops::Range<u64>) -> Vec<Vec<u8>> {
 
 /// The segment files in `folder`, in order.
 pub fn segments(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
     files.sort();
     files
@@ -67,11 +53,7 @@ pub fn segments(folder: &Path) -> Vec<PathBuf> {
 /// The first position of a segment, as its header says; `None` if it was never used or is gone.
 pub fn first_of(bytes: &[u8]) -> Option<Position> {
     let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().unwrap()));
-    if number(72)? == 0 {
-        None
-    } else {
-        number(64).map(Position)
-    }
+    if number(72)? == 0 { None } else { number(64).map(Position) }
 }
 
 /// The segment files as they are now: what is on disk if the machine stops here and all pages were written.
@@ -82,15 +64,8 @@ pub struct Image {
 
 impl Image {
     pub fn of(folder: &Path) -> Image {
-        let read = |path: PathBuf| {
-            (
-                path.file_name().unwrap().to_str().unwrap().to_string(),
-                fs::read(path).unwrap(),
-            )
-        };
-        Image {
-            files: segments(folder).into_iter().map(read).collect(),
-        }
+        let read = |path: PathBuf| (path.file_name().unwrap().to_str().unwrap().to_string(), fs::read(path).unwrap());
+        Image { files: segments(folder).into_iter().map(read).collect() }
     }
 
     /// A folder with these files.

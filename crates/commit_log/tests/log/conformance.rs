@@ -19,10 +19,7 @@ fn read(log: &dyn Log, from: Position) -> Vec<(Position, Vec<u8>)> {
 #[test]
 fn what_is_appended_is_read_from_every_position() {
     on_each(|log| {
-        assert_eq!(
-            (log.first(), log.synced(), log.appended()),
-            (Position::START, Position::START, Position::START)
-        );
+        assert_eq!((log.first(), log.synced(), log.appended()), (Position::START, Position::START, Position::START));
         assert_eq!(read(log, Position::START), vec![]);
         let mut expected = Vec::new();
         for number in 0..300 {
@@ -44,10 +41,7 @@ fn both_logs_give_the_same_positions() {
     let (mut mapped, _) = open(folder.path());
     let mut memory = MemoryLog::new();
     for number in 0..500 {
-        assert_eq!(
-            mapped.append(&record(number)).unwrap(),
-            memory.append(&record(number)).unwrap()
-        );
+        assert_eq!(mapped.append(&record(number)).unwrap(), memory.append(&record(number)).unwrap());
     }
     assert_eq!(mapped.appended(), memory.appended());
     assert_eq!(mapped.status().bytes_appended, memory.status().bytes_appended);
@@ -61,10 +55,7 @@ fn sync_now_reaches_the_end() {
             log.append(&record(number)).unwrap();
             if number % 50 == 0 {
                 log.sync_now().unwrap();
-                assert_eq!(
-                    (log.synced(), log.poll_synced().unwrap()),
-                    (log.appended(), log.appended())
-                );
+                assert_eq!((log.synced(), log.poll_synced().unwrap()), (log.appended(), log.appended()));
             }
             assert!(log.first() <= log.synced() && log.synced() <= log.appended());
         }

@@ -33,11 +33,7 @@ fn closed(appended: u64) -> (Image, Vec<Position>) {
 
 /// The file and the offset of a position.
 fn place(image: &Image, position: Position) -> (usize, usize) {
-    let mut used = image
-        .files
-        .iter()
-        .enumerate()
-        .filter_map(|(index, (_, bytes))| Some((index, first_of(bytes)?)));
+    let mut used = image.files.iter().enumerate().filter_map(|(index, (_, bytes))| Some((index, first_of(bytes)?)));
     let (index, first) = used.rfind(|(_, first)| *first <= position).unwrap();
     (index, (HEADER + position.since(first)) as usize)
 }
@@ -80,15 +76,8 @@ fn a_tail_torn_at_any_byte_is_cut_at_the_last_whole_record() {
             let mut image = image.clone();
             image.files[index].1 = damaged;
             let cut = check_goes_on(image.restore().path(), Repair::Refuse, 0..kept as u64);
-            let expected = left_over.map(|last| {
-                (
-                    CutReason::TornTail,
-                    start as u64,
-                    positions[kept],
-                    last as u64 + 1,
-                    None,
-                )
-            });
+            let expected =
+                left_over.map(|last| (CutReason::TornTail, start as u64, positions[kept], last as u64 + 1, None));
             let found = cut.map(|cut| (cut.reason, cut.offset, cut.position, cut.bytes, cut.later_record));
             assert_eq!(found, expected, "torn at {torn}");
         }
@@ -105,10 +94,7 @@ fn pages_written_out_of_order_are_a_torn_tail() {
     let mut damaged = image.clone();
     damaged.files[index].1[from..to].fill(0);
     let cut = check_goes_on(damaged.restore().path(), Repair::Refuse, 0..12).unwrap();
-    assert_eq!(
-        (cut.reason, cut.position, cut.later_record),
-        (CutReason::TornTail, positions[12], Some(positions[13]))
-    );
+    assert_eq!((cut.reason, cut.position, cut.later_record), (CutReason::TornTail, positions[12], Some(positions[13])));
 }
 
 /// If this fails, a record that was cut off comes back behind a new one of the same length.
@@ -159,32 +145,15 @@ fn a_damaged_byte_in_the_middle_stops_the_open_and_is_cut_on_request() {
         damaged.files[index].1[start + (at - positions[number].0) as usize] ^= 0x20;
         let folder = damaged.restore();
         let before = Image::of(folder.path());
-        let Err(error) = try_open(folder.path(), Repair::Refuse) else {
-            panic!("damage at {at} was not seen")
-        };
-        assert_eq!(
-            Image::of(folder.path()).files,
-            before.files,
-            "a refusal changes nothing"
-        );
-        let LogError::Corrupt {
-            file,
-            offset,
-            position,
-            bytes,
-        } = error
-        else {
-            panic!("{error}")
-        };
+        let Err(error) = try_open(folder.path(), Repair::Refuse) else { panic!("damage at {at} was not seen") };
+        assert_eq!(Image::of(folder.path()).files, before.files, "a refusal changes nothing");
+        let LogError::Corrupt { file, offset, position, bytes } = error else { panic!("{error}") };
         assert_eq!(file, folder.path().join(&image.files[index].0));
         assert_eq!((offset, position), (start as u64, positions[number]));
         assert!(bytes > 0 && bytes <= end.since(position));
 
         let cut = check_goes_on(folder.path(), Repair::CutAtCorruption, 0..number as u64).unwrap();
-        assert_eq!(
-            (cut.reason, cut.bytes, cut.position),
-            (CutReason::Corruption, bytes, position)
-        );
+        assert_eq!((cut.reason, cut.bytes, cut.position), (CutReason::Corruption, bytes, position));
         let next = (number as u64 + 1 < RECORDS).then(|| positions[number + 1]);
         assert_eq!(cut.later_record, next);
     }
@@ -194,11 +163,7 @@ fn a_damaged_byte_in_the_middle_stops_the_open_and_is_cut_on_request() {
 #[test]
 fn a_lost_segment_or_header_is_corruption() {
     let (image, positions) = closed(300);
-    let used = image
-        .files
-        .iter()
-        .filter(|(_, bytes)| first_of(bytes).is_some())
-        .count();
+    let used = image.files.iter().filter(|(_, bytes)| first_of(bytes).is_some()).count();
     assert!(used >= 4);
     for index in 0..used {
         let first = first_of(&image.files[index].1).unwrap();
@@ -209,10 +174,7 @@ fn a_lost_segment_or_header_is_corruption() {
             let folder = damaged.restore();
             let refused = try_open(folder.path(), Repair::Refuse).err();
             let path = folder.path().join(&image.files[index].0);
-            assert!(
-                matches!(&refused, Some(LogError::Corrupt { file, .. }) if *file == path),
-                "{offset}: {refused:?}"
-            );
+            assert!(matches!(&refused, Some(LogError::Corrupt { file, .. }) if *file == path), "{offset}: {refused:?}");
             let (log, opened) = try_open(folder.path(), Repair::CutAtCorruption).unwrap();
             assert_eq!((opened.records, opened.created), (records_before, false));
             assert_eq!(read_all(&log), records(0..records_before));
@@ -223,10 +185,7 @@ fn a_lost_segment_or_header_is_corruption() {
             missing.files.remove(index);
             let folder = missing.restore();
             let refused = try_open(folder.path(), Repair::Refuse).err();
-            assert!(
-                matches!(&refused, Some(LogError::Corrupt { position, .. }) if *position == first),
-                "{refused:?}"
-            );
+            assert!(matches!(&refused, Some(LogError::Corrupt { position, .. }) if *position == first), "{refused:?}");
             check_goes_on(folder.path(), Repair::CutAtCorruption, 0..records_before);
         }
     }
@@ -256,12 +215,7 @@ fn reading_damage_is_an_error_that_names_the_place() {
     fs::write(&path, bytes).unwrap();
     let mut read: Vec<_> = log.read_from(log.first()).collect();
     assert_eq!(read.len(), 6);
-    let Some(Err(LogError::Corrupt {
-        file, offset, position, ..
-    })) = read.pop()
-    else {
-        panic!("damage was not seen")
-    };
+    let Some(Err(LogError::Corrupt { file, offset, position, .. })) = read.pop() else { panic!("damage was not seen") };
     assert_eq!((file, offset, position), (path, HEADER + positions[5].0, positions[5]));
 }
 
@@ -279,10 +233,7 @@ fn check_survives(image: &Image, written: &[Vec<u8>]) -> Result<(), TestCaseErro
         prop_assert!(written.starts_with(&read));
         drop(log);
         let (_, again) = open(folder.path());
-        prop_assert_eq!(
-            (again.records, again.end, again.cut),
-            (opened.records, opened.end, None)
-        );
+        prop_assert_eq!((again.records, again.end, again.cut), (opened.records, opened.end, None));
     }
     Ok(())
 }

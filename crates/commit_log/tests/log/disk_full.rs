@@ -17,17 +17,11 @@ impl SmallDisk {
     /// `None`, with the reason printed, if it cannot be mounted here.
     fn mount() -> Option<SmallDisk> {
         let folder = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
-            .arg(folder.path())
-            .output();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(folder.path()).output();
         match mounted {
             Ok(output) if output.status.success() => Some(SmallDisk { folder }),
             Ok(output) => {
-                println!(
-                    "skipped: no small disk: {}",
-                    String::from_utf8_lossy(&output.stderr).trim()
-                );
+                println!("skipped: no small disk: {}", String::from_utf8_lossy(&output.stderr).trim());
                 None
             }
             Err(error) => {
@@ -49,11 +43,7 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(self.path()).status();
-        assert!(
-            unmounted.is_ok_and(|status| status.success()),
-            "{} stays mounted",
-            self.path().display()
-        );
+        assert!(unmounted.is_ok_and(|status| status.success()), "{} stays mounted", self.path().display());
     }
 }
 
@@ -109,10 +99,7 @@ fn a_log_on_a_full_disk_opens_and_reads() {
 #[test]
 fn a_new_log_on_a_full_disk_is_refused_whole() {
     let Some(disk) = SmallDisk::mount() else { return };
-    let wanted = commit_log::LogOptions {
-        segment_bytes: 4 << 20,
-        ..options(Repair::Refuse)
-    };
+    let wanted = commit_log::LogOptions { segment_bytes: 4 << 20, ..options(Repair::Refuse) };
     let refused = commit_log::MappedLog::open(&disk.log(), wanted);
     assert!(matches!(refused, Err(LogError::DiskFull { .. })), "{refused:?}");
     let (log, opened) = open(&disk.log());

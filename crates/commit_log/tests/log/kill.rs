@@ -28,25 +28,16 @@ fn child_appends_until_it_is_killed() {
         }
         // Seldom, so that the kill mostly hits an append.
         if number % TOLD_EVERY == 0 {
-            pipe.write_all(format!("{number}\n").as_bytes())
-                .expect("the parent listens");
+            pipe.write_all(format!("{number}\n").as_bytes()).expect("the parent listens");
         }
     }
 }
 
 fn start_child(folder: &Path) -> Child {
     let program = env::current_exe().unwrap();
-    let arguments = [
-        "--exact",
-        "kill::child_appends_until_it_is_killed",
-        "--nocapture",
-    ];
+    let arguments = ["--exact", "kill::child_appends_until_it_is_killed", "--nocapture"];
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env(FOLDER, folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    command.args(arguments).env(FOLDER, folder).stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
@@ -73,11 +64,7 @@ fn a_killed_process_loses_nothing() {
         let told: u64 = whole.lines().last().unwrap_or(line.trim_end()).parse().unwrap();
 
         let (log, opened) = open(folder.path());
-        assert!(
-            opened.records > told,
-            "record {told} was appended, {} are there",
-            opened.records
-        );
+        assert!(opened.records > told, "record {told} was appended, {} are there", opened.records);
         assert!(opened.records > on_disk, "the child went on behind {on_disk}");
         assert!(opened.cut.is_none_or(|cut| cut.reason == CutReason::TornTail));
         let expected: Vec<Vec<u8>> = (0..opened.records).map(record).collect();

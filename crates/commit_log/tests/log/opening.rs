@@ -15,10 +15,7 @@ fn a_log_goes_on_where_it_was_left() {
     for round in 0..6 {
         let (mut log, opened) = open(&nested);
         assert_eq!((opened.created, opened.cut), (round == 0, None));
-        assert_eq!(
-            (opened.end, opened.records, opened.first),
-            (end, round * 100, Position::START)
-        );
+        assert_eq!((opened.end, opened.records, opened.first), (end, round * 100, Position::START));
         assert_eq!((log.synced(), log.appended()), (end, end));
         append(&mut log, round * 100..(round + 1) * 100);
         assert_eq!(read_all(&log), records(0..(round + 1) * 100));
@@ -34,10 +31,7 @@ fn a_log_goes_on_where_it_was_left() {
 fn an_open_log_is_locked() {
     let folder = tempfile::tempdir().unwrap();
     let (log, _) = open(folder.path());
-    assert!(matches!(
-        try_open(folder.path(), Repair::Refuse),
-        Err(LogError::Locked { .. })
-    ));
+    assert!(matches!(try_open(folder.path(), Repair::Refuse), Err(LogError::Locked { .. })));
     drop(log);
     open(folder.path());
 }
@@ -50,17 +44,8 @@ fn a_foreign_log_is_refused_and_left_alone() {
     append(&mut log, 0..100);
     drop(log);
     for repair in [Repair::Refuse, Repair::CutAtCorruption] {
-        let stranger = LogOptions {
-            identity: Identity {
-                instance: 0xfeed,
-                site: 3,
-            },
-            ..options(repair)
-        };
-        assert!(matches!(
-            MappedLog::open(folder.path(), stranger),
-            Err(LogError::WrongIdentity { .. })
-        ));
+        let stranger = LogOptions { identity: Identity { instance: 0xfeed, site: 3 }, ..options(repair) };
+        assert!(matches!(MappedLog::open(folder.path(), stranger), Err(LogError::WrongIdentity { .. })));
     }
     assert_eq!(read_all(&open(folder.path()).0), records(0..100));
 }
@@ -70,11 +55,7 @@ fn a_foreign_log_is_refused_and_left_alone() {
 fn a_record_longer_than_a_segment_gets_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let lengths = [10, 5_000, 1 << 20, 20, 4096 - 16, 4096 - 15, 4096, 3 << 20, 7];
-    let written: Vec<Vec<u8>> = lengths
-        .iter()
-        .enumerate()
-        .map(|(index, &n)| vec![index as u8 + 1; n])
-        .collect();
+    let written: Vec<Vec<u8>> = lengths.iter().enumerate().map(|(index, &n)| vec![index as u8 + 1; n]).collect();
     let (mut log, _) = open(folder.path());
     for record in &written {
         log.append(record).unwrap();
@@ -95,25 +76,13 @@ fn a_record_longer_than_a_segment_gets_its_own() {
 fn the_segment_size_may_change() {
     let folder = tempfile::tempdir().unwrap();
     for (round, segment_bytes) in [8192, 4096, 65536, 4097].into_iter().enumerate() {
-        let (mut log, _) = MappedLog::open(
-            folder.path(),
-            LogOptions {
-                segment_bytes,
-                ..options(Repair::Refuse)
-            },
-        )
-        .unwrap();
+        let (mut log, _) =
+            MappedLog::open(folder.path(), LogOptions { segment_bytes, ..options(Repair::Refuse) }).unwrap();
         append(&mut log, round as u64 * 200..(round as u64 + 1) * 200);
         assert_eq!(read_all(&log), records(0..(round as u64 + 1) * 200));
     }
     for segment_bytes in [0, 4095, u64::MAX] {
-        let refused = MappedLog::open(
-            folder.path(),
-            LogOptions {
-                segment_bytes,
-                ..options(Repair::Refuse)
-            },
-        );
+        let refused = MappedLog::open(folder.path(), LogOptions { segment_bytes, ..options(Repair::Refuse) });
         assert!(matches!(refused, Err(LogError::SegmentSize { .. })));
     }
 }
@@ -124,10 +93,7 @@ fn the_callback_tells_of_progress() {
     let folder = tempfile::tempdir().unwrap();
     let (sender, receiver) = mpsc::channel();
     let on_synced: commit_log::mapped::OnSynced = Box::new(move || sender.send(()).unwrap_or_default());
-    let with_callback = LogOptions {
-        on_synced: Some(on_synced),
-        ..options(Repair::Refuse)
-    };
+    let with_callback = LogOptions { on_synced: Some(on_synced), ..options(Repair::Refuse) };
     let (mut log, _) = MappedLog::open(folder.path(), with_callback).unwrap();
     log.append(&record(1)).unwrap();
     log.request_sync();
@@ -160,10 +126,6 @@ fn truncated_segments_leave_the_disk() {
     drop(log);
     let (log, opened) = open(folder.path());
     assert_eq!((opened.first, log.first(), opened.cut), (first, first, None));
-    let kept: Vec<Vec<u8>> = log
-        .read_from(positions[900])
-        .take(100)
-        .map(|record| record.unwrap().1)
-        .collect();
+    let kept: Vec<Vec<u8>> = log.read_from(positions[900]).take(100).map(|record| record.unwrap().1).collect();
     assert_eq!(kept, records(900..1000));
 }

@@ -45,9 +45,7 @@ fn check_crate(tree: &Tree, architecture: &Architecture, name: &str, violations:
     let ours = |section: &str| -> Vec<String> {
         let table = manifest.get(section).and_then(Value::as_table);
         let names = table.into_iter().flatten().map(|(dependency, _)| dependency.clone());
-        names
-            .filter(|dependency| tree.has(&format!("crates/{dependency}/Cargo.toml")))
-            .collect()
+        names.filter(|dependency| tree.has(&format!("crates/{dependency}/Cargo.toml"))).collect()
     };
     for section in ["dependencies", "build-dependencies", "dev-dependencies"] {
         for import in ours(section) {
@@ -62,22 +60,11 @@ fn check_crate(tree: &Tree, architecture: &Architecture, name: &str, violations:
             }
         }
     }
-    if manifest
-        .get("lints")
-        .and_then(|lints| lints.get("workspace"))
-        .and_then(Value::as_bool)
-        != Some(true)
-    {
-        complain(
-            1,
-            "add `[lints]` with `workspace = true`, so that the house's lints apply".to_string(),
-        );
+    if manifest.get("lints").and_then(|lints| lints.get("workspace")).and_then(Value::as_bool) != Some(true) {
+        complain(1, "add `[lints]` with `workspace = true`, so that the house's lints apply".to_string());
     }
     if part.pure && tree.text(&format!("crates/{name}/clippy.toml")) != tree.text(PURE_CLIPPY) {
-        complain(
-            1,
-            format!("`{name}` is pure: make crates/{name}/clippy.toml a symbolic link to ../pure.clippy.toml"),
-        );
+        complain(1, format!("`{name}` is pure: make crates/{name}/clippy.toml a symbolic link to ../pure.clippy.toml"));
     }
 }
 
@@ -85,8 +72,7 @@ fn check_crate(tree: &Tree, architecture: &Architecture, name: &str, violations:
 fn dependency_line(text: &str, section: &str, dependency: &str) -> usize {
     let header = format!("[{section}]");
     let names = |line: &str| {
-        line.strip_prefix(dependency)
-            .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+        line.strip_prefix(dependency).is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
             || line.trim() == format!("[{section}.{dependency}]")
     };
     let mut inside = false;
@@ -128,24 +114,15 @@ mod tests {
             "[lints]\nworkspace = true\n[dependencies]\nbytes.workspace = true\nc.workspace = true\nb.workspace = true\n",
         );
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(
-            found[0].starts_with("crates/a/Cargo.toml:6: `a` imports `b`"),
-            "{found:?}"
-        );
+        assert!(found[0].starts_with("crates/a/Cargo.toml:6: `a` imports `b`"), "{found:?}");
     }
 
     /// What tests may import, the crate itself may not.
     #[test]
     fn test_imports_are_for_tests_only() {
         let lints = "[lints]\nworkspace = true\n";
-        assert_eq!(
-            check_with(&format!("{lints}[dev-dependencies]\nd.workspace = true\n")),
-            Vec::<String>::new()
-        );
-        assert_eq!(
-            check_with(&format!("{lints}[dependencies]\nd.workspace = true\n")).len(),
-            1
-        );
+        assert_eq!(check_with(&format!("{lints}[dev-dependencies]\nd.workspace = true\n")), Vec::<String>::new());
+        assert_eq!(check_with(&format!("{lints}[dependencies]\nd.workspace = true\n")).len(), 1);
     }
 
     /// A crate without the table's row, lints or bans would be judged by nobody.

@@ -17,10 +17,8 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
         for section in ["dependencies", "build-dependencies", "dev-dependencies"] {
             for (dependency, value) in manifest.get(section).and_then(Value::as_table).into_iter().flatten() {
                 if value.get("workspace").and_then(Value::as_bool) != Some(true) {
-                    let line = text
-                        .lines()
-                        .position(|line| line.starts_with(dependency.as_str()))
-                        .map_or(1, |line| line + 1);
+                    let line =
+                        text.lines().position(|line| line.starts_with(dependency.as_str())).map_or(1, |line| line + 1);
                     let message =
                         format!("write `{dependency}.workspace = true`; versions stand once, in the root Cargo.toml");
                     violations.push(Violation::new(&path, line, message));
@@ -33,11 +31,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 
 /// Every entry that is not one of our crates ends in a comment.
 fn check_reasons(root: &str) -> Vec<Violation> {
-    let table = root
-        .lines()
-        .enumerate()
-        .skip_while(|(_, line)| line.trim() != TABLE)
-        .skip(1);
+    let table = root.lines().enumerate().skip_while(|(_, line)| line.trim() != TABLE).skip(1);
     let entries = table.take_while(|(_, line)| !line.starts_with('['));
     let mut violations = Vec::new();
     let mut open: Option<&str> = None;
@@ -81,18 +75,10 @@ mod tests {
         let root = "[workspace.dependencies]\n# Ours.\nsite = { path = \"crates/site\" }\n# A heading is no reason.\n\
                     bytes = \"1\" # buffers\nserde = { version = \"1\" }\nlong = { features = [\n  \"a\",\n] } # why\nodd = \"#1\"\n\
                     [profile.dev]\nopt-level = 1\n";
-        let found: Vec<_> = check_reasons(root)
-            .into_iter()
-            .map(|violation| (violation.line, violation.message))
-            .collect();
+        let found: Vec<_> =
+            check_reasons(root).into_iter().map(|violation| (violation.line, violation.message)).collect();
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!(
-            found[0],
-            (
-                6,
-                "a comment behind `serde` says why the project depends on it".to_string()
-            )
-        );
+        assert_eq!(found[0], (6, "a comment behind `serde` says why the project depends on it".to_string()));
         assert_eq!(found[1].0, 10);
     }
 

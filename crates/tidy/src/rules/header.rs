@@ -5,11 +5,7 @@ use crate::tree::{Tree, Violation};
 /// Applies the rule.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let headless = tree.rust_files().filter(|file| {
-        let words = file
-            .text
-            .strip_prefix("//!")
-            .and_then(|rest| rest.lines().next())
-            .map_or("", str::trim);
+        let words = file.text.strip_prefix("//!").and_then(|rest| rest.lines().next()).map_or("", str::trim);
         words.is_empty() || words.contains("see Cargo.toml")
     });
     let message = "start with `//!` and say what lives in this file and which invariant it keeps";
@@ -30,13 +26,6 @@ mod tests {
             ("crates/a/src/empty.rs", ""),
         ]);
         let found: Vec<_> = check(&tree).into_iter().map(|violation| violation.file).collect();
-        assert_eq!(
-            found,
-            [
-                "crates/a/src/bare.rs",
-                "crates/a/src/empty.rs",
-                "crates/a/src/hollow.rs"
-            ]
-        );
+        assert_eq!(found, ["crates/a/src/bare.rs", "crates/a/src/empty.rs", "crates/a/src/hollow.rs"]);
     }
 }

@@ -17,16 +17,9 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             continue;
         };
         for (index, line) in text.lines().enumerate() {
-            let dead = links(line)
-                .into_iter()
-                .chain(files(line))
-                .filter(|target| !tree.has(target));
+            let dead = links(line).into_iter().chain(files(line)).filter(|target| !tree.has(target));
             for target in dead {
-                violations.push(Violation::new(
-                    page,
-                    index + 1,
-                    format!("there is no `{target}`; correct the name"),
-                ));
+                violations.push(Violation::new(page, index + 1, format!("there is no `{target}`; correct the name")));
             }
         }
     }
@@ -71,40 +64,22 @@ fn check_map(tree: &Tree, text: &str) -> Vec<Violation> {
 
 /// Targets of the relative links in a line, without fragments.
 fn links(line: &str) -> Vec<String> {
-    let targets = line
-        .match_indices("](")
-        .filter_map(|(start, _)| line[start + 2..].split(')').next());
+    let targets = line.match_indices("](").filter_map(|(start, _)| line[start + 2..].split(')').next());
     let relative = targets
         .filter(|target| !target.contains("://") && !target.starts_with(['#', '<']) && !target.starts_with("mailto:"));
-    relative
-        .map(|target| {
-            target
-                .split('#')
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches("./")
-                .to_string()
-        })
-        .collect()
+    relative.map(|target| target.split('#').next().unwrap_or_default().trim_start_matches("./").to_string()).collect()
 }
 
 /// Paths such as `crates/site/src/lib.rs` in a line, in links or in the text.
 fn files(line: &str) -> Vec<String> {
-    let starts = line
-        .match_indices("crates/")
-        .filter(|&(start, _)| !line[..start].ends_with(|c| is_word(c) || c == '/'));
+    let starts =
+        line.match_indices("crates/").filter(|&(start, _)| !line[..start].ends_with(|c| is_word(c) || c == '/'));
     let paths = starts.map(|(start, _)| {
         let path = &line[start..];
-        let end = path
-            .find(|c| !is_word(c) && !matches!(c, '/' | '.' | '-'))
-            .unwrap_or(path.len());
+        let end = path.find(|c| !is_word(c) && !matches!(c, '/' | '.' | '-')).unwrap_or(path.len());
         // A pattern such as `crates/<name>` or `crates/*/src` stops at the last folder before it.
         let whole = path[end..].chars().next().is_none_or(|c| !matches!(c, '<' | '*' | '{'));
-        let path = if whole {
-            &path[..end]
-        } else {
-            &path[..path[..end].rfind('/').unwrap_or(0)]
-        };
+        let path = if whole { &path[..end] } else { &path[..path[..end].rfind('/').unwrap_or(0)] };
         path.trim_end_matches(['.', '/']).to_string()
     });
     paths.collect()
@@ -132,10 +107,7 @@ mod tests {
         let good = "[a](papers/README.md#top) [b](https://x.org/y) [c](#d) [e](./papers) `crates/site/src/lib.rs`, crates/site. \
                     `crates/<name>/src/*.rs` ([f](crates/site/src/lib.rs))";
         assert_eq!(check_pages(good, "site"), Vec::<String>::new());
-        assert_eq!(
-            check_pages("\n[a](gone.md)", "site"),
-            ["README.md:2: there is no `gone.md`; correct the name"]
-        );
+        assert_eq!(check_pages("\n[a](gone.md)", "site"), ["README.md:2: there is no `gone.md`; correct the name"]);
         assert_eq!(check_pages("`crates/site/src/gone.rs`", "site").len(), 1);
     }
 

@@ -24,27 +24,15 @@ struct Ban {
 }
 
 const fn ban(path: &'static [&'static str], instead: &'static str) -> Ban {
-    Ban {
-        path,
-        except: &[],
-        asynchronous: false,
-        lint: None,
-        instead,
-    }
+    Ban { path, except: &[], asynchronous: false, lint: None, instead }
 }
 
 const fn method(path: &'static [&'static str], instead: &'static str) -> Ban {
-    Ban {
-        lint: Some("clippy::disallowed_methods"),
-        ..ban(path, instead)
-    }
+    Ban { lint: Some("clippy::disallowed_methods"), ..ban(path, instead) }
 }
 
 const fn of_type(path: &'static [&'static str], instead: &'static str) -> Ban {
-    Ban {
-        lint: Some("clippy::disallowed_types"),
-        ..ban(path, instead)
-    }
+    Ban { lint: Some("clippy::disallowed_types"), ..ban(path, instead) }
 }
 
 const CLOCK: &str = "time comes in as `now`, so that the simulator owns it";
@@ -62,27 +50,11 @@ const BANS: &[Ban] = &[
     method(&["thread", "sleep"], THREAD),
     Ban {
         path: &["std", "net"],
-        except: &[
-            "SocketAddr",
-            "SocketAddrV4",
-            "SocketAddrV6",
-            "IpAddr",
-            "Ipv4Addr",
-            "Ipv6Addr",
-        ],
+        except: &["SocketAddr", "SocketAddrV4", "SocketAddrV6", "IpAddr", "Ipv4Addr", "Ipv6Addr"],
         ..ban(&[], "send a message; channels belong to raidcomm and site")
     },
-    ban(
-        &["std", "fs"],
-        "ask through the outbox; files belong to site and commit_log",
-    ),
-    Ban {
-        asynchronous: true,
-        ..ban(
-            &["tokio"],
-            "a machine is not asynchronous; put the work into the outbox",
-        )
-    },
+    ban(&["std", "fs"], "ask through the outbox; files belong to site and commit_log"),
+    Ban { asynchronous: true, ..ban(&["tokio"], "a machine is not asynchronous; put the work into the outbox") },
     ban(&["rand"], RANDOM),
     ban(&["fastrand"], RANDOM),
     ban(&["getrandom"], RANDOM),
@@ -110,9 +82,7 @@ pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
             violations.push(Violation::new(file.path, line + 1, message));
         };
         for (line, path) in file.source.paths() {
-            let banned = BANS
-                .iter()
-                .find(|ban| !(ban.asynchronous && part.asynchronous) && matches(ban, &path));
+            let banned = BANS.iter().find(|ban| !(ban.asynchronous && part.asynchronous) && matches(ban, &path));
             if let Some(ban) =
                 banned.filter(|ban| !file.source.lines[line].test && !is_excepted(ban, &file.source.lines, line))
             {
@@ -122,18 +92,10 @@ pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
         for (index, line) in file.source.lines.iter().enumerate().filter(|(_, line)| !line.test) {
             for (start, word) in words(&line.code) {
                 if CONSOLE.contains(&word) && line.code[start + word.len()..].starts_with('!') {
-                    complain(
-                        index,
-                        &format!("{word}!"),
-                        "answer through the outbox, or log with tracing",
-                    );
+                    complain(index, &format!("{word}!"), "answer through the outbox, or log with tracing");
                 }
                 if word == "async" && !part.asynchronous {
-                    complain(
-                        index,
-                        word,
-                        "a machine is not asynchronous; put the work into the outbox",
-                    );
+                    complain(index, word, "a machine is not asynchronous; put the work into the outbox");
                 }
             }
         }
@@ -214,10 +176,7 @@ mod tests {
         ] {
             assert_eq!(check_text(PURE, text), Vec::<String>::new(), "{text}");
         }
-        assert_eq!(
-            check_text("[a]\nkind = 'server'\n", "use std::fs;"),
-            Vec::<String>::new()
-        );
+        assert_eq!(check_text("[a]\nkind = 'server'\n", "use std::fs;"), Vec::<String>::new());
     }
 
     /// An exception must be one that clippy knows of, give its reason, and reach no further than its item.
@@ -226,15 +185,9 @@ mod tests {
         let map = "use std::collections::HashMap;\n";
         let except = "[expect(clippy::disallowed_types, reason = \"the library's interface\")]\n";
         assert_eq!(check_text(PURE, &format!("#{except}{map}")), Vec::<String>::new());
-        assert_eq!(
-            check_text(PURE, &format!("#!{except}\n\n\n\n\n{map}")),
-            Vec::<String>::new()
-        );
+        assert_eq!(check_text(PURE, &format!("#!{except}\n\n\n\n\n{map}")), Vec::<String>::new());
         assert_eq!(check_text(PURE, &format!("#{except}\n\n\n\n\n{map}")).len(), 1);
-        assert_eq!(
-            check_text(PURE, &format!("#[expect(clippy::disallowed_types)]\n{map}")).len(),
-            1
-        );
+        assert_eq!(check_text(PURE, &format!("#[expect(clippy::disallowed_types)]\n{map}")).len(), 1);
         assert_eq!(check_text(PURE, &format!("#{except}use std::fs;")).len(), 1);
     }
 
@@ -242,10 +195,7 @@ mod tests {
     #[test]
     fn an_asynchronous_crate_may_use_tokio_and_nothing_else() {
         let row = "[a]\nkind = 'library'\npure = true\nasynchronous = true\n";
-        assert_eq!(
-            check_text(row, "use tokio::sync::mpsc;\nasync fn f() {}"),
-            Vec::<String>::new()
-        );
+        assert_eq!(check_text(row, "use tokio::sync::mpsc;\nasync fn f() {}"), Vec::<String>::new());
         assert_eq!(check_text(row, "use std::fs;").len(), 1);
     }
 }

@@ -60,10 +60,7 @@ pub fn bless(tree: &Tree, allow_growth: bool) -> Result<String, String> {
             grown.join("\n")
         ));
     }
-    Ok(measured
-        .iter()
-        .map(|(name, (lines, _))| format!("{lines} {name}\n"))
-        .collect())
+    Ok(measured.iter().map(|(name, (lines, _))| format!("{lines} {name}\n")).collect())
 }
 
 /// Everything above its bound. Test code has none: a long golden script reads better in one piece.
@@ -74,33 +71,20 @@ fn measure(tree: &Tree) -> Sizes {
         if lines > FILE_LINES_MAX {
             sizes.insert(file.path.to_string(), (lines, 1));
         }
-        let functions = file
-            .source
-            .functions()
-            .into_iter()
-            .filter(|function| function.lines > FUNCTION_LINES_MAX);
+        let functions = file.source.functions().into_iter().filter(|function| function.lines > FUNCTION_LINES_MAX);
         for function in functions {
             // Functions of one name in one file are told apart by their order.
             let name = format!("{} {}", file.path, function.name);
             let twins = (2..).map(|number| format!("{name}#{number}"));
-            let name = std::iter::once(name.clone())
-                .chain(twins)
-                .find(|name| !sizes.contains_key(name));
-            sizes.insert(
-                name.expect("the numbers do not end"),
-                (function.lines, function.line + 1),
-            );
+            let name = std::iter::once(name.clone()).chain(twins).find(|name| !sizes.contains_key(name));
+            sizes.insert(name.expect("the numbers do not end"), (function.lines, function.line + 1));
         }
     }
     sizes
 }
 
 fn maximum(name: &str) -> usize {
-    if name.contains(' ') {
-        FUNCTION_LINES_MAX
-    } else {
-        FILE_LINES_MAX
-    }
+    if name.contains(' ') { FUNCTION_LINES_MAX } else { FILE_LINES_MAX }
 }
 
 /// The list with the line of each entry; malformed lines come as violations.
@@ -108,16 +92,9 @@ fn read_list(tree: &Tree) -> (Sizes, Vec<Violation>) {
     let mut sizes = Sizes::new();
     let mut violations = Vec::new();
     for (index, line) in tree.text(LIST).unwrap_or_default().lines().enumerate() {
-        match line
-            .split_once(' ')
-            .and_then(|(lines, name)| Some((name, lines.parse().ok()?)))
-        {
+        match line.split_once(' ').and_then(|(lines, name)| Some((name, lines.parse().ok()?))) {
             Some((name, lines)) => drop(sizes.insert(name.to_string(), (lines, index + 1))),
-            None => violations.push(Violation::new(
-                LIST,
-                index + 1,
-                "expected `lines path` or `lines path function`",
-            )),
+            None => violations.push(Violation::new(LIST, index + 1, "expected `lines path` or `lines path function`")),
         }
     }
     (sizes, violations)
@@ -131,10 +108,7 @@ mod tests {
     fn tree(list: &str, lines: usize, lines_of_function: usize) -> Tree {
         let body = "    a;\n".repeat(lines_of_function - 2);
         let rest = "b!();\n".repeat(lines - lines_of_function);
-        Tree::of(&[
-            (LIST, list),
-            ("crates/a/src/lib.rs", &format!("fn f() {{\n{body}}}\n{rest}")),
-        ])
+        Tree::of(&[(LIST, list), ("crates/a/src/lib.rs", &format!("fn f() {{\n{body}}}\n{rest}"))])
     }
 
     fn messages(tree: &Tree) -> Vec<String> {
@@ -144,29 +118,17 @@ mod tests {
     /// What is small enough needs no entry, to the line.
     #[test]
     fn bounds_are_exact() {
-        assert_eq!(
-            messages(&tree("", FILE_LINES_MAX, FUNCTION_LINES_MAX)),
-            Vec::<String>::new()
-        );
+        assert_eq!(messages(&tree("", FILE_LINES_MAX, FUNCTION_LINES_MAX)), Vec::<String>::new());
         let found = messages(&tree("", FILE_LINES_MAX + 1, FUNCTION_LINES_MAX + 1));
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!(
-            found[0],
-            "crates/a/src/lib.rs:1: `crates/a/src/lib.rs` has 601 lines, more than 600; split it"
-        );
-        assert_eq!(
-            found[1],
-            "crates/a/src/lib.rs:1: `crates/a/src/lib.rs f` has 71 lines, more than 70; split it"
-        );
+        assert_eq!(found[0], "crates/a/src/lib.rs:1: `crates/a/src/lib.rs` has 601 lines, more than 600; split it");
+        assert_eq!(found[1], "crates/a/src/lib.rs:1: `crates/a/src/lib.rs f` has 71 lines, more than 70; split it");
     }
 
     /// The list may only shrink: growth fails, and a gain must be written down lest it be lost again.
     #[test]
     fn entries_must_be_exact() {
-        assert_eq!(
-            messages(&tree("700 crates/a/src/lib.rs\n", 700, 3)),
-            Vec::<String>::new()
-        );
+        assert_eq!(messages(&tree("700 crates/a/src/lib.rs\n", 700, 3)), Vec::<String>::new());
         assert!(messages(&tree("699 crates/a/src/lib.rs\n", 700, 3))[0].contains("grew from 699 to 700"));
         assert!(messages(&tree("701 crates/a/src/lib.rs\n", 700, 3))[0].contains("now has 700 lines, not 701"));
         assert!(messages(&tree("701 crates/a/src/lib.rs\n", 600, 3))[0].contains("or is gone"));
@@ -184,10 +146,7 @@ mod tests {
             refusal.contains("700 crates/a/src/lib.rs\n") && refusal.contains("80 crates/a/src/lib.rs f"),
             "{refusal}"
         );
-        assert_eq!(
-            bless(&grown, true).as_deref(),
-            Ok("700 crates/a/src/lib.rs\n80 crates/a/src/lib.rs f\n")
-        );
+        assert_eq!(bless(&grown, true).as_deref(), Ok("700 crates/a/src/lib.rs\n80 crates/a/src/lib.rs f\n"));
     }
 
     /// Two `handle` functions in one file must not hide behind one entry.
@@ -195,9 +154,6 @@ mod tests {
     fn functions_of_one_name_are_told_apart() {
         let function = format!("fn f() {{\n{}}}\n", "    a;\n".repeat(FUNCTION_LINES_MAX));
         let tree = Tree::of(&[("crates/a/src/lib.rs", &function.repeat(2))]);
-        assert_eq!(
-            bless(&tree, true).as_deref(),
-            Ok("72 crates/a/src/lib.rs f\n72 crates/a/src/lib.rs f#2\n")
-        );
+        assert_eq!(bless(&tree, true).as_deref(), Ok("72 crates/a/src/lib.rs f\n72 crates/a/src/lib.rs f#2\n"));
     }
 }

@@ -59,9 +59,6 @@ mod tests {
         assert_eq!(found("commit_log", "unsafe { x } // SAFETY: mapped"), 0);
         assert_eq!(found("commit_log", "unsafe { x }"), 1);
         assert_eq!(found("commit_log", "unsafe impl Send for X {}"), 1);
-        assert_eq!(
-            found("commit_log", &format!("// SAFETY: far{}unsafe {{ x }}", "\n".repeat(7))),
-            1
-        );
+        assert_eq!(found("commit_log", &format!("// SAFETY: far{}unsafe {{ x }}", "\n".repeat(7))), 1);
     }
 }

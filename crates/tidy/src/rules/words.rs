@@ -4,13 +4,8 @@ use crate::source::{is_word, words};
 use crate::tree::{Tree, Violation};
 
 /// Parts of paths and hosts that mean something on one machine only. Cut in two, so that this file does not contain them.
-const PLACES: [(&str, &str); 5] = [
-    ("/wor", "k/"),
-    ("/roo", "t/"),
-    ("index.", "crates.io"),
-    ("static.", "crates.io"),
-    ("host.", "internal"),
-];
+const PLACES: [(&str, &str); 5] =
+    [("/wor", "k/"), ("/roo", "t/"), ("index.", "crates.io"), ("static.", "crates.io"), ("host.", "internal")];
 
 /// Marks of unfinished work, found in comments. Cut in two for the same reason.
 const MARKS: [(&str, &str); 3] = [("TO", "DO"), ("FIX", "ME"), ("XX", "X")];
@@ -18,15 +13,9 @@ const MARKS: [(&str, &str); 3] = [("TO", "DO"), ("FIX", "ME"), ("XX", "X")];
 /// Code that may not be committed, as it stands once blanks are left out.
 const CODE: [(&str, &str); 7] = [
     ("todo!", "finish it, or leave it out"),
-    (
-        "unimplemented!",
-        "finish it, or return an error that names what is not supported",
-    ),
+    ("unimplemented!", "finish it, or return an error that names what is not supported"),
     ("dbg!", "remove it"),
-    (
-        "#[ignore",
-        "a test that does not run tests nothing: make it pass, or remove it",
-    ),
+    ("#[ignore", "a test that does not run tests nothing: make it pass, or remove it"),
     ("allow(dead_code", "remove the dead code"),
     ("allow(unused", "remove what is unused"),
     ("expect(dead_code", "remove the dead code"),
@@ -114,12 +103,7 @@ mod tests {
         ] {
             assert_eq!(found("crates/a/src/lib.rs", text), 1, "{text}");
         }
-        for text in [
-            "// dbg!(x)",
-            "let x = \"todo!\";",
-            "mytodo!()",
-            "#[allow(clippy::unused_self)]",
-        ] {
+        for text in ["// dbg!(x)", "let x = \"todo!\";", "mytodo!()", "#[allow(clippy::unused_self)]"] {
             assert_eq!(found("crates/a/src/lib.rs", text), 0, "{text}");
         }
     }
