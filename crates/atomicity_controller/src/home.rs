@@ -161,10 +161,6 @@ impl AtomicityController {
         let outcome = Outcome::Commit(timestamp);
         self.set_decided(transaction, outcome, None);
         self.counters.rounds += u64::from(epoch.members.len() > 1);
-        if self.planted.is(Bug::LocksReleasedBeforeDecision) {
-            let finish = messages::concurrency::ConcurrencyRequest::Finish { transaction };
-            outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(finish));
-        }
         self.apply(transaction, outcome, epoch.number, outbox);
         let receipt = if votes_from_disk(&epoch) {
             self.counters.syncs_before_answer += 1;

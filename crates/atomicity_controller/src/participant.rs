@@ -304,7 +304,8 @@ impl AtomicityController {
         let proposal = Timestamp::snapshot(participation.epoch, clock);
         let voted = ConcurrencyRequest::Voted { transaction, proposal: Timestamp { transaction, ..proposal } };
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(voted));
-        if self.planted.is(Bug::LocksDroppedAtVote) {
+        let at_home = transaction.home == self.site && self.planted.is(Bug::LocksReleasedBeforeDecision);
+        if self.planted.is(Bug::LocksDroppedAtVote) || at_home {
             self.finish_locks(transaction, outbox);
         }
         if self.epoch.as_deref().is_some_and(votes_from_disk) {

@@ -24,6 +24,8 @@ pub enum Kind {
     Cut,
     /// The sites are split in two.
     Partition,
+    /// Sites lose contact with all others and are given up at once, one or two after another.
+    Isolate,
     /// A link becomes slow.
     SlowLink,
     /// A connection breaks for a moment.
@@ -63,6 +65,7 @@ impl Kind {
         Kind::Pause,
         Kind::Cut,
         Kind::Partition,
+        Kind::Isolate,
         Kind::SlowLink,
         Kind::Reset,
         Kind::ClockJump,
@@ -81,7 +84,7 @@ impl Kind {
     /// How often it happens, compared to others that a profile has chosen.
     pub fn weight(self) -> u64 {
         match self {
-            Kind::Kill | Kind::Pause | Kind::Trap | Kind::Client => 8,
+            Kind::Kill | Kind::Pause | Kind::Trap | Kind::Client | Kind::Isolate => 8,
             Kind::ChainedTraps | Kind::Partition | Kind::Cut | Kind::Checkpoint => 5,
             Kind::KillMany | Kind::PowerLoss | Kind::SoleSurvivor => 3,
             Kind::PowerLossEverywhere => 1,
@@ -100,6 +103,7 @@ impl Kind {
             Kind::Pause => "pause",
             Kind::Cut => "cut",
             Kind::Partition => "partition",
+            Kind::Isolate => "isolation",
             Kind::SlowLink => "slow link",
             Kind::Reset => "connection reset",
             Kind::ClockJump => "clock jump",
@@ -150,6 +154,15 @@ pub enum Fault {
         links: Vec<(usize, usize)>,
         /// Whether they are cut.
         cut: bool,
+    },
+    /// Cuts a site off from all others, who notice at once; the oracle too, if so.
+    Isolate {
+        /// Which site.
+        site: usize,
+        /// Whether it reaches the oracle no more.
+        oracle: bool,
+        /// For how long.
+        length: u64,
     },
     /// Slows a link down, or makes it fast again.
     Slow {

@@ -20,6 +20,8 @@ pub struct Profile {
     pub required_copies: u16,
     /// Bytes of row versions a site keeps in memory.
     pub memory_bytes_max: usize,
+    /// Writes a site remembers per storage for checking ranges.
+    pub recent_writes_max: usize,
     /// Clocks run at most so much too fast or slow, in parts per million.
     pub clock_rate_max: i64,
     /// Pauses inside a process: mean number of messages between two, mean length.
@@ -45,6 +47,7 @@ impl Profile {
             method: Method::Locking,
             required_copies: 2,
             memory_bytes_max: 1 << 30,
+            recent_writes_max: 1 << 14,
             clock_rate_max: 1,
             stalls: (0, 0),
             sync_latency: MILLISECOND,
@@ -65,6 +68,7 @@ impl Profile {
         if random.one_in(2) {
             profile.memory_bytes_max = 1 << 12;
         }
+        profile.recent_writes_max = *random.pick(&[2, 20, 1 << 14]);
         profile.clock_rate_max = *random.pick(&[100, 10_000, 20_000]);
         profile.stalls = match random.below(3) {
             0 => (0, 0),

@@ -52,6 +52,11 @@ impl Change {
         self.epoch.others(own).filter(|site| !self.logged.contains(site)).collect()
     }
 
+    /// The epoch before, if this life was a member of it: for the planted bug that goes on in it.
+    pub(crate) fn left(&self) -> Option<&Arc<Epoch>> {
+        self.parent.as_ref().filter(|_| !self.resolving)
+    }
+
     /// Nobody was heard because this site did not listen: the others' time begins anew.
     pub(crate) fn forgive(&mut self, now: Now) {
         self.began_at = now.boot;
@@ -242,6 +247,10 @@ impl ReplicationController {
         let epoch = change.epoch.clone();
         let reports = change.reports.iter().map(|(site, report)| (*site, report.transactions.clone())).collect();
         let fresh = self.is_fresh(&epoch);
+        if self.planted.is(Bug::SealedUnseals) {
+            let seal = EpochRequest::Seal { epoch: EpochNumber(epoch.number.0 - 1) };
+            outbox.local(ServerKind::AtomicityController, Message::EpochRequest(seal));
+        }
         let request = EpochRequest::Resolve { epoch, reports: Arc::new(reports), fresh };
         outbox.local(ServerKind::AtomicityController, Message::EpochRequest(request));
     }

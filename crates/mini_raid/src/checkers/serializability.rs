@@ -55,8 +55,8 @@ pub fn check(history: &History) -> Result<(), String> {
     let mut from = 0;
     for (_, moment) in &history.losses {
         let era = |place: usize| {
-            let begun = history.transactions[place].begun;
-            took_place[place] && (from..=*moment).contains(&begun)
+            let transaction = &history.transactions[place];
+            took_place[place] && transaction.begun >= from && transaction.ended <= *moment
         };
         check_some(history, &era)?;
         from = *moment + 1;

@@ -79,6 +79,7 @@ impl World {
                 self.strike(Fault::Pause { site, length });
             }
             Kind::Cut | Kind::Partition => self.cut_links(kind),
+            Kind::Isolate => self.isolate(),
             Kind::SlowLink | Kind::SlowDisk | Kind::SyncFailure | Kind::DiskFull => self.hamper(kind),
             Kind::Reset => {
                 let (a, b) = (self.site(), self.site());
@@ -185,6 +186,27 @@ impl World {
         }
         let length = self.length();
         self.cut(&links, true);
+        self.plan_fault(length, Fault::Cut { links, cut: false });
+    }
+
+    /// A site is cut off, and perhaps another soon after it. The others give them up long before their leases end.
+    fn isolate(&mut self) {
+        let mut after = 0;
+        for _ in 0..if self.random.one_in(2) { 2 } else { 1 } {
+            let (site, oracle) = (self.site(), self.random.one_in(3));
+            let length = 100 * MILLISECOND + self.random.around(500 * MILLISECOND);
+            self.plan_fault(after, Fault::Isolate { site, oracle, length });
+            after += 20 * MILLISECOND + self.random.around(80 * MILLISECOND);
+        }
+    }
+
+    fn cut_off(&mut self, site: usize, oracle: bool, length: u64) {
+        let others = (usize::from(!oracle)..=self.sites()).filter(|other| *other != site);
+        let links: Vec<(usize, usize)> = others.flat_map(|other| [(site, other), (other, site)]).collect();
+        self.cut(&links, true);
+        for other in (1..=self.sites()).filter(|other| *other != site) {
+            self.stalled(site, other);
+        }
         self.plan_fault(length, Fault::Cut { links, cut: false });
     }
 
@@ -302,6 +324,7 @@ impl World {
                 machine.away_until = machine.away_until.max(until);
             }
             Fault::Cut { links, cut } => self.cut(&links, cut),
+            Fault::Isolate { site, oracle, length } => self.cut_off(site, oracle, length),
             Fault::Slow { from, to, by } => self.network.slow(from, to, by),
             Fault::SlowDisk { site, by } => self.machine(site).disk.slow = by,
             Fault::StartOracle => {

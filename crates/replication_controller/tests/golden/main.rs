@@ -4,6 +4,7 @@
 //! the indented lines under them are the messages that follow, in order. A script changes only when the protocol is
 //! meant to change: with `BLESS=1` in the environment the files are written anew instead of compared.
 
+mod copy;
 mod words;
 mod world;
 

@@ -11,7 +11,7 @@
 //! * `refresh S X`, `silent S by T`, `late S` (its disk does not sync), `serves`, `tables`, `stale`
 
 use crate::words::{described, item, key, point, spelled};
-use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest, StaleSet};
+use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState, TransactionsReport};
 use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
 use messages::item::Write;
@@ -29,18 +29,18 @@ use replication_controller::ReplicationController;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-const TABLE: TableId = TableId(20);
+pub const TABLE: TableId = TableId(20);
 
 /// A site: the controller, and what its disk, its copy and its atomicity controller hold.
-struct Node {
+pub struct Node {
     controller: ReplicationController,
     life: Incarnation,
     running: bool,
     paused: bool,
     slow_disk: bool,
     log: Vec<LogRecord>,
-    stale: StaleSet,
-    rows: BTreeMap<Item, Timestamp>,
+    pub stale: StaleSet,
+    pub rows: BTreeMap<Item, Timestamp>,
     transactions: BTreeMap<TransactionId, TransactionReport>,
     unsynced: Vec<u64>,
     inbox: VecDeque<Envelope>,
@@ -221,8 +221,18 @@ impl World {
         node.unsynced.clear();
         node.inbox.clear();
         let mut outbox = Outbox::default();
+        // A replay has no clock; what it installs again is told again.
+        let now = Now { boot: 0, wall_micros: 0 };
+        let (kind, epoch) = (ServerKind::ReplicationController, EpochNumber(0));
         for record in &node.log {
             node.controller.replay(record, &mut outbox);
+            if let LogRecord::Decided { outcome: Outcome::Commit(timestamp), .. } = record {
+                let history = Arc::default();
+                let message = Message::EpochReply(EpochReply::Committed { timestamp: *timestamp, history });
+                let incarnation = node.life;
+                let envelope = Envelope { from_site: who, from: kind, to_site: who, to: kind, epoch, incarnation, message };
+                node.controller.handle(now, envelope, &mut outbox);
+            }
         }
     }
 
@@ -573,72 +583,5 @@ impl World {
             let stale = point(&self.nodes[&who].stale);
             self.lines.push(format!("{} {}: {stale}", who.0, self.nodes[&who].controller.status().state));
         }
-    }
-}
-
-/// The copy, as an access manager keeps it.
-impl Node {
-    fn mark(&mut self, stale: &StaleSet) {
-        self.stale.items.extend(stale.items.iter().cloned());
-        self.stale.everything |= stale.everything;
-    }
-
-    fn is_stale(&self, item: &Item) -> bool {
-        self.stale.everything || self.stale.storages.contains(&item.table) || self.stale.items.contains(item)
-    }
-
-    fn stale_left(&self) -> u64 {
-        (self.stale.items.len() + self.stale.storages.len()) as u64 + u64::from(self.stale.everything)
-    }
-
-    fn next_stale(&self, wanted: Option<&KeyRange>) -> Option<CopyRequest> {
-        if self.stale.everything {
-            return Some(CopyRequest::Storages);
-        }
-        if let Some(table) = self.stale.storages.first() {
-            return Some(CopyRequest::Range { from: KeyRange::whole(*table) });
-        }
-        let in_range = |item: &&Item| wanted.is_none_or(|range| range.contains(item.key.as_bytes()));
-        let items: Vec<Item> = self.stale.items.iter().filter(in_range).cloned().collect();
-        (!items.is_empty()).then_some(CopyRequest::Items(items))
-    }
-
-    fn read_copies(&self, wanted: &CopyRequest) -> Copies {
-        let version = |item: &Item| self.rows.get(item).copied().unwrap_or_default();
-        match wanted {
-            CopyRequest::Items(items) => {
-                let fresh = items.iter().filter(|item| !self.is_stale(item));
-                Copies::Items(fresh.map(|item| (item.clone(), version(item), None)).collect())
-            }
-            CopyRequest::Range { from } => {
-                let rows = self.rows.iter().map(|(item, version)| (item.key.clone(), *version, None)).collect();
-                Copies::Range { range: from.clone(), rows }
-            }
-            CopyRequest::Storages => Copies::Storages(vec![TABLE]),
-        }
-    }
-
-    fn install(&mut self, copies: &Copies) -> AccessReply {
-        let (mut items, mut storages) = (Vec::new(), Vec::new());
-        match copies {
-            Copies::Items(copies) => {
-                for (item, version, _) in copies.iter().filter(|(item, ..)| self.stale.items.contains(item)) {
-                    self.rows.insert(item.clone(), *version);
-                    items.push(item.clone());
-                }
-                self.stale.items.retain(|item| !items.contains(item));
-            }
-            Copies::Range { range, rows } => {
-                let taken = rows.iter().map(|(key, version, _)| (Item { table: TABLE, key: key.clone() }, *version));
-                self.rows = taken.collect();
-                self.stale.storages.remove(&range.table);
-                storages.push(range.table);
-            }
-            Copies::Storages(listed) => {
-                self.stale.everything = false;
-                self.stale.storages.extend(listed);
-            }
-        }
-        AccessReply::Refreshed { items, storages }
     }
 }
