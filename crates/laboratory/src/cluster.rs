@@ -62,7 +62,9 @@ pub enum ClusterError {
         message: String,
     },
     /// The folder holds a cluster that is not the one that is asked for.
-    #[error("{folder} holds a cluster with {what} {stored}, not {wished}: leave the option out, or take another folder with --data")]
+    #[error(
+        "{folder} holds a cluster with {what} {stored}, not {wished}: leave the option out, or take another folder with --data"
+    )]
     Differs {
         /// The folder.
         folder: PathBuf,
@@ -77,7 +79,9 @@ pub enum ClusterError {
     #[error("{0}")]
     Range(String),
     /// The folder was moved.
-    #[error("{path} keeps its data in {stored}, not beside it: was the folder moved? Move it back, or correct `data` in that file")]
+    #[error(
+        "{path} keeps its data in {stored}, not beside it: was the folder moved? Move it back, or correct `data` in that file"
+    )]
     Moved {
         /// The configuration file.
         path: PathBuf,
@@ -238,12 +242,9 @@ impl Cluster {
         let stored = &self.description;
         let first_port = self.sites.values().next().map_or(0, |addresses| addresses.sql.port());
         let same = |what, stored: &dyn std::fmt::Display, wished: Option<String>| match wished {
-            Some(wished) if wished != stored.to_string() => Err(ClusterError::Differs {
-                folder: self.folder.clone(),
-                what,
-                stored: stored.to_string(),
-                wished,
-            }),
+            Some(wished) if wished != stored.to_string() => {
+                Err(ClusterError::Differs { folder: self.folder.clone(), what, stored: stored.to_string(), wished })
+            }
             _ => Ok(()),
         };
         let text = |number: usize| number.to_string();
@@ -334,7 +335,8 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         return Err(ClusterError::Range(format!("--port {port} leaves no room for {count} ports below 65536")));
     }
     let wanted = usize::from(count) * 3 + 1;
-    let mut free = ports::free(wanted).map_err(ClusterError::Ports)?.into_iter().map(|port| SocketAddr::new(loopback, port));
+    let mut free =
+        ports::free(wanted).map_err(ClusterError::Ports)?.into_iter().map(|port| SocketAddr::new(loopback, port));
     let mut next = || free.next().expect("as many as wanted");
     let oracle = next();
     let mut sites = BTreeMap::new();

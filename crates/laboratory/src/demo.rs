@@ -10,7 +10,7 @@ use crate::debit_credit::client::Commit;
 use crate::debit_credit::crew::{Counts, Crew};
 use crate::debit_credit::ledger::Ledger;
 use crate::debit_credit::load::{LoadError, load};
-use crate::debit_credit::{connect, explain, gap};
+use crate::debit_credit::{connect, gap};
 use crate::limits;
 use crate::screen::{Screen, grouped};
 use report::Report;
@@ -44,9 +44,6 @@ pub enum DemoError {
     /// Its files.
     #[error(transparent)]
     Cluster(#[from] crate::cluster::ClusterError),
-    /// No connection to load through.
-    #[error("site 1 cannot be connected: {}", explain(.0))]
-    Connect(postgres::Error),
     /// The tables.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -108,8 +105,8 @@ fn addresses(running: &Running) -> Vec<(u16, SocketAddr)> {
 
 fn fill(running: &Running, scale: u32, stop: &AtomicBool, screen: &mut Screen) -> Result<(), DemoError> {
     let begun = Instant::now();
-    let mut client = connect(running.cluster().sites()[&1].sql).map_err(DemoError::Connect)?;
-    load(&mut client, scale, stop, |step, rows, total| {
+    let sites: Vec<SocketAddr> = addresses(running).into_iter().map(|(_, sql)| sql).collect();
+    load(&sites, scale, stop, |step, rows, total| {
         screen.progress(|| format!("  {step}: {} of {}", grouped(rows.into()), grouped(total.into())));
     })?;
     let rows = grouped(u64::from(scale) * 100_011);
@@ -248,8 +245,8 @@ impl Demo<'_> {
     /// Ends the load and audits.
     fn close(self, options: Options, killed_at: u64, back: Return) -> Result<Outcome, DemoError> {
         let Demo { mut running, crew, stop, screen, .. } = self;
-        let (counts, elapsed) = (crew.counts(), crew.elapsed());
-        let accounts = crew.gather().map_err(|count| DemoError::ClientsHang { count })?;
+        let elapsed = crew.elapsed();
+        let (accounts, counts) = crew.gather().map_err(|count| DemoError::ClientsHang { count })?;
         let sites = running.cluster().sites().len();
         running.wait("all sites to be up and repaired", limits::RETURN_TIME_MAX, stop, |statuses| {
             all_is_repaired(statuses, sites)
@@ -264,8 +261,10 @@ impl Demo<'_> {
             commits.iter().rfind(|commit| commit.at_us <= killed_at).is_some_and(|commit| survivor(commit.site))
         };
         let longest_of = |commits: &[Commit]| gap::longest(commits.iter().copied(), survivor, killed_at, until);
-        let one_client = accounts.iter().map(|account| account.commits.as_slice()).filter(stayed).filter_map(longest_of);
-        let while_repaired = |commit: &Commit| commit.site == VICTIM && commit.at_us > back.span_us.0 && commit.at_us <= back.span_us.1;
+        let one_client =
+            accounts.iter().map(|account| account.commits.as_slice()).filter(stayed).filter_map(longest_of);
+        let while_repaired =
+            |commit: &Commit| commit.site == VICTIM && commit.at_us > back.span_us.0 && commit.at_us <= back.span_us.1;
         let report = Report {
             clients: options.clients,
             seconds: elapsed.as_secs_f64(),
@@ -279,7 +278,11 @@ impl Demo<'_> {
             copied_bytes: back.copied_bytes,
             commits_while_repaired: all().filter(while_repaired).count() as u64,
             surprise_count: accounts.iter().map(|account| account.surprise_count).sum(),
-            surprises: accounts.iter().flat_map(|account| account.surprises.iter().cloned()).take(limits::FINDINGS_SHOWN).collect(),
+            surprises: accounts
+                .iter()
+                .flat_map(|account| account.surprises.iter().cloned())
+                .take(limits::FINDINGS_SHOWN)
+                .collect(),
             audit,
         };
         Ok(Outcome { running, report })

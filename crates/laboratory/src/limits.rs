@@ -38,6 +38,8 @@ pub const RETRY_PAUSE_MAX: Duration = Duration::from_millis(20);
 pub const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 /// Clients of one load.
 pub const CLIENTS_MAX: usize = 500;
+/// How often the tables are filled anew when a site is lost meanwhile.
+pub const LOAD_ATTEMPTS_MAX: usize = 6;
 /// Bytes of COPY data handed over at once.
 pub const COPY_BYTES: usize = 64 << 10;
 /// Largest scale of the DebitCredit tables: account numbers stay below 2^31.

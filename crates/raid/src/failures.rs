@@ -52,7 +52,10 @@ pub fn restart(options: &Options) -> Result<ExitCode, String> {
             Ok(status) if serves(&status) => {
                 let stale = grouped(status.stale);
                 let after_ms = begun.elapsed().as_millis();
-                println!("site {number} serves after {after_ms} ms ({}), {stale} rows still to be repaired", status.state);
+                println!(
+                    "site {number} serves after {after_ms} ms ({}), {stale} rows still to be repaired",
+                    status.state
+                );
                 return Ok(ExitCode::SUCCESS);
             }
             Ok(status) => format!("it is {}", status.state),

@@ -126,7 +126,11 @@ fn table(answers: &Answers) -> String {
     row("log syncs", &|status| grouped(status.log.syncs));
     row("last sync, longest", &|status| {
         let milliseconds = |micros: u64| format!("{:.1}", micros as f64 / 1e3);
-        format!("{}, {} ms", milliseconds(status.log.sync_latency_us_last), milliseconds(status.log.sync_latency_us_max))
+        format!(
+            "{}, {} ms",
+            milliseconds(status.log.sync_latency_us_last),
+            milliseconds(status.log.sync_latency_us_max)
+        )
     });
     row("connected with", &|status| {
         let peers = status.peers.iter().filter(|peer| peer.connected);

@@ -22,7 +22,8 @@ pub fn free(count: usize) -> Result<Vec<u16>, Error> {
         }
     }
     if bound.len() < count {
-        let message = format!("{count} wanted, {} free from {} to {}", bound.len(), limits::PORTS.start, limits::PORTS.end);
+        let message =
+            format!("{count} wanted, {} free from {} to {}", bound.len(), limits::PORTS.start, limits::PORTS.end);
         return Err(Error::new(ErrorKind::AddrInUse, message));
     }
     Ok(bound.into_iter().map(|(port, _)| port).collect())

@@ -60,7 +60,9 @@ impl Supervisor {
             Order::Kill => {
                 let argument = name.argument();
                 let folder = self.running.cluster().folder().display();
-                tell(&format!("{name} was killed as ordered; `raid restart {argument} --data {folder}` starts it again"));
+                tell(&format!(
+                    "{name} was killed as ordered; `raid restart {argument} --data {folder}` starts it again"
+                ));
             }
             Order::Restart => {
                 self.running.start_process(name)?;

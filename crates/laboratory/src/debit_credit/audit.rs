@@ -220,7 +220,9 @@ mod tests {
 
     fn ledgers() -> Vec<Ledger> {
         let mut ledger = Ledger::new(7);
-        for (fate, delta) in [(Fate::Acknowledged, 10), (Fate::Acknowledged, 20), (Fate::Refused, 30), (Fate::Unknown, 40)] {
+        for (fate, delta) in
+            [(Fate::Acknowledged, 10), (Fate::Acknowledged, 20), (Fate::Refused, 30), (Fate::Unknown, 40)]
+        {
             ledger.note(fate, delta);
         }
         vec![Ledger::new(3), ledger]

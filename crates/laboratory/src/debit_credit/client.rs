@@ -222,7 +222,8 @@ impl Worker<'_> {
 }
 
 fn attempt(session: &mut Session, booking: Booking, mark: &str) -> Attempt {
-    match book(session, booking, mark).and_then(|()| session.client.batch_execute("COMMIT").map_err(|error| (true, error)))
+    match book(session, booking, mark)
+        .and_then(|()| session.client.batch_execute("COMMIT").map_err(|error| (true, error)))
     {
         Ok(()) => Attempt::Committed,
         Err((asked_to_commit, error)) => {

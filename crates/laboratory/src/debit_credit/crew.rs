@@ -68,8 +68,8 @@ impl Crew {
         self.shared.begun.elapsed()
     }
 
-    /// Lets every client end its transaction and takes what they have to show. `Err`: this many did not end in time.
-    pub fn gather(mut self) -> Result<Vec<Account>, usize> {
+    /// Lets every client end its transaction and takes what they have to show, and the last counts. `Err`: this many did not end in time.
+    pub fn gather(mut self) -> Result<(Vec<Account>, Counts), usize> {
         self.shared.stop.store(true, Ordering::SeqCst);
         let deadline = Instant::now() + limits::CLIENTS_END_TIME_MAX;
         while self.clients.iter().any(|client| !client.is_finished()) {
@@ -78,7 +78,9 @@ impl Crew {
             }
             std::thread::sleep(limits::LOOK_INTERVAL);
         }
-        Ok(std::mem::take(&mut self.clients).into_iter().map(|client| client.join().expect("a client panicked")).collect())
+        let clients = std::mem::take(&mut self.clients);
+        let accounts = clients.into_iter().map(|client| client.join().expect("a client panicked")).collect();
+        Ok((accounts, self.counts()))
     }
 }
 

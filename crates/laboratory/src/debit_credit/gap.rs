@@ -4,7 +4,12 @@ use super::client::Commit;
 
 /// The longest time without a commit, microseconds, that touches the window from `from_us` to `to_us`, over commits at sites that `counts`
 /// accepts. Commits need not be sorted. `None`: fewer than two commits around or in the window.
-pub fn longest(commits: impl Iterator<Item = Commit>, counts: impl Fn(u16) -> bool, from_us: u64, to_us: u64) -> Option<u64> {
+pub fn longest(
+    commits: impl Iterator<Item = Commit>,
+    counts: impl Fn(u16) -> bool,
+    from_us: u64,
+    to_us: u64,
+) -> Option<u64> {
     let mut times: Vec<u64> = commits.filter(|commit| counts(commit.site)).map(|commit| commit.at_us).collect();
     times.sort_unstable();
     let touching = times.windows(2).filter(|pair| pair[1] >= from_us && pair[0] <= to_us);

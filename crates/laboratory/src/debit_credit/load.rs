@@ -1,10 +1,11 @@
 //! Makes and fills the tables as `pgbench -i` does: CREATE TABLE, COPY in one transaction, ALTER TABLE ADD PRIMARY KEY.
 
-use super::{ACCOUNTS, BRANCHES, TELLERS};
+use super::{ACCOUNTS, BRANCHES, TELLERS, connect};
 use crate::limits;
 use postgres::Client;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
@@ -24,7 +25,7 @@ const KEYS: [&str; 3] = [
 /// Why the tables could not be filled.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The database refused.
+    /// The database refused, or the connection is gone.
     #[error("the tables could not be filled: {what}: {}", super::explain(.error))]
     Database {
         /// At which step.
@@ -44,12 +45,47 @@ fn at(what: &'static str) -> impl Fn(postgres::Error) -> LoadError {
     move |error| LoadError::Database { what, error }
 }
 
-/// Fills the tables. `progress` is told the step and how many rows of how many are there.
+impl LoadError {
+    /// Whether another attempt may go well: the site was evicted or lost, or another transaction won.
+    fn is_passing(&self) -> bool {
+        match self {
+            LoadError::Database { error, .. } => {
+                error.code().is_none_or(|code| matches!(code.code().get(..2), Some("08" | "40" | "57")))
+            }
+            LoadError::Copy(_) => true,
+            LoadError::Stopped => false,
+        }
+    }
+}
+
+/// Fills the tables, through the first site. Should that be lost meanwhile, begins again through the next one. `progress` is told the step and
+/// how many rows of how many are there.
 pub fn load(
-    client: &mut Client,
+    sites: &[SocketAddr],
     scale: u32,
     stop: &AtomicBool,
     mut progress: impl FnMut(&str, u32, u32),
+) -> Result<(), LoadError> {
+    let mut attempt = 0;
+    loop {
+        let sql = sites[attempt % sites.len()];
+        let loaded =
+            connect(sql).map_err(at("connecting")).and_then(|mut client| fill(&mut client, scale, stop, &mut progress));
+        attempt += 1;
+        match loaded {
+            Err(error) if error.is_passing() && attempt < limits::LOAD_ATTEMPTS_MAX => {
+                progress(&format!("beginning again after {error}"), 0, 0);
+            }
+            other => return other,
+        }
+    }
+}
+
+fn fill(
+    client: &mut Client,
+    scale: u32,
+    stop: &AtomicBool,
+    progress: &mut impl FnMut(&str, u32, u32),
 ) -> Result<(), LoadError> {
     assert!((1..=limits::SCALE_MAX).contains(&scale), "the scale was checked when it was read");
     client.batch_execute(TABLES).map_err(at("CREATE TABLE"))?;

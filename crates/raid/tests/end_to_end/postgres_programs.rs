@@ -7,11 +7,12 @@ use crate::harness::{World, postgres_program, succeeds};
 fn psql_finds_one_database_at_every_site() {
     let Some(psql) = postgres_program("psql") else { return };
     let world = World::start();
-    let ask = |site: u16, statement: &str| {
+    let run = |site: u16, format: &str, statement: &str| {
         let mut command = world.client(&psql, site);
-        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement, "raid"]);
+        command.args(["-X", "-q", format, "-v", "ON_ERROR_STOP=1", "-c", statement, "raid"]);
         succeeds(&mut command).trim().to_owned()
     };
+    let ask = |site, statement| run(site, "-At", statement);
     ask(1, "CREATE TABLE city (id int PRIMARY KEY, name text NOT NULL, people bigint DEFAULT 0)");
     ask(2, "INSERT INTO city VALUES (1, 'Bern', 134000), (2, 'Basel', 173000)");
     ask(3, "UPDATE city SET people = people + 1 WHERE id = 1");
@@ -19,9 +20,10 @@ fn psql_finds_one_database_at_every_site() {
         assert_eq!(ask(site, "SELECT name, people FROM city ORDER BY id"), "Bern|134001\nBasel|173000", "site {site}");
     }
     assert_eq!(ask(2, "SELECT count(*), sum(people) FROM city WHERE name LIKE 'B%'"), "2|307001");
-    let tables = ask(3, r"\dt");
+    let tables = run(3, "-A", r"\dt");
     assert!(tables.contains("city") && tables.contains("table"), "{tables}");
-    let columns = ask(1, r"\d city");
+    // Without -t: the indexes stand below the columns.
+    let columns = run(1, "-A", r"\d city");
     for part in ["id", "integer", "not null", "people", "bigint", "city_pkey"] {
         assert!(columns.contains(part), "{part:?} is missing:\n{columns}");
     }
@@ -40,7 +42,10 @@ fn pgbench_runs_unchanged() {
             let mut command = world.client(&pgbench, 1);
             command.args(["-n", "-c", "4", "-t", "25", "-M", mode, "-b", script, "raid"]);
             let report = succeeds(&mut command);
-            assert!(report.contains("number of transactions actually processed: 100/100"), "{mode} {script}:\n{report}");
+            assert!(
+                report.contains("number of transactions actually processed: 100/100"),
+                "{mode} {script}:\n{report}"
+            );
             assert!(report.contains("number of failed transactions: 0"), "{mode} {script}:\n{report}");
         }
     }

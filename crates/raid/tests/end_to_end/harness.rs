@@ -25,13 +25,9 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The `raid` program of the same build.
-pub fn raid() -> PathBuf {
-    let own = std::env::current_exe().expect("a test has a program");
-    let program = own.parent().and_then(Path::parent).expect("tests lie in target/<profile>/deps").join("raid");
-    let path = program.display();
-    assert!(program.exists(), "{path} is missing: build it with `cargo build -p raid`, as `cargo test --workspace` does");
-    program
+/// The `raid` program, as it is now.
+pub fn raid() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_raid"))
 }
 
 /// Waits until something is so.
@@ -45,8 +41,7 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 
 /// A program of PostgreSQL, where Debian puts it. `None`, said aloud, where it is not installed.
 pub fn postgres_program(name: &str) -> Option<PathBuf> {
-    let mut folders: Vec<PathBuf> =
-        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     folders.extend(versions.map(|version| version.path().join("bin")));
     let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.exists());
@@ -83,7 +78,7 @@ impl World {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
-        let running = Running::start(&raid(), cluster).expect("the processes start");
+        let running = Running::start(raid(), cluster).expect("the processes start");
         let mut world = World { running, never: AtomicBool::new(false), folder, _turn: turn };
         world.running.wait_until_up(&world.never).unwrap_or_else(|error| panic!("{error}\n{}", world.logs()));
         world
@@ -122,8 +117,8 @@ impl World {
 
     /// Fills the DebitCredit tables and sets clients to work at all sites.
     pub fn load(&self, clients: usize) -> Crew {
-        load::load(&mut self.connect(1), 1, &self.never, |_, _, _| ())
-            .unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
+        let sites: Vec<SocketAddr> = self.addresses().into_iter().map(|(_, sql)| sql).collect();
+        load::load(&sites, 1, &self.never, |_, _, _| ()).unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
         let crew = Crew::start(self.addresses(), 1, clients);
         self.wait_for_commits(&crew, 100);
         crew
@@ -141,10 +136,11 @@ impl World {
 
     /// Ends the load and compares every site with what the clients were told.
     pub fn audit(&mut self, crew: Crew) -> Vec<Account> {
-        let accounts = crew.gather().unwrap_or_else(|hanging| panic!("{hanging} clients hang\n{}", self.logs()));
+        let (accounts, _) = crew.gather().unwrap_or_else(|hanging| panic!("{hanging} clients hang\n{}", self.logs()));
         self.wait_until_repaired();
         let ledgers: Vec<_> = accounts.iter().map(|account| account.ledger.clone()).collect();
-        let found = audit(self.addresses(), &ledgers, |_| ()).unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
+        let found =
+            audit(self.addresses(), &ledgers, |_| ()).unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
         assert_eq!(found.complaints(), Vec::<String>::new(), "{}", self.logs());
         let surprises: Vec<&String> = accounts.iter().flat_map(|account| &account.surprises).collect();
         assert!(surprises.is_empty(), "errors that no application should have to expect: {surprises:?}");

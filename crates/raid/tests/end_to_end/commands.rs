@@ -21,7 +21,9 @@ impl Foreground {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("raid start runs");
         let output = child.stdout.take().expect("it is a pipe");
         let (sender, lines) = channel();
-        std::thread::spawn(move || BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        std::thread::spawn(move || {
+            BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
         Foreground { child, lines }
     }
 
