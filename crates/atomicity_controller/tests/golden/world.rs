@@ -8,7 +8,7 @@
 //! * `locked T`, `refused T` (the concurrency controller), `stands T`, `changed T` (the access manager), `synced TOKEN`
 //! * `SITE [in N] [life L] prepare T order O below B age A write X..`, `yes T C`, `no T`, `commit T order O at C`, `abort T order O`,
 //!   `ack T..`, `inquire T..`
-//! * `seal N`, `report TAG`, `member SITE joined N [T:in:STATE..]` (a report for the next resolution), `resolve N: SITES [fresh]`
+//! * `seal N`, `report TAG`, `member SITE joined N [clock C] [T:in:STATE..]` (a report for the next resolution), `resolve N: SITES [fresh]`
 //! * `logged N life L: SITES`, `checkpoint`, `restart life L` (a new controller replays everything logged)
 
 use atomicity_controller::AtomicityController;
@@ -238,6 +238,7 @@ impl World {
     fn member(&mut self, words: &mut Words) {
         let site = SiteId(number(words) as u16);
         let joined = EpochNumber(keyed(words, "joined"));
+        let clock = if words.clone().next() == Some("clock") { keyed(words, "clock") } else { 0 };
         let mut transactions = BTreeMap::new();
         for known in words {
             let parts: Vec<&str> = known.split(':').collect();
@@ -258,7 +259,7 @@ impl World {
             let report = TransactionReport { epoch, order: 1, participants: Vec::new(), writes, state };
             transactions.insert(id, report);
         }
-        self.members.insert(site, Arc::new(TransactionsReport { joined, clock: 0, transactions }));
+        self.members.insert(site, Arc::new(TransactionsReport { joined, clock, transactions }));
     }
 
     /// What the replication controller logs when an epoch is resolved.

@@ -224,13 +224,18 @@ impl World {
         // A replay has no clock; what it installs again is told again.
         let now = Now { boot: 0, wall_micros: 0 };
         let (kind, epoch) = (ServerKind::ReplicationController, EpochNumber(0));
+        let mut histories = BTreeMap::new();
         for record in &node.log {
             node.controller.replay(record, &mut outbox);
+            if let LogRecord::Prepared { transaction, history, .. } = record {
+                histories.insert(*transaction, history.clone());
+            }
             if let LogRecord::Decided { outcome: Outcome::Commit(timestamp), .. } = record {
-                let history = Arc::default();
+                let history = histories[&timestamp.transaction].clone();
                 let message = Message::EpochReply(EpochReply::Committed { timestamp: *timestamp, history });
                 let incarnation = node.life;
-                let envelope = Envelope { from_site: who, from: kind, to_site: who, to: kind, epoch, incarnation, message };
+                let envelope =
+                    Envelope { from_site: who, from: kind, to_site: who, to: kind, epoch, incarnation, message };
                 node.controller.handle(now, envelope, &mut outbox);
             }
         }
