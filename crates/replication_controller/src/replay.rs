@@ -1,6 +1,6 @@
 //! What a restart takes from the log: the last epoch, the tables, and what this copy may have that nobody else has.
 
-use crate::ReplicationController;
+use crate::{AfterSync, ReplicationController};
 use crate::fail_locks::Point;
 use messages::commit::Outcome;
 use messages::log_record::LogRecord;
@@ -89,7 +89,12 @@ impl ReplicationController {
         if self.sealed_through > EpochNumber(0) {
             outbox.append(LogRecord::Sealed { epoch: self.sealed_through });
         }
-        if let Some(logged) = &self.logged {
+        // An empty copy is logged from the start, though it counts only once that is synced.
+        let empty = self.after_sync.values().find_map(|then| match then {
+            AfterSync::Empty(epoch) => Some(epoch),
+            _ => None,
+        });
+        if let Some(logged) = self.logged.as_ref().or(empty) {
             outbox.append(self.logged_record(logged, Arc::default()));
         }
         outbox.append(self.fail_locks.recent_record());
