@@ -3,6 +3,8 @@
 //! Invariants: a vote is final and repeated word for word; a yes leaves only after its prepared record; commit-locks are held from
 //! before the vote until the decision is logged and installed; an order below its home's mark is never executed again.
 
+mod replay;
+
 use crate::home::votes_from_disk;
 use crate::{AfterSync, AtomicityController, Standing, limits};
 use messages::access::AccessRequest;
@@ -148,14 +150,6 @@ impl Participants {
         self.acknowledgements.clear();
     }
 
-    /// The log says that this site voted in an epoch: then that was active, and nothing of earlier ones was open anywhere.
-    fn replay_vote_in(&mut self, epoch: EpochNumber) {
-        if epoch > self.replayed.0 {
-            self.forget_all();
-            self.replayed.0 = epoch;
-        }
-    }
-
     /// What this site would report of transactions.
     pub(crate) fn report(&self, clock: u64) -> TransactionsReport {
         let mut transactions = BTreeMap::new();
@@ -227,8 +221,16 @@ impl AtomicityController {
         }
         let epoch = self.epoch.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
         let lock = ConcurrencyRequest::CommitLock { transaction, age, history: history.clone() };
-        let participation =
-            Participation { epoch, order, age, participants, history, stage: Stage::Locking, voted: None, unsaid: false };
+        let participation = Participation {
+            epoch,
+            order,
+            age,
+            participants,
+            history,
+            stage: Stage::Locking,
+            voted: None,
+            unsaid: false,
+        };
         self.participants.insert(transaction, participation);
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(lock));
     }
@@ -533,105 +535,5 @@ impl AtomicityController {
             self.finish_locks(*transaction, outbox);
         }
         self.participants.forget_all();
-    }
-
-    pub(crate) fn replay_record(&mut self, record: &LogRecord, outbox: &mut Outbox) {
-        match record {
-            LogRecord::Prepared { transaction, age, epoch, order, finished_below, clock, participants, history } => {
-                self.clock.merge(*clock);
-                self.participants.replay_vote_in(*epoch);
-                self.participants.finished_below(transaction.home, transaction.incarnation, *finished_below);
-                if self.participants.all.contains_key(transaction) {
-                    return;
-                }
-                let vote_number = self.participants.votes + 1;
-                self.participants.votes = vote_number;
-                self.participants.undecided.insert(vote_number, *transaction);
-                let participation = Participation {
-                    epoch: *epoch,
-                    order: *order,
-                    age: *age,
-                    participants: participants.clone(),
-                    history: history.clone(),
-                    stage: Stage::Prepared { vote_number, inquire_at: 0 },
-                    voted: Some(*clock),
-                    unsaid: false,
-                };
-                self.participants.insert(*transaction, participation);
-            }
-            LogRecord::Refused { transaction, order, epoch } => {
-                self.participants.replay_vote_in(*epoch);
-                let participation = Participation {
-                    epoch: *epoch,
-                    order: *order,
-                    age: Age { clock: 0, first: *transaction },
-                    participants: Vec::new(),
-                    history: Arc::default(),
-                    stage: Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
-                    voted: None,
-                    unsaid: false,
-                };
-                self.participants.insert(*transaction, participation);
-            }
-            LogRecord::Decided { transaction, outcome, by } => {
-                self.replay_decision(*transaction, *outcome, *by, outbox);
-            }
-            LogRecord::Transactions { report } => {
-                self.clock.merge(report.clock);
-                self.participants.forget_all();
-                for (transaction, known) in &report.transactions {
-                    self.participants.replayed.0 = self.participants.replayed.0.max(known.epoch);
-                    self.replay_reported(*transaction, known);
-                }
-            }
-            LogRecord::EpochLogged { epoch, incarnation, .. } => {
-                // Another life that is up carries on; one that is not has joined.
-                let up = epoch.up().any(|site| site == self.site);
-                let same_life = self.participants.replayed.1.replace(*incarnation) == Some(*incarnation);
-                if !up && !same_life {
-                    // The copy joined: what it knew of transactions counted for nothing.
-                    self.participants.forget_all();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn replay_decision(&mut self, transaction: TransactionId, outcome: Outcome, by: EpochNumber, outbox: &mut Outbox) {
-        let Some(participation) = self.participants.all.get_mut(&transaction) else {
-            return;
-        };
-        if matches!(participation.stage, Stage::Decided(..)) {
-            return;
-        }
-        let stage = std::mem::replace(&mut participation.stage, Stage::Decided(outcome, by));
-        let history = std::mem::take(&mut participation.history);
-        if let Stage::Prepared { vote_number, .. } = stage {
-            self.participants.undecided.remove(&vote_number);
-        }
-        if let Outcome::Commit(timestamp) = outcome {
-            self.clock.merge(timestamp.clock);
-            self.install(timestamp, history, outbox);
-        }
-    }
-
-    fn replay_reported(&mut self, transaction: TransactionId, known: &TransactionReport) {
-        let stage = match known.state {
-            // Its history follows in a record of its own.
-            TransactionState::Prepared => return,
-            TransactionState::Refused => Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
-            TransactionState::Decided(outcome, by) => Stage::Decided(outcome, by),
-        };
-        let participation = Participation {
-            epoch: known.epoch,
-            order: known.order,
-            age: Age { clock: 0, first: transaction },
-            participants: known.participants.clone(),
-            history: Arc::default(),
-            stage,
-            voted: None,
-                    unsaid: false,
-        };
-        self.participants.insert(transaction, participation);
     }
 }
