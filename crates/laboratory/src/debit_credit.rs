@@ -68,7 +68,7 @@ impl Random {
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -80,6 +80,6 @@ impl Random {
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         assert!(low <= high, "an empty range has no number");
         let width = (i64::from(high) - i64::from(low) + 1) as u64;
-        (i64::from(low) + (self.next() % width) as i64) as i32
+        (i64::from(low) + (self.draw() % width) as i64) as i32
     }
 }

@@ -185,11 +185,11 @@ impl Client {
 
     fn register_seen(&self, wanted: u64) -> Token {
         let observations = self.transaction.iter().flat_map(|transaction| &transaction.observations);
-        let seen = observations.filter_map(|observation| match observation {
+        let mut seen = observations.filter_map(|observation| match observation {
             Observation::Register { key, value } if *key == wanted => Some(*value),
             _ => None,
         });
-        seen.last().expect("a register is read before it is written")
+        seen.next_back().expect("a register is read before it is written")
     }
 
     fn member_seen(&self, member: u64) -> bool {

@@ -63,7 +63,7 @@ mod tests {
         let mut clock = MachineClock::new(&mut random, 5, 20_000);
         let mut last = clock.at(5).boot;
         for step in 1..1_000 {
-            clock.jump(random.next() as i64 % 1_000_000);
+            clock.jump(random.draw() as i64 % 1_000_000);
             let boot = clock.at(5 + step * 1_000).boot;
             assert!(boot > last);
             last = boot;

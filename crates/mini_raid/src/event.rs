@@ -139,7 +139,7 @@ impl Agenda {
     }
 
     /// The next event.
-    pub fn next(&mut self) -> Option<(u64, Event)> {
+    pub fn pop(&mut self) -> Option<(u64, Event)> {
         self.heap.pop().map(|Reverse(planned)| (planned.time, planned.event))
     }
 

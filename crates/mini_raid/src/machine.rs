@@ -98,7 +98,7 @@ impl Machine {
             method: profile.method,
             memory_bytes_max: profile.memory_bytes_max,
             recent_writes_max: profile.recent_writes_max,
-            seed: random.next(),
+            seed: random.draw(),
             planted,
         };
         let mut random = random.fork();
@@ -204,13 +204,13 @@ impl Machine {
         self.disk.full = false;
         log.fail_sync(false);
         log.set_full(false);
-        self.process = Process::Asking { log, nonce: self.random.next(), ask_at: now };
+        self.process = Process::Asking { log, nonce: self.random.draw(), ask_at: now };
     }
 
     /// The servers are thrown away; process, log and store stay.
     pub fn start_again(&mut self, now: u64) {
         let log = self.end();
-        self.process = Process::Asking { log, nonce: self.random.next(), ask_at: now };
+        self.process = Process::Asking { log, nonce: self.random.draw(), ask_at: now };
     }
 
     /// The oracle has given a life. Errors: the log cannot be replayed.
@@ -220,7 +220,7 @@ impl Machine {
         let keeps = planted.is(Bug::RebootKeepsIncarnation) || planted.is(Bug::SealOnlyInMemory);
         let incarnation = if keeps && self.incarnation > Incarnation(0) { self.incarnation } else { incarnation };
         self.incarnation = incarnation;
-        let settings = Settings { incarnation, seed: self.random.next(), ..self.settings.clone() };
+        let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
         let domain = Domain::start(settings, log, Box::new(self.store.clone())).map_err(|error| error.to_string())?;
         self.process = Process::Running(Box::new(domain));
         Ok(())

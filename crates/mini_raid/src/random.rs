@@ -25,11 +25,11 @@ impl Random {
 
     /// Another generator, independent of what this one gives later.
     pub fn fork(&mut self) -> Random {
-        Random::new(self.next())
+        Random::new(self.draw())
     }
 
     /// 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         let [a, b, c, d] = &mut self.state;
         let result = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
         let shifted = *b << 17;
@@ -45,7 +45,7 @@ impl Random {
     /// A number below `bound`, which is not 0. (The bias of the multiplication is below 2^-32 for every bound used here.)
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "there is no number below 0");
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
     /// An index into something with `length` elements.
@@ -71,7 +71,7 @@ impl Random {
     /// Exponentially distributed around this mean, at most 16 means.
     pub fn around(&mut self, mean: u64) -> u64 {
         // 53 bits, never 0.
-        let uniform = ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        let uniform = ((self.draw() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         (mean as f64 * (-logarithm(uniform)).min(16.0)) as u64
     }
 
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn gives_the_same_everywhere() {
         let mut random = Random::new(1);
-        let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
+        let first: Vec<u64> = (0..3).map(|_| random.draw()).collect();
         let mut again = Random::new(1);
-        assert_eq!(first, (0..3).map(|_| again.next()).collect::<Vec<_>>());
+        assert_eq!(first, (0..3).map(|_| again.draw()).collect::<Vec<_>>());
         assert_eq!(first[0], 14_971_601_782_005_023_387);
     }
 

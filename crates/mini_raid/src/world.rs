@@ -148,7 +148,7 @@ impl World {
             if self.statistics.events >= events_max {
                 return;
             }
-            let (time, event) = self.agenda.next().expect("its time was seen");
+            let (time, event) = self.agenda.pop().expect("its time was seen");
             assert!(time >= self.now, "time goes up");
             self.now = time;
             self.statistics.events += 1;

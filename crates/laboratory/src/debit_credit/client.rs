@@ -189,7 +189,7 @@ impl Worker<'_> {
     }
 
     fn pause_up_to(&mut self, longest: Duration) {
-        let micros = self.random.next() % (longest.as_micros() as u64).max(1);
+        let micros = self.random.draw() % (longest.as_micros() as u64).max(1);
         std::thread::sleep(Duration::from_micros(micros));
     }
 

@@ -96,7 +96,8 @@ impl fmt::Display for Report {
             write!(out, "{:>18}", format!("site {site}"))?;
         }
         writeln!(out)?;
-        let sums: [(&str, fn(&Books) -> String); 5] = [
+        type Sum = (&'static str, fn(&Books) -> String);
+        let sums: [Sum; 5] = [
             ("accounts", |books| signed(books.accounts)),
             ("tellers", |books| signed(books.tellers)),
             ("branches", |books| signed(books.branches)),

@@ -85,7 +85,7 @@ fn a_lost_update_of_a_register_is_wrong() {
     let write = |token| Change::Register { key: 3, before: 0, token };
     let read = Observation::Register { key: 3, value: 0 };
     let history = vec![
-        transaction((0, 10), &[read.clone()], &[write(1)]),
+        transaction((0, 10), std::slice::from_ref(&read), &[write(1)]),
         transaction((0, 10), &[read], &[write(2)]),
     ];
     assert!(judge(history).unwrap_err().contains("lost update"));
