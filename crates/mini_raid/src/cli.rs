@@ -4,6 +4,10 @@ use crate::run::Bounds;
 use crate::sweep::Sweep;
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
+use std::io::Write;
+
+/// Runs between two lines of progress, at most.
+const PROGRESS_RUNS_MAX: u64 = 1_000;
 
 /// Options of `raid sim`.
 #[derive(Clone, Debug)]
@@ -14,8 +18,10 @@ pub struct Options {
     pub runs: u64,
     /// Sites of each run; `None`: one to five, by the seed.
     pub sites: Option<usize>,
-    /// Virtual seconds with faults in each run.
+    /// Real seconds after which no further run begins.
     pub seconds: Option<u64>,
+    /// Virtual seconds with faults in each run.
+    pub virtual_seconds: Option<u64>,
     /// Events after which a run stops.
     pub steps: Option<u64>,
     /// Name of the clause to leave out.
@@ -28,8 +34,12 @@ pub struct Options {
 /// that make no sense.
 pub fn main(options: &Options) -> i32 {
     if options.list_plants {
+        let mut out = std::io::stdout().lock();
         for bug in Bug::ALL {
-            println!("{:32} rule {:2}: {}", bug.name(), bug.rule(), bug.breaks());
+            if writeln!(out, "{:32} rule {:2}: {}", bug.name(), bug.rule(), bug.breaks()).is_err() {
+                // Whoever reads has seen enough.
+                break;
+            }
         }
         return 0;
     }
@@ -49,23 +59,24 @@ pub fn main(options: &Options) -> i32 {
         return 2;
     }
     let mut bounds = Bounds::default();
-    if let Some(seconds) = options.seconds {
-        bounds.time = seconds * SECOND;
+    if let Some(seconds) = options.virtual_seconds {
+        bounds.time = seconds.saturating_mul(SECOND);
     }
     if let Some(steps) = options.steps {
         bounds.events = steps;
     }
     let sites = options.sites.unwrap_or(0);
-    let sweep = Sweep { seed: options.seed, runs: options.runs, sites, planted, bounds, seconds_max: None };
+    let sweep = Sweep { seed: options.seed, runs: options.runs, sites, planted, bounds, seconds_max: options.seconds };
     sweep_and_tell(options, &sweep)
 }
 
 fn sweep_and_tell(options: &Options, sweep: &Sweep) -> i32 {
-    let every = (options.runs / 20).max(1);
+    let every = (options.runs / 20).clamp(1, PROGRESS_RUNS_MAX);
     let summary = sweep.run(|done, outcome| {
         if done % every == 0 && done < options.runs {
             let digest = outcome.statistics.trace;
-            eprintln!("{done} of {} runs, last seed {} (trace {digest:016x})", options.runs, outcome.seed);
+            let of = if options.runs == u64::MAX { String::new() } else { format!(" of {}", options.runs) };
+            eprintln!("{done}{of} runs, last seed {} (trace {digest:016x})", outcome.seed);
         }
     });
     println!("{}", summary.text());
@@ -78,8 +89,8 @@ fn sweep_and_tell(options: &Options, sweep: &Sweep) -> i32 {
 /// The command that runs this seed again.
 fn replay(options: &Options, seed: u64, sites: usize) -> String {
     let mut command = format!("raid sim --seed {seed} --runs 1 --sites {sites}");
-    if let Some(seconds) = options.seconds {
-        command += &format!(" --seconds {seconds}");
+    if let Some(seconds) = options.virtual_seconds {
+        command += &format!(" --virtual-seconds {seconds}");
     }
     if let Some(steps) = options.steps {
         command += &format!(" --steps {steps}");

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   raid sim --runs 100                         a hundred seeds from 1
+  raid sim --seed 1000 --seconds 120          as many seeds from 1000 as two minutes allow
   raid sim --seed 4711 --runs 1 --sites 3     one seed again
   raid sim --list-plants                      the clauses that can be left out, and the rule of each
   raid sim --plant NAME --runs 1000           leave one out: the checkers must find it
@@ -23,15 +24,18 @@ pub struct Options {
     /// The first seed.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// How many runs, with seeds that follow each other.
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    runs: u64,
+    /// How many runs, with seeds that follow each other. [default: 1, or with --seconds as many as fit]
+    #[arg(long, value_name = "K")]
+    runs: Option<u64>,
     /// Sites of each run. [default: 1 to 5, by the seed]
     #[arg(long, value_name = "N")]
     sites: Option<usize>,
-    /// Virtual seconds with faults in each run.
+    /// Begin no further run after so many real seconds.
     #[arg(long, value_name = "T")]
     seconds: Option<u64>,
+    /// Virtual seconds with faults in each run.
+    #[arg(long, value_name = "T")]
+    virtual_seconds: Option<u64>,
     /// Events after which a run stops.
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
@@ -45,8 +49,9 @@ pub struct Options {
 
 /// Runs it.
 pub fn run(options: Options) -> Result<ExitCode, String> {
-    let Options { seed, runs, sites, seconds, steps, plant, list_plants } = options;
-    let options = mini_raid::cli::Options { seed, runs, sites, seconds, steps, plant, list_plants };
+    let Options { seed, runs, sites, seconds, virtual_seconds, steps, plant, list_plants } = options;
+    let runs = runs.unwrap_or(if seconds.is_some() { u64::MAX } else { 1 });
+    let options = mini_raid::cli::Options { seed, runs, sites, seconds, virtual_seconds, steps, plant, list_plants };
     let status = mini_raid::cli::main(&options);
     Ok(ExitCode::from(u8::try_from(status).unwrap_or(1)))
 }
