@@ -92,7 +92,8 @@ impl Joiners {
             base.has(*site, *life) && base.members[site].state == MemberState::Recovering && members.contains(site)
         });
         let joinable = self.clone_ready(now).iter().any(|(site, life, reachable)| {
-            !base.has(*site, *life)
+            // The wish of an earlier life than the member's is late.
+            base.member(*site).is_none_or(|member| member.incarnation < *life)
                 && members.iter().filter(|member| *member != site).all(|member| reachable.contains(member))
         });
         promotable || joinable
