@@ -5,7 +5,7 @@ use crate::checkers::{copies, durability, serializability};
 use crate::client::Client;
 use crate::event::Event;
 use crate::faults::Fault;
-use crate::history::Fate;
+use crate::history::{Fate, Transaction};
 use crate::limits::{ANSWER_MAX, EVENTS_MAX, RECOVERY_MAX, SETTLE};
 use crate::network::Weather;
 use crate::programs::STORAGES;
@@ -101,8 +101,8 @@ impl World {
         }
     }
 
-    /// One transaction of a fresh client; its fate.
-    fn once(&mut self, site: usize, plan: Vec<Step>) -> Option<Fate> {
+    /// One transaction of a fresh client.
+    fn once(&mut self, site: usize, plan: Vec<Step>) -> Option<&Transaction> {
         let number = self.clients.len();
         self.clients.push(Client::new(number, site));
         self.look(site).domain()?;
@@ -114,7 +114,7 @@ impl World {
         while self.failure.is_none() && self.clients[number].is_busy() && self.now < deadline {
             self.run_until(self.now + 5 * MILLISECOND, EVENTS_MAX);
         }
-        self.history.transactions[before..].iter().find(|done| done.client == number).map(|done| done.fate)
+        self.history.transactions[before..].iter().find(|done| done.client == number)
     }
 
     fn commit_everywhere(&mut self) {
@@ -125,7 +125,8 @@ impl World {
                     return;
                 }
                 let token = self.workload.token();
-                if self.once(site, vec![Step::Append(9_999_900, token)]) == Some(Fate::Committed) {
+                let done = self.once(site, vec![Step::Append(9_999_900, token)]);
+                if done.is_some_and(|done| done.fate == Fate::Committed) {
                     break;
                 }
                 if self.now >= deadline {
@@ -150,11 +151,19 @@ impl World {
             plan.extend(lists.iter().map(|list| Step::ReadList(*list)));
             plan.extend((0..registers).map(Step::ReadRegister));
             plan.push(Step::Scan { low: 0, high: 900_000, reverse: false });
+            let steps = plan.len() - 1;
             plan.push(Step::Commit);
-            let fate = self.once(site, plan);
-            if fate != Some(Fate::Committed) && self.failure.is_none() {
-                let situation = self.situation();
-                self.fail(format!("the last snapshot at site {site} ended {fate:?}:\n{situation}"));
+            let deadline = self.now + RECOVERY_MAX;
+            // An epoch change in between ends a snapshot.
+            while self.once(site, plan.clone()).is_none_or(|done| done.observations.len() < steps) {
+                if self.failure.is_some() {
+                    return;
+                }
+                if self.now >= deadline {
+                    let situation = self.situation();
+                    return self.fail(format!("after the faults stopped site {site} reads no snapshot to its end:\n{situation}"));
+                }
+                self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
             }
         }
     }
