@@ -5,14 +5,8 @@ use messages::planted::{Bug, Planted};
 use mini_raid::{Bounds, Sweep};
 
 fn main() {
-    let mut sweep = Sweep {
-        seed: 1,
-        runs: 1,
-        sites: 0,
-        planted: Planted::none(),
-        bounds: Bounds::default(),
-        seconds_max: None,
-    };
+    let mut sweep =
+        Sweep { seed: 1, runs: 1, sites: 0, planted: Planted::none(), bounds: Bounds::default(), seconds_max: None };
     let mut go_on = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {

@@ -314,13 +314,7 @@ impl Client {
     }
 
     /// The answer to an append: the whole list, with the new entry at its end.
-    fn appended(
-        &mut self,
-        key: u64,
-        token: Token,
-        rows: &[Vec<Value>],
-        workload: &mut Workload,
-    ) -> Result<(), String> {
+    fn appended(&mut self, key: u64, token: Token, rows: &[Vec<Value>], workload: &mut Workload) -> Result<(), String> {
         let Some(row) = rows.first() else {
             // An update of a list that is not there: nothing was written.
             self.changes().retain(|change| change.token() != token);

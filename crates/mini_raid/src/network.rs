@@ -3,8 +3,8 @@
 //! Invariant: a message arrives after it was sent, at the site it was sent to; in order if links are streams. Everything else may happen
 //! to it.
 
-use crate::random::Random;
 use crate::limits::MICROSECOND;
+use crate::random::Random;
 
 /// How messages travel.
 #[derive(Clone, Copy, Debug)]
@@ -169,4 +169,3 @@ impl Network {
         std::mem::replace(&mut self.connected[pair], false)
     }
 }
-

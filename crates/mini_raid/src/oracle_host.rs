@@ -7,9 +7,7 @@ use commit_log::{Log, MemoryLog, Position};
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::server::ORACLE_SITE;
-use messages::{
-    Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, Outbox, Server, ServerKind, SiteId,
-};
+use messages::{Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, Outbox, Server, ServerKind, SiteId};
 use oracle::Oracle;
 use std::collections::VecDeque;
 
@@ -101,6 +99,8 @@ impl OracleHost {
         };
         if let Some(copy) = self.copies.get(place) {
             self.log = copy.clone();
+            // Copies of what is given up now are thrown away: nobody restores a history that others have contradicted.
+            self.copies.truncate(place + 1);
         }
         self.begin();
     }

@@ -167,11 +167,7 @@ impl Programs {
             append_update: program(vec![update], &[VALUE], false),
             append_two: program(vec![append(0), append(2)], &[VALUE], false),
             read_register: read(REGISTERS, None),
-            write_register: program(
-                vec![insert(REGISTERS, 0, Some(Expression::Column(3)), false)],
-                &[],
-                false,
-            ),
+            write_register: program(vec![insert(REGISTERS, 0, Some(Expression::Column(3)), false)], &[], false),
             scan_members: scan(false),
             scan_members_back: scan(true),
             insert_member: program(vec![insert(MEMBERS, 0, None, false)], &[], false),

@@ -109,7 +109,9 @@ impl ReplicationController {
             State::Member(active) => Some(active),
         };
         let own_session = |epoch: &Arc<Epoch>| epoch.sessions.get(&self.site).copied();
-        if epoch.has(self.site, self.incarnation) && present.is_some_and(|present| own_session(present) < own_session(&epoch)) {
+        if epoch.has(self.site, self.incarnation)
+            && present.is_some_and(|present| own_session(present) < own_session(&epoch))
+        {
             // Between the two it was evicted and taken in again, and knows nothing of what it missed.
             self.start_again(&format!("{} is not the one after this site's", epoch.number), outbox);
         } else if epoch.has(self.site, self.incarnation) {

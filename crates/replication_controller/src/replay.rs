@@ -1,7 +1,7 @@
 //! What a restart takes from the log: the last epoch, the tables, and what this copy may have that nobody else has.
 
-use crate::{AfterSync, ReplicationController};
 use crate::fail_locks::Point;
+use crate::{AfterSync, ReplicationController};
 use messages::commit::Outcome;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};

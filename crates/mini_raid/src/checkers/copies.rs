@@ -31,7 +31,8 @@ pub fn check(copies: &[Contents]) -> Result<(), String> {
 }
 
 fn difference(left: &Contents, right: &Contents) -> Option<String> {
-    let place = (0..left.rows.len().max(right.rows.len())).find(|place| left.rows.get(*place) != right.rows.get(*place))?;
+    let place =
+        (0..left.rows.len().max(right.rows.len())).find(|place| left.rows.get(*place) != right.rows.get(*place))?;
     let tell = |contents: &Contents| match contents.rows.get(place) {
         Some((table, key, version, row)) => {
             let text = String::from_utf8_lossy(row);

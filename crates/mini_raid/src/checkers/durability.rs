@@ -111,7 +111,9 @@ pub fn check(history: &History) -> Result<(), String> {
         match transaction.fate {
             Fate::Committed if there < all && !is_excused(history, transaction) => {
                 let losses = &history.losses;
-                return Err(format!("an acknowledged transaction is lost: {transaction:?} (losses of power: {losses:?})"));
+                return Err(format!(
+                    "an acknowledged transaction is lost: {transaction:?} (losses of power: {losses:?})"
+                ));
             }
             Fate::Aborted if there > 0 => {
                 return Err(format!("a transaction that was said to have failed is there: {transaction:?}"));

@@ -96,7 +96,8 @@ fn tokens_of(observation: &Observation) -> impl Iterator<Item = Token> + '_ {
 /// Whatever anybody saw whose reads count.
 fn tokens_seen(history: &History) -> BTreeSet<Token> {
     let counts = history.transactions.iter().filter(|transaction| transaction.fate == Fate::Committed);
-    let mut seen: BTreeSet<Token> = counts.flat_map(|transaction| &transaction.observations).flat_map(tokens_of).collect();
+    let mut seen: BTreeSet<Token> =
+        counts.flat_map(|transaction| &transaction.observations).flat_map(tokens_of).collect();
     // Whoever overwrote something has seen it, and counts if its own write was seen.
     loop {
         let before = seen.len();

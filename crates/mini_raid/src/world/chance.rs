@@ -255,7 +255,8 @@ impl World {
     fn trap(&mut self, depth: u32) -> Trap {
         let change = depth > 0 || self.random.one_in(2);
         let kind = *self.random.pick(if change { &CHANGE_KINDS[..] } else { &KINDS[..] });
-        let common = matches!(kind, "prepare" | "vote" | "decide commit" | "decide ack" | "lease request" | "lease grant");
+        let common =
+            matches!(kind, "prepare" | "vote" | "decide commit" | "decide ack" | "lease request" | "lease grant");
         let count = if common { self.random.between(1, 60) } else { self.random.between(1, 4) } as u32;
         let mut blow = *self.random.pick(&Blow::ALL);
         let power = matches!(blow, Blow::PowerSender | Blow::PowerReceiver);

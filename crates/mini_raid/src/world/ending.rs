@@ -161,7 +161,9 @@ impl World {
                 }
                 if self.now >= deadline {
                     let situation = self.situation();
-                    return self.fail(format!("after the faults stopped site {site} reads no snapshot to its end:\n{situation}"));
+                    return self.fail(format!(
+                        "after the faults stopped site {site} reads no snapshot to its end:\n{situation}"
+                    ));
                 }
                 self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
             }

@@ -260,4 +260,3 @@ impl World {
         lines.join("\n")
     }
 }
-

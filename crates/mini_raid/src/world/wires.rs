@@ -51,10 +51,8 @@ impl World {
         if let Message::OracleReply(OracleReply::Incarnated { nonce, incarnation }) = &envelope.message {
             return self.incarnated(to, *nonce, *incarnation);
         }
-        let may_cross = matches!(
-            envelope.message,
-            Message::Commit(_) | Message::Replication(_) | Message::OracleReply(_)
-        );
+        let may_cross =
+            matches!(envelope.message, Message::Commit(_) | Message::Replication(_) | Message::OracleReply(_));
         if may_cross {
             self.act(to, |domain, clock| domain.deliver(clock, envelope));
         } else {

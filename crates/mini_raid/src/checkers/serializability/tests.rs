@@ -41,10 +41,8 @@ fn an_order_of_appends_and_reads_is_right() {
 
 #[test]
 fn a_stale_read_is_wrong() {
-    let history = vec![
-        transaction((0, 10), &[list(1, &[])], &[append(1, 1)]),
-        transaction((20, 30), &[list(1, &[])], &[]),
-    ];
+    let history =
+        vec![transaction((0, 10), &[list(1, &[])], &[append(1, 1)]), transaction((20, 30), &[list(1, &[])], &[])];
     assert!(judge(history).unwrap_err().contains("RealTime"));
 }
 
@@ -120,11 +118,7 @@ fn a_phantom_is_wrong() {
     assert!(judge(history).unwrap_err().contains("missed"));
     let history = vec![
         transaction((0, 30), &[list(1, &[]), members(&[])], &[append(2, 1)]),
-        transaction(
-            (0, 30),
-            &[list(2, &[]), list(companion(4), &[])],
-            &[Change::Insert { member: 4, token: 2 }],
-        ),
+        transaction((0, 30), &[list(2, &[]), list(companion(4), &[])], &[Change::Insert { member: 4, token: 2 }]),
         transaction((40, 50), &[list(2, &[1]), list(companion(4), &[2]), members(&[(4, 2)])], &[]),
     ];
     assert!(judge(history).is_err(), "each came before the other");

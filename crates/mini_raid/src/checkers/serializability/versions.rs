@@ -85,12 +85,7 @@ impl Versions {
     }
 
     /// All edges that these versions imply. Errors: reads that fit no order, or of what was never committed.
-    pub fn edges(
-        &self,
-        history: &History,
-        included: &dyn Fn(usize) -> bool,
-        graph: &mut Graph,
-    ) -> Result<(), String> {
+    pub fn edges(&self, history: &History, included: &dyn Fn(usize) -> bool, graph: &mut Graph) -> Result<(), String> {
         for (list, entries) in &self.lists {
             for pair in entries.windows(2) {
                 if let (Some(first), Some(second)) = (self.writer(pair[0]), self.writer(pair[1])) {
@@ -204,7 +199,8 @@ impl Versions {
         for gap in 0..=order.len() {
             // Between the entries gap - 1 and gap the member is absent, if the one brought it away.
             let absent = gap == 0 || !self.insertions.contains_key(&order[gap - 1]);
-            let begun = gap == 0 || self.writer(order[gap - 1]).is_none_or(|w| history.transactions[w].begun < reader.ended);
+            let begun =
+                gap == 0 || self.writer(order[gap - 1]).is_none_or(|w| history.transactions[w].begun < reader.ended);
             let over = order.get(gap).and_then(|token| self.writer(*token)).is_some_and(|writer| {
                 let writer = &history.transactions[writer];
                 writer.fate == Fate::Committed && writer.ended < reader.begun
@@ -216,7 +212,9 @@ impl Versions {
         let Some((first, last)) = bounds else {
             return Err(format!("a scan missed member {member}, which was there all the time: {reader:?}; {order:?}"));
         };
-        if first > 0 && let Some(writer) = self.writer(order[first - 1]) {
+        if first > 0
+            && let Some(writer) = self.writer(order[first - 1])
+        {
             graph.add(writer, place, Edge::MissedMember(member));
         }
         if let Some(writer) = order.get(last).and_then(|token| self.writer(*token)) {
