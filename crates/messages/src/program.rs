@@ -217,7 +217,7 @@ pub enum Expression {
     Or(Vec<Expression>),
     /// IS NULL; negated: IS NOT NULL.
     IsNull(Box<Expression>, bool),
-    /// IS [NOT] DISTINCT FROM; the flag is set for NOT.
+    /// IS DISTINCT FROM and IS NOT DISTINCT FROM; the flag is set for NOT.
     IsDistinct(Box<Expression>, Box<Expression>, bool),
     /// `operand IN (list)`; the flag negates.
     In(Box<Expression>, Vec<Expression>, bool),
