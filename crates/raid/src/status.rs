@@ -85,17 +85,19 @@ fn json(answers: &Answers) -> String {
 /// One column for each site.
 fn table(answers: &Answers) -> String {
     let mut text = String::new();
-    let mut row = |name: &str, cell: &dyn Fn(&Status) -> String| {
-        write!(text, "{name:<22}").expect("a string takes any text");
-        for answer in answers.values() {
-            let cell = answer.as_ref().map_or("-".to_owned(), cell);
-            write!(text, " {cell:>21}").expect("a string takes any text");
+    let mut cells = |name: &str, cell: &dyn Fn(u16, &Result<Status, String>) -> String| {
+        write!(text, "{name:<20}").expect("a string takes any text");
+        for (site, answer) in answers {
+            write!(text, " {:>18}", cell(*site, answer)).expect("a string takes any text");
         }
         text.truncate(text.trim_end().len());
         text.push('\n');
     };
-    row("site", &|status| status.site.to_string());
-    row("state", &|status| status.state.clone());
+    cells("site", &|site, _| site.to_string());
+    cells("state", &|_, answer| answer.as_ref().map_or("no answer".to_owned(), |status| status.state.clone()));
+    let mut row = |name: &str, cell: &dyn Fn(&Status) -> String| {
+        cells(name, &|_, answer| answer.as_ref().map_or("-".to_owned(), cell));
+    };
     row("incarnation", &|status| status.incarnation.to_string());
     row("epoch", &|status| status.epoch.to_string());
     row("members", &|status| {

@@ -147,11 +147,16 @@ impl Running {
                 return Err(RunError::Stopped);
             }
             if Instant::now() > deadline {
-                let (what, waited_s) = (what.to_owned(), patience.as_secs());
-                return Err(RunError::TimedOut { what, waited_s, seen: self.describe(&statuses) });
+                return Err(self.late(what, patience));
             }
             std::thread::sleep(limits::LOOK_INTERVAL);
         }
+    }
+
+    /// The error of having waited in vain for so long: with the states of the sites now.
+    pub fn late(&mut self, what: &str, waited: Duration) -> RunError {
+        let statuses = self.statuses();
+        RunError::TimedOut { what: what.to_owned(), waited_s: waited.as_secs(), seen: self.describe(&statuses) }
     }
 
     /// Waits until every site is up. A process that ends meanwhile ends the waiting.
@@ -167,8 +172,7 @@ impl Running {
             }
             self.check_alive()?;
             if Instant::now() > deadline {
-                let (what, waited_s) = ("every site to serve".to_owned(), limits::START_TIME_MAX.as_secs());
-                return Err(RunError::TimedOut { what, waited_s, seen: self.describe(&statuses) });
+                return Err(self.late("every site to serve", limits::START_TIME_MAX));
             }
             std::thread::sleep(limits::LOOK_INTERVAL);
         }
