@@ -6,7 +6,7 @@
 //!
 //! In reading order:
 //!
-//! * [`run`] and [`sweep`]: one run, many runs; [`cli`]: `raid sim`; [`statistics`];
+//! * [`mod@run`] and [`sweep`]: one run, many runs; [`cli`]: `raid sim`; [`statistics`];
 //! * [`world`]: what happens; [`event`]: in which order; [`random`]: by which chance;
 //! * [`machine`], [`clock`], [`network`], [`oracle_host`]: what sites run on;
 //! * [`profile`], [`faults`], [`message_kind`]: what goes wrong;
