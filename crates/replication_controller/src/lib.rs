@@ -5,7 +5,7 @@
 //! *whether* the site may serve and *which* items of whose copy are stale. It must not know rows, votes, sockets or disks: outcomes
 //! come from the atomicity controller, copies from the access manager.
 //!
-//! A site is always in exactly one of three states ([`State`]): joining, changing into an epoch, or a member of an
+//! A site is always in exactly one of three states (`State`): joining, changing into an epoch, or a member of an
 //! active one (perhaps sealed). In reading order:
 //!
 //! * [`leases`]: granting, holding, suspecting;

@@ -1,7 +1,7 @@
 //! Syntax trees of expressions to typed expressions of action programs.
 //!
 //! Invariant: in what comes out, columns are positions, operands have types that their operator takes, and literals are values.
-//! What a program cannot express is [`Stop::Beyond`], so that the query processor may try it.
+//! What a program cannot express is `Stop::Beyond`, so that the query processor may try it.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{EXPRESSION_DEPTH_MAX, NODES_MIN, NODES_PER_BYTE_MAX};
