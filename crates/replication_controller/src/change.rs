@@ -75,10 +75,14 @@ impl ReplicationController {
                 return;
             }
             let other = epoch.number == known.number && epoch.proposal != known.proposal;
-            let logged = self.logged.as_ref().is_some_and(|logged| logged.number == known.number);
-            if other && !logged {
-                // An oracle that was set back has forgotten the one that this site knows. Nobody can have served in it, because
-                // this site has not logged it, or does not belong to it and none of its members was left to confirm it.
+            let up = |logged: &Arc<Epoch>| {
+                logged.number == known.number
+                    && logged.member(self.site).is_some_and(|member| member.state == MemberState::Up)
+            };
+            let carried = self.logged.as_ref().is_some_and(up);
+            if other && !carried {
+                // An oracle that was set back has forgotten the one that this site knows. Nobody has served in it: its up members
+                // would have logged it and told the oracle.
                 outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
                 self.known = Some(epoch.clone());
                 if !matches!(self.state, State::Joining) {
