@@ -273,6 +273,7 @@ impl Demo<'_> {
             counts,
             gap_us: gap::longest(all(), survivor, killed_at, until),
             gap_of_one_client_us: one_client.max(),
+            gap_at_return_us: gap::longest(all(), survivor, back.span_us.0, back.span_us.1),
             serving_ms: back.serving_ms,
             first_read_ms: back.first_read_ms,
             repaired_ms: back.repaired_ms,

@@ -17,7 +17,7 @@ pub const ANSWER_MAX: u64 = 3 * SERVICE_PATIENCE;
 /// After the last transaction, decisions and copies settle within this time.
 pub const SETTLE: u64 = 3 * SECOND;
 /// Events of one run, beyond which something goes round in circles.
-pub const EVENTS_MAX: u64 = 50_000_000;
+pub const EVENTS_MAX: u64 = 5_000_000;
 /// Virtual time that a run simulates with faults, unless told otherwise.
 pub const RUN_DEFAULT: u64 = 12 * SECOND;
 /// Entries of a list after which clients go on with a fresh one.

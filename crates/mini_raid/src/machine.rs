@@ -62,6 +62,8 @@ pub struct Machine {
     pub incarnation: Incarnation,
     /// Not scheduled before this (true time): paused, or busy.
     pub away_until: u64,
+    /// The servers asked for the new life themselves.
+    again: bool,
     /// Sessions and their clients.
     pub sessions: BTreeMap<SessionId, usize>,
     /// The epoch in which it last said that it serves, and when.
@@ -112,6 +114,7 @@ impl Machine {
             start: 0,
             incarnation: Incarnation(0),
             away_until: 0,
+            again: false,
             sessions: BTreeMap::new(),
             serving: None,
             looked_at: Position::START,
@@ -200,6 +203,7 @@ impl Machine {
     /// The process starts, over a disk that has been repaired.
     pub fn begin_process(&mut self, now: u64) {
         let mut log = self.end();
+        self.again = false;
         self.disk.failing = false;
         self.disk.full = false;
         log.fail_sync(false);
@@ -210,6 +214,7 @@ impl Machine {
     /// The servers are thrown away; process, log and store stay.
     pub fn start_again(&mut self, now: u64) {
         let log = self.end();
+        self.again = true;
         self.process = Process::Asking { log, nonce: self.random.draw(), ask_at: now };
     }
 
@@ -217,8 +222,10 @@ impl Machine {
     pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), String> {
         let log = self.take_log();
         self.start += 1;
-        let keeps = planted.is(Bug::RebootKeepsIncarnation) || planted.is(Bug::SealOnlyInMemory);
-        let incarnation = if keeps && self.incarnation > Incarnation(0) { self.incarnation } else { incarnation };
+        // A process that was killed believes to be the one that it was.
+        let plant = planted.is(Bug::RebootKeepsIncarnation) || planted.is(Bug::SealOnlyInMemory);
+        let keeps = plant && !self.again && self.incarnation > Incarnation(0);
+        let incarnation = if keeps { self.incarnation } else { incarnation };
         self.incarnation = incarnation;
         let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
         let domain = Domain::start(settings, log, Box::new(self.store.clone())).map_err(|error| error.to_string())?;

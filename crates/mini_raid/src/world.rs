@@ -15,7 +15,7 @@ use crate::client::Client;
 use crate::event::{Agenda, Event};
 use crate::faults::Trap;
 use crate::history::History;
-use crate::limits;
+use crate::limits::{EVENTS_MAX, MICROSECOND};
 use crate::machine::Machine;
 use crate::network::Network;
 use crate::oracle_host::OracleHost;
@@ -112,11 +112,11 @@ impl World {
     /// The first events.
     fn set_out(&mut self, sites: usize) {
         for site in 1..=sites {
-            let after = self.random.around(10 * limits::MICROSECOND * 1_000);
+            let after = self.random.around(10_000 * MICROSECOND);
             self.agenda.plan(after, Event::Fault(crate::faults::Fault::Start { site }));
         }
         for client in 0..self.clients.len() {
-            let after = self.random.around(200 * limits::MICROSECOND * 1_000);
+            let after = self.random.around(200_000 * MICROSECOND);
             self.agenda.plan(after, Event::Client { client, request: 0 });
         }
         if self.stormy {
@@ -145,6 +145,10 @@ impl World {
     /// Lets things happen until this true time, or a failure.
     pub fn run_until(&mut self, until: u64, events_max: u64) {
         while self.failure.is_none() && self.agenda.next_time().is_some_and(|time| time <= until) {
+            if self.statistics.events >= EVENTS_MAX {
+                let situation = self.situation();
+                return self.fail(format!("{EVENTS_MAX} events and no end:\n{situation}"));
+            }
             if self.statistics.events >= events_max {
                 return;
             }

@@ -18,6 +18,8 @@ pub struct Report {
     pub gap_us: Option<u64>,
     /// The longest time between two commits of one client of a surviving site, microseconds.
     pub gap_of_one_client_us: Option<u64>,
+    /// The longest time in which no client of a surviving site could commit while the other one came back, microseconds.
+    pub gap_at_return_us: Option<u64>,
     /// From the start of the returning site until it served, milliseconds.
     pub serving_ms: u64,
     /// Until it answered a read, milliseconds.
@@ -84,6 +86,7 @@ impl fmt::Display for Report {
         row("conflicts, tried again", grouped(self.counts.conflicts))?;
         row("gap: no commit at a surviving site for", milliseconds(self.gap_us))?;
         row("  a single client there waited at most", milliseconds(self.gap_of_one_client_us))?;
+        row("gap at the surviving sites while it came back", milliseconds(self.gap_at_return_us))?;
         row("the returning site served after", format!("{} ms", grouped(self.serving_ms)))?;
         row("  its first answer to a read came after", format!("{} ms", grouped(self.first_read_ms)))?;
         row("  it was repaired after", format!("{} ms", grouped(self.repaired_ms)))?;
@@ -129,6 +132,7 @@ mod tests {
             counts: Counts { acknowledged: 2, ..Counts::default() },
             gap_us: Some(432_100),
             gap_of_one_client_us: Some(450_000),
+            gap_at_return_us: Some(60_000),
             serving_ms: 90,
             first_read_ms: 95,
             repaired_ms: 1_200,
