@@ -8,7 +8,8 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::fs::fadvise;
+use rustix::mm::{MapFlags, ProtFlags, madvise, mmap, munmap};
 
 /// The first bytes of a file, in memory. What is written here is in the kernel's page cache at once: it outlives the
 /// process, and `fdatasync` on the file puts it on disk.
@@ -34,7 +35,18 @@ impl Mapping {
         let start =
             unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0) }?;
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("a file was mapped at address zero"))?;
-        Ok(Mapping { start, length })
+        let mapping = Mapping { start, length };
+        mapping.keep_pages_small(file);
+        Ok(mapping)
+    }
+
+    /// Has the kernel bring in single pages. Read ahead, it would bring in blocks of up to some megabytes, which a write through
+    /// memory makes dirty as a whole: each sync would then write megabytes for a kilobyte that was appended.
+    fn keep_pages_small(&self, file: &File) {
+        // What was read from the file before may be in large blocks already. Both are advice: without it all is right, but slower.
+        let _ = fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+        // SAFETY: the range is our own mapping, and this advice changes no byte of it.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, rustix::mm::Advice::Random) };
     }
 
     /// Copies `bytes` to `offset`.

@@ -17,6 +17,9 @@ mod stop;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const AFTER_HELP: &str = "\
 Examples:
   raid demo                     watch three sites lose one of them under load, and get it back
