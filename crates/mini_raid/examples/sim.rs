@@ -1,13 +1,12 @@
-//! Runs the simulator: `sim [--seed S] [--runs K] [--sites N] [--seconds T] [--steps N] [--plant NAME] [--calm] [--tell]`.
+//! Runs the simulator: `sim [--seed S] [--runs K] [--sites N] [--seconds T] [--steps N] [--real-seconds T] [--jobs N] [--go-on]
+//! [--plant NAME] [--calm] [--tell]`.
 
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
-use mini_raid::{Bounds, Sweep};
+use mini_raid::Sweep;
 
 fn main() {
-    let mut sweep =
-        Sweep { seed: 1, runs: 1, sites: 0, planted: Planted::none(), bounds: Bounds::default(), seconds_max: None };
-    let mut go_on = false;
+    let mut sweep = Sweep { jobs: 1, ..Sweep::default() };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let mut number = || arguments.next().and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
@@ -18,9 +17,10 @@ fn main() {
             "--seconds" => sweep.bounds.time = number() * SECOND,
             "--steps" => sweep.bounds.events = number(),
             "--real-seconds" => sweep.seconds_max = Some(number()),
+            "--jobs" => sweep.jobs = number() as usize,
             "--calm" => sweep.bounds.calm = true,
             "--tell" => sweep.bounds.tell = true,
-            "--go-on" => go_on = true,
+            "--go-on" => sweep.go_on = true,
             "--plant" => {
                 let wanted = arguments.next().unwrap_or_default();
                 let bug = Bug::ALL.iter().find(|bug| bug.name() == wanted);
@@ -29,18 +29,13 @@ fn main() {
             other => panic!("unknown option {other}"),
         }
     }
-    let mut left = sweep;
-    loop {
-        let summary = left.run(|_, _| {});
-        println!("{}", summary.text());
-        let Some(outcome) = summary.failed else { break };
-        let failure = outcome.failure.unwrap_or_default();
-        let shown: String = failure.chars().take(if go_on { 400 } else { 6_000 }).collect();
-        println!("seed {} with {} sites failed {shown}", outcome.seed, outcome.sites);
-        left.runs -= outcome.seed.wrapping_sub(left.seed) + 1;
-        left.seed = outcome.seed.wrapping_add(1);
-        if !go_on || left.runs == 0 {
-            break;
+    let shown = if sweep.go_on { 400 } else { 6_000 };
+    let summary = sweep.run(|_, outcome| {
+        if let Some(failure) = &outcome.failure {
+            let text: String = failure.chars().take(shown).collect();
+            println!("seed {} with {} sites failed {text}", outcome.seed, outcome.sites);
         }
-    }
+    });
+    println!("{}", summary.text());
+    println!("{} of {} runs failed", summary.failed.len(), summary.runs);
 }

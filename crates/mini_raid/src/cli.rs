@@ -1,13 +1,16 @@
 //! `raid sim`: what its options do, and what it prints.
 
-use crate::run::Bounds;
-use crate::sweep::Sweep;
+use crate::run::{Bounds, Outcome};
+use crate::sweep::{Summary, Sweep};
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
 
-/// Runs between two lines of progress, at most.
+/// Runs between two lines of progress, at most, where no terminal shows them.
 const PROGRESS_RUNS_MAX: u64 = 1_000;
+/// Between two updates of the progress on a terminal.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
 /// Options of `raid sim`.
 #[derive(Clone, Debug)]
@@ -24,14 +27,16 @@ pub struct Options {
     pub virtual_seconds: Option<u64>,
     /// Events after which a run stops.
     pub steps: Option<u64>,
+    /// How many threads; `None`: as many as the machine has cores. What is found does not depend on it.
+    pub jobs: Option<usize>,
     /// Name of the clause to leave out.
     pub plant: Option<String>,
     /// Only list the clauses that can be left out.
     pub list_plants: bool,
 }
 
-/// Runs the simulator. Returns the exit code: 0 when nothing failed (or, with a plant, when it was found), else 1; 2 for options
-/// that make no sense.
+/// Runs the simulator. Returns the exit code: 0 when no run failed, 1 when one did (with a plant: it was found), 2 for options that
+/// make no sense.
 pub fn main(options: &Options) -> i32 {
     if options.list_plants {
         let mut out = std::io::stdout().lock();
@@ -65,25 +70,77 @@ pub fn main(options: &Options) -> i32 {
     if let Some(steps) = options.steps {
         bounds.events = steps;
     }
-    let sites = options.sites.unwrap_or(0);
-    let sweep = Sweep { seed: options.seed, runs: options.runs, sites, planted, bounds, seconds_max: options.seconds };
+    let sweep = Sweep {
+        seed: options.seed,
+        runs: options.runs,
+        sites: options.sites.unwrap_or(0),
+        planted,
+        bounds,
+        seconds_max: options.seconds,
+        jobs: options.jobs.unwrap_or(0),
+        go_on: false,
+    };
     sweep_and_tell(options, &sweep)
 }
 
 fn sweep_and_tell(options: &Options, sweep: &Sweep) -> i32 {
-    let every = (options.runs / 20).clamp(1, PROGRESS_RUNS_MAX);
-    let summary = sweep.run(|done, outcome| {
-        if done % every == 0 && done < options.runs {
-            let digest = outcome.statistics.trace;
-            let of = if options.runs == u64::MAX { String::new() } else { format!(" of {}", options.runs) };
-            eprintln!("{done}{of} runs, last seed {} (trace {digest:016x})", outcome.seed);
-        }
-    });
+    let mut progress = Progress::new(options);
+    let summary = sweep.run(|summary, outcome| progress.tell(summary, outcome));
+    progress.end();
     println!("{}", summary.text());
-    let Some(outcome) = &summary.failed else { return i32::from(options.plant.is_some()) };
+    let Some(outcome) = summary.failed.first() else { return 0 };
     println!("seed {} with {} sites failed {}", outcome.seed, outcome.sites, outcome.failure.as_deref().unwrap_or(""));
     println!("replay: {}", replay(options, outcome.seed, outcome.sites));
-    i32::from(options.plant.is_none())
+    1
+}
+
+/// How far a sweep has come: on a terminal one line that changes, otherwise a line now and then.
+struct Progress {
+    runs: Option<u64>,
+    seconds: Option<u64>,
+    terminal: bool,
+    every: u64,
+    told: Duration,
+}
+
+impl Progress {
+    fn new(options: &Options) -> Progress {
+        Progress {
+            runs: (options.runs != u64::MAX).then_some(options.runs),
+            seconds: options.seconds,
+            terminal: std::io::stderr().is_terminal(),
+            every: (options.runs / 20).clamp(1, PROGRESS_RUNS_MAX),
+            told: Duration::ZERO,
+        }
+    }
+
+    fn tell(&mut self, summary: &Summary, outcome: &Outcome) {
+        let of = self.runs.map_or(String::new(), |runs| format!(" of {runs}"));
+        if !self.terminal {
+            if summary.runs.is_multiple_of(self.every) && Some(summary.runs) != self.runs {
+                let digest = outcome.statistics.trace;
+                eprintln!("{}{of} runs, last seed {} (trace {digest:016x})", summary.runs, outcome.seed);
+            }
+            return;
+        }
+        if summary.elapsed < self.told + PROGRESS_EVERY {
+            return;
+        }
+        self.told = summary.elapsed;
+        let rate = summary.runs as f64 / summary.elapsed.as_secs_f64();
+        let by_runs = self.runs.map(|runs| (runs - summary.runs) as f64 / rate);
+        let by_time = self.seconds.map(|seconds| (seconds as f64 - summary.elapsed.as_secs_f64()).max(0.0));
+        let left = by_runs.into_iter().chain(by_time).reduce(f64::min);
+        let left = left.map_or(String::new(), |left| format!(", {left:.0} s left"));
+        // Back to the start of the line, and clear it.
+        eprint!("\r\x1b[K{}{of} runs, {rate:.1} runs/s{left}", summary.runs);
+    }
+
+    fn end(&self) {
+        if self.terminal && self.told > Duration::ZERO {
+            eprintln!();
+        }
+    }
 }
 
 /// The command that runs this seed again.

@@ -97,37 +97,13 @@ pub enum Event {
     Fault(Fault),
 }
 
-#[derive(Debug)]
-struct Planned {
-    time: u64,
-    order: u64,
-    event: Event,
-}
-
-impl PartialEq for Planned {
-    fn eq(&self, other: &Planned) -> bool {
-        (self.time, self.order) == (other.time, other.order)
-    }
-}
-
-impl Eq for Planned {}
-
-impl PartialOrd for Planned {
-    fn partial_cmp(&self, other: &Planned) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Planned {
-    fn cmp(&self, other: &Planned) -> std::cmp::Ordering {
-        (self.time, self.order).cmp(&(other.time, other.order))
-    }
-}
-
 /// Everything that is going to happen.
 #[derive(Debug, Default)]
 pub struct Agenda {
-    heap: BinaryHeap<Reverse<Planned>>,
+    /// Time, order, and place among the events: what moves about in a heap is small.
+    heap: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    events: Vec<Option<Event>>,
+    free: Vec<usize>,
     planned: u64,
 }
 
@@ -135,16 +111,28 @@ impl Agenda {
     /// Plans an event for this time.
     pub fn plan(&mut self, time: u64, event: Event) {
         self.planned += 1;
-        self.heap.push(Reverse(Planned { time, order: self.planned, event }));
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.events[place] = Some(event);
+                place
+            }
+            None => {
+                self.events.push(Some(event));
+                self.events.len() - 1
+            }
+        };
+        self.heap.push(Reverse((time, self.planned, place)));
     }
 
     /// The next event.
     pub fn pop(&mut self) -> Option<(u64, Event)> {
-        self.heap.pop().map(|Reverse(planned)| (planned.time, planned.event))
+        let Reverse((time, _, place)) = self.heap.pop()?;
+        self.free.push(place);
+        Some((time, self.events[place].take().expect("what is planned is there")))
     }
 
     /// When the next event happens.
     pub fn next_time(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(planned)| planned.time)
+        self.heap.peek().map(|Reverse((time, ..))| *time)
     }
 }

@@ -1,8 +1,14 @@
-//! Many runs, one seed after another, and what they came to together.
+//! Many runs with consecutive seeds, on as many threads as wanted, and what they came to together.
+//!
+//! Invariant: runs are counted in the order of their seeds, and nothing behind the last one that counts is; so what a sweep of a
+//! given number of runs comes to does not depend on the number of threads.
 
 use crate::run::{Bounds, Outcome, run};
 use crate::statistics::Statistics;
 use messages::planted::Planted;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Which runs.
@@ -20,10 +26,29 @@ pub struct Sweep {
     pub bounds: Bounds,
     /// Stop beginning runs after this much real time.
     pub seconds_max: Option<u64>,
+    /// How many threads; 0: as many as the machine has cores.
+    pub jobs: usize,
+    /// Go on after a run has failed.
+    pub go_on: bool,
+}
+
+impl Default for Sweep {
+    fn default() -> Sweep {
+        Sweep {
+            seed: 1,
+            runs: 1,
+            sites: 0,
+            planted: Planted::none(),
+            bounds: Bounds::default(),
+            seconds_max: None,
+            jobs: 0,
+            go_on: false,
+        }
+    }
 }
 
 /// What they came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Runs done.
     pub runs: u64,
@@ -33,8 +58,10 @@ pub struct Summary {
     pub site_seconds: f64,
     /// Real time.
     pub elapsed: Duration,
-    /// The first run that failed.
-    pub failed: Option<Outcome>,
+    /// Real time that threads spent in these runs, all together.
+    pub busy: Duration,
+    /// Runs that failed, in the order of their seeds: one at most, unless told to go on.
+    pub failed: Vec<Outcome>,
 }
 
 /// How many sites the run of a seed has when the caller leaves it open: mostly three.
@@ -43,50 +70,85 @@ pub fn sites_of(seed: u64) -> usize {
 }
 
 impl Sweep {
-    /// Runs until one fails or all are done; `progress` hears of each.
-    pub fn run(&self, mut progress: impl FnMut(u64, &Outcome)) -> Summary {
+    /// Runs until one fails or all are done; `progress` hears of each, in the order of seeds.
+    pub fn run(&self, mut progress: impl FnMut(&Summary, &Outcome)) -> Summary {
         let begun = Instant::now();
-        let mut summary = Summary {
-            runs: 0,
-            statistics: Statistics::default(),
-            site_seconds: 0.0,
-            elapsed: Duration::ZERO,
-            failed: None,
+        let jobs = match self.jobs {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
         };
-        for number in 0..self.runs {
-            if self.seconds_max.is_some_and(|max| begun.elapsed().as_secs() >= max) {
-                break;
+        let next = AtomicU64::new(0);
+        // Runs from here on are not begun.
+        let end = AtomicU64::new(self.runs);
+        let (sender, receiver) = mpsc::channel();
+        let mut summary = Summary::default();
+        std::thread::scope(|scope| {
+            for _ in 0..jobs {
+                let sender = sender.clone();
+                scope.spawn(|| self.work(begun, &next, &end, sender));
             }
+            drop(sender);
+            let mut waiting = BTreeMap::new();
+            for (number, outcome, took) in receiver {
+                waiting.insert(number, (outcome, took));
+                while summary.runs < end.load(Ordering::Relaxed)
+                    && let Some((outcome, took)) = waiting.remove(&summary.runs)
+                {
+                    summary.count(&outcome, took);
+                    summary.elapsed = begun.elapsed();
+                    progress(&summary, &outcome);
+                    if outcome.failure.is_some() {
+                        summary.failed.push(outcome);
+                        if !self.go_on {
+                            end.store(summary.runs, Ordering::Relaxed);
+                        }
+                    }
+                }
+            }
+        });
+        summary.elapsed = begun.elapsed();
+        summary
+    }
+
+    /// One thread: takes the next run until there is none.
+    fn work(&self, begun: Instant, next: &AtomicU64, end: &AtomicU64, sender: mpsc::Sender<(u64, Outcome, Duration)>) {
+        while self.seconds_max.is_none_or(|max| begun.elapsed().as_secs() < max) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= end.load(Ordering::Relaxed) {
+                return;
+            }
+            let started = Instant::now();
             let seed = self.seed.wrapping_add(number);
             let sites = if self.sites == 0 { sites_of(seed) } else { self.sites };
             let outcome = run(seed, sites, self.planted, self.bounds);
-            summary.runs += 1;
-            summary.statistics.add(&outcome.statistics);
-            summary.site_seconds += outcome.statistics.virtual_time as f64 / 1e9 * sites as f64;
-            progress(number + 1, &outcome);
-            if outcome.failure.is_some() {
-                summary.failed = Some(outcome);
-                break;
+            if sender.send((number, outcome, started.elapsed())).is_err() {
+                return;
             }
         }
-        summary.elapsed = begun.elapsed();
-        summary
     }
 }
 
 impl Summary {
+    fn count(&mut self, outcome: &Outcome, took: Duration) {
+        self.runs += 1;
+        self.busy += took;
+        self.statistics.add(&outcome.statistics);
+        self.site_seconds += outcome.statistics.virtual_time as f64 / 1e9 * outcome.sites as f64;
+    }
+
     /// In a few lines.
     pub fn text(&self) -> String {
-        let real = self.elapsed.as_secs_f64().max(1e-6);
+        let real = self.elapsed.as_secs_f64();
+        let busy = self.busy.as_secs_f64().max(1e-6);
         let simulated = self.statistics.virtual_time as f64 / 1e9;
         format!(
-            "{} runs, {:.0} s simulated in {:.1} s: {:.0} cluster-hours per core-hour\n\
+            "{} runs, {:.1} cluster-hours simulated in {:.1} s: {:.0} cluster-hours per core-hour\n\
              {} events, {} messages between sites\n\
              faults: {}\ntransactions: {}\nother: {}",
             self.runs,
-            simulated,
+            simulated / 3_600.0,
             real,
-            simulated / real,
+            simulated / busy,
             self.statistics.events,
             self.statistics.messages,
             Statistics::line(&self.statistics.faults),
