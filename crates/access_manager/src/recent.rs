@@ -45,16 +45,9 @@ impl RecentWrites {
         }
     }
 
-    /// Whether nothing in `range` has been written since `as_of`, apart from keys that `skip` names. `trusting` leaves out the horizon: a
-    /// planted bug.
-    pub(crate) fn check(
-        &self,
-        range: &KeyRange,
-        as_of: Timestamp,
-        skip: impl Fn(&Key) -> bool,
-        trusting: bool,
-    ) -> RangeVerdict {
-        if as_of < self.horizon && !trusting {
+    /// Whether nothing in `range` has been written since `as_of`, apart from keys that `skip` names.
+    pub(crate) fn check(&self, range: &KeyRange, as_of: Timestamp, skip: impl Fn(&Key) -> bool) -> RangeVerdict {
+        if as_of < self.horizon {
             return RangeVerdict::TooOld;
         }
         let since = self.writes.iter().rev().take_while(|(timestamp, _)| *timestamp > as_of);
@@ -77,7 +70,7 @@ mod tests {
     }
 
     fn verdict(recent: &RecentWrites, as_of: u64) -> RangeVerdict {
-        recent.check(&KeyRange::whole(TableId(20)), at(as_of), |_| false, false)
+        recent.check(&KeyRange::whole(TableId(20)), at(as_of), |_| false)
     }
 
     /// A phantom would slip through if a write were missed, whether it came late or was forgotten.

@@ -240,7 +240,7 @@ impl Session {
         let (work, transaction) = self.parts();
         let first = matches!(work.waits, Waits::Begin { .. });
         let other_epoch = transaction.epoch != Some(snapshot.epoch);
-        if first && other_epoch && !exchange.shared.planted.is(Bug::SnapshotAcrossEpochs) {
+        if first && other_epoch {
             return self.lost(Conflict::of(ConflictKind::EpochChanged), exchange);
         }
         exchange.shared.snapshots.enter(snapshot);
@@ -339,16 +339,10 @@ impl Session {
         let (work, transaction) = self.parts();
         // Where a commit follows, it validates what was read. A failure is told without one.
         let tells_reads = transaction.has_read && (transaction.is_snapshot() || failure.is_some());
-        let planted = exchange.shared.planted;
         match transaction.epoch {
-            Some(epoch) if tells_reads && !planted.is(Bug::NoLeaseCheckAfterRead) => {
+            Some(epoch) if tells_reads => {
                 let tag = exchange.tag();
-                exchange.service(if planted.is(Bug::SnapshotAcrossEpochs) {
-                    let deadline = work.deadline;
-                    ServiceRequest::Check { tag, deadline }
-                } else {
-                    ServiceRequest::CheckAfter { tag, epoch }
-                });
+                exchange.service(ServiceRequest::CheckAfter { tag, epoch });
                 work.waits = Waits::After { tag, failure };
             }
             _ => self.settle(failure, exchange),

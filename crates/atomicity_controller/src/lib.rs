@@ -182,7 +182,7 @@ impl AtomicityController {
 
     /// Rule 8, last step: every member has logged the outcomes, so nothing of earlier epochs is open anywhere.
     fn activate(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
-        let unseals = self.planted.is(Bug::SealedUnseals) || self.planted.is(Bug::WonSwapTakenForLoss);
+        let unseals = self.planted.is(Bug::SealedUnseals);
         if unseals && self.epoch.as_ref().is_some_and(|known| known.number == epoch.number) {
             self.standing = Standing::Active;
             return;
@@ -247,7 +247,7 @@ impl Server for AtomicityController {
         match message {
             Message::CommitRequest(request) => self.request(now, request, outbox),
             Message::Commit(message) => {
-                if self.may_hear(from_site, incarnation, epoch, &message) {
+                if self.may_hear(from_site, incarnation, epoch) {
                     self.peer_message(now, from_site, message, outbox);
                 }
             }
@@ -280,14 +280,12 @@ impl Server for AtomicityController {
 
 impl AtomicityController {
     /// Rule "identity": only the same epoch and the life that belongs to it are heard.
-    fn may_hear(&self, from: SiteId, incarnation: Incarnation, epoch: EpochNumber, message: &CommitMessage) -> bool {
+    fn may_hear(&self, from: SiteId, incarnation: Incarnation, epoch: EpochNumber) -> bool {
         let Some(current) = self.active_epoch() else {
             return self.planted.is(Bug::SealedMemberVotes) && self.epoch.is_some();
         };
-        let old_vote = matches!(message, CommitMessage::Vote { .. })
-            && self.planted.is(Bug::OldVotesCount)
-            && epoch < current.number;
-        old_vote || (epoch == current.number && current.has(from, incarnation))
+        let old = self.planted.is(Bug::OldMessagesCount) && epoch < current.number;
+        old || (epoch == current.number && current.has(from, incarnation))
     }
 
     fn peer_message(&mut self, now: Now, from: SiteId, message: CommitMessage, outbox: &mut Outbox) {

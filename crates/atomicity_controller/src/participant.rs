@@ -203,7 +203,7 @@ impl AtomicityController {
     /// Rule 3, first half: commit-lock the whole history.
     pub(crate) fn prepare(&mut self, now: Now, prepare: Prepare, outbox: &mut Outbox) {
         let Prepare { transaction, age, order, participants, history } = prepare;
-        let again = self.planted.is(Bug::DuplicatePrepareExecuted);
+        let again = self.planted.is(Bug::DuplicatePrepareExecuted) || self.planted.is(Bug::OldMessagesCount);
         if self.participants.is_below_mark(transaction, order) && !again {
             return;
         }
@@ -265,11 +265,7 @@ impl AtomicityController {
             return;
         }
         participation.stage = Stage::Checking;
-        let history = if self.planted.is(Bug::OnlyHomeValidates) && transaction.home != self.site {
-            Arc::default()
-        } else {
-            participation.history.clone()
-        };
+        let history = participation.history.clone();
         outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::Check { transaction, history }));
     }
 

@@ -19,6 +19,8 @@ pub struct MemoryLog {
     records: VecDeque<(Position, Vec<u8>)>,
     appended: Position,
     synced: Position,
+    /// How far `poll_synced` says that it is, if that is further: a planted bug.
+    claimed: Position,
     /// How far the requested sync has to come.
     requested: Option<Position>,
     /// The disk refuses every sync while this is set.
@@ -99,14 +101,22 @@ impl MemoryLog {
         self.reopen(cut)
     }
 
-    /// Goes on after a failed sync as if nothing had happened: what a program does that tries a failed sync again. What was not
+    /// Goes on after a failed sync as if it had succeeded: what a program does that tries a failed sync again. What was not
     /// synced stays so.
     pub fn forgive(&mut self) {
         self.failure = Failure::None;
+        self.claimed = self.appended;
+    }
+
+    /// The records from this position on, without copying them; a position before the first is taken for the first.
+    pub fn records_from(&self, position: Position) -> impl Iterator<Item = (Position, &[u8])> {
+        let index = self.records.partition_point(|(start, _)| *start < position);
+        self.records.range(index..).map(|(start, record)| (*start, record.as_slice()))
     }
 
     fn reopen(&mut self, cut: Option<Cut>) -> Opened {
         self.synced = self.appended;
+        self.claimed = Position::START;
         self.requested = None;
         self.failure = Failure::None;
         self.bytes_appended = 0;
@@ -166,7 +176,7 @@ impl Log for MemoryLog {
 
     fn poll_synced(&mut self) -> Result<Position, LogError> {
         self.check()?;
-        Ok(self.synced)
+        Ok(self.synced.max(self.claimed))
     }
 
     fn sync_now(&mut self) -> Result<(), LogError> {

@@ -29,7 +29,7 @@ use lock_table::{Mode, Place, places};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::log_record::LogRecord;
-use messages::planted::Planted;
+use messages::planted::{Bug, Planted};
 use messages::{Age, Conflict, Envelope, History, Message, Now, Outbox, Server, ServerKind, TransactionId};
 use sequencer::{Sequencer, sequencer_of};
 use std::sync::Arc;
@@ -59,6 +59,7 @@ pub struct ConcurrencyController {
     executing: Executing,
     commit_locks: CommitLocks,
     counters: Counters,
+    planted: Planted,
 }
 
 impl ConcurrencyController {
@@ -69,6 +70,7 @@ impl ConcurrencyController {
             executing: Executing::default(),
             commit_locks: CommitLocks::new(planted),
             counters: Counters::default(),
+            planted,
         }
     }
 
@@ -121,6 +123,9 @@ impl ConcurrencyController {
 
     fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind, outbox: &mut Outbox) {
         self.counters.accesses += 1;
+        if self.planted.is(Bug::RangeNotChecked) && matches!(target, Target::Range(..)) {
+            return reply_access(transaction, None, outbox);
+        }
         let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
         match self.executing.access(transaction, target, Mode::from(kind), locks, sequencer) {
             Answer::Granted => reply_access(transaction, None, outbox),

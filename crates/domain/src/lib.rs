@@ -203,11 +203,6 @@ impl<L: Log> Domain<L> {
         &self.settings
     }
 
-    /// Why the site may not serve now; `None`: it may.
-    pub fn refusal(&self, now: Now) -> Option<String> {
-        self.replication_controller.refusal(now)
-    }
-
     /// What replication looks like from here.
     pub fn replication(&self) -> replication_controller::Status {
         self.replication_controller.status()
@@ -264,7 +259,6 @@ impl<L: Log> Domain<L> {
         }
         let synced = match self.log.poll_synced() {
             Ok(synced) => synced,
-            Err(_) if self.settings.planted.is(messages::planted::Bug::SyncErrorRetried) => self.log.appended(),
             Err(error) => return self.fail(error),
         };
         while let Some((position, kind, token)) = self.syncs.front().copied() {

@@ -122,6 +122,15 @@ impl LogRecord {
         *buffer = postcard::to_extend(self, taken).expect("a log record always encodes");
     }
 
+    /// Which transaction a `Prepared` record is of, and in which epoch, without decoding the rest; `None`: another record.
+    pub fn prepared_in(bytes: &[u8]) -> Option<(TransactionId, EpochNumber)> {
+        const PREPARED: u8 = 0;
+        let (kind, fields) = bytes.split_first()?;
+        let (header, _) = postcard::take_from_bytes(fields).ok()?;
+        let (transaction, Age { .. }, epoch): (TransactionId, Age, EpochNumber) = header;
+        (*kind == PREPARED).then_some((transaction, epoch))
+    }
+
     /// Back from a log record.
     pub fn decode(bytes: &[u8]) -> Result<LogRecord, postcard::Error> {
         postcard::from_bytes(bytes)

@@ -56,16 +56,13 @@ macro_rules! bugs {
 bugs! {
     ReaderIgnoresUndecided = "reader-ignores-undecided", rule 5: "a snapshot begins without waiting for what the site has voted for";
     SnapshotMovesUp = "snapshot-moves-up", rule 5: "a snapshot reader reads each item at the clock of that moment";
-    NoLeaseCheckAfterRead = "no-lease-check-after-read", rule 6: "leases are checked only before a read";
-    AfterCheckIgnoresEpoch = "after-check-ignores-epoch", rule 6: "the check after a read does not compare epochs";
+    NoLeaseCheck = "no-lease-check", rule 6: "a site reads without a lease, before and after";
     LeaseFromReceipt = "lease-from-receipt", rule 6: "a lease runs from the grant's receipt";
-    SnapshotAcrossEpochs = "snapshot-across-epochs", rule 5: "a snapshot goes on in the next epoch";
     ReadBelowFloor = "read-below-floor", rule 10: "a snapshot below a refreshed item's floor is read as if nothing were there";
-    RangeCheckForgetsTombstones = "range-check-forgets-tombstones", rule 3: "a range check passes although deletions in it may be forgotten";
+    RangeNotChecked = "range-not-checked", rule 3: "what was read as a range is neither guarded at home nor checked for rows that came since";
     VoteBeforeLog = "vote-before-log", rule 3: "a yes vote leaves without a prepared record";
-    OnlyHomeValidates = "only-home-validates", rule 3: "participants do not check the versions read";
     NoBecomesYes = "no-becomes-yes", rule 3: "a repeated prepare is judged again after a no";
-    OldVotesCount = "old-votes-count", rule 4: "votes of an older epoch count";
+    OldMessagesCount = "old-messages-count", rule 0: "prepares, votes and decisions of an older epoch count, those of finished transactions too";
     SealedMemberVotes = "sealed-member-votes", rule 7: "a sealed member goes on voting";
     AbortAnsweredEarly = "abort-answered-early", rule 4: "an abort is answered before every participant knows";
     AbortNotToNoVoters = "abort-not-to-no-voters", rule 4: "an abort is not waited for at those who voted no";
@@ -85,9 +82,8 @@ bugs! {
     ServeBeforeAllLogged = "serve-before-all-logged", rule 8: "a member serves before every member has logged the outcomes";
     VoidOutcomeWins = "void-outcome-wins", rule 8: "the outcome of the lowest epoch wins";
     TimestampsWithoutEpoch = "timestamps-without-epoch", rule 0: "a resolution stamps its commits with the old epoch";
-    WonSwapTakenForLoss = "won-swap-taken-for-loss", rule 7: "a proposer whose answer was lost starts over with the same epoch number";
+    SwapSettledByNumber = "swap-settled-by-number", rule 7: "whoever asks for an epoch number that exists is told to have won it";
     RecoveringFormsEpoch = "recovering-forms-epoch", rule 7: "a recovering member forms an epoch in which it is up";
-    EmptyOracleBootstrapped = "empty-oracle-bootstrapped", rule 13: "a site brings its own epoch into an oracle that has none";
     RestoredOracleTrusted = "restored-oracle-trusted", rule 13: "an oracle changes its epoch before its members have confirmed";
     SilentVoterKept = "silent-voter-kept", rule 6: "a member that renews its leases but never votes is not evicted";
     NoFailLocksInResolution = "no-fail-locks-in-resolution", rule 10: "what a resolution commits sets no fail-locks";
@@ -95,11 +91,10 @@ bugs! {
     PromotedLacksTables = "promoted-lacks-tables", rule 10: "a member does not take over the others' fail-lock tables";
     ClearedAtPrepare = "cleared-at-prepare", rule 10: "a fail-lock goes when a write is prepared";
     ClearedByOlderVersion = "cleared-by-older-version", rule 10: "a copy older than the own version is installed over a fresh one";
-    ClearedBeforeSynced = "cleared-before-synced", rule 10: "fail-locks are cleared before the copy is synced";
+    ClearedBeforeSynced = "cleared-before-synced", rule 10: "fail-locks are cleared before the copy is synced, and a restart forgets its own stale items";
     ScanIgnoresAbsentLocks = "scan-ignores-absent-locks", rule 10: "a scan looks only at fail-locks of present rows";
     OverflowDropsEntries = "overflow-drops-entries", rule 10: "a full fail-lock table drops entries";
-    TailNotLocked = "tail-not-locked", rule 11: "what a returning site wrote by itself is not fail-locked";
-    UndecidedNotLocked = "undecided-not-locked", rule 11: "what a returning site had only prepared is not fail-locked";
+    TailNotLocked = "tail-not-locked", rule 11: "what a returning site wrote or prepared by itself is not fail-locked";
     StaleServed = "stale-served", rule 11: "a recovering site serves fail-locked items";
     RestartFromAnyLog = "restart-from-any-log", rule 12: "after a total failure whatever any log holds is committed";
     RestartFromOneLog = "restart-from-one-log", rule 12: "one member of the last epoch restarts it alone";

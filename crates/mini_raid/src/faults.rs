@@ -26,6 +26,10 @@ pub enum Kind {
     Partition,
     /// Sites lose contact with all others and are given up at once, one or two after another.
     Isolate,
+    /// What others say reaches a site late, and what it says reaches nobody: leases outlive their grants on the way.
+    LateLeases,
+    /// A joiner dies as soon as it was taken in by an epoch that has just evicted somebody else.
+    JoinerDies,
     /// A link becomes slow.
     SlowLink,
     /// A connection breaks for a moment.
@@ -66,6 +70,8 @@ impl Kind {
         Kind::Cut,
         Kind::Partition,
         Kind::Isolate,
+        Kind::LateLeases,
+        Kind::JoinerDies,
         Kind::SlowLink,
         Kind::Reset,
         Kind::ClockJump,
@@ -85,8 +91,8 @@ impl Kind {
     pub fn weight(self) -> u64 {
         match self {
             Kind::Kill | Kind::Pause | Kind::Trap | Kind::Client | Kind::Isolate => 8,
-            Kind::ChainedTraps | Kind::Partition | Kind::Cut | Kind::Checkpoint => 5,
-            Kind::KillMany | Kind::PowerLoss | Kind::SoleSurvivor => 3,
+            Kind::ChainedTraps | Kind::Partition | Kind::Cut | Kind::Checkpoint | Kind::JoinerDies => 5,
+            Kind::KillMany | Kind::PowerLoss | Kind::SoleSurvivor | Kind::LateLeases | Kind::OracleRestore => 3,
             Kind::PowerLossEverywhere => 1,
             _ => 2,
         }
@@ -104,6 +110,8 @@ impl Kind {
             Kind::Cut => "cut",
             Kind::Partition => "partition",
             Kind::Isolate => "isolation",
+            Kind::LateLeases => "late leases",
+            Kind::JoinerDies => "joiner dies",
             Kind::SlowLink => "slow link",
             Kind::Reset => "connection reset",
             Kind::ClockJump => "clock jump",
@@ -239,11 +247,13 @@ pub enum Blow {
     PowerSender,
     /// The receiver loses power.
     PowerReceiver,
+    /// Somebody else loses contact with all others and is given up at once.
+    IsolateThird,
 }
 
 impl Blow {
     /// All of them.
-    pub const ALL: [Blow; 11] = [
+    pub const ALL: [Blow; 12] = [
         Blow::KillSender,
         Blow::KillSenderBefore,
         Blow::KillReceiver,
@@ -255,7 +265,38 @@ impl Blow {
         Blow::CutLink,
         Blow::PowerSender,
         Blow::PowerReceiver,
+        Blow::IsolateThird,
     ];
+}
+
+impl Blow {
+    /// Its name in a summary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Blow::KillSender => "sender killed after a message",
+            Blow::KillSenderBefore => "sender killed before a message",
+            Blow::KillReceiver => "receiver killed before a message",
+            Blow::KillBoth => "sender and receiver killed at a message",
+            Blow::KillOthers => "all others killed at a message",
+            Blow::PauseSender => "sender stopped after a message",
+            Blow::PauseReceiver => "receiver stopped before a message",
+            Blow::Delay => "message late",
+            Blow::CutLink => "link cut at a message",
+            Blow::PowerSender => "sender loses power at a message",
+            Blow::PowerReceiver => "receiver loses power at a message",
+            Blow::IsolateThird => "a third site isolated at a message",
+        }
+    }
+
+    /// Whether the sender dies.
+    pub fn fells_sender(self) -> bool {
+        matches!(self, Blow::KillSender | Blow::KillSenderBefore | Blow::KillBoth | Blow::PowerSender)
+    }
+
+    /// Whether the receiver dies.
+    pub fn fells_receiver(self) -> bool {
+        matches!(self, Blow::KillReceiver | Blow::KillBoth | Blow::PowerReceiver)
+    }
 }
 
 /// A fault that waits for a message.
@@ -263,6 +304,8 @@ impl Blow {
 pub struct Trap {
     /// For a message of this kind.
     pub kind: &'static str,
+    /// From this site only, if any is named.
+    pub from: Option<usize>,
     /// For so many of them.
     pub count: u32,
     /// What then happens.

@@ -3,6 +3,8 @@
 //! Invariant: times are true times at the client; a transaction's observations are what it was told, its writes what it asked for,
 //! whether or not they came about.
 
+use std::collections::BTreeMap;
+
 /// Names a write: unique in a run, above 0. 0 stands for nothing written yet.
 pub type Token = u32;
 
@@ -120,11 +122,25 @@ pub struct Transaction {
     pub changes: Vec<Change>,
 }
 
+/// A restart after a total failure: what may be gone with the power of machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// By home site that lost power: since when its decisions were not synced, and when the power went (true times).
+    pub windows: BTreeMap<usize, (u64, u64)>,
+}
+
+impl Loss {
+    /// When power went last.
+    pub fn moment(&self) -> u64 {
+        self.windows.values().map(|(_, moment)| *moment).max().unwrap_or(0)
+    }
+}
+
 /// All transactions of a run.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// In the order in which they began.
     pub transactions: Vec<Transaction>,
-    /// Moments at which all sites lost power at once, and since when unsynced commits may be gone: (since, moment).
-    pub losses: Vec<(u64, u64)>,
+    /// Restarts after total failures, in order.
+    pub losses: Vec<Loss>,
 }

@@ -1,6 +1,6 @@
 //! Bounds of the simulated world, in nanoseconds of true time unless the name says otherwise.
 
-use messages::limits::{CLOCK_JUMP_MICROS_MAX, LEASE, MILLISECOND, SECOND, SERVICE_PATIENCE};
+use messages::limits::{CLOCK_JUMP_MICROS_MAX, LEASE, MILLISECOND, SECOND, SERVICE_PATIENCE, SILENT_VOTER};
 
 /// One microsecond.
 pub const MICROSECOND: u64 = 1_000;
@@ -14,6 +14,8 @@ pub const WALL_OFFSET_MICROS_MAX: i64 = 20_000_000;
 pub const RECOVERY_MAX: u64 = 40 * SECOND;
 /// Once faults have stopped, no request waits longer for its answer.
 pub const ANSWER_MAX: u64 = 3 * SERVICE_PATIENCE;
+/// A site that does not vote keeps the others from committing no longer than this.
+pub const SILENT_VOTER_MAX: u64 = 4 * SILENT_VOTER;
 /// After the last transaction, decisions and copies settle within this time.
 pub const SETTLE: u64 = 3 * SECOND;
 /// Events of one run, beyond which something goes round in circles.

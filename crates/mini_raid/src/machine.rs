@@ -88,6 +88,8 @@ struct Stall {
     every: u64,
     /// Mean length.
     length: u64,
+    /// How many there were.
+    count: u64,
 }
 
 impl Machine {
@@ -120,7 +122,7 @@ impl Machine {
             looked_at: Position::START,
             store: MemoryStore::new(),
             settings,
-            stall: Stall { left, every, length },
+            stall: Stall { left, every, length, count: 0 },
             sync_latency: profile.sync_latency,
             random,
         }
@@ -141,7 +143,12 @@ impl Machine {
 
     /// No more pauses between messages.
     pub fn steady(&mut self) {
-        self.stall = Stall { left: u64::MAX, every: 0, length: 0 };
+        self.stall = Stall { left: u64::MAX, every: 0, length: 0, ..self.stall };
+    }
+
+    /// How often it has paused between two messages of one step.
+    pub fn stalls(&self) -> u64 {
+        self.stall.count
     }
 
     /// The log, wherever it is.
@@ -241,6 +248,7 @@ impl Machine {
         let mut read = || -> Now {
             stall.left -= 1;
             if stall.left == 0 {
+                stall.count += 1;
                 elapsed += random.around(stall.length);
                 stall.left = 1 + random.around(stall.every);
             }

@@ -5,7 +5,7 @@
 use crate::profile::Profile;
 use commit_log::{Log, MemoryLog, Position};
 use messages::log_record::LogRecord;
-use messages::planted::{Bug, Planted};
+use messages::planted::Planted;
 use messages::server::ORACLE_SITE;
 use messages::{Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, Outbox, Server, ServerKind, SiteId};
 use oracle::Oracle;
@@ -49,7 +49,6 @@ impl OracleHost {
             required_copies: profile.required_copies,
             planted,
         };
-        host.copies.push(MemoryLog::new());
         host.begin();
         host
     }
@@ -90,13 +89,9 @@ impl OracleHost {
     }
 
     /// The process dies, and starts over the copy that was made `back` copies ago.
-    pub fn restore(&mut self, back: usize, empty: bool) {
+    pub fn restore(&mut self, back: usize) {
         self.kill();
-        // An empty one is what an operator gets who points the oracle to a wrong folder: no rule allows it, one plant needs it.
-        let place = match empty && self.planted.is(Bug::EmptyOracleBootstrapped) {
-            true => 0,
-            false => self.copies.len().saturating_sub(1 + back).max(1),
-        };
+        let place = self.copies.len().saturating_sub(1 + back);
         if let Some(copy) = self.copies.get(place) {
             self.log = copy.clone();
             // Copies of what is given up now are thrown away: nobody restores a history that others have contradicted.

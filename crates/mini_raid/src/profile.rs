@@ -62,18 +62,19 @@ impl Profile {
     /// A world for this run.
     pub fn draw(random: &mut Random, sites: usize) -> Profile {
         let mut profile = Profile::calm(random, sites);
-        if random.one_in(3) {
+        if random.one_in(2) {
             profile.method = Method::Optimistic;
         }
         if random.one_in(2) {
             profile.memory_bytes_max = 1 << 12;
         }
-        profile.recent_writes_max = *random.pick(&[2, 20, 1 << 14]);
+        profile.recent_writes_max = *random.pick(&[1, 2, 20, 1 << 14]);
         profile.clock_rate_max = *random.pick(&[100, 10_000, 20_000]);
-        profile.stalls = match random.below(3) {
+        profile.stalls = match random.below(4) {
             0 => (0, 0),
             1 => (20_000, 5 * MILLISECOND),
-            _ => (60_000, 300 * MILLISECOND),
+            2 => (60_000, 300 * MILLISECOND),
+            _ => (12_000, 450 * MILLISECOND),
         };
         profile.sync_latency = *random.pick(&[200 * MICROSECOND, 2 * MILLISECOND, 15 * MILLISECOND]);
         profile.weather = weather(random);

@@ -77,6 +77,9 @@ pub struct Mix {
     pub statements: u64,
     /// One in so many reading transactions takes long.
     pub long_reader: u64,
+    /// Clients at the others only read, often, and writers take their time; so that most of the time nothing is undecided. `None`:
+    /// everybody writes.
+    pub writing_site: Option<usize>,
 }
 
 impl Mix {
@@ -88,10 +91,11 @@ impl Mix {
             registers: random.between(1, 5),
             members: random.between(2, 9),
             pause: *random.pick(&[3, 10, 30, 80]) * MILLISECOND,
-            think: *random.pick(&[0, 0, 1, 5, 30]) * MILLISECOND,
+            think: *random.pick(&[0, 1, 5, 30]) * MILLISECOND,
             weights: [(); 6].map(|()| *random.pick(&[1, 2, 4, 8])),
             statements: random.between(2, 6),
             long_reader: *random.pick(&[3, 10, 50]),
+            writing_site: random.one_in(4).then(|| 1 + random.index(sites)),
         }
     }
 }
@@ -171,8 +175,27 @@ impl Workload {
         Step::Scan { low: base, high: base + 100, reverse }
     }
 
-    /// The next transaction of a client.
-    pub fn plan(&mut self, random: &mut Random) -> Vec<Step> {
+    /// The next transaction of a client at this site.
+    pub fn plan_at(&mut self, site: usize, random: &mut Random) -> Vec<Step> {
+        match self.mix.writing_site {
+            Some(writing) if writing != site => match random.one_in(3) {
+                true => self.reader(random),
+                false => vec![self.read(random)],
+            },
+            _ => self.plan(random),
+        }
+    }
+
+    /// How long a client at this site waits between two transactions, on average.
+    pub fn pause_at(&self, site: usize) -> u64 {
+        match self.mix.writing_site {
+            Some(writing) if writing == site => 3 * self.mix.pause,
+            Some(_) => 5 * MILLISECOND,
+            None => self.mix.pause,
+        }
+    }
+
+    fn plan(&mut self, random: &mut Random) -> Vec<Step> {
         let total: u64 = self.mix.weights.iter().sum();
         let mut draw = random.below(total);
         let mut kind = 0;

@@ -48,6 +48,10 @@ pub struct World {
     traps: Vec<Trap>,
     /// Whether faults happen.
     stormy: bool,
+    /// A site that is about to die, and when: what it says to other sites until then is lost with it.
+    dying: Option<(usize, u64)>,
+    /// A site whose votes are lost, though everything else it says arrives.
+    silent_voter: Option<usize>,
     /// Whether clients begin new transactions.
     busy: bool,
     history: History,
@@ -92,6 +96,8 @@ impl World {
             next_session: 1,
             traps: Vec::new(),
             stormy: !bounds.calm,
+            dying: None,
+            silent_voter: None,
             busy: true,
             history: History::default(),
             outcomes: Outcomes::default(),
@@ -241,6 +247,10 @@ impl World {
     /// What the run came to, so far.
     pub fn into_result(mut self) -> (Statistics, Option<String>) {
         self.statistics.virtual_time = self.now;
+        let stalls: u64 = self.machines.iter().flatten().map(Machine::stalls).sum();
+        if stalls > 0 {
+            self.statistics.faults.insert("pause inside a step", stalls);
+        }
         (self.statistics, self.failure)
     }
 }

@@ -1,9 +1,9 @@
 //! Whole runs of the simulated world.
 
 use messages::limits::SECOND;
-use messages::planted::Planted;
+use messages::planted::{Bug, Planted};
 use mini_raid::sweep::sites_of;
-use mini_raid::{Bounds, Outcome, run};
+use mini_raid::{Bounds, Outcome, Sweep, run};
 
 fn storm(seed: u64, sites: usize) -> Outcome {
     run(seed, sites, Planted::none(), Bounds::default())
@@ -23,6 +23,17 @@ fn the_same_seed_gives_the_same_run() {
         assert_eq!(first, second);
         assert_ne!(first.statistics.trace, storm(seed + 1, 3).statistics.trace, "the seed makes no difference");
     }
+}
+
+/// If this fails, what a sweep finds depends on how many cores the machine has.
+#[test]
+fn a_sweep_finds_the_same_on_any_number_of_threads() {
+    let planted = Planted::only(Bug::NoBecomesYes);
+    let summaries = [1, 3].map(|jobs| Sweep { seed: 1, runs: 10, jobs, planted, ..Sweep::default() }.run(|_, _| {}));
+    let [one, three] = &summaries;
+    assert_eq!(one.runs, three.runs);
+    assert_eq!(one.statistics, three.statistics);
+    assert_eq!(one.failed, three.failed);
 }
 
 /// If this fails, the servers do not work together even when nothing goes wrong.

@@ -117,11 +117,14 @@ impl Oracle {
             }
             OracleRequest::ReadEpoch { tag } => self.read_epoch(from, tag, outbox),
             OracleRequest::SwapEpoch { tag, expected, epoch } => {
-                let swap = register.swap(expected, epoch);
+                let swap = register.swap(expected, epoch.clone());
                 let reply = OracleReply::EpochSwapped {
                     tag,
                     won: matches!(swap, Swap::Won | Swap::WonBefore),
-                    epoch: register.epoch().clone(),
+                    epoch: match swap {
+                        Swap::WonBefore => epoch,
+                        _ => register.epoch().clone(),
+                    },
                     unconfirmed: match swap {
                         Swap::Unconfirmed => register.unconfirmed(),
                         _ => Vec::new(),

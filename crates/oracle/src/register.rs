@@ -127,7 +127,8 @@ impl Register {
     /// Replaces the epoch that is expected.
     pub fn swap(&mut self, expected: (EpochNumber, ProposalId), epoch: Arc<Epoch>) -> Swap {
         let current = &self.state.epoch;
-        if (current.number, current.proposal) == (epoch.number, epoch.proposal) {
+        let same_number = current.number == epoch.number && self.planted.is(Bug::SwapSettledByNumber);
+        if (current.number, current.proposal) == (epoch.number, epoch.proposal) || same_number {
             return Swap::WonBefore;
         }
         if !self.unconfirmed().is_empty() {
@@ -182,7 +183,7 @@ impl Register {
         let mut taught = self.lives_of(&logged);
         if logged.number > self.state.epoch.number {
             tracing::warn!(%site, epoch = %logged.number, "the oracle's copy is old: adopting the epoch that the site has logged");
-            self.trusted = self.state.epoch.number == EpochNumber(0) && self.planted.is(Bug::EmptyOracleBootstrapped);
+            self.trusted = false;
             self.take(logged);
             taught = true;
         }

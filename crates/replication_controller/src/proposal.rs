@@ -21,7 +21,7 @@ enum Stage {
     /// Sealing the old epoch; who answered, in which life, and whether its copy is current.
     Sealing { sealed: BTreeMap<SiteId, (Incarnation, bool)> },
     /// The oracle was asked to swap.
-    Swapping { tag: u64, epoch: Arc<Epoch>, resent: bool },
+    Swapping { tag: u64, epoch: Arc<Epoch> },
 }
 
 /// The proposal under way at this site.
@@ -47,10 +47,6 @@ pub(crate) struct Proposals {
     not_before: u64,
     /// Since when a restart lacks a member (boot clock).
     lost_since: Option<u64>,
-    /// Since when the oracle was asked for a change and has said nothing (boot clock).
-    oracle_asked_since: Option<u64>,
-    /// The operator has been told so.
-    oracle_missed: bool,
 }
 
 impl Proposals {
@@ -60,29 +56,6 @@ impl Proposals {
             self.under_way = None;
         }
         self.wanted_since = None;
-    }
-
-    /// Whether a change of the set of sites waits for an oracle that does not answer.
-    pub(crate) fn lacks_oracle(&self, now: Now) -> bool {
-        self.oracle_asked_since.is_some_and(|since| now.boot >= since + limits::SEAL_ANSWER)
-    }
-
-    /// The oracle was asked for something that a change needs.
-    fn oracle_asked(&mut self, now: Now) {
-        self.oracle_asked_since.get_or_insert(now.boot);
-    }
-
-    /// The oracle has answered something.
-    fn oracle_answered(&mut self) {
-        self.oracle_asked_since = None;
-        self.oracle_missed = false;
-    }
-
-    /// Tells the operator, once in each absence.
-    fn miss_oracle(&mut self, now: Now) {
-        if self.lacks_oracle(now) && !std::mem::replace(&mut self.oracle_missed, true) {
-            tracing::warn!("the oracle does not answer: until it does, the set of sites cannot be changed");
-        }
     }
 }
 
@@ -192,13 +165,11 @@ impl ReplicationController {
             Proposal { id, base, candidates, stage: Stage::Reading, stage_since: now.boot, sent_at: now.boot };
         self.proposals.under_way = Some(proposal);
         self.oracle_read_at = 0;
-        self.proposals.oracle_asked(now);
         self.read_oracle(now, outbox);
     }
 
     /// The oracle's epoch is the one to replace: seal it.
     pub(crate) fn oracle_read(&mut self, now: Now, epoch: &Arc<Epoch>, outbox: &mut Outbox) {
-        self.proposals.oracle_answered();
         self.restart_if_complete(now, epoch, outbox);
         let Some(proposal) = &mut self.proposals.under_way else { return };
         let Stage::Reading = proposal.stage else { return };
@@ -321,10 +292,9 @@ impl ReplicationController {
         let tag = now.boot.max(1);
         let expected = (base.number, base.proposal);
         let epoch = Arc::new(epoch);
-        proposal.stage = Stage::Swapping { tag, epoch: epoch.clone(), resent: false };
+        proposal.stage = Stage::Swapping { tag, epoch: epoch.clone() };
         proposal.stage_since = now.boot;
         proposal.sent_at = now.boot;
-        self.proposals.oracle_asked(now);
         self.to_oracle(OracleRequest::SwapEpoch { tag, expected, epoch }, outbox);
     }
 
@@ -339,7 +309,7 @@ impl ReplicationController {
             id,
             base,
             candidates: Vec::new(),
-            stage: Stage::Swapping { tag, epoch: epoch.clone(), resent: false },
+            stage: Stage::Swapping { tag, epoch: epoch.clone() },
             stage_since: now.boot,
             sent_at: now.boot,
         });
@@ -351,7 +321,6 @@ impl ReplicationController {
     }
 
     fn push_proposal(&mut self, now: Now, outbox: &mut Outbox) {
-        self.proposals.miss_oracle(now);
         let Some(proposal) = &mut self.proposals.under_way else { return };
         let since = proposal.stage_since;
         let due = now.boot >= proposal.sent_at + RESEND;
@@ -374,9 +343,8 @@ impl ReplicationController {
                 proposal.sent_at = now.boot;
                 self.send_seals(now, outbox);
             }
-            Stage::Swapping { tag, epoch, resent } if due => {
+            Stage::Swapping { tag, epoch } if due => {
                 proposal.sent_at = now.boot;
-                *resent = true;
                 let expected = (proposal.base.number, proposal.base.proposal);
                 let request = OracleRequest::SwapEpoch { tag: *tag, expected, epoch: epoch.clone() };
                 self.to_oracle(request, outbox);
@@ -399,25 +367,14 @@ impl ReplicationController {
         unconfirmed: &[SiteId],
         outbox: &mut Outbox,
     ) {
-        self.proposals.oracle_answered();
         let Some(proposal) = &self.proposals.under_way else { return };
-        let Stage::Swapping { tag: asked, resent, .. } = &proposal.stage else { return };
+        let Stage::Swapping { tag: asked, .. } = &proposal.stage else { return };
         if *asked != tag {
             return;
         }
         if !unconfirmed.is_empty() {
             // The oracle was started anew and waits for its members: the swap is sent again until it has heard them.
             tracing::warn!(?unconfirmed, "the oracle waits for these sites to confirm its epoch");
-            return;
-        }
-        if won && *resent && self.planted.is(Bug::WonSwapTakenForLoss) {
-            let base = proposal.base.clone();
-            self.proposals.under_way = None;
-            self.sealed_through = EpochNumber(base.number.0.saturating_sub(1));
-            if let State::Member(_) = &self.state {
-                let activate = messages::commit::EpochRequest::Activate { epoch: base };
-                outbox.local(ServerKind::AtomicityController, Message::EpochRequest(activate));
-            }
             return;
         }
         self.proposals.under_way = None;

@@ -26,7 +26,7 @@ impl LogTail {
         let committed = (self.committed.iter())
             .filter(move |(timestamp, _)| (timestamp.epoch, timestamp.clock) > base && !planted.is(Bug::TailNotLocked))
             .map(|(_, history)| history);
-        let undecided = self.undecided.values().filter(move |_| !planted.is(Bug::UndecidedNotLocked));
+        let undecided = self.undecided.values().filter(move |_| !planted.is(Bug::TailNotLocked));
         committed
             .chain(undecided)
             .flat_map(|history| history.writes.iter().map(|write| Item { table: write.table, key: write.key.clone() }))

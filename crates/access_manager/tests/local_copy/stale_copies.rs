@@ -359,7 +359,7 @@ fn catalog_rows_are_told() {
 #[test]
 fn ranges_read_before_a_restart_are_too_old() {
     for (settings, expected) in
-        [(Settings::default(), Some(ConflictKind::TooOld)), (planted(Bug::RangeCheckForgetsTombstones), None)]
+        [(Settings::default(), Some(ConflictKind::TooOld)), (planted(Bug::RangeNotChecked), None)]
     {
         let mut site = Site::new(settings);
         site.install(10, writes(&[("a", Some("a"))]));

@@ -64,11 +64,8 @@ impl Supervisor {
                     "{name} was killed as ordered; `raid restart {argument} --data {folder}` starts it again"
                 ));
             }
-            Order::Restart | Order::Repair => {
-                match order {
-                    Order::Repair => self.running.repair_process(name)?,
-                    _ => self.running.start_process(name)?,
-                }
+            Order::Restart => {
+                self.running.start_process(name)?;
                 watch.reported = false;
                 tell(&format!("{name} was started as ordered"));
             }

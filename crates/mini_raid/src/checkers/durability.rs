@@ -1,10 +1,11 @@
 //! Durability: every acknowledged write is there at the end, exactly once; nothing is there that was refused; whoever's outcome is
 //! unknown is there wholly or not at all.
 //!
-//! The one exception (rule 15): when all sites of an epoch have lost power at once, what had not been synced everywhere may be gone: as
-//! a whole, and only what was acknowledged within the window.
+//! The one exception (rule 15): when all sites of an epoch are gone at once and some of them have lost power, a commit whose home site is among
+//! these may be gone: as a whole, and only if that site acknowledged it within the window. The decision is in the log of its home
+//! site, so if only others lost power, it survives.
 
-use crate::history::{Change, Fate, History, Observation, Token, Transaction, companion};
+use crate::history::{Change, Fate, History, Loss, Observation, Token, Transaction, companion};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the last snapshot of a run saw.
@@ -93,10 +94,19 @@ fn check_members(
     Ok(())
 }
 
-/// Whether a loss of power everywhere excuses the loss of this transaction.
+fn overlaps(transaction: &Transaction, (since, moment): &(u64, u64)) -> bool {
+    transaction.ended >= *since && transaction.begun <= *moment
+}
+
+/// Whether a loss of power excuses the loss of this transaction.
 pub fn is_excused(history: &History, transaction: &Transaction) -> bool {
-    let excuses = |(since, moment): &(u64, u64)| transaction.ended >= *since && transaction.begun <= *moment;
-    history.losses.iter().any(excuses)
+    let home = |loss: &Loss| loss.windows.get(&transaction.site).is_some_and(|window| overlaps(transaction, window));
+    history.losses.iter().any(home)
+}
+
+/// Whether some commit whose loss is excused was under way with this transaction.
+pub fn saw_a_window(history: &History, transaction: &Transaction) -> bool {
+    history.losses.iter().flat_map(|loss| loss.windows.values()).any(|window| overlaps(transaction, window))
 }
 
 /// Errors: the first write that is missing or should not be there.
@@ -173,9 +183,11 @@ mod tests {
     #[test]
     fn a_total_loss_of_power_excuses_its_window_only() {
         let mut history = history(&[(Fate::Committed, &[1])], [&[], &[]]);
-        history.losses.push((15, 30));
+        history.losses.push(Loss { windows: BTreeMap::from([(1, (15, 30))]) });
         assert_eq!(check(&history), Ok(()));
-        history.losses[0] = (21, 30);
+        history.losses[0] = Loss { windows: BTreeMap::from([(1, (21, 30))]) };
         assert!(check(&history).is_err(), "it was acknowledged before the window");
+        history.losses[0] = Loss { windows: BTreeMap::from([(2, (15, 30))]) };
+        assert!(check(&history).is_err(), "its home site still has the decision");
     }
 }

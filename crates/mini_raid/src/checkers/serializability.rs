@@ -13,8 +13,8 @@
 mod graph;
 mod versions;
 
-use super::durability::{LastLook, is_excused};
-use crate::history::{Fate, History, Observation, Token, companion};
+use super::durability::{LastLook, is_excused, saw_a_window};
+use crate::history::{Fate, History, Loss, Observation, Token, companion};
 use graph::Graph;
 use std::collections::BTreeSet;
 use versions::Versions;
@@ -53,13 +53,13 @@ pub fn check(history: &History) -> Result<(), String> {
         .collect();
     // Before each total loss of power the transactions of that time are judged by themselves.
     let mut from = 0;
-    for (_, moment) in &history.losses {
+    for moment in history.losses.iter().map(Loss::moment) {
         let era = |place: usize| {
             let transaction = &history.transactions[place];
-            took_place[place] && transaction.begun >= from && transaction.ended <= *moment
+            took_place[place] && transaction.begun >= from && transaction.ended <= moment
         };
         check_some(history, &era)?;
-        from = *moment + 1;
+        from = moment + 1;
     }
     let lost = lost_tokens(history)?;
     let survived = |place: usize| {
@@ -67,7 +67,7 @@ pub fn check(history: &History) -> Result<(), String> {
         let own = transaction.changes.iter().any(|change| lost.contains(&change.token()));
         let read = transaction.observations.iter().any(|observation| tokens_of(observation).any(|t| lost.contains(&t)));
         // Who only read in the window may have missed a member whose deletion is lost; it was judged above.
-        let only_read = transaction.changes.is_empty() && is_excused(history, transaction);
+        let only_read = transaction.changes.is_empty() && saw_a_window(history, transaction);
         took_place[place] && !own && !read && !only_read
     };
     check_some(history, &survived)

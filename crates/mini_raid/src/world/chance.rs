@@ -8,6 +8,9 @@ use messages::SiteId;
 use messages::limits::{LEASE, MILLISECOND, SECOND};
 use messages::replication::SiteNotice;
 
+/// What a joiner says before it dies once more.
+const LAST_WORDS: [&str; 3] = ["report", "logged", "lease request"];
+
 impl World {
     pub(super) fn plan_next_fault(&mut self) {
         if !self.profile.faults.is_empty() {
@@ -80,6 +83,8 @@ impl World {
             }
             Kind::Cut | Kind::Partition => self.cut_links(kind),
             Kind::Isolate => self.isolate(),
+            Kind::LateLeases => self.late_leases(),
+            Kind::JoinerDies => self.joiner_dies(),
             Kind::SlowLink | Kind::SlowDisk | Kind::SyncFailure | Kind::DiskFull => self.hamper(kind),
             Kind::Reset => {
                 let (a, b) = (self.site(), self.site());
@@ -127,7 +132,10 @@ impl World {
         for site in (1..=self.sites()).filter(|site| all || *site != spared).collect::<Vec<_>>() {
             let after = if together { 0 } else { self.random.around(150 * MILLISECOND) };
             let dead_for = if quick { self.random.around(3 * MILLISECOND) } else { self.dead_for() };
-            self.plan_fault(after, Fault::Kill { site, dead_for });
+            match self.random.one_in(4) {
+                true => self.plan_fault(after, Fault::LosePower { sites: vec![(site, dead_for)] }),
+                false => self.plan_fault(after, Fault::Kill { site, dead_for }),
+            }
         }
     }
 
@@ -200,6 +208,44 @@ impl World {
         }
     }
 
+    /// A site hears late and is not heard: it is evicted while grants are on their way to it.
+    fn late_leases(&mut self) {
+        let site = self.site();
+        let by = self.random.between(LEASE / 2, LEASE);
+        let after = self.random.around(50 * MILLISECOND);
+        let length = LEASE + self.random.around(SECOND);
+        let others: Vec<usize> = (1..=self.sites()).filter(|other| *other != site).collect();
+        for other in &others {
+            self.network.slow(*other, site, by);
+            self.plan_fault(after + length, Fault::Slow { from: *other, to: site, by: 0 });
+        }
+        let links: Vec<(usize, usize)> = others.iter().map(|other| (site, *other)).collect();
+        self.plan_fault(after, Fault::Cut { links: links.clone(), cut: true });
+        self.plan_fault(after + length, Fault::Cut { links, cut: false });
+    }
+
+    /// A site is killed; while it joins again somebody else is evicted; with its report it dies once more.
+    fn joiner_dies(&mut self) {
+        let site = self.site();
+        let dead_for = 100 * MILLISECOND + self.random.around(100 * MILLISECOND);
+        self.strike(Fault::Kill { site, dead_for });
+        let until = self.now + 4 * SECOND;
+        let dies = Trap {
+            kind: LAST_WORDS[self.random.index(LAST_WORDS.len())],
+            from: Some(site),
+            count: self.random.between(1, 4) as u32,
+            blow: *self.random.pick(&[Blow::KillSenderBefore, Blow::KillSender, Blow::PowerSender]),
+            length: self.dead_for(),
+            then: Vec::new(),
+            until,
+        };
+        let (kind, most) = *self.random.pick(&[("join", 12), ("incarnate", 1), ("incarnate", 2)]);
+        let count = self.random.between(1, most + 1) as u32;
+        let length = LEASE + self.random.around(LEASE);
+        let evicted = Trap { kind, from: Some(site), count, blow: Blow::IsolateThird, length, then: vec![dies], until };
+        self.traps.push(evicted);
+    }
+
     fn cut_off(&mut self, site: usize, oracle: bool, length: u64) {
         let others = (usize::from(!oracle)..=self.sites()).filter(|other| *other != site);
         let links: Vec<(usize, usize)> = others.flat_map(|other| [(site, other), (other, site)]).collect();
@@ -223,7 +269,14 @@ impl World {
                 self.machine(site).disk.slow = self.random.around(300 * MILLISECOND);
                 self.plan_fault(length, Fault::SlowDisk { site, by: 0 });
             }
-            Kind::SyncFailure => self.machine(site).disk.failing = true,
+            Kind::SyncFailure => {
+                self.machine(site).disk.failing = true;
+                if self.random.one_in(2) {
+                    // Whoever took a failed sync for a success has lost it.
+                    let (after, dead_for) = (self.random.around(SECOND), self.dead_for());
+                    self.plan_fault(after, Fault::LosePower { sites: vec![(site, dead_for)] });
+                }
+            }
             _ => {
                 self.machine(site).disk.full = true;
                 self.machine(site).log_mut().set_full(true);
@@ -240,20 +293,35 @@ impl World {
             }
             Kind::OracleMute => self.oracle.mute_until = self.now + length,
             _ => {
-                if self.random.one_in(3) || self.oracle.copies() < 2 {
+                if self.random.one_in(3) || self.oracle.copies() == 0 {
                     self.oracle.copy();
                 } else {
                     let back = self.random.index(self.oracle.copies());
-                    let empty = self.random.one_in(2);
-                    self.oracle.restore(back, empty);
+                    self.oracle.restore(back);
+                    if self.random.one_in(2) {
+                        self.leave_one_with_the_oracle(length);
+                    }
                 }
             }
         }
     }
 
+    /// One site alone reaches the oracle, and the others reach each other.
+    fn leave_one_with_the_oracle(&mut self, length: u64) {
+        let site = self.site();
+        let others = (1..=self.sites()).filter(|other| *other != site);
+        let links: Vec<(usize, usize)> =
+            others.flat_map(|other| [(0, other), (other, 0), (site, other), (other, site)]).collect();
+        self.cut(&links, true);
+        self.plan_fault(length, Fault::Cut { links, cut: false });
+    }
+
     /// Some trap; `longer` for the later ones of a chain, which strike at the next occasion.
     fn trap(&mut self, depth: u32) -> Trap {
         let change = depth > 0 || self.random.one_in(2);
+        if depth == 0 && self.random.one_in(8) {
+            return self.abort_untold();
+        }
         let kind = *self.random.pick(if change { &CHANGE_KINDS[..] } else { &KINDS[..] });
         let common =
             matches!(kind, "prepare" | "vote" | "decide commit" | "decide ack" | "lease request" | "lease grant");
@@ -267,7 +335,20 @@ impl World {
             Blow::PauseSender | Blow::PauseReceiver | Blow::Delay | Blow::CutLink => self.length(),
             _ => self.dead_for(),
         };
-        Trap { kind, count, blow, length, then: Vec::new(), until: self.now + 4 * SECOND }
+        Trap { kind, from: None, count, blow, length, then: Vec::new(), until: self.now + 4 * SECOND }
+    }
+
+    /// A home site dies when it is about to tell of an abort.
+    fn abort_untold(&mut self) -> Trap {
+        Trap {
+            kind: "decide abort",
+            from: None,
+            count: self.random.between(1, 5) as u32,
+            blow: Blow::KillSenderBefore,
+            length: self.dead_for(),
+            then: Vec::new(),
+            until: self.now + 4 * SECOND,
+        }
     }
 
     fn chain_traps(&mut self) {

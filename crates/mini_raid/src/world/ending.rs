@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::event::Event;
 use crate::faults::Fault;
 use crate::history::{Fate, Transaction};
-use crate::limits::{ANSWER_MAX, EVENTS_MAX, RECOVERY_MAX, SETTLE};
+use crate::limits::{ANSWER_MAX, EVENTS_MAX, RECOVERY_MAX, SETTLE, SILENT_VOTER_MAX};
 use crate::network::Weather;
 use crate::programs::STORAGES;
 use crate::workload::Step;
@@ -55,6 +55,7 @@ impl World {
     pub fn finish(&mut self) {
         self.heal();
         self.await_recovery();
+        self.bear_a_silent_voter();
         self.busy = false;
         self.await_answers();
         self.commit_everywhere();
@@ -85,6 +86,39 @@ impl World {
             }
             self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
         }
+    }
+
+    /// A site that renews its leases and does not vote stops the others for a while only. Looked at in some runs.
+    fn bear_a_silent_voter(&mut self) {
+        if self.sites() < 2 || !self.random.one_in(5) || self.failure.is_some() {
+            return;
+        }
+        let silent = 1 + self.random.index(self.sites());
+        let other = 1 + silent % self.sites();
+        *self.statistics.faults.entry("silent voter").or_insert(0) += 1;
+        self.say(|| format!("the votes of site {silent} are lost"));
+        self.silent_voter = Some(silent);
+        let (begun, before) = (self.now, self.history.transactions.len());
+        loop {
+            let token = self.workload.token();
+            self.once(other, vec![Step::Append(9_999_901, token)]);
+            let writes = |done: &Transaction| {
+                done.fate == Fate::Committed && !done.read_only && done.site != silent && done.begun >= begun
+            };
+            let committed = self.history.transactions[before..].iter().filter(|done| writes(done));
+            let first = committed.map(|done| done.ended).min();
+            if self.failure.is_some() || first.is_some_and(|first| first <= begun + SILENT_VOTER_MAX) {
+                break;
+            }
+            if self.now >= begun + SILENT_VOTER_MAX {
+                let situation = self.situation();
+                self.fail(format!("nothing commits elsewhere while site {silent} does not vote:\n{situation}"));
+                break;
+            }
+            self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
+        }
+        self.silent_voter = None;
+        self.await_recovery();
     }
 
     /// No request waits for ever.

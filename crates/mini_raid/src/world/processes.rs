@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::event::Event;
+use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
 use crate::machine::Process;
 use commit_log::Log;
@@ -89,10 +90,10 @@ impl World {
         if !failing {
             self.synced_since[site] = asked;
         }
-        self.act(site, |domain, clock| domain.poll_log(clock));
         if failing && self.planted.is(Bug::SyncErrorRetried) {
             self.machine(site).log_mut().forgive();
         }
+        self.act(site, |domain, clock| domain.poll_log(clock));
     }
 
     /// The oracle has given a life to a process that asked for one.
@@ -177,13 +178,7 @@ impl World {
     }
 
     fn serving(&mut self, site: usize, epoch: std::sync::Arc<messages::Epoch>) {
-        self.say(|| {
-            let members: Vec<String> = (epoch.members.iter())
-                .map(|(site, member)| format!("{}.{} {:?}", site.0, member.incarnation.0, member.state))
-                .collect();
-            let restart = if epoch.restart { ", a restart" } else { "" };
-            format!("site {site} serves in epoch {}: {}{restart}", epoch.number.0, members.join(", "))
-        });
+        self.say(|| format!("site {site} serves in epoch {}", in_words(&epoch)));
         let now = self.now;
         self.machine(site).serving = Some((epoch.clone(), now));
         let first = !self.served.contains_key(&epoch.number);
@@ -211,14 +206,17 @@ impl World {
         if parent.up().count() < usize::from(parent.required_copies) {
             return;
         }
-        let of_members = losses.iter().filter(|(site, ..)| parent.members.contains_key(&SiteId(*site as u16)));
-        let mut window: Option<(u64, u64)> = None;
-        for (_, since, moment) in of_members {
-            let (first, last) = window.get_or_insert((*since, *moment));
-            *first = (*first).min(*since);
-            *last = (*last).max(*moment);
+        let mut loss = Loss::default();
+        for (site, since, moment) in losses {
+            if parent.members.contains_key(&SiteId(*site as u16)) {
+                let (first, last) = loss.windows.entry(*site).or_insert((*since, *moment));
+                *first = (*first).min(*since);
+                *last = (*last).max(*moment);
+            }
         }
-        self.history.losses.extend(window);
+        if !loss.windows.is_empty() {
+            self.history.losses.push(loss);
+        }
     }
 
     /// Reads the part of a log that no checker has seen.
@@ -259,4 +257,13 @@ impl World {
         lines.push(format!("  oracle: {}", if self.oracle.is_alive() { "runs" } else { "dead" }));
         lines.join("\n")
     }
+}
+
+/// An epoch in a line.
+pub(super) fn in_words(epoch: &messages::Epoch) -> String {
+    let members: Vec<String> = (epoch.members.iter())
+        .map(|(site, member)| format!("{}.{} {:?}", site.0, member.incarnation.0, member.state))
+        .collect();
+    let restart = if epoch.restart { ", a restart" } else { "" };
+    format!("{}: {}{restart}", epoch.number.0, members.join(", "))
 }

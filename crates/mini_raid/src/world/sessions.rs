@@ -32,7 +32,8 @@ impl World {
                 self.agenda.plan(self.now + after, Event::Client { client, request });
                 return;
             }
-            let plan = self.workload.plan(&mut self.random);
+            let site = self.clients[client].site;
+            let plan = self.workload.plan_at(site, &mut self.random);
             self.clients[client].begin(self.now, plan);
         }
         self.go_on(client);
@@ -125,8 +126,9 @@ impl World {
     }
 
     fn over(&mut self, client: usize, transaction: Transaction) {
+        let site = transaction.site;
         self.record(transaction);
-        let pause = self.random.around(self.workload.mix.pause);
+        let pause = self.random.around(self.workload.pause_at(site));
         let request = self.clients[client].request;
         self.agenda.plan(self.now + pause, Event::Client { client, request });
     }

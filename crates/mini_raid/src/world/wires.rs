@@ -1,6 +1,7 @@
 //! Messages between sites and the oracle, connections, and the traps that wait for messages.
 
 use super::World;
+use super::processes::in_words;
 use crate::event::Event;
 use crate::faults::{Blow, Fault, Trap};
 use crate::message_kind::kind_of;
@@ -15,6 +16,14 @@ impl World {
     pub(super) fn send(&mut self, at: u64, from: usize, envelope: Envelope) {
         let to = usize::from(envelope.to_site.0);
         if to >= self.machines.len() || to == from {
+            return;
+        }
+        if self.silent_voter == Some(from)
+            && matches!(envelope.message, Message::Commit(messages::commit::CommitMessage::Vote { .. }))
+        {
+            return;
+        }
+        if self.dying.is_some_and(|(site, until)| site == from && self.now <= until) {
             return;
         }
         let mut late = 0;
@@ -81,6 +90,9 @@ impl World {
     fn oracle_said(&mut self, sent: Vec<Envelope>, sync: bool) {
         let start = self.oracle.start;
         for envelope in sent {
+            if let Message::OracleReply(OracleReply::EpochSwapped { won: true, epoch, .. }) = &envelope.message {
+                self.say(|| format!("site {} has won epoch {}", envelope.to_site.0, in_words(epoch)));
+            }
             if self.now >= self.oracle.mute_until {
                 self.send(self.now, 0, envelope);
             }
@@ -97,7 +109,7 @@ impl World {
         let now = self.now;
         self.traps.retain(|trap| trap.until > now);
         let struck = self.traps.iter_mut().position(|trap| {
-            if trap.kind != kind {
+            if trap.kind != kind || trap.from.is_some_and(|wanted| wanted != from) {
                 return false;
             }
             trap.count = trap.count.saturating_sub(1);
@@ -106,13 +118,21 @@ impl World {
         let Some(place) = struck else { return Some(0) };
         let trap = self.traps.remove(place);
         self.say(|| format!("a trap strikes at {kind} from {from} to {to}: {:?}", trap.blow));
-        let result = self.blow(from, to, &trap);
+        let result = self.blow(from, to, kind, &trap);
         self.traps.extend(trap.then);
         result
     }
 
-    fn blow(&mut self, from: usize, to: usize, trap: &Trap) -> Option<u64> {
-        *self.statistics.faults.entry("trap sprung").or_insert(0) += 1;
+    fn blow(&mut self, from: usize, to: usize, kind: &'static str, trap: &Trap) -> Option<u64> {
+        *self.statistics.faults.entry(trap.blow.name()).or_insert(0) += 1;
+        let proposer = match kind {
+            "seal" | "swap epoch" => trap.blow.fells_sender(),
+            "sealed" | "epoch swapped" => trap.blow.fells_receiver(),
+            _ => false,
+        };
+        if proposer {
+            *self.statistics.faults.entry("proposer dies").or_insert(0) += 1;
+        }
         let length = trap.length;
         let kill = |site: usize| Fault::Kill { site, dead_for: length };
         let all: Vec<usize> = (0..=self.sites()).collect();
@@ -121,7 +141,10 @@ impl World {
         match trap.blow {
             Blow::KillSender => faults.push(kill(from)),
             Blow::KillSenderBefore => {
-                faults.push(kill(from));
+                // Its clients may still hear from it what no other site does.
+                let lives = if self.random.one_in(2) { self.random.below(MILLISECOND) } else { 0 };
+                self.dying = Some((from, self.now + lives));
+                self.agenda.plan(self.now + lives, Event::Fault(kill(from)));
                 result = None;
             }
             Blow::KillReceiver => faults.push(kill(to)),
@@ -140,6 +163,13 @@ impl World {
             }
             Blow::PowerSender => faults.push(Fault::LosePower { sites: vec![(from, length)] }),
             Blow::PowerReceiver => faults.push(Fault::LosePower { sites: vec![(to, length)] }),
+            Blow::IsolateThird => {
+                let thirds: Vec<usize> = all.into_iter().filter(|site| ![0, from, to].contains(site)).collect();
+                if !thirds.is_empty() {
+                    let (site, oracle) = (*self.random.pick(&thirds), self.random.one_in(3));
+                    faults.push(Fault::Isolate { site, oracle, length });
+                }
+            }
         }
         for fault in faults {
             // After the step that sent the message, which may still be under way.

@@ -133,7 +133,7 @@ fn what_a_total_loss_took_is_judged_by_itself() {
             transaction((30, 40), &[list(1, &[])], &[append(1, 2)]),
             transaction((50, 60), &[list(1, &[2])], &[]),
         ],
-        losses: vec![(5, 20)],
+        losses: vec![Loss { windows: [(1, (5, 20))].into() }],
     };
     assert_eq!(check(&history), Ok(()));
     let strict = History { losses: Vec::new(), ..history };
