@@ -20,7 +20,7 @@ pub enum StoreError {
     #[error("the store cannot be read or written: {0}; free space or replace the disk, then start the site again")]
     Disk(String),
     /// What was read is not what was written.
-    #[error("the store is damaged: {0}; remove this site's store so that it is copied from the other sites")]
+    #[error("the store is damaged: {0}; start this site with `--repair` to take a new copy from the other sites")]
     Damaged(String),
 }
 

@@ -28,7 +28,7 @@ pub enum LogError {
         path: PathBuf,
     },
     /// Bytes that had reached the disk are damaged or gone.
-    #[error("the log is damaged in {} at byte {offset} (log position {position}): {bytes} bytes from there on cannot be trusted; restore the file, or open with the repair that cuts at the damage and let the other copies refresh this site", file.display())]
+    #[error("the log is damaged in {} at byte {offset} (log position {position}): {bytes} bytes from there on cannot be trusted; put a sound copy of the file back, or give this log up", file.display())]
     Corrupt {
         /// The damaged segment.
         file: PathBuf,

@@ -203,6 +203,11 @@ impl<L: Log> Domain<L> {
         &self.settings
     }
 
+    /// Why the site may not serve now; `None`: it may.
+    pub fn refusal(&self, now: Now) -> Option<String> {
+        self.replication_controller.refusal(now)
+    }
+
     /// What replication looks like from here.
     pub fn replication(&self) -> replication_controller::Status {
         self.replication_controller.status()

@@ -290,7 +290,6 @@ impl Cluster {
                     method: stored.method,
                     workers: stored.workers,
                     memory_mb: stored.memory_mb,
-                    repair: false,
                 }
                 .write(&path)?,
             }
@@ -398,7 +397,7 @@ mod tests {
         assert_eq!(config.sites.len(), 12);
     }
 
-    /// An option that an existing cluster does not fulfil must not be dropped silently, and a repair that an operator asked for must
+    /// An option that an existing cluster does not fulfil must not be dropped silently, and what an operator changed must
     /// survive the next start.
     #[test]
     fn what_is_written_stays() {
@@ -407,10 +406,10 @@ mod tests {
         let error = Cluster::open_or_create(folder.path(), &wish(5)).expect_err("three sites are not five").to_string();
         assert!(error.contains("--sites 3, not 5"), "{error}");
         let path = cluster.config_of(Name::Site(2));
-        let repairing = SiteConfig { repair: true, ..SiteConfig::read(&path).expect("it was just written") };
-        repairing.write(&path).expect("the folder can be written");
+        let changed = SiteConfig { memory_mb: 77, ..SiteConfig::read(&path).expect("it was just written") };
+        changed.write(&path).expect("the folder can be written");
         Cluster::open_or_create(folder.path(), &wish(3)).expect("the same cluster");
-        assert_eq!(SiteConfig::read(&path).expect("it is still there"), repairing);
+        assert_eq!(SiteConfig::read(&path).expect("it is still there"), changed);
     }
 
     /// A moved cluster must be refused: its processes would begin with nothing in the old place.

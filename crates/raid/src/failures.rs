@@ -1,4 +1,4 @@
-//! `raid kill` and `raid restart`: failures to try on a cluster that `raid start` runs in another terminal.
+//! `raid kill`, `raid restart` and `raid repair`: orders to a cluster that `raid start` runs in another terminal.
 
 use crate::cluster_folder::ClusterFolder;
 use crate::limits;
@@ -15,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   raid kill 2                   SIGKILL for site 2; it stays down
   raid restart 2                site 2 starts again, joins, and repairs what changed meanwhile
+  raid repair 2                 as restart, but with a new copy from the other sites; the old one is set aside
   raid kill oracle              running sites do not need it
   raid kill 1 --data /tmp/five";
 
@@ -40,8 +41,20 @@ pub fn kill(options: &Options) -> Result<ExitCode, String> {
 
 /// `raid restart N`.
 pub fn restart(options: &Options) -> Result<ExitCode, String> {
+    start(options, Order::Restart)
+}
+
+/// `raid repair N`.
+pub fn repair(options: &Options) -> Result<ExitCode, String> {
+    match options.name {
+        Name::Site(_) => start(options, Order::Repair),
+        Name::Oracle => Err("the oracle has no copy of the data: give a site's number".to_owned()),
+    }
+}
+
+fn start(options: &Options, wanted: Order) -> Result<ExitCode, String> {
     let begun = Instant::now();
-    let cluster = order(options, Order::Restart)?;
+    let cluster = order(options, wanted)?;
     let Name::Site(number) = options.name else {
         println!("{} is started", options.name);
         return Ok(ExitCode::SUCCESS);

@@ -55,6 +55,10 @@ enum Command {
     ///
     /// A process that still runs is killed first. Returns when the site serves, which is before it is repaired.
     Restart(failures::Options),
+    /// Set a site's damaged copy aside and take a new one from the other sites
+    ///
+    /// For a site whose log or store is damaged, or lost. Nothing is deleted: the old copy stays in a folder of its own below the site's.
+    Repair(failures::Options),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Config(config::Options),
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         Command::Status(options) => status::run(&options),
         Command::Kill(options) => failures::kill(&options),
         Command::Restart(options) => failures::restart(&options),
+        Command::Repair(options) => failures::repair(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Config(options) => config::run(&options),

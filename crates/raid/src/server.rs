@@ -33,6 +33,12 @@ pub struct SiteOptions {
     /// Its number, which must be the one in the configuration: it tells processes apart in a list of processes.
     #[arg(long, value_name = "N")]
     id: Option<u16>,
+    /// Set this site's log and store aside and take a new copy from the other sites.
+    ///
+    /// For a copy that is damaged or lost. Nothing is deleted; the new copy needs its own room on the disk. Other sites must have a current
+    /// copy: without them this site waits, and never passes for current.
+    #[arg(long)]
+    repair: bool,
     /// End when standard input is closed.
     #[arg(long, hide = true)]
     watch_stdin: bool,
@@ -63,6 +69,10 @@ pub fn site(options: &SiteOptions) -> Result<ExitCode, String> {
         return Err(format!("{path} configures site {}, not site {id}: give the other file, or no --id", config.id));
     }
     let stop = prepare(options.watch_stdin)?;
+    site::open_files::raise();
+    if options.repair {
+        site::repair::set_aside(&config).map_err(|error| format!("site {}: {error}", config.id))?;
+    }
     site::worker::run(config, stop).map(|()| ExitCode::SUCCESS)
 }
 

@@ -140,9 +140,12 @@ fn table(answers: &Answers) -> String {
     });
     row("clients", &|status| grouped(status.clients as u64));
     for (site, answer) in answers {
-        if let Err(error) = answer {
-            writeln!(text, "site {site}: {error}").expect("a string takes any text");
-        }
+        let remark = match answer {
+            Ok(Status { refusal: Some(refusal), .. }) => format!("serves nothing now: {refusal}"),
+            Ok(_) => continue,
+            Err(error) => error.clone(),
+        };
+        writeln!(text, "site {site}: {remark}").expect("a string takes any text");
     }
     text
 }

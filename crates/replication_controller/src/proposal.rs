@@ -47,6 +47,10 @@ pub(crate) struct Proposals {
     not_before: u64,
     /// Since when a restart lacks a member (boot clock).
     lost_since: Option<u64>,
+    /// Since when the oracle was asked for a change and has said nothing (boot clock).
+    oracle_asked_since: Option<u64>,
+    /// The operator has been told so.
+    oracle_missed: bool,
 }
 
 impl Proposals {
@@ -56,6 +60,29 @@ impl Proposals {
             self.under_way = None;
         }
         self.wanted_since = None;
+    }
+
+    /// Whether a change of the set of sites waits for an oracle that does not answer.
+    pub(crate) fn lacks_oracle(&self, now: Now) -> bool {
+        self.oracle_asked_since.is_some_and(|since| now.boot >= since + limits::SEAL_ANSWER)
+    }
+
+    /// The oracle was asked for something that a change needs.
+    fn oracle_asked(&mut self, now: Now) {
+        self.oracle_asked_since.get_or_insert(now.boot);
+    }
+
+    /// The oracle has answered something.
+    fn oracle_answered(&mut self) {
+        self.oracle_asked_since = None;
+        self.oracle_missed = false;
+    }
+
+    /// Tells the operator, once in each absence.
+    fn miss_oracle(&mut self, now: Now) {
+        if self.lacks_oracle(now) && !std::mem::replace(&mut self.oracle_missed, true) {
+            tracing::warn!("the oracle does not answer: until it does, the set of sites cannot be changed");
+        }
     }
 }
 
@@ -165,11 +192,13 @@ impl ReplicationController {
             Proposal { id, base, candidates, stage: Stage::Reading, stage_since: now.boot, sent_at: now.boot };
         self.proposals.under_way = Some(proposal);
         self.oracle_read_at = 0;
+        self.proposals.oracle_asked(now);
         self.read_oracle(now, outbox);
     }
 
     /// The oracle's epoch is the one to replace: seal it.
     pub(crate) fn oracle_read(&mut self, now: Now, epoch: &Arc<Epoch>, outbox: &mut Outbox) {
+        self.proposals.oracle_answered();
         self.restart_if_complete(now, epoch, outbox);
         let Some(proposal) = &mut self.proposals.under_way else { return };
         let Stage::Reading = proposal.stage else { return };
@@ -295,6 +324,7 @@ impl ReplicationController {
         proposal.stage = Stage::Swapping { tag, epoch: epoch.clone() };
         proposal.stage_since = now.boot;
         proposal.sent_at = now.boot;
+        self.proposals.oracle_asked(now);
         self.to_oracle(OracleRequest::SwapEpoch { tag, expected, epoch }, outbox);
     }
 
@@ -321,6 +351,7 @@ impl ReplicationController {
     }
 
     fn push_proposal(&mut self, now: Now, outbox: &mut Outbox) {
+        self.proposals.miss_oracle(now);
         let Some(proposal) = &mut self.proposals.under_way else { return };
         let since = proposal.stage_since;
         let due = now.boot >= proposal.sent_at + RESEND;
@@ -367,6 +398,7 @@ impl ReplicationController {
         unconfirmed: &[SiteId],
         outbox: &mut Outbox,
     ) {
+        self.proposals.oracle_answered();
         let Some(proposal) = &self.proposals.under_way else { return };
         let Stage::Swapping { tag: asked, .. } = &proposal.stage else { return };
         if *asked != tag {

@@ -33,6 +33,11 @@ impl ReplicationController {
         }
     }
 
+    /// Why the site may not serve now; `None`: it may.
+    pub fn refusal(&self, now: Now) -> Option<String> {
+        self.may_serve(now).err()
+    }
+
     /// The epoch in which the site may serve, or why it may not.
     pub(crate) fn may_serve(&self, now: Now) -> Result<EpochNumber, String> {
         if self.halted {
@@ -42,12 +47,25 @@ impl ReplicationController {
             State::Joining => Err("this site is joining: it waits for the other sites or for the oracle".to_owned()),
             State::Changing(change) => Err(format!("{} is being set up", change.epoch().number)),
             State::Member(epoch) if epoch.number <= self.sealed_through => {
-                Err(format!("{} is sealed: the set of sites is being changed", epoch.number))
+                Err(match self.proposals.lacks_oracle(now) {
+                    true => format!(
+                        "{} is sealed, and the oracle, which must set up the next, does not answer",
+                        epoch.number
+                    ),
+                    false => format!("{} is sealed: the set of sites is being changed", epoch.number),
+                })
             }
             State::Member(epoch) if self.leases.hold_all(now) || self.planted.is(Bug::NoLeaseCheck) => Ok(epoch.number),
             State::Member(_) => {
                 let missing: Vec<String> = self.leases.missing(now).iter().map(|site| site.to_string()).collect();
-                Err(format!("no lease from {}", missing.join(", ")))
+                let missing = missing.join(", ");
+                // Without its oracle a set of sites cannot shed a member, and without that member's lease it cannot serve.
+                Err(match self.proposals.lacks_oracle(now) {
+                    true => {
+                        format!("no lease from {missing}, and the oracle, which could leave it out, does not answer")
+                    }
+                    false => format!("no lease from {missing}"),
+                })
             }
         }
     }

@@ -58,9 +58,6 @@ pub struct SiteConfig {
     /// Megabytes of row versions kept in memory.
     #[serde(default = "default_memory")]
     pub memory_mb: usize,
-    /// Cut the log at damage that is not at its end, instead of refusing to start; what is lost is fetched from the other sites.
-    #[serde(default)]
-    pub repair: bool,
 }
 
 /// The oracle.
@@ -128,7 +125,6 @@ oracle = \"10.0.0.9:7400\"           # where the oracle listens
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
-repair = false                     # cut the log at damage inside it; the rest is fetched from the other sites
 
 [peers]                            # where the other sites listen, by their number
 2 = \"10.0.0.2:7401\"

@@ -7,8 +7,10 @@
 use crate::clock;
 use crate::config::SiteConfig;
 use crate::limits;
+use crate::repair;
 use crate::store::FjallStore;
-use commit_log::{Log, LogOptions, MappedLog, Repair};
+use access_manager::store::Store;
+use commit_log::{Log, LogOptions, MappedLog, Position};
 use domain::{Domain, Effects};
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::replication::SiteNotice;
@@ -17,6 +19,7 @@ use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Row, ServerKind
 use mio::Registry;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -35,17 +38,34 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The log.
-    #[error(transparent)]
+    #[error("{0}{advice}", advice = advice(matches!(.0, commit_log::LogError::Corrupt { .. })))]
     Log(#[from] commit_log::LogError),
     /// The store.
     #[error(transparent)]
     Store(#[from] access_manager::StoreError),
+    /// The log goes on from a store that is not there.
+    #[error(
+        "the store in {folder} is empty, but the log begins only at position {first}: what stood before it was in the store; put the store \
+             back, or {}",
+        repair::ADVICE
+    )]
+    StoreMissing {
+        /// Where it should be.
+        folder: PathBuf,
+        /// Where the log begins.
+        first: Position,
+    },
     /// The connections.
     #[error(transparent)]
     Streams(#[from] raidcomm::streams::StreamsError),
     /// The servers.
-    #[error(transparent)]
+    #[error("{0}{advice}", advice = advice(matches!(.0, domain::StartError::Log(commit_log::LogError::Corrupt { .. }))))]
     Domain(#[from] domain::StartError),
+}
+
+/// Behind the words for damage: what to do about it.
+fn advice(damaged: bool) -> String {
+    if damaged { format!("; {}", repair::ADVICE) } else { String::new() }
 }
 
 /// What the site is doing.
@@ -90,16 +110,14 @@ impl Core {
         tokens: Range<usize>,
         on_synced: commit_log::mapped::OnSynced,
     ) -> Result<Core, StartError> {
-        let folder = config.data.join("log");
+        let folder = config.data.join(repair::LOG_FOLDER);
         std::fs::create_dir_all(&folder)
             .map_err(|source| StartError::System { what: format!("{}", folder.display()), source })?;
-        let identity = commit_log::mapped::Identity { instance: config.instance.into(), site: config.id.into() };
-        let repair = if config.repair { Repair::CutAtCorruption } else { Repair::Refuse };
-        let options = LogOptions { repair, on_synced: Some(on_synced), ..LogOptions::new(identity) };
+        let options = LogOptions { on_synced: Some(on_synced), ..LogOptions::new(repair::identity(&config)) };
         let (log, opened) = MappedLog::open(&folder, options)?;
         if let Some(cut) = &opened.cut {
-            tracing::warn!(file = %cut.file.display(), offset = cut.offset, bytes = cut.bytes, reason = ?cut.reason,
-                "the log was cut at its last valid record; the other sites have what is missing");
+            tracing::warn!(file = %cut.file.display(), offset = cut.offset, bytes = cut.bytes,
+                "the log was cut at its last whole record; the other sites have what stood behind it");
         }
         let nonce_seed = clock::wall_micros() ^ (u64::from(std::process::id()) << 40);
         let life = Life::Asking { log: Box::new(log), nonce: nonce_seed, asked_at: 0 };
@@ -282,7 +300,11 @@ impl Core {
     }
 
     fn build(&mut self, log: MappedLog, incarnation: Incarnation) -> Result<(), StartError> {
-        let store = FjallStore::open(&self.config.data.join("store"))?;
+        let folder = self.config.data.join(repair::STORE_FOLDER);
+        let store = FjallStore::open(&folder)?;
+        if log.first() > Position::START && store.metadata()?.is_none() {
+            return Err(StartError::StoreMissing { folder, first: log.first() });
+        }
         let mut sites: Vec<SiteId> = self.config.peer_sites().into_keys().collect();
         sites.push(self.config.site());
         sites.sort();

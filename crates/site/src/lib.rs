@@ -9,16 +9,20 @@
 //! * [`worker`]: the event loop and the clients;
 //! * [`query_host`]: DataFusion on a thread of its own;
 //! * [`oracle_process`]: the embedded oracle;
-//! * [`status`]: what `raid status` shows; [`store`]: the store on disk.
+//! * [`status`]: what `raid status` shows; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
+//!   copy; [`open_files`]: how many files may be open.
 
 pub mod clock;
 pub mod config;
 pub mod core;
 pub mod limits;
+pub mod open_files;
 pub mod oracle_process;
 pub mod query_host;
+pub mod repair;
 pub mod status;
 pub mod store;
+mod store_files;
 pub mod worker;
 
 pub use config::{OracleConfig, SiteConfig};

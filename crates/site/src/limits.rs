@@ -1,6 +1,7 @@
 //! Bounds of a site's process; times in nanoseconds of the boot clock.
 
 use messages::limits::MILLISECOND;
+use std::time::Duration;
 
 /// How often the servers are asked whether something is due.
 pub const TICK: u64 = 5 * MILLISECOND;
@@ -8,6 +9,14 @@ pub const TICK: u64 = 5 * MILLISECOND;
 pub const INCARNATE_AGAIN: u64 = 50 * MILLISECOND;
 /// Connections of clients to one site.
 pub const CLIENTS_MAX: usize = 1_000;
+/// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.
+pub const REFUSALS_MAX: usize = 64;
+/// A silent client's host is probed after this long, and then as often.
+pub const CLIENT_KEEPALIVE: Duration = Duration::from_secs(5);
+/// Probes without an answer after which a client's host has vanished.
+pub const CLIENT_KEEPALIVE_PROBES: u32 = 3;
+/// Open files that a site may need: clients, peers, log segments, and what the store keeps open.
+pub const OPEN_FILES: u64 = 8_192;
 /// Bytes read from one client in one turn of the event loop.
 pub const CLIENT_READ_BYTES: usize = 64 << 10;
 /// Bytes of output that may wait for one client before nothing more is read from it.
@@ -18,3 +27,6 @@ pub const EVENTS_PER_TURN: usize = 1_024;
 pub const MEMORY_BYTES_DEFAULT: usize = 512 << 20;
 /// Connections to the console that are served at once.
 pub const CONSOLE_BYTES_MAX: usize = 1 << 20;
+
+const _: () =
+    assert!(OPEN_FILES as usize > 4 * (CLIENTS_MAX + REFUSALS_MAX), "clients leave room for the store's files");

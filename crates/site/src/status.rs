@@ -21,6 +21,8 @@ pub struct Status {
     pub incarnation: u32,
     /// `starting`, `joining`, `changing`, `up`, `recovering`, `sealed` or `halted`.
     pub state: String,
+    /// Why it serves nothing now, if so.
+    pub refusal: Option<String>,
     /// The number of the highest epoch that it knows.
     pub epoch: u64,
     /// Members of that epoch.
@@ -133,7 +135,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     };
     let peers = core.peers().into_iter().map(peer).collect();
     let Some(domain) = core.domain() else {
-        return Status { site: config.id, state: "starting".to_owned(), peers, clients, ..Status::default() };
+        let refusal = Some("it waits for the oracle to give it an incarnation".to_owned());
+        return Status { site: config.id, state: "starting".to_owned(), refusal, peers, clients, ..Status::default() };
     };
     let replication = domain.replication();
     let commits = domain.commits();
@@ -142,6 +145,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         site: config.id,
         incarnation: domain.settings().incarnation.0,
         state: replication.state.to_owned(),
+        refusal: domain.refusal(crate::clock::now()),
         fail_locks: replication.fail_locks.iter().map(|(site, count)| (site.0, *count)).collect(),
         stale: replication.stale,
         copied_bytes: replication.copied_bytes,

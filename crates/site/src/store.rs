@@ -4,15 +4,23 @@
 //! One keyspace per storage, named by its number, so that a dropped storage goes with its files. Keys carry one byte in front, because fjall has
 //! no empty key; values are the version and the row. Everything that may wait for the disk happens on one thread of the store's own, in order.
 //!
+//! A store that is damaged in the middle of its journal opens with what stood before the damage, as if the rest had never been. So every batch
+//! says its number and which storages there are, and the number of the last one that was persisted stands in a file beside the store: a store
+//! with less has lost what the log no longer has.
+//!
 //! Invariant: readers find in `Shared::readable` only keyspaces that no later removal is waiting for.
 
+use crate::store_files;
 use access_manager::store::{Store, StoreError, StoreRows, StoreWrite};
+
 use bytes::Bytes;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, PersistMode};
 use messages::{EpochNumber, Incarnation, Key, KeyRange, Row, SiteId, TableId, Timestamp, TransactionId};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
@@ -33,6 +41,11 @@ const VERSION_BYTES: usize = 30;
 /// The keyspace of the metadata, and the only key in it.
 const METADATA: &str = "metadata";
 
+/// The key of what the last batch says of the store: its number, 8 bytes, and the number of each storage, 8 bytes each.
+const BATCH: &str = "batch";
+/// Extension of the file beside the store's folder that tells the number of the last persisted batch.
+pub(crate) const PERSISTED_EXTENSION: &str = "persisted";
+
 /// The store of a site, in a folder of its own.
 pub struct FjallStore {
     shared: Arc<Shared>,
@@ -45,6 +58,8 @@ pub struct FjallStore {
 
 #[derive(Default)]
 struct Shared {
+    /// Where the store lies, for errors.
+    folder: PathBuf,
     readable: RwLock<BTreeMap<TableId, Keyspace>>,
     /// Removals that the writer has not come to.
     removals: Mutex<BTreeMap<TableId, u32>>,
@@ -64,21 +79,26 @@ impl FjallStore {
     /// # Errors
     /// The disk fails, another process has the store open, or what is in the folder is damaged or no store of ours.
     pub fn open(folder: &Path) -> Result<FjallStore, StoreError> {
+        store_files::check(folder).map_err(StoreError::Damaged)?;
         let builder = Database::builder(folder).cache_size(BLOCK_CACHE_BYTES).worker_threads(BACKGROUND_THREADS);
-        let database = builder.open().map_err(|error| error_of(&error))?;
-        let metadata = database.keyspace(METADATA, options).map_err(|error| error_of(&error))?;
+        let database = builder.open().map_err(|error| error_of(folder, &error))?;
+        let metadata = database.keyspace(METADATA, options).map_err(|error| error_of(folder, &error))?;
         let mut tables = BTreeMap::new();
         for name in database.list_keyspace_names() {
             if &*name == METADATA {
                 continue;
             }
-            let table = name.parse().map_err(|_| StoreError::Damaged(format!("unknown keyspace {name:?}")))?;
-            let keyspace = database.keyspace(&name, options).map_err(|error| error_of(&error))?;
+            let table = name
+                .parse()
+                .map_err(|_| StoreError::Damaged(format!("{}: unknown keyspace {name:?}", folder.display())))?;
+            let keyspace = database.keyspace(&name, options).map_err(|error| error_of(folder, &error))?;
             tables.insert(TableId(table), keyspace);
         }
-        let shared = Arc::new(Shared { readable: RwLock::new(tables.clone()), ..Shared::default() });
+        let batch = last_batch(folder, &metadata, &tables)?;
+        let shared =
+            Arc::new(Shared { folder: folder.to_owned(), readable: RwLock::new(tables.clone()), ..Shared::default() });
         let (jobs, queue) = channel();
-        let writer = Writer { database, metadata: metadata.clone(), tables, shared: shared.clone() };
+        let writer = Writer { database, metadata: metadata.clone(), tables, shared: shared.clone(), batch };
         let writer = std::thread::Builder::new().name("store".into()).spawn(move || writer.run(queue));
         let writer = writer.map_err(|error| StoreError::Disk(format!("no thread for the store: {error}")))?;
         Ok(FjallStore { shared, metadata, jobs: Some(jobs), writer: Some(writer), started: 0 })
@@ -109,7 +129,7 @@ impl Drop for FjallStore {
 
 impl Store for FjallStore {
     fn metadata(&self) -> Result<Option<Bytes>, StoreError> {
-        let found = self.metadata.get(METADATA).map_err(|error| error_of(&error))?;
+        let found = self.metadata.get(METADATA).map_err(|error| error_of(&self.shared.folder, &error))?;
         Ok(found.map(|value| Bytes::copy_from_slice(&value)))
     }
 
@@ -119,7 +139,7 @@ impl Store for FjallStore {
 
     fn get(&self, table: TableId, key: &Key) -> Result<Option<(Timestamp, Row)>, StoreError> {
         let Some(keyspace) = self.keyspace(table) else { return Ok(None) };
-        let found = keyspace.get(stored_key(key)).map_err(|error| error_of(&error))?;
+        let found = keyspace.get(stored_key(key)).map_err(|error| error_of(&self.shared.folder, &error))?;
         found.map(|value| decode(table, &value)).transpose()
     }
 
@@ -142,7 +162,7 @@ impl Store for FjallStore {
                 found.more = true;
                 break;
             }
-            let (key, value) = entry.into_inner().map_err(|error| error_of(&error))?;
+            let (key, value) = entry.into_inner().map_err(|error| error_of(&self.shared.folder, &error))?;
             let key = match key.split_first() {
                 Some((&KEY_PREFIX, key)) => Key::new(key),
                 _ => return Err(StoreError::Damaged(format!("a key of another layout in {}", range.table))),
@@ -196,6 +216,8 @@ struct Writer {
     metadata: Keyspace,
     tables: BTreeMap<TableId, Keyspace>,
     shared: Arc<Shared>,
+    /// The number of the last batch.
+    batch: u64,
 }
 
 impl Writer {
@@ -215,7 +237,7 @@ impl Writer {
         match job {
             Job::Write(writes, metadata) => self.write(writes, metadata),
             Job::Remove(table) => self.remove(table),
-            Job::Persist => self.database.persist(PersistMode::SyncAll).map_err(|error| error_of(&error)),
+            Job::Persist => self.persist(),
         }
     }
 
@@ -233,14 +255,33 @@ impl Writer {
                 None => batch.remove(self.table(table)?, stored_key(&key)),
             }
         }
+        let said = self.next_batch();
         batch.insert(&self.metadata, METADATA, metadata);
-        batch.commit().map_err(|error| error_of(&error))
+        batch.insert(&self.metadata, BATCH, said);
+        batch.commit().map_err(|error| error_of(&self.shared.folder, &error))
+    }
+
+    /// What the next batch says of the store.
+    fn next_batch(&mut self) -> Vec<u8> {
+        self.batch += 1;
+        let numbers = std::iter::once(self.batch).chain(self.tables.keys().map(|table| u64::from(table.0)));
+        numbers.flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// The batches first, then the file that says they are there.
+    fn persist(&mut self) -> Result<(), StoreError> {
+        let folder = &self.shared.folder;
+        self.database.persist(PersistMode::SyncAll).map_err(|error| error_of(folder, &error))?;
+        let path = folder.with_extension(PERSISTED_EXTENSION);
+        write_durably(&path, &format!("{}\n", self.batch))
+            .map_err(|error| StoreError::Disk(format!("{}: {error}", path.display())))
     }
 
     fn table(&mut self, table: TableId) -> Result<&Keyspace, StoreError> {
         if !self.tables.contains_key(&table) {
             let name = table.0.to_string();
-            let keyspace = self.database.keyspace(&name, options).map_err(|error| error_of(&error))?;
+            let keyspace =
+                self.database.keyspace(&name, options).map_err(|error| error_of(&self.shared.folder, &error))?;
             let removals = self.shared.removals.lock().expect("no holder of the lock panics");
             if !removals.contains_key(&table) {
                 let mut readable = self.shared.readable.write().expect("no holder of the lock panics");
@@ -253,7 +294,13 @@ impl Writer {
 
     fn remove(&mut self, table: TableId) -> Result<(), StoreError> {
         if let Some(keyspace) = self.tables.remove(&table) {
-            self.database.delete_keyspace(keyspace).map_err(|error| error_of(&error))?;
+            // On disk before it is done: a storage that is missed must be one that was lost.
+            let said = self.next_batch();
+            let mut batch = self.database.batch();
+            batch.insert(&self.metadata, BATCH, said);
+            batch.commit().map_err(|error| error_of(&self.shared.folder, &error))?;
+            self.persist()?;
+            self.database.delete_keyspace(keyspace).map_err(|error| error_of(&self.shared.folder, &error))?;
         }
         let mut removals = self.shared.removals.lock().expect("no holder of the lock panics");
         if let Some(waiting) = removals.get_mut(&table) {
@@ -263,6 +310,44 @@ impl Writer {
             }
         }
         Ok(())
+    }
+}
+
+/// The number of the last batch in the store, which must not be below that of the last one persisted, and must find its storages there.
+fn last_batch(folder: &Path, metadata: &Keyspace, tables: &BTreeMap<TableId, Keyspace>) -> Result<u64, StoreError> {
+    let path = folder.with_extension(PERSISTED_EXTENSION);
+    let persisted = match std::fs::read_to_string(&path) {
+        Ok(text) => text
+            .trim()
+            .parse()
+            .map_err(|_| StoreError::Damaged(format!("{}: {text:?} is no number of a batch", path.display())))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(StoreError::Disk(format!("{}: {error}", path.display()))),
+    };
+    let said = metadata.get(BATCH).map_err(|error| error_of(folder, &error))?;
+    let said: Vec<u64> =
+        said.iter().flat_map(|bytes| bytes.as_chunks::<8>().0).map(|bytes| u64::from_le_bytes(*bytes)).collect();
+    let (found, storages) = said.split_first().map_or((0, &[][..]), |(number, storages)| (*number, storages));
+    let folder = folder.display();
+    if found < persisted {
+        return Err(StoreError::Damaged(format!("{folder}: it ends with batch {found}, but had {persisted} on disk")));
+    }
+    match storages.iter().find(|storage| !tables.keys().any(|table| u64::from(table.0) == **storage)) {
+        Some(lost) => Err(StoreError::Damaged(format!("{folder}: storage {lost} is gone"))),
+        None => Ok(found),
+    }
+}
+
+/// Replaces a small file, so that a crash leaves the old text or the new one.
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    let draft = path.with_extension("draft");
+    let mut file = File::create(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&draft, path)?;
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
     }
 }
 
@@ -307,25 +392,29 @@ fn decode_version(rest: &mut &[u8]) -> Option<Timestamp> {
     Some(Timestamp { epoch, clock, transaction })
 }
 
-fn error_of(error: &fjall::Error) -> StoreError {
+/// Says where, so that an operator knows which disk to look at.
+fn error_of(folder: &Path, error: &fjall::Error) -> StoreError {
+    let folder = folder.display();
     match error {
-        fjall::Error::Io(error) | fjall::Error::Storage(LsmError::Io(error)) => StoreError::Disk(error.to_string()),
-        fjall::Error::Poisoned => StoreError::Disk("an earlier write or sync failed".into()),
-        fjall::Error::Locked => StoreError::Disk("another process has it open".into()),
-        error => StoreError::Damaged(format!("{error:?}")),
+        fjall::Error::Io(error) | fjall::Error::Storage(LsmError::Io(error)) => {
+            StoreError::Disk(format!("{folder}: {error}"))
+        }
+        fjall::Error::Poisoned => StoreError::Disk(format!("{folder}: an earlier write or sync failed")),
+        fjall::Error::Locked => StoreError::Disk(format!("{folder}: another process has it open")),
+        error => StoreError::Damaged(format!("{folder}: {error:?}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
     const TABLE: TableId = TableId(20);
 
     fn open(folder: &Path) -> FjallStore {
-        FjallStore::open(folder).expect("the store opens")
+        FjallStore::open(&folder.join("store")).expect("the store opens")
     }
 
     fn settle(store: &mut FjallStore) {
@@ -370,7 +459,7 @@ mod tests {
         store.remove_storage(TableId(21));
         store.persist();
         settle(&mut store);
-        let locked = FjallStore::open(folder.path()).err();
+        let locked = FjallStore::open(&folder.path().join("store")).err();
         assert!(matches!(locked, Some(StoreError::Disk(_))), "two processes would ruin it: {locked:?}");
         drop(store);
         let store = open(folder.path());
@@ -450,5 +539,73 @@ mod tests {
             let row = store.get(TableId(TABLE.0 + (place % 3) as u32), &key(place)).expect("sound");
             assert_eq!(row.map(|(version, _)| version.clock), Some(found), "row {place} of batch {found}");
         }
+    }
+
+    /// Every file of the store, with its bytes.
+    fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+            match entry.path().is_dir() {
+                true => found.extend(files(&entry.path())),
+                false => found.push((entry.path(), std::fs::read(entry.path()).expect("a file"))),
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Everything that can be read, which must be what was persisted.
+    fn check(folder: &Path, number: u64) -> Result<(), StoreError> {
+        let store = FjallStore::open(&folder.join("store"))?;
+        for place in 0..50 {
+            let row = store.get(TableId(TABLE.0 + (place % 3) as u32), &key(place))?;
+            assert_eq!(row.map(|(version, _)| version.clock), Some(number), "row {place} is old or gone");
+        }
+        Ok(())
+    }
+
+    /// A damaged file must be an error that names it or do no harm: what was persisted must not vanish in silence, since the log no longer has
+    /// it, and nothing may bring the process down without a word.
+    #[test]
+    fn damage_is_an_error_or_harmless() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = open(folder.path());
+        for number in 1..=9 {
+            write(&mut store, number);
+        }
+        store.persist();
+        settle(&mut store);
+        drop(store);
+        let sound = files(folder.path());
+        let mut refused = 0;
+        for (path, bytes) in &sound {
+            // A file that is gone, one cut short, and a flipped byte at two places.
+            let mut damaged: Vec<Option<Vec<u8>>> = vec![None, Some(bytes[..bytes.len() / 2].to_vec())];
+            for place in [bytes.len() / 3, bytes.len().saturating_sub(9)] {
+                let mut flipped = bytes.clone();
+                if let Some(byte) = flipped.get_mut(place) {
+                    *byte ^= 0x55;
+                    damaged.push(Some(flipped));
+                }
+            }
+            for damage in damaged {
+                let work = tempfile::tempdir().expect("a folder");
+                for (other, bytes) in &sound {
+                    let copy = work.path().join(other.strip_prefix(folder.path()).expect("below it"));
+                    std::fs::create_dir_all(copy.parent().expect("a folder")).expect("a copy");
+                    match (other == path, &damage) {
+                        (true, None) => {}
+                        (true, Some(damage)) => std::fs::write(copy, damage).expect("a copy"),
+                        (false, _) => std::fs::write(copy, bytes).expect("a copy"),
+                    }
+                }
+                if let Err(error) = check(work.path(), 9) {
+                    refused += 1;
+                    let text = error.to_string();
+                    assert!(text.contains(&*work.path().to_string_lossy()), "it must say where: {text}");
+                }
+            }
+        }
+        assert!(refused > 0, "some damage matters");
     }
 }

@@ -15,6 +15,7 @@ use messages::access::AccessReply;
 use messages::{Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SessionId};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
+use rustix::net::sockopt;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -150,6 +151,8 @@ struct Client {
     socket: TcpStream,
     session: SessionId,
     input: BytesMut,
+    /// The operating system has reported the end of its side, which may stand behind bytes that are still to be read.
+    ending: bool,
     /// Its side of the connection is closed.
     ended: bool,
     /// The socket may have more to read.
@@ -389,8 +392,8 @@ impl Worker {
         while let Some(listeners) = &self.listeners {
             match listeners.sql.accept() {
                 Ok((socket, _)) => {
-                    if self.shared.clients.load(Ordering::Relaxed) >= limits::CLIENTS_MAX {
-                        tracing::warn!(max = limits::CLIENTS_MAX, "too many clients: a connection is refused");
+                    if self.shared.clients.load(Ordering::Relaxed) >= limits::CLIENTS_MAX + limits::REFUSALS_MAX {
+                        tracing::warn!(max = limits::CLIENTS_MAX, "far too many clients: a connection is dropped");
                         continue;
                     }
                     let worker = self.next_worker % self.shared.mailboxes.len();
@@ -402,6 +405,7 @@ impl Worker {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a client could not be accepted");
                     return;
@@ -416,20 +420,28 @@ impl Worker {
         let session = SessionId(((self.number as u64) << SESSION_BITS) | number);
         let token = Token(TOKENS_CLIENTS + number as usize);
         let both = Interest::READABLE | Interest::WRITABLE;
-        if socket.set_nodelay(true).is_err() || self.poll.registry().register(&mut socket, token, both).is_err() {
+        if prepare(&socket).is_err() || self.poll.registry().register(&mut socket, token, both).is_err() {
             return;
         }
-        self.shared.clients.fetch_add(1, Ordering::Relaxed);
-        self.user_interface.open(session);
+        if self.shared.clients.fetch_add(1, Ordering::Relaxed) < limits::CLIENTS_MAX {
+            self.user_interface.open(session);
+        } else {
+            tracing::warn!(max = limits::CLIENTS_MAX, "too many clients: a connection is refused");
+            self.user_interface.open_refused(session);
+        }
         let input = BytesMut::new();
-        self.clients.insert(session, Client { socket, session, input, ended: false, readable: true, writable: true });
+        self.clients.insert(
+            session,
+            Client { socket, session, input, ending: false, ended: false, readable: true, writable: true },
+        );
         self.touched.push(session);
     }
 
     fn client_event(&mut self, token: usize, event: &mio::event::Event) {
         let session = SessionId(((self.number as u64) << SESSION_BITS) | (token - TOKENS_CLIENTS) as u64);
         if let Some(client) = self.clients.get_mut(&session) {
-            client.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
+            client.ending |= event.is_read_closed() || event.is_error();
+            client.readable |= event.is_readable() || client.ending;
             client.writable |= event.is_writable();
             self.touched.push(session);
         }
@@ -510,6 +522,16 @@ impl Worker {
     }
 }
 
+/// Answers leave at once; a client whose host has vanished is noticed, and its locks released.
+fn prepare(socket: &TcpStream) -> std::io::Result<()> {
+    socket.set_nodelay(true)?;
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, limits::CLIENT_KEEPALIVE)?;
+    sockopt::set_tcp_keepintvl(socket, limits::CLIENT_KEEPALIVE)?;
+    sockopt::set_tcp_keepcnt(socket, limits::CLIENT_KEEPALIVE_PROBES)?;
+    Ok(())
+}
+
 impl Client {
     /// Reads what is there, up to a bound.
     fn read(&mut self) {
@@ -525,8 +547,9 @@ impl Client {
                 Ok(bytes) => {
                     self.input.extend_from_slice(&buffer[..bytes]);
                     room = room.saturating_sub(bytes);
-                    if bytes < buffer.len() {
-                        // Edge-triggered: a short read means that the next bytes come with an event of their own.
+                    if bytes < buffer.len() && !self.ending {
+                        // Edge-triggered: a short read means that the next bytes come with an event of their own. An end that was
+                        // reported already does not.
                         self.readable = false;
                         return;
                     }

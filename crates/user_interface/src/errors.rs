@@ -80,6 +80,8 @@ pub mod sqlstate {
     pub const STATEMENT_TOO_COMPLEX: &str = "54001";
     /// `too_many_columns`.
     pub const TOO_MANY_COLUMNS: &str = "54011";
+    /// `too_many_connections`.
+    pub const TOO_MANY_CONNECTIONS: &str = "53300";
     /// `query_canceled`.
     pub const QUERY_CANCELED: &str = "57014";
     /// `cannot_connect_now`.

@@ -46,6 +46,9 @@ pub const CACHED_SQL_BYTES_MAX: usize = 64 << 10;
 pub const RECOMPILATIONS_MAX: u32 = 8;
 /// How long a statement waits for the catalog to show a change that has committed, in nanoseconds.
 pub const CATALOG_PATIENCE: u64 = SECOND;
+/// How long a connection may take until it has said who it is, in nanoseconds (PostgreSQL's `authentication_timeout`): silent ones
+/// would take the places of clients.
+pub const STARTUP_PATIENCE: u64 = 60 * SECOND;
 /// Bytes of output above which no more rows of a query are asked for.
 pub const OUTPUT_BYTES_HIGH: usize = 1 << 20;
 /// Rows handed to the action driver at a time by COPY and INSERT ... SELECT.

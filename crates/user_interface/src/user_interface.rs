@@ -4,6 +4,7 @@
 //! [`UserInterface::pending`]'s, once.
 
 use crate::errors::{SqlError, sqlstate};
+use crate::limits::STARTUP_PATIENCE;
 use crate::protocol::frontend::{self, Frontend};
 use crate::session::catalog::SharedCatalog;
 use crate::session::queries::cancelled;
@@ -103,6 +104,19 @@ impl UserInterface {
         self.processes.insert(process, session);
         let before = self.sessions.insert(session, Session::new(session, process, secret));
         assert!(before.is_none(), "{session} was opened twice");
+    }
+
+    /// A client has connected for whom there is no place: it may cancel another session's statement, and is otherwise refused as soon as it
+    /// has said what it wants. Refused at once, it might never read why: the operating system forgets what was sent on a connection
+    /// that is closed with input unread.
+    ///
+    /// # Panics
+    /// If the session exists already.
+    pub fn open_refused(&mut self, session: SessionId) {
+        self.open(session);
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.is_refused = true;
+        }
     }
 
     /// SplitMix64 (Steele, Lea and Flood, 2014): secrets that other clients do not guess by counting.
@@ -259,6 +273,10 @@ impl Server for UserInterface {
     }
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
+        for session in self.sessions.values_mut().filter(|session| session.phase == Phase::Startup) {
+            session.deadline.get_or_insert(now.boot + STARTUP_PATIENCE);
+        }
+        self.turn_where(now, outbox, is_silent, |turn| turn.leave());
         self.turn_where(now, outbox, is_late, |turn| {
             turn.session.deadline = None;
             cancel_statement(turn, CancelReason::Timeout);
@@ -330,6 +348,11 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
         }
     }
     frame.length
+}
+
+/// Whether a connection has not said who it is for too long.
+fn is_silent(session: &Session, now: Now) -> bool {
+    session.phase == Phase::Startup && session.deadline.is_some_and(|deadline| deadline <= now.boot)
 }
 
 /// Whether a statement has taken longer than the session allows.

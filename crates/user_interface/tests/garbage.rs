@@ -321,3 +321,30 @@ fn hostile_statements_are_refused_or_done() {
         );
     }
 }
+
+/// Connections that say nothing, or come when all places are taken, must not take a place for ever, and must be told why they are refused.
+#[test]
+fn silent_and_surplus_connections_do_not_stay() {
+    let hello = &b"\0\0\0\x12\0\x03\0\0user\0eve\0\0"[..];
+    let mut interface = UserInterface::new(Config::new(SiteId(1), "test", "0.1.0", 100, 7));
+    let mut outbox = Outbox::default();
+    let at = |boot| Now { boot, wall_micros: 1 };
+    let (silent, surplus, quiet) = (SessionId(1), SessionId(2), SessionId(3));
+    interface.open(silent);
+    interface.open(quiet);
+    interface.open_refused(surplus);
+    interface.receive(at(5), silent, &mut BytesMut::from(&hello[..6]), &mut outbox);
+    interface.receive(at(5), quiet, &mut BytesMut::from(hello), &mut outbox);
+    interface.receive(at(5), surplus, &mut BytesMut::from(hello), &mut outbox);
+    let told = interface.output(surplus).expect("the session is open").split();
+    assert!(told.starts_with(b"E") && told.windows(5).any(|window| window == b"53300"), "{told:?}");
+    assert!(interface.finished(surplus));
+    let begun = 10_000_000_000_000;
+    interface.tick(at(begun), &mut outbox);
+    interface.tick(at(begun + user_interface::limits::STARTUP_PATIENCE - 1), &mut outbox);
+    assert!(!interface.finished(silent), "a slow connection has its time");
+    interface.tick(at(begun + user_interface::limits::STARTUP_PATIENCE), &mut outbox);
+    assert!(interface.finished(silent), "a silent connection keeps its place");
+    assert!(interface.pending().any(|session| session == silent), "nobody would close its socket");
+    assert!(!interface.finished(quiet), "a session that has said who it is may be idle");
+}

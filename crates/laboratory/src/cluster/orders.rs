@@ -21,6 +21,8 @@ pub enum Order {
     Kill,
     /// Start it, after killing it if it runs.
     Restart,
+    /// As `Restart`, and set its copy aside first, so that it takes a new one from the other sites. For sites only.
+    Repair,
 }
 
 /// Why an order was not carried out.
@@ -85,6 +87,7 @@ pub fn give(cluster: &Cluster, name: Name, order: Order) -> Result<(), OrderErro
     let text = match order {
         Order::Kill => "kill\n",
         Order::Restart => "restart\n",
+        Order::Repair => "repair\n",
     };
     std::fs::write(&draft, text).map_err(file_error(&draft))?;
     std::fs::rename(&draft, &path).map_err(file_error(&path))?;
@@ -105,6 +108,7 @@ pub fn waiting(cluster: &Cluster, name: Name) -> Option<Order> {
     match text.trim() {
         "kill" => Some(Order::Kill),
         "restart" => Some(Order::Restart),
+        "repair" => Some(Order::Repair),
         _ => None,
     }
 }

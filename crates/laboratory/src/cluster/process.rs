@@ -67,17 +67,27 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a process of the cluster; `program` is the `raid` program.
-    pub fn start(program: &Path, cluster: &Cluster, name: Name) -> Result<Process, ClusterError> {
+    /// Starts a process of the cluster; `program` is the `raid` program. It runs in the named network namespace, if one is named: `ip`
+    /// enters it and then becomes the program, so that the process number is the program's. `options` go along to it.
+    pub fn start(
+        program: &Path,
+        cluster: &Cluster,
+        name: Name,
+        network: Option<&str>,
+        options: &[&str],
+    ) -> Result<Process, ClusterError> {
         let folder = cluster.folder_of(name);
         let log = open_log(&folder.join("log.txt"))?;
         let log_start = log.metadata().map_or(0, |metadata| metadata.len());
-        let mut command = Command::new(program);
+        let mut command = Command::new(if network.is_some() { Path::new("ip") } else { program });
+        if let Some(network) = network {
+            command.args(["netns", "exec", network]).arg(program);
+        }
         match name {
             Name::Oracle => command.arg("oracle"),
             Name::Site(site) => command.args(["site", "--id", &site.to_string()]),
         };
-        command.arg("--config").arg(cluster.config_of(name)).arg("--watch-stdin");
+        command.arg("--config").arg(cluster.config_of(name)).arg("--watch-stdin").args(options);
         let errors = log.try_clone().map_err(file_error(&folder))?;
         command.stdin(Stdio::piped()).stdout(Stdio::from(log)).stderr(Stdio::from(errors)).process_group(0);
         let child = command.spawn().map_err(file_error(program))?;

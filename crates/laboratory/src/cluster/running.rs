@@ -58,6 +58,7 @@ pub enum RunError {
 pub struct Running {
     cluster: Cluster,
     program: PathBuf,
+    networks: BTreeMap<Name, String>,
     processes: BTreeMap<Name, Process>,
     _lock: Lock,
 }
@@ -65,10 +66,15 @@ pub struct Running {
 impl Running {
     /// Starts all processes of a cluster. `program` is the `raid` program.
     pub fn start(program: &Path, cluster: Cluster) -> Result<Running, RunError> {
+        Running::start_in(program, cluster, BTreeMap::new())
+    }
+
+    /// As [`Running::start`], each process in the network namespace that is named for it, if one is.
+    pub fn start_in(program: &Path, cluster: Cluster, networks: BTreeMap<Name, String>) -> Result<Running, RunError> {
         let lock = lock(&cluster)?.ok_or_else(|| RunError::Locked(cluster.folder().to_owned()))?;
         let names = cluster.names();
         let program = program.to_owned();
-        let mut running = Running { cluster, program, processes: BTreeMap::new(), _lock: lock };
+        let mut running = Running { cluster, program, networks, processes: BTreeMap::new(), _lock: lock };
         for name in names {
             super::orders::done(&running.cluster, name)?;
             running.start_process(name)?;
@@ -88,10 +94,20 @@ impl Running {
 
     /// Starts a process; the one before it must have ended.
     pub fn start_process(&mut self, name: Name) -> Result<(), ClusterError> {
+        self.start_with(name, &[])
+    }
+
+    /// Starts a site that sets its copy aside and takes a new one from the others; the process before it must have ended.
+    pub fn repair_process(&mut self, name: Name) -> Result<(), ClusterError> {
+        self.start_with(name, &["--repair"])
+    }
+
+    fn start_with(&mut self, name: Name, options: &[&str]) -> Result<(), ClusterError> {
         if let Some(process) = self.processes.get_mut(&name) {
             assert!(process.ended().is_some(), "{name} still runs");
         }
-        let process = Process::start(&self.program, &self.cluster, name)?;
+        let network = self.networks.get(&name).map(String::as_str);
+        let process = Process::start(&self.program, &self.cluster, name, network, options)?;
         self.processes.insert(name, process);
         Ok(())
     }

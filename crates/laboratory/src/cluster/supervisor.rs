@@ -64,8 +64,11 @@ impl Supervisor {
                     "{name} was killed as ordered; `raid restart {argument} --data {folder}` starts it again"
                 ));
             }
-            Order::Restart => {
-                self.running.start_process(name)?;
+            Order::Restart | Order::Repair => {
+                match order {
+                    Order::Repair => self.running.repair_process(name)?,
+                    _ => self.running.start_process(name)?,
+                }
                 watch.reported = false;
                 tell(&format!("{name} was started as ordered"));
             }

@@ -2,22 +2,8 @@
 
 use crate::harness::{World, eventually};
 use laboratory::cluster::process::Name;
-use laboratory::cluster::running::is_up;
 use laboratory::debit_credit::connect;
 use rustix::process::Signal;
-
-/// The epoch without these sites, as all others see it.
-fn wait_until_without(world: &mut World, gone: &[u16]) {
-    let others = 3 - gone.len();
-    world.wait(&format!("an epoch without {gone:?}"), |statuses| {
-        let without = |status: &site::status::Status| {
-            is_up(status) && status.members.iter().all(|member| !gone.contains(&member.site))
-        };
-        let others_serve = statuses.iter().filter(|(site, _)| !gone.contains(site)).all(|(_, status)| without(status));
-        let count = statuses.keys().filter(|site| !gone.contains(site)).count();
-        count == others && others_serve
-    });
-}
 
 /// Losing a site must lose no acknowledged transaction and double none, and must not stop the others.
 #[test]
@@ -25,7 +11,7 @@ fn a_killed_site_loses_nothing_and_comes_back() {
     let mut world = World::start();
     let crew = world.load(9);
     world.kill(2);
-    wait_until_without(&mut world, &[2]);
+    world.wait_until_without(&[2]);
     world.wait_for_commits(&crew, 200);
     world.start_again(Name::Site(2));
     world.wait_until_repaired();
@@ -42,7 +28,7 @@ fn the_last_of_three_goes_on_alone() {
     let crew = world.load(6);
     world.kill(2);
     world.kill(3);
-    wait_until_without(&mut world, &[2, 3]);
+    world.wait_until_without(&[2, 3]);
     world.wait_for_commits(&crew, 50);
     let status = world.running.status(1).expect("the last site answers");
     assert_eq!(status.durability, "disk", "one copy in memory is not enough, and must not pass for it");
@@ -95,7 +81,7 @@ fn a_stopped_site_serves_nothing_stale() {
     world.running.signal(Name::Site(2), Signal::STOP);
     // The question waits in the stopped site's socket: it is the first thing that the site sees when it goes on.
     let answer = std::thread::spawn(move || reader.query_one(&statement, &[]).map(|row| row.get::<_, i32>(0)));
-    wait_until_without(&mut world, &[2]);
+    world.wait_until_without(&[2]);
     writer.batch_execute("UPDATE t SET v = 1 WHERE k = 1").expect("the others go on");
     world.running.signal(Name::Site(2), Signal::CONT);
     if let Ok(value) = answer.join().expect("no panic") {

@@ -1,13 +1,15 @@
 //! A cluster for a test, and the programs around it.
 
+use crate::networks::Networks;
 use laboratory::cluster::process::Name;
-use laboratory::cluster::running::{Running, Statuses};
-use laboratory::cluster::{Cluster, Wish};
+use laboratory::cluster::running::{Running, Statuses, is_up};
+use laboratory::cluster::{Cluster, DESCRIPTION_FILE, Wish};
 use laboratory::debit_credit::audit::audit;
 use laboratory::debit_credit::client::Account;
 use laboratory::debit_credit::crew::Crew;
-use laboratory::debit_credit::{connect, load};
+use laboratory::debit_credit::{connect, explain, load};
 use laboratory::demo::all_is_repaired;
+use site::status::Status;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -17,6 +19,11 @@ use std::time::{Duration, Instant};
 
 /// No test waits longer for one thing: generous, because the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Rows that [`World::write_wide_rows`] writes.
+pub const WIDE_ROWS: i64 = 7_200;
+/// Bytes of each.
+pub const WIDE_BYTES: i64 = 10_000;
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -58,14 +65,20 @@ pub fn succeeds(command: &mut Command) -> String {
     said(&output)
 }
 
+/// Runs a program to its end, however that is, and returns what it said.
+pub fn succeeds_or_not(command: &mut Command) -> String {
+    said(&command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+}
+
 /// Everything a program said.
 pub fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// A cluster for one test.
+/// A cluster for one test. The processes go before what they stand on.
 pub struct World {
     pub running: Running,
+    networks: Option<Networks>,
     never: AtomicBool,
     folder: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
@@ -74,14 +87,70 @@ pub struct World {
 impl World {
     /// Three sites that serve.
     pub fn start() -> World {
+        World::start_changed(|_| ())
+    }
+
+    /// As `start`, with configurations that the test has changed.
+    pub fn start_changed(change: impl FnOnce(&Cluster)) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
-        let running = Running::start(raid(), cluster).expect("the processes start");
-        let mut world = World { running, never: AtomicBool::new(false), folder, _turn: turn };
+        change(&cluster);
+        World::run(turn, folder, cluster, None)
+    }
+
+    /// As `start`, every process in a network of its own; `None` where there can be no networks.
+    pub fn start_in_networks() -> Option<World> {
+        let turn = turn();
+        let networks = Networks::build()?;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = |name, port| SocketAddr::new(networks.address(name), port);
+        let mut description = format!(
+            "instance = 1\nmethod = \"locking\"\nworkers = 1\nmemory_mb = 512\nrequired_copies = 2\noracle = \"{}\"\n",
+            place(Name::Oracle, 7400)
+        );
+        for site in 1..=3 {
+            let [sql, listen, console] = [5433, 7401, 7501].map(|port| place(Name::Site(site), port));
+            description +=
+                &format!("[sites.{site}]\nsql = \"{sql}\"\nlisten = \"{listen}\"\nconsole = \"{console}\"\n");
+        }
+        std::fs::write(folder.path().join(DESCRIPTION_FILE), description).expect("the folder can be written");
+        let cluster = Cluster::open_or_create(folder.path(), &Wish::default()).expect("a new cluster");
+        Some(World::run(turn, folder, cluster, Some(networks)))
+    }
+
+    fn run(
+        turn: MutexGuard<'static, ()>,
+        folder: tempfile::TempDir,
+        cluster: Cluster,
+        networks: Option<Networks>,
+    ) -> World {
+        let names = networks.as_ref().map(Networks::names).unwrap_or_default();
+        let running = Running::start_in(raid(), cluster, names).expect("the processes start");
+        let mut world = World { running, networks, never: AtomicBool::new(false), folder, _turn: turn };
         world.running.wait_until_up(&world.never).unwrap_or_else(|error| panic!("{error}\n{}", world.logs()));
         world
+    }
+
+    /// The folder of its cluster.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The networks of a world that was started in them.
+    pub fn networks(&self) -> &Networks {
+        self.networks.as_ref().expect("the world was started in networks")
+    }
+
+    /// Waits until those that are not gone have an epoch without those that are, and serve.
+    pub fn wait_until_without(&mut self, gone: &[u16]) {
+        self.wait(&format!("an epoch without {gone:?}"), |statuses| {
+            let without =
+                |status: &Status| is_up(status) && status.members.iter().all(|member| !gone.contains(&member.site));
+            let others: Vec<_> = statuses.iter().filter(|(site, _)| !gone.contains(site)).collect();
+            others.len() == 3 - gone.len() && others.iter().all(|(_, status)| without(status))
+        });
     }
 
     pub fn sql(&self, site: u16) -> SocketAddr {
@@ -147,6 +216,26 @@ impl World {
         accounts
     }
 
+    /// Makes a table of wide rows at site 1: more log than there is between two checkpoints, and than one segment holds.
+    pub fn write_wide_rows(&self) {
+        let mut client = self.connect(1);
+        client.batch_execute("CREATE TABLE wide (k int PRIMARY KEY, v text)").expect("a table");
+        for first in (1..=WIDE_ROWS).step_by(100) {
+            let last = first + 99;
+            let fill =
+                format!("INSERT INTO wide SELECT g, repeat('x', {WIDE_BYTES}) FROM generate_series({first}, {last}) g");
+            eventually("the rows", || match client.batch_execute(&fill) {
+                Ok(()) => true,
+                // The set of sites may change meanwhile, and the answer be lost: then the rows are there at the next try, or are not.
+                Err(error) => match error.code().map(|code| code.code()) {
+                    Some("23505") => true,
+                    Some("40001" | "57P03" | "08007") => false,
+                    _ => panic!("{}\n{}", explain(&error), self.logs()),
+                },
+            });
+        }
+    }
+
     /// The ends of all log texts.
     pub fn logs(&self) -> String {
         let mut text = format!("(data in {})\n", self.folder.path().display());
@@ -162,6 +251,16 @@ impl World {
     /// Kills and waits for the end.
     pub fn kill(&mut self, site: u16) {
         self.running.kill(Name::Site(site));
+    }
+
+    /// Waits until a process has ended by itself with an error, and returns what it logged last.
+    pub fn wait_until_failed(&mut self, site: u16) -> String {
+        let process = self.running.process(Name::Site(site)).expect("it was started");
+        eventually("the site to give up", || process.ended().is_some());
+        let status = process.ended().expect("it has ended");
+        let lines = process.last_lines();
+        assert!(status.code().is_some_and(|code| code != 0), "it must end with an error, not with {status}:\n{lines}");
+        lines
     }
 
     /// Starts a killed process.

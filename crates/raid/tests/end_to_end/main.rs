@@ -3,7 +3,14 @@
 //! Every test has a cluster of its own in a folder that vanishes, on ports of its own; it waits for what it can observe, with a deadline, and
 //! ends only processes that it started. One cluster runs at a time, so that clusters do not take each other's processors.
 
+mod clients;
 mod commands;
+mod cuts;
+mod damage;
+mod disks;
 mod failures;
 mod harness;
+mod networks;
 mod postgres_programs;
+mod register;
+mod wire;

@@ -36,6 +36,9 @@ impl Turn<'_> {
     }
 
     fn greet(&mut self, minor: u16, parameters: &[(&str, &str)]) -> Result<()> {
+        if self.session.is_refused {
+            return Err(SqlError::new(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already"));
+        }
         let mut unknown = Vec::new();
         for (name, value) in parameters {
             match *name {
@@ -71,6 +74,7 @@ impl Turn<'_> {
         }
         backend::backend_key_data(&mut self.session.output, self.session.process, self.session.secret);
         self.session.phase = Phase::Ready;
+        self.session.deadline = None;
         backend::ready_for_query(&mut self.session.output, b'I');
         Ok(())
     }

@@ -237,6 +237,8 @@ pub struct Session {
     pub secret: i32,
     /// How far the connection is.
     pub phase: Phase,
+    /// There is no place for it: it is told so, or may cancel.
+    pub is_refused: bool,
     /// What is to be sent.
     pub output: BytesMut,
     /// Whether the session is among those that the caller is to look at.
@@ -275,7 +277,7 @@ pub struct Session {
     pub skip_to_sync: bool,
     /// The statement under way is to be cancelled, and why.
     pub cancelled: Option<CancelReason>,
-    /// When the statement under way takes too long, by the boot clock.
+    /// When the statement under way, or the startup, takes too long, by the boot clock.
     pub deadline: Option<u64>,
 }
 
@@ -287,6 +289,7 @@ impl Session {
             process,
             secret,
             phase: Phase::Startup,
+            is_refused: false,
             output: BytesMut::new(),
             listed: false,
             user: String::new(),

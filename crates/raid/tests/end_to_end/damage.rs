@@ -1,0 +1,145 @@
+//! Damaged files: a torn end of the log is cut and made up for; damage that would be a loss stops the start with words, until the site is told
+//! to take a new copy from the others.
+
+use crate::harness::{WIDE_BYTES, WIDE_ROWS, World, eventually};
+use crate::register::Register;
+use laboratory::cluster::process::Name;
+use laboratory::debit_credit::explain;
+use std::path::{Path, PathBuf};
+
+const TWO: Name = Name::Site(2);
+/// Bytes of a log segment before its first record: part of the log's format.
+const SEGMENT_HEADER: usize = 4_096;
+
+/// The files of a folder and those below it that hold something.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        match entry.path().is_dir() {
+            true => found.extend(files(&entry.path())),
+            false => found.push(entry.path()),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The last segment of site 2's log with records, and the end of its bytes in use.
+fn last_segment(world: &World) -> (PathBuf, Vec<u8>, usize) {
+    let log = world.running.cluster().folder_of(TWO).join("log");
+    let used = |path: PathBuf| {
+        let bytes = std::fs::read(&path).expect("a segment");
+        let end = bytes.iter().rposition(|byte| *byte != 0)? + 1;
+        (end > SEGMENT_HEADER).then_some((path, bytes, end))
+    };
+    files(&log).into_iter().filter_map(used).next_back().expect("the log has records")
+}
+
+/// Where old copies were put.
+fn set_aside(world: &World) -> Vec<PathBuf> {
+    let folder = world.running.cluster().folder_of(TWO);
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("set-aside")))
+        .collect()
+}
+
+/// Site 2 does not start, says why and what to do, and does it.
+fn is_repaired_when_told(world: &mut World, named: &Path) {
+    let before = set_aside(world).len();
+    world.start_again(TWO);
+    let said = world.wait_until_failed(2);
+    for part in [&*named.to_string_lossy(), "--repair"] {
+        assert!(said.contains(part), "{part:?} is missing:\n{said}");
+    }
+    world.running.repair_process(TWO).expect("the process starts");
+    world.wait_until_repaired();
+    assert_eq!(set_aside(world).len(), before + 1, "the old copy must be kept");
+}
+
+/// Bytes behind the last record, as a crash in the middle of an append leaves them, must cost nothing and need no hand.
+#[test]
+fn a_torn_end_of_the_log_is_cut_and_made_up_for() {
+    let mut world = World::start();
+    let register = Register::start(&world);
+    for garbage in [vec![0xab; 40], [&100_u32.to_le_bytes()[..], &[7; 60]].concat()] {
+        world.kill(2);
+        let (path, mut bytes, end) = last_segment(&world);
+        let end = end.next_multiple_of(8);
+        bytes[end..end + garbage.len()].copy_from_slice(&garbage);
+        std::fs::write(&path, bytes).expect("the segment can be written");
+        world.start_again(TWO);
+        world.wait_until_repaired();
+        let said = world.logs();
+        assert!(said.contains("cut at its last whole record"), "a cut must be told:\n{said}");
+    }
+    for site in 1..=3 {
+        register.wait_for_both(&world, site, 20);
+    }
+    register.check(&world);
+}
+
+/// Damage to what was on disk must stop the start: the others believe that this copy has it. On request the copy is made anew.
+#[test]
+fn damage_inside_the_log_stops_the_start_until_a_new_copy_is_asked_for() {
+    let mut world = World::start();
+    let register = Register::start(&world);
+    for cut_short in [false, true] {
+        world.kill(2);
+        let (path, mut bytes, end) = last_segment(&world);
+        let middle = SEGMENT_HEADER + (end - SEGMENT_HEADER) / 2;
+        match cut_short {
+            true => bytes.truncate(middle),
+            false => bytes[middle..middle + 16].iter_mut().for_each(|byte| *byte ^= 0x55),
+        }
+        std::fs::write(&path, bytes).expect("the segment can be written");
+        is_repaired_when_told(&mut world, &path);
+    }
+    for site in 1..=3 {
+        register.wait_for_both(&world, site, 20);
+    }
+    register.check(&world);
+}
+
+/// A site that has lost everything is an empty copy, whatever the others last knew of it: it gets all rows.
+#[test]
+fn a_lost_disk_is_an_empty_copy() {
+    let mut world = World::start();
+    let register = Register::start(&world);
+    world.kill(2);
+    for name in ["log", "store", "store.persisted"] {
+        let path = world.running.cluster().folder_of(TWO).join(name);
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    }
+    world.start_again(TWO);
+    world.wait_until_repaired();
+    register.wait_for_both(&world, 2, 20);
+    register.check(&world);
+}
+
+/// Rows that only the store has must not be missed in silence when it is damaged or gone.
+#[test]
+fn a_damaged_or_lost_store_stops_the_site_until_a_new_copy_is_asked_for() {
+    let mut world = World::start();
+    world.write_wide_rows();
+    let folder = world.running.cluster().folder_of(TWO);
+    let store = folder.join("store");
+    eventually("a checkpoint at site 2", || folder.join("store.persisted").exists());
+    world.kill(2);
+    for path in files(&store) {
+        let mut bytes = std::fs::read(&path).expect("a file of the store");
+        let length = bytes.len();
+        bytes.iter_mut().skip(length / 3).step_by(512).for_each(|byte| *byte ^= 0x55);
+        std::fs::write(&path, bytes).expect("the store can be written");
+    }
+    is_repaired_when_told(&mut world, &store);
+    eventually("a checkpoint of the new copy", || folder.join("store.persisted").exists());
+    world.kill(2);
+    std::fs::remove_dir_all(&store).expect("the store can be removed");
+    is_repaired_when_told(&mut world, &store);
+    for site in 1..=3 {
+        let row = world.connect(site).query_one("SELECT count(*), sum(length(v)) FROM wide", &[]);
+        let row = row.unwrap_or_else(|error| panic!("site {site}: {}", explain(&error)));
+        assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (WIDE_ROWS, WIDE_ROWS * WIDE_BYTES), "site {site}");
+    }
+}
