@@ -51,6 +51,8 @@ pub(crate) struct Proposals {
     oracle_asked_since: Option<u64>,
     /// The operator has been told so.
     oracle_missed: bool,
+    /// For whom the oracle waits, as the operator was told last.
+    unconfirmed: Vec<SiteId>,
 }
 
 impl Proposals {
@@ -406,7 +408,10 @@ impl ReplicationController {
         }
         if !unconfirmed.is_empty() {
             // The oracle was started anew and waits for its members: the swap is sent again until it has heard them.
-            tracing::warn!(?unconfirmed, "the oracle waits for these sites to confirm its epoch");
+            if self.proposals.unconfirmed != unconfirmed {
+                tracing::warn!(?unconfirmed, "the oracle waits for these sites to confirm its epoch");
+                self.proposals.unconfirmed = unconfirmed.to_vec();
+            }
             return;
         }
         self.proposals.under_way = None;

@@ -247,4 +247,26 @@ mod tests {
         let error = SiteConfig::read(&path).expect_err("a mistyped key must not be ignored").to_string();
         assert!(error.contains("memory"), "{error}");
     }
+
+    /// A configuration with a slip of the pen must be refused with the file's name, or be another configuration; never a panic.
+    #[test]
+    fn damaged_files_are_errors_that_name_the_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("damaged.toml");
+        let (site, _) = EXPLAINED.split_once("# The oracle").expect("both are explained");
+        let mut refused = 0;
+        for place in (0..site.len()).step_by(3) {
+            for slip in ["", "\"", "99999"] {
+                let text = format!("{}{slip}{}", &site[..place], &site[place + 1..]);
+                std::fs::write(&path, text).expect("the folder can be written");
+                for error in [SiteConfig::read(&path).err(), OracleConfig::read(&path).err()].into_iter().flatten() {
+                    assert!(error.to_string().contains("damaged.toml"), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > site.len() / 3, "most slips matter");
+        std::fs::write(&path, [0xff, 0xfe, 0]).expect("the folder can be written");
+        assert!(SiteConfig::read(&path).is_err_and(|error| error.to_string().contains("damaged.toml")));
+    }
 }

@@ -1,6 +1,6 @@
 //! Cuts between real processes in networks of their own: sites go on as one or not at all, and come back with no hand.
 
-use crate::harness::{World, raid, succeeds_or_not};
+use crate::harness::World;
 use crate::register::Register;
 use laboratory::cluster::process::Name;
 use laboratory::cluster::running::is_up;
@@ -155,7 +155,7 @@ fn without_the_oracle_sites_go_on_but_cannot_change_their_set() {
         [1, 2].into_iter().all(|site| says(site).is_some_and(|reason| reason.contains("oracle")))
     });
     let refused_at = Instant::now();
-    let shown = succeeds_or_not(std::process::Command::new(raid()).args(["status", "--data"]).arg(world.folder()));
+    let shown = world.shown_status();
     assert!(shown.contains("serves nothing now") && shown.contains("the oracle"), "{shown}");
     let status = world.running.status(1).expect("it answers");
     assert!(status.members.iter().any(|member| member.site == 3), "nobody can change the epoch: {:?}", status.members);

@@ -24,9 +24,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The last segment of site 2's log with records, and the end of its bytes in use.
-fn last_segment(world: &World) -> (PathBuf, Vec<u8>, usize) {
-    let log = world.running.cluster().folder_of(TWO).join("log");
+/// The last segment of a process's log with records, and the end of its bytes in use.
+fn last_segment(world: &World, name: Name) -> (PathBuf, Vec<u8>, usize) {
+    let log = world.running.cluster().folder_of(name).join("log");
     let used = |path: PathBuf| {
         let bytes = std::fs::read(&path).expect("a segment");
         let end = bytes.iter().rposition(|byte| *byte != 0)? + 1;
@@ -48,7 +48,7 @@ fn set_aside(world: &World) -> Vec<PathBuf> {
 fn is_repaired_when_told(world: &mut World, named: &Path) {
     let before = set_aside(world).len();
     world.start_again(TWO);
-    let said = world.wait_until_failed(2);
+    let said = world.wait_until_failed(TWO);
     for part in [&*named.to_string_lossy(), "--repair"] {
         assert!(said.contains(part), "{part:?} is missing:\n{said}");
     }
@@ -64,7 +64,7 @@ fn a_torn_end_of_the_log_is_cut_and_made_up_for() {
     let register = Register::start(&world);
     for garbage in [vec![0xab; 40], [&100_u32.to_le_bytes()[..], &[7; 60]].concat()] {
         world.kill(2);
-        let (path, mut bytes, end) = last_segment(&world);
+        let (path, mut bytes, end) = last_segment(&world, TWO);
         let end = end.next_multiple_of(8);
         bytes[end..end + garbage.len()].copy_from_slice(&garbage);
         std::fs::write(&path, bytes).expect("the segment can be written");
@@ -86,7 +86,7 @@ fn damage_inside_the_log_stops_the_start_until_a_new_copy_is_asked_for() {
     let register = Register::start(&world);
     for cut_short in [false, true] {
         world.kill(2);
-        let (path, mut bytes, end) = last_segment(&world);
+        let (path, mut bytes, end) = last_segment(&world, TWO);
         let middle = SEGMENT_HEADER + (end - SEGMENT_HEADER) / 2;
         match cut_short {
             true => bytes.truncate(middle),
@@ -98,6 +98,32 @@ fn damage_inside_the_log_stops_the_start_until_a_new_copy_is_asked_for() {
     for site in 1..=3 {
         register.wait_for_both(&world, site, 20);
     }
+    register.check(&world);
+}
+
+/// A damaged oracle must not answer from what is left: it could give out an epoch twice. Running sites do not need it.
+#[test]
+fn a_damaged_oracle_stops_and_sites_go_on() {
+    let mut world = World::start();
+    let register = Register::start(&world);
+    world.running.kill(Name::Oracle);
+    let (path, sound, end) = last_segment(&world, Name::Oracle);
+    let mut damaged = sound.clone();
+    let middle = SEGMENT_HEADER + (end - SEGMENT_HEADER) / 2;
+    damaged[middle..middle + 16].iter_mut().for_each(|byte| *byte ^= 0x55);
+    std::fs::write(&path, damaged).expect("the segment can be written");
+    world.start_again(Name::Oracle);
+    let said = world.wait_until_failed(Name::Oracle);
+    assert!(said.contains(&*path.to_string_lossy()) && said.contains("at byte"), "it must say where:\n{said}");
+    for site in 1..=3 {
+        register.wait_for_both(&world, site, 20);
+    }
+    std::fs::write(&path, sound).expect("the segment can be written");
+    world.start_again(Name::Oracle);
+    // With its own log back it changes nothing before it has heard every member of its epoch, this one too.
+    world.kill(2);
+    world.start_again(TWO);
+    world.wait_until_repaired();
     register.check(&world);
 }
 

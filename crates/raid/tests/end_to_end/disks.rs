@@ -78,7 +78,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<()> {
 
 /// The site has given up with these words, and the others go on.
 fn gives_up(world: &mut World, register: &Register, parts: &[&str]) {
-    let said = world.wait_until_failed(2);
+    let said = world.wait_until_failed(TWO);
     for part in parts {
         assert!(said.contains(part), "{part:?} is missing:\n{said}");
     }

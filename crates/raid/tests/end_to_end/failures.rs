@@ -33,6 +33,9 @@ fn the_last_of_three_goes_on_alone() {
     let status = world.running.status(1).expect("the last site answers");
     assert_eq!(status.durability, "disk", "one copy in memory is not enough, and must not pass for it");
     assert!(status.commits.syncs_before_answer > 0, "alone, an answer waits for the disk");
+    let shown = world.shown_status();
+    let durability = shown.lines().find(|line| line.starts_with("durability"));
+    assert!(durability.is_some_and(|line| line.contains("disk")), "an operator must see it too:\n{shown}");
     world.start_again(Name::Site(2));
     world.start_again(Name::Site(3));
     world.wait_until_repaired();

@@ -65,11 +65,6 @@ pub fn succeeds(command: &mut Command) -> String {
     said(&output)
 }
 
-/// Runs a program to its end, however that is, and returns what it said.
-pub fn succeeds_or_not(command: &mut Command) -> String {
-    said(&command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")))
-}
-
 /// Everything a program said.
 pub fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
@@ -133,9 +128,10 @@ impl World {
         world
     }
 
-    /// The folder of its cluster.
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
+    /// What `raid status` shows.
+    pub fn shown_status(&self) -> String {
+        let mut command = Command::new(raid());
+        said(&command.args(["status", "--data"]).arg(self.folder.path()).output().expect("raid runs"))
     }
 
     /// The networks of a world that was started in them.
@@ -218,12 +214,18 @@ impl World {
 
     /// Makes a table of wide rows at site 1: more log than there is between two checkpoints, and than one segment holds.
     pub fn write_wide_rows(&self) {
+        self.write_rows("wide", WIDE_ROWS, WIDE_BYTES);
+    }
+
+    /// Makes a table (k int, v text) at site 1 with so many rows of so many bytes, in transactions of half a megabyte.
+    pub fn write_rows(&self, table: &str, rows: i64, bytes: i64) {
         let mut client = self.connect(1);
-        client.batch_execute("CREATE TABLE wide (k int PRIMARY KEY, v text)").expect("a table");
-        for first in (1..=WIDE_ROWS).step_by(100) {
-            let last = first + 99;
+        client.batch_execute(&format!("CREATE TABLE {table} (k int PRIMARY KEY, v text)")).expect("a table");
+        let batch = ((1 << 19) / bytes).max(1);
+        for first in (1..=rows).step_by(batch as usize) {
+            let last = (first + batch - 1).min(rows);
             let fill =
-                format!("INSERT INTO wide SELECT g, repeat('x', {WIDE_BYTES}) FROM generate_series({first}, {last}) g");
+                format!("INSERT INTO {table} SELECT g, repeat('x', {bytes}) FROM generate_series({first}, {last}) g");
             eventually("the rows", || match client.batch_execute(&fill) {
                 Ok(()) => true,
                 // The set of sites may change meanwhile, and the answer be lost: then the rows are there at the next try, or are not.
@@ -254,9 +256,9 @@ impl World {
     }
 
     /// Waits until a process has ended by itself with an error, and returns what it logged last.
-    pub fn wait_until_failed(&mut self, site: u16) -> String {
-        let process = self.running.process(Name::Site(site)).expect("it was started");
-        eventually("the site to give up", || process.ended().is_some());
+    pub fn wait_until_failed(&mut self, name: Name) -> String {
+        let process = self.running.process(name).expect("it was started");
+        eventually("the process to give up", || process.ended().is_some());
         let status = process.ended().expect("it has ended");
         let lines = process.last_lines();
         assert!(status.code().is_some_and(|code| code != 0), "it must end with an error, not with {status}:\n{lines}");

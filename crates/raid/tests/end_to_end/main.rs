@@ -13,4 +13,5 @@ mod harness;
 mod networks;
 mod postgres_programs;
 mod register;
+mod returning;
 mod wire;
