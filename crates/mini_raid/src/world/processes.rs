@@ -214,6 +214,19 @@ impl World {
                 *last = (*last).max(*moment);
             }
         }
+        // The log of a home site that was not up takes no part in the restart: then the copies of the up members count.
+        let up = |site: &usize| parent.up().any(|up| usize::from(up.0) == *site);
+        let of_up: Vec<(u64, u64)> =
+            loss.windows.iter().filter(|(site, _)| up(site)).map(|(_, window)| *window).collect();
+        let since = of_up.iter().map(|window| window.0).min();
+        let moment = of_up.iter().map(|window| window.1).max();
+        if let (Some(since), Some(moment)) = (since, moment) {
+            for site in (1..=self.sites()).filter(|site| !up(site)) {
+                let (first, last) = loss.windows.entry(site).or_insert((since, moment));
+                *first = (*first).min(since);
+                *last = (*last).max(moment);
+            }
+        }
         if !loss.windows.is_empty() {
             self.history.losses.push(loss);
         }

@@ -37,7 +37,11 @@ impl World {
         let mut bytes = Vec::with_capacity(128);
         envelope.encode_into(&mut bytes);
         let [first, second] = self.network.send(&mut self.random, at, from, to);
-        let generation = self.network.generation(from, to);
+        // What the oracle says to a process is lost with it.
+        let generation = match from {
+            0 => self.look(to).start,
+            _ => self.network.generation(from, to),
+        };
         if let Some(time) = second {
             self.agenda.plan(time + late, Event::Message { from, to, generation, bytes: bytes.clone() });
         }
@@ -47,7 +51,8 @@ impl World {
     }
 
     pub(super) fn arrive(&mut self, from: usize, to: usize, generation: u32, bytes: &[u8]) {
-        if !self.network.arrives(from, to, generation) {
+        let lost = from == 0 && generation != self.look(to).start;
+        if lost || !self.network.arrives(from, to, generation) {
             return;
         }
         let envelope = match Envelope::decode(bytes) {
