@@ -14,11 +14,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::LogError;
-use crate::frame::end_of_record;
+use crate::frame::{Head, end_of_record, frame_bytes};
 use crate::limits::{FRAME_ALIGNMENT, SEGMENT_BYTES_MAX, SEGMENT_HEADER_BYTES};
 use crate::log::{Cut, CutReason, Position};
 use crate::mapped::Repair;
-use crate::segment::{self, Header, Identity, Segment};
+use crate::segment::{self, DataReader, Header, Identity, Segment};
 
 /// A segment that belongs to the log. It ends where the next one starts, the last one at the end of the log.
 #[derive(Clone, Debug)]
@@ -49,15 +49,15 @@ struct Candidate {
 }
 
 /// The valid records at the start of a segment.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Row {
     /// Where they end, in bytes behind the header.
     end: usize,
     records: u64,
 }
 
-fn scan(data: &[u8], first: Position) -> Row {
-    let mut row = Row { end: 0, records: 0 };
+/// Goes on with a row of which `row` is the start.
+fn scan(data: &[u8], first: Position, mut row: Row) -> Row {
     while let Some(end) = end_of_record(data, row.end, first.plus(row.end as u64)) {
         row = Row { end, records: row.records + 1 };
     }
@@ -74,7 +74,37 @@ fn find_record(data: &[u8], first: Position, from: usize) -> Option<Position> {
 
 /// The end of the bytes in use: behind the last one that is not zero.
 fn used(data: &[u8]) -> usize {
-    data.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
+    let mut end = data.len();
+    for chunk in data.rchunks(SEGMENT_HEADER_BYTES as usize) {
+        // Without a branch for each byte, which most of a segment would take in vain.
+        if chunk.iter().fold(0, |all, byte| all | byte) != 0 {
+            break;
+        }
+        end -= chunk.len();
+    }
+    data[..end].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
+}
+
+/// A segment's bytes, as far as any are in use, and the row of records that they start with.
+fn read_row(path: &Path, capacity: u64, first: Position) -> Result<(Vec<u8>, Row), LogError> {
+    let mut reader = DataReader::open(path, capacity)?;
+    let mut row = Row::default();
+    // Records are read whatever the file system says of blocks: what follows them may be left out if it was never written.
+    while reader.read_more()? {
+        row = scan(&reader.data, first, row);
+        if !may_go_on(&reader.data, row.end, first.plus(row.end as u64)) {
+            break;
+        }
+    }
+    reader.read_rest()?;
+    Ok((reader.data, row))
+}
+
+/// Whether more bytes could make a record at `offset`, where there is none in `data`.
+fn may_go_on(data: &[u8], offset: usize, position: Position) -> bool {
+    let rest = &data[offset..];
+    let Some(head) = rest.first_chunk().map(Head::decode) else { return true };
+    head.position == position && head.length().is_some_and(|length| frame_bytes(length) > rest.len())
 }
 
 /// Finds the log of `owner` in `folder`, cuts what does not belong to it, and brings the rest to disk.
@@ -85,7 +115,7 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
         candidates.push(Candidate { sequence, path, header });
     }
     let mark = candidates.iter().filter_map(|candidate| candidate.header.ok()?.mark).max().unwrap_or_default();
-    let mut walk = Walk { kept: Vec::new(), end: Position::START, last_row_end: 0, records: 0, gap: None };
+    let mut walk = Walk::default();
     for (index, candidate) in candidates.iter().enumerate() {
         if !walk.step(index, candidate)? {
             break;
@@ -116,8 +146,11 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
 }
 
 /// The way along the segments, as long as each starts where the one before ends.
+#[derive(Default)]
 struct Walk {
     kept: Vec<Kept>,
+    /// The bytes of the last kept segment.
+    data: Vec<u8>,
     /// The end of the last record.
     end: Position,
     /// The same in the last kept segment, in bytes behind its header.
@@ -142,7 +175,8 @@ impl Walk {
             self.gap = Some((index, None));
             return Ok(false);
         }
-        let row = scan(&segment::read_data(&candidate.path, header.capacity)?, first);
+        let (data, row) = read_row(&candidate.path, header.capacity, first)?;
+        self.data = data;
         let Candidate { sequence, path, .. } = candidate;
         self.kept.push(Kept { sequence: *sequence, capacity: header.capacity, first, path: path.clone() });
         self.end = first.plus(row.end as u64);
@@ -160,15 +194,16 @@ impl Walk {
         let mut bytes = 0;
         let mut later_record = None;
         if let Some(last) = self.kept.last() {
-            let data = segment::read_data(&last.path, last.capacity)?;
-            bytes += used(&data).saturating_sub(self.last_row_end) as u64;
-            later_record = find_record(&data, last.first, self.last_row_end);
+            bytes += used(&self.data).saturating_sub(self.last_row_end) as u64;
+            later_record = find_record(&self.data, last.first, self.last_row_end);
         }
         let beyond = self.gap.map_or(&[][..], |(index, _)| &candidates[index..]);
         for candidate in beyond {
             let header = candidate.header.ok();
             let capacity = header.map_or(u64::MAX, |header| header.capacity).min(SEGMENT_BYTES_MAX);
-            let data = segment::read_data(&candidate.path, capacity)?;
+            let mut reader = DataReader::open(&candidate.path, capacity)?;
+            reader.read_rest()?;
+            let data = reader.data;
             bytes += used(&data) as u64;
             if let Some(first) = header.and_then(|header| header.first).filter(|_| later_record.is_none()) {
                 later_record = find_record(&data, first, 0).filter(|&found| found > self.end);
@@ -197,7 +232,7 @@ impl Walk {
     /// Clears what follows the last record in its segment.
     fn clear_tail(&self) -> Result<(), LogError> {
         let Some(last) = self.kept.last() else { return Ok(()) };
-        let used = used(&segment::read_data(&last.path, last.capacity)?);
+        let used = used(&self.data);
         if used > self.last_row_end {
             let segment = Segment::open(&last.path, last.sequence, last.capacity)?;
             let cleared = segment.clear(self.last_row_end as u64, used as u64);
@@ -251,7 +286,7 @@ mod tests {
         /// If this fails, damaged bytes end the process instead of being reported.
         #[test]
         fn any_bytes_can_be_scanned(data in proptest::collection::vec(any::<u8>(), 0..600), first in 0..1_u64 << 40) {
-            let row = scan(&data, Position(first));
+            let row = scan(&data, Position(first), Row::default());
             prop_assert!(row.end <= data.len());
             prop_assert!(used(&data) <= data.len());
             find_record(&data, Position(first), row.end);
@@ -275,7 +310,7 @@ mod tests {
                 start += encode(first, &records[damaged]).len();
                 damaged += 1;
             }
-            prop_assert_eq!(scan(&data, first), Row { end: start, records: damaged as u64 });
+            prop_assert_eq!(scan(&data, first, Row::default()), Row { end: start, records: damaged as u64 });
             let next = start + encode(first, &records[damaged]).len();
             let expected = (damaged + 1 < records.len()).then_some(first.plus(next as u64));
             prop_assert_eq!(find_record(&data, first, start), expected);

@@ -26,7 +26,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -231,14 +231,62 @@ impl Segment {
     }
 }
 
-/// The records part of the segment in `path`, as far as the file goes.
-pub(crate) fn read_data(path: &Path, capacity: u64) -> Result<Vec<u8>, LogError> {
-    let failed = |source| LogError::io("read", path, 0, source);
-    let file = File::open(path).map_err(failed)?;
-    let present = file.metadata().map_err(failed)?.len().saturating_sub(SEGMENT_HEADER_BYTES).min(capacity);
-    let mut data = vec![0; present as usize];
-    file.read_exact_at(&mut data, SEGMENT_HEADER_BYTES).map_err(failed)?;
-    Ok(data)
+/// Reads the records part of a segment from its start on, as far as the file goes.
+pub(crate) struct DataReader {
+    file: File,
+    path: PathBuf,
+    /// Bytes of the records part that the file has.
+    present: u64,
+    /// What was read so far.
+    pub(crate) data: Vec<u8>,
+}
+
+impl DataReader {
+    pub(crate) fn open(path: &Path, capacity: u64) -> Result<DataReader, LogError> {
+        let failed = |source| LogError::io("read", path, 0, source);
+        let file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let present = length.saturating_sub(SEGMENT_HEADER_BYTES).min(capacity);
+        Ok(DataReader { file, path: path.to_path_buf(), present, data: Vec::new() })
+    }
+
+    /// Reads the next part. False: there is nothing more.
+    pub(crate) fn read_more(&mut self) -> Result<bool, LogError> {
+        let end = (self.data.len() as u64 + CHUNK_BYTES as u64).min(self.present);
+        let more = end > self.data.len() as u64;
+        self.read_to(end).map(|()| more)
+    }
+
+    /// Reads all the rest, but for blocks at the end that were never written: they are zeros, and most of a segment that is in use.
+    pub(crate) fn read_rest(&mut self) -> Result<(), LogError> {
+        let written = written_end(&self.file, SEGMENT_HEADER_BYTES + self.data.len() as u64);
+        let written = written.map_err(|source| LogError::io("read", &self.path, 0, source))?;
+        self.read_to(written.saturating_sub(SEGMENT_HEADER_BYTES).min(self.present))
+    }
+
+    fn read_to(&mut self, end: u64) -> Result<(), LogError> {
+        let start = self.data.len();
+        if end <= start as u64 {
+            return Ok(());
+        }
+        self.data.resize(end as usize, 0);
+        let read = self.file.read_exact_at(&mut self.data[start..], SEGMENT_HEADER_BYTES + start as u64);
+        read.map_err(|source| LogError::io("read", &self.path, 0, source))
+    }
+}
+
+/// Where the last written block from `offset` on ends, as far as the file system tells (lseek(2), SEEK_DATA); `offset` if there is none.
+fn written_end(file: &File, offset: u64) -> io::Result<u64> {
+    let mut end = offset;
+    loop {
+        match seek(file, SeekFrom::Data(end)) {
+            Ok(data) => end = seek(file, SeekFrom::Hole(data))?.max(data + 1),
+            Err(Errno::NXIO) => return Ok(end),
+            // Not told: all that there is counts as written.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(file.metadata()?.len()),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// The sequence numbers and paths of the segments in `folder`, in order. Clears away unfinished ones.
