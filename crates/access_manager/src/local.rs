@@ -248,6 +248,32 @@ impl Local {
         Ok(newest)
     }
 
+    /// As [`Local::install`], of what the log says: whatever lies below is neither looked for nor kept, because no snapshot is so old.
+    pub(crate) fn reinstall(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) -> bool {
+        let generation = self.generation;
+        let written = Chain::written(Version { timestamp, row, generation }, true);
+        self.as_of = self.as_of.max(timestamp);
+        let storage = self.storage(table);
+        storage.recent.note(timestamp, key);
+        let Some(chain) = storage.chains.get_mut(key) else {
+            let added = storage.insert(key.clone(), written);
+            self.bytes += added;
+            self.unposted.push((table, key.clone()));
+            return true;
+        };
+        if chain.newest().timestamp >= timestamp {
+            return false;
+        }
+        let listed = chain.dirty && chain.newest().generation == generation;
+        let (before, after) = (chain.bytes(), written.bytes());
+        *chain = written;
+        self.bytes = self.bytes + after - before;
+        if !listed {
+            self.unposted.push((table, key.clone()));
+        }
+        true
+    }
+
     /// A version in place of whatever this copy has of the item. Its past is not known.
     pub(crate) fn replace(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) {
         let generation = self.generation;

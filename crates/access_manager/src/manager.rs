@@ -45,22 +45,43 @@ pub struct AccessManager {
     graveyard: Graveyard,
     sweeper: Sweeper,
     halted: bool,
+    /// The log is being replayed: nobody reads, and nobody will read what is older.
+    replaying: bool,
+    /// Where the log begins that a replay needs once the post asked for next is done.
+    checkpoint: u64,
 }
 
 impl AccessManager {
     /// Over the store of this site. The log is replayed next.
     pub fn open(store: Box<dyn Store>, settings: Settings) -> Result<AccessManager, StoreError> {
-        let Metadata { as_of, drops } = Metadata::decode(store.metadata()?)?;
+        let Metadata { as_of, drops, replay_from } = Metadata::decode(store.metadata()?)?;
         Ok(AccessManager {
             local: Local::new(store, as_of, settings.recent_writes_max)?,
             stale: Stale::default(),
-            poster: Poster::new(drops),
+            poster: Poster::new(drops, replay_from),
             garbage: Garbage::default(),
             planted: settings.planted,
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
             halted: false,
+            replaying: true,
+            checkpoint: 0,
         })
+    }
+
+    /// The position in the log before which the store has everything. The log's owner replays from there.
+    pub fn replay_from(&self) -> u64 {
+        self.poster.replay_from()
+    }
+
+    /// The log has been replayed.
+    pub fn replay_ends(&mut self) {
+        self.replaying = false;
+    }
+
+    /// The next post covers everything that the log says before this position.
+    pub fn checkpoint_from(&mut self, position: u64) {
+        self.checkpoint = position;
     }
 
     /// All rows of the catalog, for the user interface at the start.
@@ -130,7 +151,7 @@ impl AccessManager {
                 AccessReply::Copies { tag, copies }
             }
             AccessRequest::Post { tag } => {
-                self.poster.begin(tag, from, &mut self.local);
+                self.poster.begin(tag, self.checkpoint, from, &mut self.local);
                 return self.post(now, outbox);
             }
         };
@@ -221,6 +242,8 @@ impl AccessManager {
                     items.push(Item { table, key: key.clone() });
                 }
                 newer
+            } else if self.replaying {
+                self.local.reinstall(table, key, timestamp, write.row.clone())
             } else {
                 self.local.install(table, key, timestamp, write.row.clone())?
             };

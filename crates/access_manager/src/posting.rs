@@ -22,10 +22,12 @@ pub(crate) struct Metadata {
     pub(crate) as_of: Timestamp,
     /// Storages dropped whose rows are still in the store, with the drop's timestamp.
     pub(crate) drops: Vec<(Timestamp, TableId)>,
+    /// The store has, on disk, all that the log says before this position.
+    pub(crate) replay_from: u64,
 }
 
 /// The layout of [`Metadata`], as its first byte.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 
 impl Metadata {
     fn encode(&self) -> Bytes {
@@ -64,9 +66,11 @@ struct Posting {
     tag: u64,
     asker: ServerKind,
     generation: Generation,
-    metadata: Bytes,
+    metadata: Metadata,
     /// Whether the metadata has been written, which a post without items does too.
     written: bool,
+    /// Where the log begins that is still needed when this post is done.
+    replay_from: u64,
     drops: Vec<TableId>,
     items: std::vec::IntoIter<(TableId, Key)>,
     /// The slice that the store is writing.
@@ -79,13 +83,20 @@ struct Posting {
 pub(crate) struct Poster {
     postings: VecDeque<Posting>,
     drops: Vec<Drop>,
+    /// See [`Metadata::replay_from`].
+    replay_from: u64,
 }
 
 impl Poster {
     /// Goes on with drops that the store has not seen the end of.
-    pub(crate) fn new(drops: Vec<(Timestamp, TableId)>) -> Poster {
+    pub(crate) fn new(drops: Vec<(Timestamp, TableId)>, replay_from: u64) -> Poster {
         let drop = |(timestamp, table)| Drop { timestamp, table, generation: 0 };
-        Poster { postings: VecDeque::new(), drops: drops.into_iter().map(drop).collect() }
+        Poster { postings: VecDeque::new(), drops: drops.into_iter().map(drop).collect(), replay_from }
+    }
+
+    /// See [`Metadata::replay_from`].
+    pub(crate) fn replay_from(&self) -> u64 {
+        self.replay_from
     }
 
     /// A committed transaction has dropped a storage.
@@ -105,8 +116,8 @@ impl Poster {
         self.drops.retain(|drop| drop.table != table);
     }
 
-    /// Begins to post everything installed so far.
-    pub(crate) fn begin(&mut self, tag: u64, asker: ServerKind, local: &mut Local) {
+    /// Begins to post everything installed so far: all that the log says before `replay_from`.
+    pub(crate) fn begin(&mut self, tag: u64, replay_from: u64, asker: ServerKind, local: &mut Local) {
         assert!(self.postings.len() < POSTS_MAX, "the site waits for a post before it sends the next");
         let generation = local.generation;
         local.generation += 1;
@@ -116,13 +127,14 @@ impl Poster {
             .partition(|drop| drop.timestamp < local.oldest && drop.generation <= generation);
         let drops = kept.iter().map(|drop| (drop.timestamp, drop.table)).collect();
         self.drops = kept;
-        let metadata = Metadata { as_of: local.as_of, drops };
+        let metadata = Metadata { as_of: local.as_of, drops, replay_from: 0 };
         self.postings.push_back(Posting {
             tag,
             asker,
             generation,
-            metadata: metadata.encode(),
+            metadata,
             written: false,
+            replay_from,
             drops: due.into_iter().map(|drop| drop.table).collect(),
             items: std::mem::take(&mut local.unposted).into_iter(),
             slice: Vec::new(),
@@ -150,9 +162,10 @@ impl Poster {
             garbage.take(local.remove_storage(table));
         }
         let writes = posting.next_slice(local);
+        posting.metadata.replay_from = self.replay_from;
         if !writes.is_empty() || !posting.written {
             posting.written = true;
-            local.store.write(writes, posting.metadata.clone());
+            local.store.write(writes, posting.metadata.encode());
             return Ok(());
         }
         if posting.items.len() > 0 {
@@ -165,6 +178,10 @@ impl Poster {
                 return Ok(());
             }
         }
+        // Behind what it speaks of: if this is lost, the next start replays more than it must.
+        self.replay_from = self.replay_from.max(posting.replay_from);
+        posting.metadata.replay_from = self.replay_from;
+        local.store.write(Vec::new(), posting.metadata.encode());
         let tag = posting.tag;
         outbox.local(posting.asker, Message::AccessReply(AccessReply::Posted { tag }));
         self.postings.pop_front();
@@ -222,10 +239,10 @@ mod tests {
     /// Metadata of another layout must stop the site, not be read as something else.
     #[test]
     fn metadata_is_checked() {
-        let metadata = Metadata { as_of: Timestamp::ZERO, drops: vec![(Timestamp::ZERO, TableId(20))] };
+        let metadata = Metadata { as_of: Timestamp::ZERO, drops: vec![(Timestamp::ZERO, TableId(20))], replay_from: 7 };
         assert_eq!(Metadata::decode(Some(metadata.encode())), Ok(metadata));
         assert_eq!(Metadata::decode(None), Ok(Metadata::default()));
-        for bytes in [&b""[..], b"\x01", b"\x02\x00\x00"] {
+        for bytes in [&b""[..], b"\x02", b"\x01\x00\x00"] {
             let decoded = Metadata::decode(Some(Bytes::copy_from_slice(bytes)));
             assert!(matches!(decoded, Err(StoreError::Damaged(_))), "{bytes:?}");
         }

@@ -12,7 +12,7 @@ use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
 use messages::{Age, Conflict, Epoch, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How far a transaction of this home is.
@@ -50,7 +50,9 @@ pub(crate) struct HomeTransaction {
     begun_at: u64,
     /// How often it was sent again.
     resent: u32,
-    accused: bool,
+    /// When (boot clock) a voter last said that its vote waits.
+    waiting: BTreeMap<SiteId, u64>,
+    accused: BTreeSet<SiteId>,
 }
 
 /// Rule 9: with too few copies in memory every vote waits for its site's disk, so that nobody reads a commit that a loss of power
@@ -84,7 +86,8 @@ impl AtomicityController {
             sent_at: now.boot,
             begun_at: now.boot,
             resent: 0,
-            accused: false,
+            waiting: BTreeMap::new(),
+            accused: BTreeSet::new(),
         };
         let twice = self.home.insert(transaction, home);
         assert!(twice.is_none(), "a transaction identifier commits once");
@@ -275,15 +278,21 @@ impl AtomicityController {
             home.sent_at = now.boot;
             match &home.phase {
                 Phase::Voting { missing, .. } => {
-                    let missing: Vec<SiteId> = missing.iter().copied().filter(|site| *site != self.site).collect();
+                    let mut missing: Vec<SiteId> = missing.iter().copied().filter(|site| *site != self.site).collect();
                     // A pause of this site is nobody else's silence.
                     let asked_often = home.resent >= limits::SILENT_AFTER_RESENDS;
-                    let silent = now.boot >= home.begun_at + SILENT_VOTER && asked_often && !home.accused;
                     home.resent += 1;
-                    if silent && !missing.is_empty() {
-                        home.accused = true;
-                        self.accuse(&missing, outbox);
-                    }
+                    let heard = |site: &SiteId| home.waiting.get(site).copied().unwrap_or(home.begun_at);
+                    let silent: Vec<SiteId> = (missing.iter().copied())
+                        .filter(|site| asked_often && now.boot >= heard(site) + SILENT_VOTER)
+                        .filter(|site| !home.accused.contains(site))
+                        .collect();
+                    // The prepare may be large: who says that its vote waits is asked less often.
+                    missing.retain(|site| {
+                        home.waiting.get(site).is_none_or(|said| now.boot >= said + limits::WAITING_ASKED)
+                    });
+                    home.accused.extend(&silent);
+                    self.accuse(&silent, outbox);
                     if self.planted.is(Bug::LateVotesAbort) && !missing.is_empty() {
                         self.decide_abort(transaction, Conflict::of(messages::ConflictKind::Refused), outbox);
                         continue;
@@ -296,6 +305,15 @@ impl AtomicityController {
                 Phase::Decided { .. } => self.send_decisions(transaction, outbox),
                 Phase::Resolved(_) => {}
             }
+        }
+    }
+
+    /// A voter lives, though its vote has to wait.
+    pub(crate) fn voter_waits(&mut self, now: Now, from: SiteId, transaction: TransactionId) {
+        if let Some(home) = self.home.get_mut(&transaction)
+            && matches!(&home.phase, Phase::Voting { missing, .. } if missing.contains(&from))
+        {
+            home.waiting.insert(from, now.boot);
         }
     }
 

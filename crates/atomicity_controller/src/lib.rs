@@ -299,6 +299,7 @@ impl AtomicityController {
                 let prepare = participant::Prepare { transaction, age, order, participants, history };
                 self.prepare(now, prepare, outbox);
             }
+            CommitMessage::Waiting { transaction } => self.voter_waits(now, from, transaction),
             CommitMessage::Vote { transaction, vote } => self.vote_came(now, from, transaction, vote, outbox),
             CommitMessage::Decide { transaction, order, outcome } => {
                 self.decision_came(now, from, transaction, order, outcome, outbox);

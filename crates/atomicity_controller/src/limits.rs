@@ -8,10 +8,13 @@ pub const ACKNOWLEDGE_AFTER: u64 = 5 * MILLISECOND;
 pub const INQUIRE_AFTER: u64 = SECOND;
 /// How often the log is synced behind the commits, at most.
 pub const SYNC_INTERVAL: u64 = 20 * MILLISECOND;
+/// A voter that says that its vote waits is asked again after this long.
+pub const WAITING_ASKED: u64 = 5 * RESEND;
 /// Transactions named in one inquiry.
 pub const INQUIRE_MAX: usize = 256;
 /// A participant counts as silent only when it was asked so many times again.
 pub const SILENT_AFTER_RESENDS: u32 = 10;
 
 const _: () = assert!(SILENT_AFTER_RESENDS as u64 * RESEND < SILENT_VOTER, "silence is noticed in time");
+const _: () = assert!(4 * WAITING_ASKED < SILENT_VOTER, "a voter that waits says so in time");
 const _: () = assert!(ACKNOWLEDGE_AFTER < RESEND, "an acknowledgement must come before the decision is sent again");

@@ -238,13 +238,22 @@ impl AtomicityController {
     fn repeat_vote(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         let participation = &self.participants.all[&transaction];
         let vote = match (&participation.stage, participation.voted) {
-            (Stage::Prepared { .. }, _) if participation.unsaid => return,
+            (Stage::Prepared { .. }, _) if participation.unsaid => return self.say_waiting(transaction, outbox),
             (Stage::Refused(conflict), _) => Vote::No { conflict: conflict.clone() },
             (Stage::Prepared { .. } | Stage::Decided(..), Some(clock)) => Vote::Yes { clock },
             (Stage::Decided(..), None) => Vote::No { conflict: Conflict::of(messages::ConflictKind::Refused) },
-            (Stage::Locking | Stage::Checking | Stage::Prepared { .. }, _) => return,
+            (Stage::Locking | Stage::Checking | Stage::Prepared { .. }, _) => {
+                return self.say_waiting(transaction, outbox);
+            }
         };
         self.to_peer(transaction.home, CommitMessage::Vote { transaction, vote }, outbox);
+    }
+
+    /// The vote will come: who waits for an older transaction or for the disk is not silent.
+    fn say_waiting(&self, transaction: TransactionId, outbox: &mut Outbox) {
+        if transaction.home != self.site {
+            self.to_peer(transaction.home, CommitMessage::Waiting { transaction }, outbox);
+        }
     }
 
     /// The concurrency controller has answered.
@@ -506,23 +515,29 @@ impl AtomicityController {
         outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
     }
 
-    /// Applies a resolved outcome, if it is new here.
+    /// Applies a resolved outcome, if it is new here. An error says how what other members report contradicts this site's log.
     pub(crate) fn apply_resolved(
         &mut self,
         transaction: TransactionId,
         outcome: Outcome,
         by: EpochNumber,
         outbox: &mut Outbox,
-    ) {
+    ) -> Result<(), String> {
         // What is not known here is finished here, or this copy had lost it and is fail-locked for it.
-        let Some(participation) = self.participants.all.get(&transaction) else { return };
+        let Some(participation) = self.participants.all.get(&transaction) else { return Ok(()) };
         match (&participation.stage, outcome) {
-            (Stage::Decided(before, _), _) => assert_eq!(*before, outcome, "an outcome is final: {transaction}"),
+            (Stage::Decided(before, _), _) if *before == outcome => {}
+            (Stage::Decided(before, _), _) => {
+                return Err(format!(
+                    "{transaction} ended as {before:?} here, and as {outcome:?} by what others report"
+                ));
+            }
             (Stage::Refused(_) | Stage::Locking | Stage::Checking, Outcome::Commit(_)) => {
-                panic!("what this site refused was committed: {transaction}")
+                return Err(format!("{transaction} was refused here, and has committed by what others report"));
             }
             _ => self.apply(transaction, outcome, by, outbox),
         }
+        Ok(())
     }
 
     /// This copy takes part from now on: what its log holds of transactions counts for nothing.

@@ -8,6 +8,7 @@
 use crate::AtomicityController;
 use messages::commit::{EpochReply, Outcome, TransactionState, TransactionsReport};
 use messages::planted::{Bug, Planted};
+use messages::replication::SiteNotice;
 use messages::{Epoch, EpochNumber, Item, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -104,7 +105,10 @@ impl AtomicityController {
             self.forget_participations(outbox);
         } else {
             for (transaction, (outcome, by)) in &outcomes {
-                self.apply_resolved(*transaction, *outcome, *by, outbox);
+                if let Err(contradiction) = self.apply_resolved(*transaction, *outcome, *by, outbox) {
+                    let reason = format!("the members' reports cannot all be true: {contradiction}");
+                    return outbox.local(ServerKind::Site, Message::Site(SiteNotice::Halt { reason }));
+                }
             }
         }
         self.home_resolved(|transaction| outcomes.get(&transaction).map_or(Outcome::Abort, |(outcome, _)| *outcome));

@@ -18,6 +18,7 @@ use commit_log::{Log, LogError, Position};
 use concurrency_controller::ConcurrencyController;
 use messages::access::{AccessReply, AccessRequest};
 use messages::epoch::Method;
+use messages::limits::SYNC_STALL;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
@@ -98,6 +99,27 @@ enum Checkpoint {
     Posting { start: Position, tag: u64 },
 }
 
+/// How long the disk has kept waiting who asked first.
+#[derive(Debug, Default)]
+struct DiskWatch {
+    /// The sync that is waited for, and since when (boot clock).
+    waits: Option<(Position, u64)>,
+    stalled: bool,
+}
+
+impl DiskWatch {
+    /// What the sync asked for first and not finished has to reach. `Some`: the disk has stalled now, or has gone on.
+    fn look(&mut self, now: u64, position: Option<Position>) -> Option<bool> {
+        let since = match self.waits {
+            Some((waited_for, since)) if position == Some(waited_for) => since,
+            _ => now,
+        };
+        self.waits = position.map(|position| (position, since));
+        let stalled = now >= since + SYNC_STALL;
+        (std::mem::replace(&mut self.stalled, stalled) != stalled).then_some(stalled)
+    }
+}
+
 /// The servers of one site.
 pub struct Domain<L: Log> {
     settings: Settings,
@@ -111,6 +133,7 @@ pub struct Domain<L: Log> {
     outbox: Outbox,
     effects: Effects,
     syncs: VecDeque<(Position, ServerKind, u64)>,
+    disk: DiskWatch,
     buffer: Vec<u8>,
     checkpoint: Option<Checkpoint>,
     checkpointed_at: Position,
@@ -136,6 +159,7 @@ impl<L: Log> Domain<L> {
             outbox: Outbox::default(),
             effects: Effects::default(),
             syncs: VecDeque::new(),
+            disk: DiskWatch::default(),
             buffer: Vec::new(),
             checkpoint: None,
             checkpointed_at: log.first(),
@@ -149,7 +173,9 @@ impl<L: Log> Domain<L> {
 
     fn replay(&mut self) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
-        let mut next = Some(self.log.first());
+        let start = self.replay_start();
+        self.checkpointed_at = start;
+        let mut next = Some(start);
         while let Some(position) = next.take() {
             // In batches, because a reader borrows the log and replaying needs the servers.
             let mut records = Vec::new();
@@ -169,7 +195,22 @@ impl<L: Log> Domain<L> {
                 self.replay_one(at_start, &record);
             }
         }
+        self.access_manager.replay_ends();
         Ok(())
+    }
+
+    /// Where the last checkpoint begins of which the store has everything; the start of the log when the store does not tell, or speaks of
+    /// another log: a checkpoint begins with the epoch.
+    fn replay_start(&self) -> Position {
+        let (first, told) = (self.log.first(), Position(self.access_manager.replay_from()));
+        if told <= first || told >= self.log.appended() {
+            return first;
+        }
+        let begins = match self.log.read_from(told).next() {
+            Some(Ok((_, bytes))) => matches!(LogRecord::decode(&bytes), Ok(LogRecord::EpochSeen { .. })),
+            _ => false,
+        };
+        if begins { told } else { first }
     }
 
     fn replay_one(&mut self, now: Now, record: &LogRecord) {
@@ -254,7 +295,16 @@ impl<L: Log> Domain<L> {
             self.collect(kind);
         }
         self.run(clock);
+        self.watch_disk(clock);
         self.advance_checkpoint(clock);
+    }
+
+    /// Tells the replication controller when the disk has stalled, and when it works again.
+    fn watch_disk(&mut self, clock: &mut Clock<'_>) {
+        let waited_for = self.syncs.front().map(|(position, ..)| *position);
+        if let Some(stalled) = self.disk.look(clock().boot, waited_for) {
+            self.notify(clock, SiteNotice::DiskStalled { stalled });
+        }
     }
 
     /// Looks how far the log is synced, and delivers what waited for it.
@@ -303,6 +353,7 @@ impl<L: Log> Domain<L> {
         self.next_tag += 1;
         self.checkpoint = Some(Checkpoint::Posting { start, tag });
         self.checkpointed_at = start;
+        self.access_manager.checkpoint_from(start.0);
         let post = Message::Access(AccessRequest::Post { tag });
         let envelope = self.inside(ServerKind::Site, ServerKind::AccessManager, post);
         self.deliver(clock, envelope);

@@ -290,6 +290,7 @@ impl Cluster {
                     method: stored.method,
                     workers: stored.workers,
                     memory_mb: stored.memory_mb,
+                    alone: false,
                 }
                 .write(&path)?,
             }

@@ -39,6 +39,12 @@ pub enum CommitMessage {
         /// Yes with the proposed clock, or no with the reason.
         vote: Vote,
     },
+    /// Participant to home, in answer to a repeated prepare: this site lives, but its vote waits, for an older transaction that holds
+    /// a commit-lock or for the disk. Lost: the next repetition is answered again.
+    Waiting {
+        /// Which transaction.
+        transaction: TransactionId,
+    },
     /// Home to participants: the outcome. Resent until acknowledged.
     Decide {
         /// Which transaction.

@@ -118,6 +118,9 @@ pub struct MemberReport {
     pub basis: Option<(EpochNumber, ProposalId)>,
     /// The chain of epochs it knows, oldest first (bounded).
     pub chain: Vec<(EpochNumber, ProposalId)>,
+    /// Whether it was recovering and nothing is stale in its copy any more, which is synced: fail-locks of it are void, whether or not
+    /// everybody has heard so before.
+    pub current: bool,
     /// Its transactions.
     pub transactions: Arc<TransactionsReport>,
     /// Its fail-lock tables, one for every other site; those of members that are current name nothing but what these have synced.
@@ -201,6 +204,14 @@ pub enum SiteNotice {
         /// Why and what to do.
         reason: String,
     },
+    /// To the replication controller from the domain: the disk has not finished a sync for `limits::SYNC_STALL`, or has now.
+    DiskStalled {
+        /// Whether it still has not.
+        stalled: bool,
+    },
+    /// To the replication controller from the site, once after the start: the operator gives up what only other sites have. After a total
+    /// failure this site may restart the instance without them.
+    RestartAlone,
     /// To the replication controller from the site: a connection to a peer broke (its process is probably dead).
     PeerLost {
         /// Who.

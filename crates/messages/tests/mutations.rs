@@ -97,6 +97,7 @@ fn messages() -> Vec<Message> {
     ];
     let member_report = MemberReport {
         basis: Some((EpochNumber(7), proposal())),
+        current: true,
         chain: vec![(EpochNumber(6), proposal()); 3],
         transactions: Arc::new(report()),
         fail_locks: tables(),

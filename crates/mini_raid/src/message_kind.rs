@@ -53,6 +53,7 @@ pub fn kind_of(message: &Message) -> &'static str {
     match message {
         Message::Commit(message) => match message {
             CommitMessage::Prepare { .. } => "prepare",
+            CommitMessage::Waiting { .. } => "waiting",
             CommitMessage::Vote { .. } => "vote",
             CommitMessage::Decide { outcome: Outcome::Commit(_), .. } => "decide commit",
             CommitMessage::Decide { outcome: Outcome::Abort, .. } => "decide abort",

@@ -39,6 +39,14 @@ pub struct SiteOptions {
     /// copy: without them this site waits, and never passes for current.
     #[arg(long)]
     repair: bool,
+    /// Do not wait for sites that are lost for good.
+    ///
+    /// When all sites have failed at once, those that were up last restart the instance together, because each may have commits that the
+    /// others' disks have lost. With this option the site restarts it with whoever is back within two seconds. Acknowledged transactions
+    /// that only the missing sites have are lost, and those sites take over this site's state when they come back. Make sure first
+    /// that they do not run: a site that cannot be reached from here, but from clients, would go on by itself.
+    #[arg(long)]
+    alone_after_total_failure: bool,
     /// End when standard input is closed.
     #[arg(long, hide = true)]
     watch_stdin: bool,
@@ -61,7 +69,8 @@ pub struct OracleOptions {
 
 /// Runs a site.
 pub fn site(options: &SiteOptions) -> Result<ExitCode, String> {
-    let config = SiteConfig::read(&options.config).map_err(|error| error.to_string())?;
+    let mut config = SiteConfig::read(&options.config).map_err(|error| error.to_string())?;
+    config.alone = options.alone_after_total_failure;
     if let Some(id) = options.id
         && id != config.id
     {

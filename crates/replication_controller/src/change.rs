@@ -161,6 +161,7 @@ impl ReplicationController {
         };
         self.leases.enter(&epoch, self.site, now);
         self.copiers.stop();
+        self.attempted.push((EpochNumber(epoch.number.0.saturating_sub(1)), epoch.parent));
         let tag = epoch.number.0;
         self.state = State::Changing(Change {
             epoch,
@@ -211,6 +212,7 @@ impl ReplicationController {
             false => MemberReport {
                 basis,
                 chain: self.chain.clone(),
+                current: self.copiers.became_current(),
                 transactions,
                 fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys()),
                 recent: self.fail_locks.recent(),
@@ -299,6 +301,7 @@ impl ReplicationController {
         self.logged_by = Some(self.incarnation);
         self.tail.clear();
         if !stale.is_empty() {
+            self.copiers.lacks_something();
             outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::MarkStale { stale: stale.clone() }));
         }
         if fresh || restarts {
@@ -330,6 +333,11 @@ impl ReplicationController {
                 self.chain = report.chain.clone();
             }
         }
+        // An epoch that failed before everybody had logged it is an ancestor all the same: what it resolved, its successor resolves again, and
+        // what that commits is fail-locked for whoever had logged the failed one.
+        let last = self.chain.last().map_or(epoch.number, |last| last.0);
+        let attempted = std::mem::take(&mut self.attempted).into_iter();
+        self.chain.extend(attempted.filter(|(number, _)| *number > last));
         self.chain.push((epoch.number, epoch.proposal));
         let surplus = self.chain.len().saturating_sub(limits::CHAIN_MAX);
         self.chain.drain(..surplus);
@@ -351,10 +359,12 @@ impl ReplicationController {
         }
         let only = change.parent.as_deref().filter(|_| self.planted.is(Bug::WaitOnlyForLatestEvictee));
         let granted = self.leases.granted_to_outsiders(&change.epoch, only);
-        // After a total failure nobody remembers what was granted: one whole lease is waited for.
+        // After a total failure nobody remembers what was granted: one whole lease is waited for. Before the first epoch nothing was.
         let forgotten = match self.restarted_in {
-            Some(_) => self.started_at.map_or(u64::MAX, |started| started + LEASE + LEASE_MARGIN),
-            None => 0,
+            Some(_) if change.epoch.number > EpochNumber(1) => {
+                self.started_at.map_or(u64::MAX, |started| started + LEASE + LEASE_MARGIN)
+            }
+            _ => 0,
         };
         granted.max(forgotten)
     }
@@ -451,6 +461,7 @@ impl ReplicationController {
         }
         outbox.local(ServerKind::Site, Message::Site(SiteNotice::Serving { epoch }));
         self.renew_leases(now, outbox);
+        self.tick_copiers(now, outbox);
         self.answer_questions(now, outbox);
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Copiers {
     active: bool,
     /// Nothing is stale here, and that is synced.
     current: bool,
+    /// It became so in this epoch.
+    became_current: bool,
     fetches: BTreeMap<u64, Fetch>,
     waiting: VecDeque<Question>,
     background: Option<u64>,
@@ -73,7 +75,19 @@ impl Copiers {
     pub(crate) fn enter(&mut self, may_be_stale: bool) {
         self.active = may_be_stale;
         self.current = !may_be_stale;
+        self.became_current = false;
         self.current_asked = false;
+    }
+
+    /// Whether fail-locks that others may still keep of this site are void.
+    pub(crate) fn became_current(&self) -> bool {
+        self.became_current
+    }
+
+    /// A change has found out that this copy lacks something.
+    pub(crate) fn lacks_something(&mut self) {
+        self.current = false;
+        self.became_current = false;
     }
 }
 
@@ -264,6 +278,7 @@ impl ReplicationController {
     pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, outbox: &mut Outbox) {
         let Some(epoch) = self.serving().cloned().filter(|epoch| epoch.number == asked_in) else { return };
         self.copiers.current = true;
+        self.copiers.became_current = true;
         self.copiers.active = false;
         self.restarted_in = None;
         for site in epoch.others(self.site) {

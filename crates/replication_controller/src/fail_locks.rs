@@ -135,9 +135,10 @@ impl FailLocks {
         LogRecord::Synced { complete_through: self.complete_through, members: self.members.iter().map(of).collect() }
     }
 
-    /// This copy begins anew: the others know what has committed.
-    fn forget_recent(&mut self) {
-        self.recent.clear();
+    /// This copy begins anew: the others know what has committed. Returns what this one had remembered.
+    fn forget_recent(&mut self) -> Vec<(Point, Vec<Item>)> {
+        let recent = std::mem::take(&mut self.recent);
+        recent.into_iter().map(|(timestamp, written)| (point(&timestamp), written.items())).collect()
     }
 
     /// A member says how far it has synced.
@@ -285,28 +286,34 @@ impl ReplicationController {
                 missed.items.extend(items.iter().cloned());
             }
         }
-        if fresh {
-            self.fail_locks.forget_recent();
-        }
+        let private = if fresh { self.fail_locks.forget_recent() } else { Vec::new() };
         for report in &carriers {
             self.fail_locks.merge_recent(&report.recent);
         }
         let early = fresh && planted.is(Bug::JoinerLocksBeforeResolution);
-        let stale_before = early.then(|| self.own_stale(&carriers, planted));
+        let stale_before = early.then(|| self.own_stale(&carriers, &private));
         if !planted.is(Bug::NoFailLocksInResolution) {
             self.fail_locks.merge_recent(&committed);
         }
         let own = self.site;
         for site in epoch.sessions.keys().copied().filter(|site| *site != own) {
-            self.take_over_table(site, &carriers, carries(&site), planted);
+            let current = reports.get(&site).is_some_and(|report| report.current);
+            self.take_over_table(site, &carriers, carries(&site), current, planted);
         }
         match fresh {
-            true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, planted)),
+            true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
             false => missed,
         }
     }
 
-    fn take_over_table(&mut self, site: SiteId, carriers: &[&MemberReport], carries: bool, planted: Planted) {
+    fn take_over_table(
+        &mut self,
+        site: SiteId,
+        carriers: &[&MemberReport],
+        carries: bool,
+        current: bool,
+        planted: Planted,
+    ) {
         let drops = self.fail_locks.overflow_drops;
         let (mut stale, base) = match united(carriers, site, drops) {
             Some(_) if planted.is(Bug::PromotedLacksTables) => {
@@ -317,6 +324,9 @@ impl ReplicationController {
             // Before the first epoch every copy is empty, and so current.
             None => (StaleSet::default(), Point::default()),
         };
+        if current {
+            stale = StaleSet::default();
+        }
         if !carries {
             let written: Vec<Item> = self.fail_locks.written_above(base).collect();
             written.into_iter().for_each(|item| lock(&mut stale, item, drops));
@@ -325,8 +335,9 @@ impl ReplicationController {
         self.fail_locks.synced.insert(site, base);
     }
 
-    /// What is stale in the copy of this site, which takes part from this epoch on.
-    fn own_stale(&self, carriers: &[&MemberReport], planted: Planted) -> StaleSet {
+    /// What is stale in the copy of this site, which takes part from this epoch on. `private` is what its log has committed and some member
+    /// may not have had on disk.
+    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, Vec<Item>)]) -> StaleSet {
         let everything = StaleSet { everything: true, ..StaleSet::default() };
         let Some((mut stale, low, high)) = united(carriers, self.site, self.fail_locks.overflow_drops) else {
             return everything;
@@ -337,8 +348,9 @@ impl ReplicationController {
         if !descends || stale.everything {
             return everything;
         }
-        let written = self.fail_locks.written_above(low).chain(self.tail.items_above(low, planted));
-        for item in written.collect::<Vec<Item>>() {
+        let private = private.iter().filter(|(at, _)| *at > low).flat_map(|(_, items)| items.iter().cloned());
+        let own = private.chain(self.tail.items()).filter(|_| !self.planted.is(Bug::TailNotLocked));
+        for item in self.fail_locks.written_above(low).chain(own) {
             lock(&mut stale, item, self.fail_locks.overflow_drops);
         }
         stale

@@ -21,18 +21,28 @@ struct Wish {
     at: u64,
 }
 
+/// A site was taken in.
+struct TakenIn {
+    at: u64,
+    /// For so long it is not taken in again.
+    pause: u64,
+}
+
 /// Who wants in, who wants up, and who is in reach.
 pub(crate) struct Joiners {
     others: Vec<SiteId>,
     heard: BTreeMap<SiteId, (Incarnation, u64)>,
     wishes: BTreeMap<SiteId, Wish>,
-    /// Before when a site that was taken in lately is not taken in again, in whatever life.
-    not_before: BTreeMap<SiteId, u64>,
+    /// Sites that were taken in lately, in whatever life.
+    taken_in: BTreeMap<SiteId, TakenIn>,
     /// Recovering members whose copy is current, in this life.
     current: BTreeMap<SiteId, Incarnation>,
-    asked_at: u64,
+    /// When this site asked to be taken in, and whom it reached then.
+    asked: (u64, Vec<SiteId>),
     /// Since when all that a restart needs are there.
     restart_since: Option<u64>,
+    /// The operator gives up what only other sites have.
+    alone: bool,
 }
 
 impl Joiners {
@@ -41,11 +51,27 @@ impl Joiners {
             others: sites.iter().copied().filter(|site| *site != own).collect(),
             heard: BTreeMap::new(),
             wishes: BTreeMap::new(),
-            not_before: BTreeMap::new(),
+            taken_in: BTreeMap::new(),
             current: BTreeMap::new(),
-            asked_at: 0,
+            asked: (0, Vec::new()),
             restart_since: None,
+            alone: false,
         }
+    }
+
+    /// After a total failure nobody else is waited for.
+    pub(crate) fn may_restart_alone(&mut self) {
+        self.alone = true;
+    }
+
+    /// A wish that was told lately.
+    fn fresh_wish(&self, site: SiteId, now: Now) -> Option<&Wish> {
+        self.wishes.get(&site).filter(|wish| now.boot <= wish.at + limits::REACHABLE)
+    }
+
+    /// Whether this very life was heard lately: it may serve still.
+    fn lives(&self, site: SiteId, life: Incarnation, now: Now) -> bool {
+        self.heard.get(&site).is_some_and(|(heard, at)| *heard == life && now.boot <= at + limits::REACHABLE)
     }
 
     pub(crate) fn heard(&mut self, site: SiteId, life: Incarnation, now: Now) {
@@ -67,9 +93,17 @@ impl Joiners {
     pub(crate) fn learnt(&mut self, epoch: &Epoch, now: Now) {
         for (site, wish) in &self.wishes {
             if epoch.has(*site, wish.life) {
-                self.not_before.insert(*site, now.boot + limits::JOIN_BACKOFF);
+                let again = self.taken_in.get(site).filter(|last| now.boot < last.at + limits::JOIN_FORGET);
+                let pause =
+                    again.map_or(0, |last| (2 * last.pause).clamp(limits::JOIN_PAUSE_MIN, limits::JOIN_PAUSE_MAX));
+                self.taken_in.insert(*site, TakenIn { at: now.boot, pause });
             }
         }
+    }
+
+    /// Whether a site has been out for long enough to be taken in again: each change stops everybody for a moment.
+    fn is_patient(&self, site: SiteId, now: Now) -> bool {
+        self.taken_in.get(&site).is_none_or(|last| now.boot >= last.at + last.pause)
     }
 
     pub(crate) fn entered(&mut self, epoch: &Epoch) {
@@ -81,7 +115,7 @@ impl Joiners {
     pub(crate) fn clone_ready(&self, now: Now) -> Vec<(SiteId, Incarnation, Vec<SiteId>)> {
         (self.wishes.iter())
             .filter(|(_, wish)| now.boot <= wish.at + limits::REACHABLE)
-            .filter(|(site, _)| self.not_before.get(site).is_none_or(|not_before| now.boot >= *not_before))
+            .filter(|(site, _)| self.is_patient(**site, now))
             .map(|(site, wish)| (*site, wish.life, wish.reachable.clone()))
             .collect()
     }
@@ -106,18 +140,23 @@ impl Joiners {
 }
 
 impl ReplicationController {
+    /// Asks to be taken in: now and then, and at once when it reaches somebody new.
     pub(crate) fn tick_joining(&mut self, now: Now, outbox: &mut Outbox) {
-        if !matches!(self.state, State::Joining) || now.boot < self.joiners.asked_at + JOIN_RETRY {
+        if !matches!(self.state, State::Joining) || self.halted || self.started_at.is_none() {
             return;
         }
-        self.joiners.asked_at = now.boot;
+        let reachable = self.joiners.reachable(now);
+        let (asked_at, told) = &self.joiners.asked;
+        if now.boot < asked_at + JOIN_RETRY && *told == reachable {
+            return;
+        }
+        self.joiners.asked = (now.boot, reachable.clone());
         self.read_oracle(now, outbox);
         let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
         let was_up = self
             .logged
             .as_ref()
             .is_some_and(|logged| logged.member(self.site).is_some_and(|member| member.state == MemberState::Up));
-        let reachable = self.joiners.reachable(now);
         for site in self.joiners.others.clone() {
             let join = ReplicationMessage::Join { last, was_up, reachable: reachable.clone() };
             self.to_peer(site, join, outbox);
@@ -145,6 +184,10 @@ impl ReplicationController {
         if let Some(epoch) = self.known.clone() {
             self.to_peer(from, ReplicationMessage::EpochIs { epoch }, outbox);
         }
+        match &self.state {
+            State::Joining => self.read_oracle(now, outbox),
+            _ => self.tick_proposal(now, outbox),
+        }
     }
 
     /// Rule 12: the up members of the last epoch restart it, all of them, in new lives.
@@ -152,26 +195,62 @@ impl ReplicationController {
         if !matches!(self.state, State::Joining) || self.is_proposing() {
             return;
         }
-        let own = last.members.get(&self.site).filter(|member| member.state == MemberState::Up);
-        let alone = self.planted.is(Bug::RestartFromOneLog);
-        let mine = own.is_some_and(|own| own.incarnation < self.incarnation) && self.may_restart(last, None);
-        let everybody = last.up().filter(|site| *site != self.site && !alone).all(|site| {
-            self.joiners.wishes.get(&site).is_some_and(|wish| {
-                now.boot <= wish.at + limits::REACHABLE
-                    && wish.life > last.members[&site].incarnation
-                    && self.may_restart(last, Some(wish))
-            })
-        });
-        if !mine || !everybody {
+        let missing = self.restart_lacks(last, now);
+        let alone = self.planted.is(Bug::RestartFromOneLog) || self.overridden(last, now);
+        if !self.can_restart(last) || (!missing.is_empty() && !alone) {
             self.joiners.restart_since = None;
             return;
         }
         let since = *self.joiners.restart_since.get_or_insert(now.boot);
         let rank = last.up().filter(|site| *site < self.site).count() as u64;
-        if now.boot >= since + rank * limits::MINORITY_PATIENCE {
-            let epoch = self.restart_epoch(last, alone);
+        let others = if self.joiners.alone && !missing.is_empty() { limits::RESTART_ALONE } else { 0 };
+        if now.boot >= since + rank * limits::MINORITY_PATIENCE + others {
+            if others > 0 {
+                tracing::warn!(?missing, last = %last.number, "this site restarts the instance without these sites, as it was told to: \
+                    what they have and this site's log has not is lost");
+            }
+            let epoch = self.restart_epoch(last, &missing);
             self.propose_restart(now, last.clone(), epoch, outbox);
         }
+    }
+
+    /// Whether this site was up in the last epoch, and has its log.
+    fn can_restart(&self, last: &Epoch) -> bool {
+        let own = last.members.get(&self.site).filter(|member| member.state == MemberState::Up);
+        own.is_some_and(|own| own.incarnation < self.incarnation) && self.may_restart(last, None)
+    }
+
+    /// Other up members of the last epoch that are not back.
+    fn restart_lacks(&self, last: &Epoch, now: Now) -> Vec<SiteId> {
+        let back = |site: &SiteId| {
+            let wish = self.joiners.fresh_wish(*site, now);
+            wish.is_some_and(|wish| wish.life > last.members[site].incarnation && self.may_restart(last, Some(wish)))
+        };
+        last.up().filter(|site| *site != self.site && !back(site)).collect()
+    }
+
+    /// The operator has said that nobody is waited for, and nobody is heard who may still serve in the last epoch.
+    fn overridden(&self, last: &Epoch, now: Now) -> bool {
+        let serves = |site: SiteId| self.joiners.lives(site, last.members[&site].incarnation, now);
+        self.joiners.alone && !last.others(self.site).any(serves)
+    }
+
+    /// What a site that belongs to no epoch waits for, in words.
+    pub(crate) fn joining_reason(&self, now: Now) -> String {
+        let Some(last) = self.known.as_ref() else {
+            return "this site is joining: it waits for the oracle".to_owned();
+        };
+        let lacking = self.restart_lacks(last, now);
+        if !self.can_restart(last) || lacking.is_empty() {
+            return "this site is joining: it waits for the other sites or for the oracle".to_owned();
+        }
+        let lacking: Vec<String> = lacking.iter().map(SiteId::to_string).collect();
+        format!(
+            "this site is joining: it waits for {}, up like itself in {}; if they are lost for good, \
+             --alone-after-total-failure starts this one without them, and gives up what only they have",
+            lacking.join(" and "),
+            last.number
+        )
     }
 
     /// A copy that has lost its log is empty, whatever the last epoch says of it.
@@ -183,12 +262,12 @@ impl ReplicationController {
         logged.is_some_and(|logged| logged <= last.number)
     }
 
-    fn restart_epoch(&self, last: &Epoch, alone: bool) -> Epoch {
+    fn restart_epoch(&self, last: &Epoch, missing: &[SiteId]) -> Epoch {
         let life = |site: SiteId| match site == self.site {
             true => self.incarnation,
             false => self.joiners.wishes[&site].life,
         };
-        let sites = last.up().filter(|site| !alone || *site == self.site);
+        let sites = last.up().filter(|site| !missing.contains(site));
         let members: BTreeMap<SiteId, Member> =
             sites.map(|site| (site, Member { incarnation: life(site), state: MemberState::Up })).collect();
         let mut sessions = last.sessions.clone();

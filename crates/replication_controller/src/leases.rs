@@ -77,15 +77,19 @@ impl Leases {
         self.lives.keys().copied().filter(suspected).collect()
     }
 
+    /// Whether this member lets this site read now.
+    fn holds(&self, site: SiteId, now: Now) -> bool {
+        self.held.get(&site).is_some_and(|until| now.boot < *until)
+    }
+
     /// Whether every other member lets this site read now.
     pub(crate) fn hold_all(&self, now: Now) -> bool {
-        self.lives.keys().all(|site| self.held.get(site).is_some_and(|until| now.boot < *until))
+        self.lives.keys().all(|site| self.holds(*site, now))
     }
 
     /// Who has not granted, or too long ago.
     pub(crate) fn missing(&self, now: Now) -> Vec<SiteId> {
-        let lacks = |site: &SiteId| self.held.get(site).is_none_or(|until| now.boot >= *until);
-        self.lives.keys().copied().filter(lacks).collect()
+        self.lives.keys().copied().filter(|site| !self.holds(*site, now)).collect()
     }
 
     /// When the last lease is over that this site ever granted to a life that is not in the epoch.
@@ -122,6 +126,10 @@ impl ReplicationController {
         }
         self.leases.granted.insert((from, life), now.boot + LEASE + LEASE_MARGIN);
         self.to_peer(from, ReplicationMessage::LeaseGrant { sent_at }, outbox);
+        if !self.leases.holds(from, now) {
+            // It serves by now, so what it was asked before it did is asked again without waiting.
+            self.to_peer(from, ReplicationMessage::LeaseRequest { sent_at: now.boot }, outbox);
+        }
     }
 
     pub(crate) fn lease_granted(&mut self, now: Now, from: SiteId, sent_at: u64, outbox: &mut Outbox) {

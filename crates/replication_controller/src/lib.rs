@@ -89,6 +89,8 @@ pub struct ReplicationController {
     pub(crate) joined: EpochNumber,
     /// The chain of epochs, oldest first.
     pub(crate) chain: Vec<(EpochNumber, ProposalId)>,
+    /// Parents of the epochs that this site has tried to enter since it last logged one.
+    pub(crate) attempted: Vec<(EpochNumber, ProposalId)>,
     /// No vote, no grant in this epoch or any before.
     pub(crate) sealed_through: EpochNumber,
     /// Since when the present epoch is sealed (boot clock).
@@ -108,6 +110,8 @@ pub struct ReplicationController {
     pub(crate) ticked_at: u64,
     pub(crate) synced_noted_at: u64,
     pub(crate) halted: bool,
+    /// The disk does not finish a sync: as good as a pause of this site, until it does.
+    pub(crate) disk_stalled: bool,
 }
 
 /// What `raid status` shows of replication at a site.
@@ -142,6 +146,7 @@ impl ReplicationController {
             restarted_in: None,
             joined: EpochNumber(0),
             chain: Vec::new(),
+            attempted: Vec::new(),
             sealed_through: EpochNumber(0),
             sealed_at: 0,
             leases: Leases::default(),
@@ -158,6 +163,7 @@ impl ReplicationController {
             ticked_at: 0,
             synced_noted_at: 0,
             halted: false,
+            disk_stalled: false,
         }
     }
 
@@ -165,6 +171,7 @@ impl ReplicationController {
     pub fn status(&self) -> Status {
         let state = match &self.state {
             _ if self.halted => "halted",
+            _ if self.disk_stalled => "disk stalled",
             State::Joining => "joining",
             State::Changing(_) => "changing",
             State::Member(epoch) if self.sealed_through >= epoch.number => "sealed",
@@ -186,7 +193,9 @@ impl ReplicationController {
     /// The epoch in which this site may vote and grant.
     pub(crate) fn serving(&self) -> Option<&Arc<Epoch>> {
         match &self.state {
-            State::Member(epoch) if epoch.number > self.sealed_through && !self.halted => Some(epoch),
+            State::Member(epoch) if epoch.number > self.sealed_through && !self.halted && !self.disk_stalled => {
+                Some(epoch)
+            }
             _ => None,
         }
     }
@@ -350,6 +359,16 @@ impl ReplicationController {
             SiteNotice::PeerLost { site } => self.leases.lost(site, now),
             // Whenever the oracle is back it is told what this site knows: it may have been set back.
             SiteNotice::PeerFound { site: ORACLE_SITE, .. } => self.oracle_read_at = 0,
+            SiteNotice::DiskStalled { stalled } => {
+                self.disk_stalled = stalled;
+                let what = if stalled {
+                    "the disk does not finish a sync: leases are given up"
+                } else {
+                    "the disk works again"
+                };
+                tracing::warn!("{what}");
+            }
+            SiteNotice::RestartAlone => self.joiners.may_restart_alone(),
             SiteNotice::PeerFound { site, incarnation } => {
                 self.joiners.heard(site, incarnation, now);
                 if self.leases.is_present_life(site, incarnation) {
@@ -398,6 +417,7 @@ impl Server for ReplicationController {
             return;
         }
         match envelope.message {
+            Message::Replication(_) if self.disk_stalled => return,
             Message::Replication(ref message) => {
                 let message = message.clone();
                 self.peer_message(now, envelope, message, outbox);
@@ -411,10 +431,11 @@ impl Server for ReplicationController {
             Message::Checkpoint => self.checkpoint(outbox),
             other => tracing::error!(?other, "not a message for a replication controller"),
         }
+        self.tick_joining(now, outbox);
     }
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
-        if self.halted {
+        if self.halted || self.disk_stalled {
             self.answer_questions(now, outbox);
             return;
         }

@@ -1,6 +1,6 @@
 //! Bounds of the replication controller; times in nanoseconds of the boot clock.
 
-use messages::limits::{LEASE_RENEWAL, MILLISECOND, RESEND, SECOND, SUSPICION};
+use messages::limits::{LEASE, LEASE_MARGIN, LEASE_RENEWAL, MILLISECOND, RESEND, SECOND, SUSPICION, SYNC_STALL};
 
 /// A broken connection counts as a death when it has not come back by then.
 pub const LOST_PATIENCE: u64 = 10 * MILLISECOND;
@@ -16,20 +16,27 @@ pub const SEAL_ANSWER: u64 = SUSPICION;
 pub const ORACLE_READ_INTERVAL: u64 = RESEND;
 /// How often the oracle is told the epoch that this site knows, when nothing else asks it.
 pub const CONFIRM_INTERVAL: u64 = SECOND;
-/// A change that is not complete by then goes on without those who have not logged it.
-pub const CHANGE_PATIENCE: u64 = 2 * SECOND;
+/// A change that is not complete by then goes on without those who have not logged it. A member may be slow because its disk is; who is
+/// silent, or has a disk that has stalled, is not waited for so long.
+pub const CHANGE_PATIENCE: u64 = SYNC_STALL + SUSPICION;
 /// Between two ticks of a site that was not stopped itself lies less than this.
 pub const OWN_PAUSE: u64 = 100 * MILLISECOND;
 /// A restart of the instance that has lost a member for this long begins again.
 pub const RESTART_PATIENCE: u64 = SECOND;
+/// A site that was told to restart the instance without the others looks out for them this long: longer than any lease of theirs.
+pub const RESTART_ALONE: u64 = 2 * SECOND;
 /// How often the log is told how far every member has synced.
 pub const SYNCED_NOTE_INTERVAL: u64 = 500 * MILLISECOND;
 /// A proposal that got nowhere is tried again after this time.
 pub const PROPOSE_AGAIN: u64 = 100 * MILLISECOND;
 /// A site heard from within this time is reachable.
 pub const REACHABLE: u64 = 2 * SUSPICION;
-/// How often a joiner that was left out may be considered again.
-pub const JOIN_BACKOFF: u64 = 500 * MILLISECOND;
+/// A site that was taken in once is taken in again at once; after that it waits at least this long, and each time twice as long,
+pub const JOIN_PAUSE_MIN: u64 = 100 * MILLISECOND;
+/// but no longer than this,
+pub const JOIN_PAUSE_MAX: u64 = 3 * SECOND;
+/// until it was not taken in for this long.
+pub const JOIN_FORGET: u64 = 10 * SECOND;
 /// A copier that was not answered asks another member after this time.
 pub const COPY_ANSWER: u64 = 200 * MILLISECOND;
 /// How often a recovering site tells the others which items are refreshed and synced.
@@ -37,10 +44,12 @@ pub const REFRESHED_INTERVAL: u64 = 50 * MILLISECOND;
 /// Copiers that reads wait for and that are under way at once; more queue.
 pub const WANTED_COPIES_MAX: usize = 64;
 /// Epochs of the chain that are remembered; whoever last belonged to an older one is fail-locked entirely.
-pub const CHAIN_MAX: usize = 256;
-/// Commits remembered because some member has not synced them; beyond it they turn into fail-locks of that member.
+pub const CHAIN_MAX: usize = 1_024;
+/// Commits remembered because some member has not synced them; beyond it they turn into fail-locks of that member. They are more than
+/// commit within `SYNC_STALL`, after which a member that does not sync is none.
 pub const RECENT_MAX: usize = 200_000;
 
 const _: () = assert!(LOST_PATIENCE < LEASE_RENEWAL && PROPOSE_STAGGER < SEAL_ANSWER);
+const _: () = assert!(LEASE + LEASE_MARGIN < RESTART_ALONE && REACHABLE < RESTART_ALONE);
 const _: () = assert!(RESEND < SUSPICION, "a change must be heard of before it is suspected");
-const _: () = assert!(COPY_ANSWER < SECOND);
+const _: () = assert!(COPY_ANSWER < SECOND && JOIN_PAUSE_MIN < JOIN_PAUSE_MAX && JOIN_PAUSE_MAX < JOIN_FORGET);

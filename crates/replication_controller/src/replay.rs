@@ -1,19 +1,21 @@
 //! What a restart takes from the log: the last epoch, the tables, and what this copy may have that nobody else has.
 
-use crate::fail_locks::Point;
 use crate::{AfterSync, ReplicationController};
 use messages::commit::Outcome;
 use messages::log_record::LogRecord;
-use messages::planted::{Bug, Planted};
-use messages::{EpochNumber, History, Item, Outbox, Timestamp, TransactionId};
+use messages::planted::Bug;
+use messages::{EpochNumber, History, Item, Outbox, TransactionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Transactions of the log since its last checkpoint, until the site takes part again.
+/// What the log says was voted for and not decided, until the site takes part again. What was decided and others may have lost is among
+/// the recent commits.
 #[derive(Default)]
 pub(crate) struct LogTail {
+    /// The last epoch in which this site voted: it was active, so nothing of earlier ones was open. An epoch that was merely logged
+    /// may have failed.
+    voted_in: EpochNumber,
     undecided: BTreeMap<TransactionId, Arc<History>>,
-    committed: Vec<(Timestamp, Arc<History>)>,
 }
 
 impl LogTail {
@@ -21,14 +23,15 @@ impl LogTail {
         *self = LogTail::default();
     }
 
-    /// Everything that the log wrote above a point, undecided things included.
-    pub(crate) fn items_above(&self, base: Point, planted: Planted) -> impl Iterator<Item = Item> + '_ {
-        let committed = (self.committed.iter())
-            .filter(move |(timestamp, _)| (timestamp.epoch, timestamp.clock) > base && !planted.is(Bug::TailNotLocked))
-            .map(|(_, history)| history);
-        let undecided = self.undecided.values().filter(move |_| !planted.is(Bug::TailNotLocked));
-        committed
-            .chain(undecided)
+    fn voted(&mut self, epoch: EpochNumber) {
+        if epoch > self.voted_in {
+            *self = LogTail { voted_in: epoch, ..LogTail::default() };
+        }
+    }
+
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
+        self.undecided
+            .values()
             .flat_map(|history| history.writes.iter().map(|write| Item { table: write.table, key: write.key.clone() }))
     }
 }
@@ -42,9 +45,6 @@ impl ReplicationController {
             }
             LogRecord::EpochLogged { epoch, incarnation, joined, chain, fail_locks, .. } => {
                 self.joined = *joined;
-                if self.logged.as_ref().is_none_or(|logged| logged.number < epoch.number) {
-                    self.tail.clear();
-                }
                 self.logged_by = Some(*incarnation);
                 // An incarnation is given out once, so this is never so, unless a bug is planted.
                 self.took_part = *incarnation == self.incarnation;
@@ -57,14 +57,14 @@ impl ReplicationController {
                     self.known = Some(epoch.clone());
                 }
             }
-            LogRecord::Prepared { transaction, history, .. } => {
+            LogRecord::Prepared { transaction, epoch, history, .. } => {
+                self.tail.voted(*epoch);
                 self.tail.undecided.insert(*transaction, history.clone());
             }
             LogRecord::Decided { transaction, outcome, .. } => {
                 let Some(history) = self.tail.undecided.remove(transaction) else { return };
                 if let Outcome::Commit(timestamp) = outcome {
-                    self.fail_locks.commit(*timestamp, history.clone());
-                    self.tail.committed.push((*timestamp, history));
+                    self.fail_locks.commit(*timestamp, history);
                 }
             }
             LogRecord::Synced { complete_through, members } => {

@@ -43,8 +43,11 @@ impl ReplicationController {
         if self.halted {
             return Err("this site has lost its place among the sites and starts again".to_owned());
         }
+        if self.disk_stalled {
+            return Err("this site's disk does not finish a sync: it serves again when that does".to_owned());
+        }
         match &self.state {
-            State::Joining => Err("this site is joining: it waits for the other sites or for the oracle".to_owned()),
+            State::Joining => Err(self.joining_reason(now)),
             State::Changing(change) => Err(format!("{} is being set up", change.epoch().number)),
             State::Member(epoch) if epoch.number <= self.sealed_through => {
                 Err(match self.proposals.lacks_oracle(now) {

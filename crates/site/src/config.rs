@@ -58,6 +58,9 @@ pub struct SiteConfig {
     /// Megabytes of row versions kept in memory.
     #[serde(default = "default_memory")]
     pub memory_mb: usize,
+    /// From the command line only: after a total failure it restarts the instance without the other sites.
+    #[serde(skip)]
+    pub alone: bool,
 }
 
 /// The oracle.

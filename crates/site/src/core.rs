@@ -99,6 +99,8 @@ pub struct Core {
     output: Output,
     incoming: Vec<Incoming>,
     nonce_seed: u64,
+    /// The operator's word, until the site has served.
+    alone: bool,
     dropped: u64,
 }
 
@@ -122,6 +124,7 @@ impl Core {
         let nonce_seed = clock::wall_micros() ^ (u64::from(std::process::id()) << 40);
         let life = Life::Asking { log: Box::new(log), nonce: nonce_seed, asked_at: 0 };
         let mut core = Core {
+            alone: config.alone,
             config,
             registry,
             tokens,
@@ -240,6 +243,9 @@ impl Core {
             },
             Incoming::Connected { site, incarnation } => {
                 tracing::info!(%site, incarnation, "connected");
+                if let Life::Asking { asked_at, .. } = &mut self.life {
+                    *asked_at = 0;
+                }
                 self.notify(SiteNotice::PeerFound { site, incarnation: Incarnation(incarnation) });
             }
             Incoming::Disconnected { site, reason } => {
@@ -320,6 +326,9 @@ impl Core {
         };
         let mut domain = Domain::start(settings, log, Box::new(store))?;
         self.output.new_life = Some(domain.catalog_rows()?);
+        if self.alone {
+            domain.notify(&mut clock::now, SiteNotice::RestartAlone);
+        }
         self.life = Life::Running(Box::new(domain));
         self.listen(incarnation.0)
     }
@@ -338,10 +347,14 @@ impl Core {
                     let members: Vec<String> =
                         epoch.members.iter().map(|(site, member)| format!("{} {:?}", site.0, member.state)).collect();
                     tracing::info!(epoch = epoch.number.0, members = members.join(", "), "serving");
+                    self.alone = false;
                 }
                 SiteNotice::StartAgain { reason } => return self.start_again(&reason),
                 SiteNotice::Halt { reason } => return self.end(format!("site {} stops: {reason}", self.config.id)),
-                SiteNotice::PeerLost { .. } | SiteNotice::PeerFound { .. } => {}
+                SiteNotice::PeerLost { .. }
+                | SiteNotice::PeerFound { .. }
+                | SiteNotice::DiskStalled { .. }
+                | SiteNotice::RestartAlone => {}
             }
         }
         if let Some(error) = failed {

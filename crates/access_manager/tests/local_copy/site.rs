@@ -61,13 +61,9 @@ pub struct Site {
 impl Site {
     pub fn new(settings: Settings) -> Site {
         let store = MemoryStore::new();
-        Site {
-            manager: AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens"),
-            store,
-            settings,
-            log: Vec::new(),
-            boot: SECOND,
-        }
+        let mut manager = AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens");
+        manager.replay_ends();
+        Site { manager, store, settings, log: Vec::new(), boot: SECOND }
     }
 
     pub fn now(&self) -> Now {
@@ -214,5 +210,6 @@ impl Site {
                 }
             }
         }
+        self.manager.replay_ends();
     }
 }

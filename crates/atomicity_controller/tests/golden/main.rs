@@ -62,5 +62,6 @@ scripts! {
     joining: "A copy that joins must forget what its log says of transactions.";
     total_failure: "A log must give back what was open, and nothing of epochs that were over.";
     clocks: "A clock far ahead must neither be counted nor leave a decision that a voter refuses.";
+    waiting: "A voter that says that its vote waits must not be named, but another that is silent must.";
     silence: "A voter that stays silent must be named once, but not for a pause of this site.";
 }

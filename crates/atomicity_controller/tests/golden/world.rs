@@ -200,6 +200,7 @@ impl World {
                         participants: vec![OWN, site],
                         history: history(words),
                     },
+                    "waiting" => CommitMessage::Waiting { transaction },
                     "yes" => CommitMessage::Vote { transaction, vote: Vote::Yes { clock: number(words) } },
                     "no" => {
                         let conflict = Conflict::of(ConflictKind::StaleRead);
@@ -417,6 +418,7 @@ fn commit_message(message: &CommitMessage) -> String {
             let age = age.clock;
             format!("prepare {transaction} age {age} order {order} below {finished_below} write {}", written(history))
         }
+        CommitMessage::Waiting { transaction } => format!("waiting {transaction}"),
         CommitMessage::Vote { transaction, vote: Vote::Yes { clock } } => format!("yes {transaction} {clock}"),
         CommitMessage::Vote { transaction, vote: Vote::No { conflict } } => {
             format!("no {transaction}: {:?}", conflict.kind)

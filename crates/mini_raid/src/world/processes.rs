@@ -173,7 +173,10 @@ impl World {
                 *self.statistics.other.entry("lives begun again").or_insert(0) += 1;
             }
             SiteNotice::Halt { reason } => self.fail(format!("site {site} halts: {reason}")),
-            SiteNotice::PeerLost { .. } | SiteNotice::PeerFound { .. } => {}
+            SiteNotice::PeerLost { .. }
+            | SiteNotice::PeerFound { .. }
+            | SiteNotice::DiskStalled { .. }
+            | SiteNotice::RestartAlone => {}
         }
     }
 

@@ -67,6 +67,8 @@ scripts! {
     copiers: "What is wanted must be fetched at once, and nobody asked in a circle.";
     silent_voter: "A member that grants but does not vote must be evicted.";
     total_failure: "Only all up members of the last epoch may restart it, and not before the old leases are over.";
+    alone: "After a total failure a site must not go on without the others, unless the operator has said so and nobody may still serve.";
+    stalled_disk: "A site whose disk stalls must give up its leases, and hold nothing against the others when it works again.";
     lost_power: "What one log has lost and another has must be stale there, and fetched.";
     restart_dies: "A restart that loses a member must begin again with all of them, not go on from one log.";
     wiped_disk: "A copy without a log must not restart the instance.";

@@ -125,6 +125,11 @@ impl World {
             }
             ["pause", who] => self.node(who).paused = true,
             ["resume", who] => self.resume(site(who)),
+            ["disk", who, state] => {
+                let stalled = state == "stalls";
+                self.inside(site(who), Message::Site(SiteNotice::DiskStalled { stalled }));
+            }
+            ["alone", who] => self.inside(site(who), Message::Site(SiteNotice::RestartAlone)),
             ["late", who] => self.node(who).slow_disk = true,
             ["cut", a, b] => self.cuts.extend([(site(a), site(b)), (site(b), site(a))]),
             ["mend", a, b] => self.cuts.retain(|cut| *cut != (site(a), site(b)) && *cut != (site(b), site(a))),
