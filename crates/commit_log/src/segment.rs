@@ -265,13 +265,20 @@ impl DataReader {
     }
 
     fn read_to(&mut self, end: u64) -> Result<(), LogError> {
-        let start = self.data.len();
-        if end <= start as u64 {
+        let start = self.data.len() as u64;
+        if end <= start {
             return Ok(());
         }
-        self.data.resize(end as usize, 0);
-        let read = self.file.read_exact_at(&mut self.data[start..], SEGMENT_HEADER_BYTES + start as u64);
-        read.map_err(|source| LogError::io("read", &self.path, 0, source))
+        self.data.reserve((end - start) as usize);
+        // Looking for written blocks has moved the file's place.
+        let read = seek(&self.file, SeekFrom::Start(SEGMENT_HEADER_BYTES + start))
+            .map_err(io::Error::from)
+            .and_then(|_| (&self.file).take(end - start).read_to_end(&mut self.data));
+        match read {
+            Ok(bytes) if bytes as u64 == end - start => Ok(()),
+            Ok(_) => Err(LogError::io("read", &self.path, 0, io::Error::from(ErrorKind::UnexpectedEof))),
+            Err(source) => Err(LogError::io("read", &self.path, 0, source)),
+        }
     }
 }
 
