@@ -28,6 +28,9 @@ pub const POST_SLICE_ITEMS: usize = 2_000;
 /// Bytes after which such a slice is closed.
 pub const POST_SLICE_BYTES: usize = 2 << 20;
 
+/// A post rests this many times as long as the store took for the last slice.
+pub const POST_REST: u64 = 2;
+
 /// Items that the eviction sweep looks at after each message, while memory is short.
 pub const SWEEP_PER_MESSAGE: usize = 16;
 /// Items that the eviction sweep looks at in each tick, while memory is short.

@@ -111,13 +111,7 @@ impl AccessManager {
         self.local.as_of
     }
 
-    fn serve(
-        &mut self,
-        now: Now,
-        from: ServerKind,
-        request: AccessRequest,
-        outbox: &mut Outbox,
-    ) -> Result<(), StoreError> {
+    fn serve(&mut self, from: ServerKind, request: AccessRequest, outbox: &mut Outbox) -> Result<(), StoreError> {
         let reply = match request {
             AccessRequest::Read { tag, table, key, snapshot } => self.read(tag, table, key, snapshot)?,
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
@@ -152,7 +146,8 @@ impl AccessManager {
             }
             AccessRequest::Post { tag } => {
                 self.poster.begin(tag, self.checkpoint, from, &mut self.local);
-                return self.post(now, outbox);
+                outbox.sync(tag);
+                return Ok(());
             }
         };
         outbox.local(from, Message::AccessReply(reply));
@@ -305,7 +300,11 @@ impl Server for AccessManager {
         }
         let before = self.local.bytes;
         let outcome = match envelope.message {
-            Message::Access(request) => self.serve(now, envelope.from, request, outbox),
+            Message::Access(request) => self.serve(envelope.from, request, outbox),
+            Message::Synced(tag) => {
+                self.poster.logged(tag);
+                self.post(now, outbox)
+            }
             Message::Checkpoint => {
                 let stale = Arc::new(self.stale.to_set());
                 outbox.append(LogRecord::Stale { stale });

@@ -5,7 +5,7 @@
 //! could take the drop and leave the table.
 
 use crate::chain::Generation;
-use crate::limits::{POST_SLICE_BYTES, POST_SLICE_ITEMS, POSTS_MAX};
+use crate::limits::{POST_REST, POST_SLICE_BYTES, POST_SLICE_ITEMS, POSTS_MAX};
 use crate::local::Local;
 use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
@@ -75,6 +75,10 @@ struct Posting {
     items: std::vec::IntoIter<(TableId, Key)>,
     /// The slice that the store is writing.
     slice: Vec<(TableId, Key, Timestamp)>,
+    /// When it was handed over (boot clock).
+    handed_over: u64,
+    /// The log has on disk what is to be posted: the store must never hold what a loss of power takes back.
+    logged: bool,
     persisting: bool,
 }
 
@@ -85,13 +89,15 @@ pub(crate) struct Poster {
     drops: Vec<Drop>,
     /// See [`Metadata::replay_from`].
     replay_from: u64,
+    /// No slice is written before this (boot clock), so that posting takes a part of the machine and never all of it.
+    rests_until: u64,
 }
 
 impl Poster {
     /// Goes on with drops that the store has not seen the end of.
     pub(crate) fn new(drops: Vec<(Timestamp, TableId)>, replay_from: u64) -> Poster {
         let drop = |(timestamp, table)| Drop { timestamp, table, generation: 0 };
-        Poster { postings: VecDeque::new(), drops: drops.into_iter().map(drop).collect(), replay_from }
+        Poster { drops: drops.into_iter().map(drop).collect(), replay_from, ..Poster::default() }
     }
 
     /// See [`Metadata::replay_from`].
@@ -116,7 +122,8 @@ impl Poster {
         self.drops.retain(|drop| drop.table != table);
     }
 
-    /// Begins to post everything installed so far: all that the log says before `replay_from`.
+    /// Begins to post everything installed so far: all that the log says before `replay_from`. Nothing is written before
+    /// [`Poster::logged`].
     pub(crate) fn begin(&mut self, tag: u64, replay_from: u64, asker: ServerKind, local: &mut Local) {
         assert!(self.postings.len() < POSTS_MAX, "the site waits for a post before it sends the next");
         let generation = local.generation;
@@ -138,8 +145,17 @@ impl Poster {
             drops: due.into_iter().map(|drop| drop.table).collect(),
             items: std::mem::take(&mut local.unposted).into_iter(),
             slice: Vec::new(),
+            handed_over: 0,
+            logged: false,
             persisting: false,
         });
+    }
+
+    /// The log has on disk what the post of this tag brings to the store, and so what those before it bring.
+    pub(crate) fn logged(&mut self, tag: u64) {
+        if let Some(last) = self.postings.iter().position(|posting| posting.tag == tag) {
+            self.postings.iter_mut().take(last + 1).for_each(|posting| posting.logged = true);
+        }
     }
 
     /// Does one slice of work, if the store is ready for it.
@@ -154,10 +170,16 @@ impl Poster {
         let Some(posting) = self.postings.front_mut() else {
             return Ok(());
         };
-        if !local.store.is_idle()? {
+        if !posting.logged || boot < self.rests_until || !local.store.is_idle()? {
             return Ok(());
         }
-        posting.settle(boot, local, graveyard);
+        if !posting.slice.is_empty() {
+            posting.settle(boot, local, graveyard);
+            self.rests_until = boot + POST_REST * (boot - posting.handed_over);
+            if boot < self.rests_until {
+                return Ok(());
+            }
+        }
         for table in posting.drops.drain(..) {
             garbage.take(local.remove_storage(table));
         }
@@ -165,6 +187,7 @@ impl Poster {
         posting.metadata.replay_from = self.replay_from;
         if !writes.is_empty() || !posting.written {
             posting.written = true;
+            posting.handed_over = boot;
             local.store.write(writes, posting.metadata.encode());
             return Ok(());
         }

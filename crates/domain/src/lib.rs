@@ -343,12 +343,6 @@ impl<L: Log> Domain<L> {
             self.queue.push_back(envelope);
         }
         self.run(clock);
-        // The store may hold only what the log has on disk. Once in a checkpoint, so waiting is no harm.
-        if self.effects.failed.is_none()
-            && let Err(error) = self.log.sync_now()
-        {
-            return self.fail(error);
-        }
         let tag = self.next_tag;
         self.next_tag += 1;
         self.checkpoint = Some(Checkpoint::Posting { start, tag });

@@ -89,7 +89,7 @@ pub enum AccessRequest {
         wanted: CopyRequest,
     },
     /// The site: bring everything installed so far into the store; the log up to `position` may go when this is answered.
-    /// Answered `Posted` once the store has synced it.
+    /// The access manager has the log synced before the store gets anything. Answered `Posted` once the store has synced it.
     Post {
         /// Handed back.
         tag: u64,

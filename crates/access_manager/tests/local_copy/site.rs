@@ -55,6 +55,10 @@ pub struct Site {
     pub store: MemoryStore,
     pub settings: Settings,
     pub log: Vec<Logged>,
+    /// Syncs of the log that it has asked for.
+    syncs: Vec<u64>,
+    /// The log's disk does not finish what it is asked for.
+    pub disk_held: bool,
     pub boot: u64,
 }
 
@@ -63,7 +67,7 @@ impl Site {
         let store = MemoryStore::new();
         let mut manager = AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens");
         manager.replay_ends();
-        Site { manager, store, settings, log: Vec::new(), boot: SECOND }
+        Site { manager, store, settings, log: Vec::new(), syncs: Vec::new(), disk_held: false, boot: SECOND }
     }
 
     pub fn now(&self) -> Now {
@@ -85,7 +89,21 @@ impl Site {
         let now = self.now();
         self.manager.handle(now, envelope, &mut outbox);
         self.log.extend(outbox.records.into_iter().map(Logged::Record));
-        outbox.messages.into_iter().map(|outgoing| (outgoing.to, outgoing.message)).collect()
+        let mut said: Vec<_> = outbox.messages.into_iter().map(|outgoing| (outgoing.to, outgoing.message)).collect();
+        self.syncs.extend(outbox.syncs);
+        if !self.disk_held {
+            said.extend(self.sync());
+        }
+        said
+    }
+
+    /// The log is synced.
+    pub fn sync(&mut self) -> Vec<(ServerKind, Message)> {
+        let mut said = Vec::new();
+        for token in std::mem::take(&mut self.syncs) {
+            said.extend(self.send(Message::Synced(token)));
+        }
+        said
     }
 
     /// Sends a request that is answered, and hands back the answer.

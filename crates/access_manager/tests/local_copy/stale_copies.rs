@@ -320,6 +320,22 @@ fn dropped_storages_go_when_nobody_can_see_them() {
     assert_eq!(access_manager::Store::storages(&site.store), Ok(vec![]));
 }
 
+/// If this fails, a loss of power leaves rows in the store whose commits the log has lost.
+#[test]
+fn nothing_is_posted_before_the_log_is_synced() {
+    let mut site = Site::new(Settings::default());
+    site.install(10, writes(&[("a", Some("a"))]));
+    site.disk_held = true;
+    site.send(Message::Access(AccessRequest::Post { tag: 9 }));
+    let said: usize = (0..100).map(|_| site.tick(1_000_000).len()).sum();
+    assert_eq!((said, access_manager::Store::storages(&site.store)), (0, Ok(vec![])));
+    site.disk_held = false;
+    let mut said: Vec<Message> = site.sync().into_iter().map(|(_, said)| said).collect();
+    said.extend((0..100).flat_map(|_| site.tick(1_000_000)));
+    assert!(matches!(said.as_slice(), [Message::AccessReply(AccessReply::Posted { tag: 9 })]), "{said:?}");
+    assert_eq!(access_manager::Store::storages(&site.store), Ok(vec![TABLE]));
+}
+
 /// A full disk must stop the site, once, with words for the operator; a wrong answer would be worse than none.
 #[test]
 fn a_failing_store_halts_the_site() {
