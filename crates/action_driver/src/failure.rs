@@ -1,5 +1,6 @@
 //! What a client is told when a statement fails, in PostgreSQL's words.
 
+use messages::limits::KEY_BYTES_MAX;
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use values::{Value, ValueError};
@@ -62,12 +63,21 @@ pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure
     )
 }
 
-/// 23502: a column that is to become part of a primary key holds NULL.
+/// 23502: a column that is to refuse NULL holds it.
 #[cold]
 pub fn contains_null(table: &TableSchema, column: usize) -> Failure {
     statement(
         "23502",
         format!("column \"{}\" of relation \"{}\" contains null values", table.columns[column].name, table.name),
+    )
+}
+
+/// 54000: a key is too long to be stored.
+#[cold]
+pub fn key_too_long(bytes: usize) -> Failure {
+    statement(
+        "54000",
+        format!("a key of {bytes} bytes exceeds the limit of {KEY_BYTES_MAX} bytes for primary keys and index entries"),
     )
 }
 

@@ -75,9 +75,14 @@ impl RebuildRun {
         row: &Row,
     ) -> Result<RowWrite, Failure> {
         rows::decode_into(from, ColumnSet::ALL, key, row, &mut self.values)?;
-        let null = to.primary_key.iter().find(|&&column| self.values[column].is_null());
-        if let Some(&column) = null {
-            return Err(failure::contains_null(to, column));
+        for (column, (old, new)) in from.columns.iter().zip(&to.columns).enumerate() {
+            let value = &mut self.values[column];
+            if old.column_type != new.column_type && !new.dropped {
+                *value = values::cast::assign(value, new.column_type).map_err(failure::of_value)?;
+            }
+            if new.not_null && value.is_null() {
+                return Err(failure::contains_null(to, column));
+            }
         }
         if to.has_hidden_key() && !from.has_hidden_key() {
             let (life, _) = scene.transaction.identity.expect("a transaction that writes has begun");

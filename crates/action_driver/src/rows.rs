@@ -1,6 +1,6 @@
 //! Rows and keys of tables and indexes: how an executor's values become bytes and come back.
 //!
-//! Invariants: a stored row holds the columns of its table at some time, so columns added since read as NULL; the row at hand is
+//! Invariants: a stored row holds the columns of its table at some time, so columns added since read as what is said to be missing; the row at hand is
 //! the table's columns, then its hidden key if it has one, then what was supplied with the execution.
 
 use crate::failure;
@@ -92,7 +92,7 @@ pub fn decode_into(
     let last = table.columns.len().min(columns.end);
     for (column, schema) in table.columns.iter().enumerate().take(last) {
         let value = if columns.has(column) && !schema.dropped {
-            reader.next_value().map_err(failure::of_value)?.unwrap_or(Value::Null)
+            reader.next_value().map_err(failure::of_value)?.unwrap_or_else(|| schema.missing.clone())
         } else {
             reader.skip().map_err(failure::of_value)?;
             Value::Null

@@ -8,7 +8,7 @@ use crate::failure;
 use crate::limits::{PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
-use messages::limits::{PRIVATE_CHUNK_ROWS, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
+use messages::limits::{KEY_BYTES_MAX, PRIVATE_CHUNK_ROWS, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
 use messages::session::{AccessMode, Failure};
 use messages::{
     Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
@@ -224,6 +224,9 @@ impl Transaction {
 
     /// Writes a row, or with `None` deletes it. Errors: 54000.
     pub fn write(&mut self, item: Item, row: Option<Row>) -> Result<(), Failure> {
+        if row.is_some() && item.key.as_bytes().len() > KEY_BYTES_MAX {
+            return Err(failure::key_too_long(item.key.as_bytes().len()));
+        }
         if self.is_private(item.table) {
             self.private_writes += 1;
             self.private_bytes += item.key.as_bytes().len() + row.as_ref().map_or(0, |row| row.len());

@@ -32,6 +32,8 @@ pub const JOIN_RETRY: u64 = 100 * MILLISECOND;
 
 /// Bytes of keys and rows that one transaction may read and write.
 pub const TRANSACTION_BYTES_MAX: usize = 32 << 20;
+/// Bytes of an encoded key: a row whose key or index entry is longer is refused.
+pub const KEY_BYTES_MAX: usize = 32 << 10;
 /// Items that one transaction may write.
 pub const TRANSACTION_WRITES_MAX: usize = 200_000;
 /// Rows in one batch from the query processor.

@@ -104,9 +104,10 @@ pub enum Action {
         /// Storages that this transaction makes: private to it until it commits.
         makes: Vec<TableId>,
     },
-    /// Copies every row of a table into another storage layout: ALTER TABLE ADD PRIMARY KEY, CREATE INDEX. `to` has the
-    /// same columns; its storage, or the storage of the index named, is private to this transaction.
-    /// Errors: 23505 for a duplicate key, 23502 for NULL in a primary key.
+    /// Copies every row of a table into another storage layout: a primary key comes or goes, an index is made, a column gets another
+    /// type or refuses NULL. `to` has the same columns, values are cast to their types; its storage, or the storage of the index
+    /// named, is private to this transaction.
+    /// Errors: 23505 for a duplicate key, 23502 for NULL in a column that refuses it, those of casts.
     Rebuild {
         /// Read from.
         from: Arc<TableSchema>,

@@ -31,10 +31,13 @@ pub enum QueryRequest {
         parameter_types: Vec<Option<Type>>,
         /// The session's catalog.
         catalog: Arc<Catalog>,
+        /// When the transaction began, in microseconds since 1970: what `now()` says.
+        time_micros: i64,
     },
     /// The next batch. Answered by `Rows` or `Failed`.
     More,
-    /// No more rows are wanted: answered by nothing; batches under way are dropped by the asker.
+    /// No more rows are wanted. Answered by `Stopped`: what comes before that belongs to the query that was stopped, and is dropped by
+    /// the asker.
     Stop,
     /// The plan as text, for EXPLAIN. Answered by `Rows` of one text column.
     Explain {
@@ -62,6 +65,8 @@ pub enum QueryReply {
         /// No more follow.
         last: bool,
     },
+    /// `Stop` was obeyed.
+    Stopped,
     /// The statement cannot be planned, or failed while it ran. A failed scan's reason is handed through.
     Failed(crate::session::Failure),
 }

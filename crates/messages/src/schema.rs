@@ -25,6 +25,8 @@ pub struct Column {
     pub default: Option<String>,
     /// Whether it was dropped: its place in the row remains and reads as NULL.
     pub dropped: bool,
+    /// What rows hold in it that were written before it was added: they end before it.
+    pub missing: Value,
 }
 
 /// An index: a storage whose keys are the indexed columns, followed by the table's key unless it is unique.

@@ -67,6 +67,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         not_null,
         default: None,
         dropped: false,
+        missing: values::Value::Null,
     };
     Arc::new(TableSchema {
         name: name_of(storage).to_owned(),

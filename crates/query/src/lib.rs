@@ -5,13 +5,14 @@
 //! seed of random functions with each [`Execution`]. DataFusion parses nothing here; it plans syntax trees that
 //! `rewrite` has given PostgreSQL's meaning. In reading order:
 //!
-//! * [`processor`]: planning, running, explaining;
+//! * [`processor`]: planning, running, explaining; `cooperation`: pauses;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
 //! * `context`: what the planner may ask; [`tables`], `ranges` and `scan`: rows; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
 mod context;
 mod convert;
+mod cooperation;
 pub mod error;
 mod functions;
 pub mod limits;

@@ -5,6 +5,7 @@
 
 use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
+use crate::cooperation::PauseJoins;
 use crate::error::{QueryError, of_value};
 use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX};
 use crate::literals;
@@ -84,8 +85,8 @@ impl Processor {
             .with_memory_pool(Arc::new(GreedyMemoryPool::new(bytes_max)))
             .with_disk_manager_builder(disk)
             .build_arc()?;
-        let state =
-            SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features().build();
+        let builder = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features();
+        let state = builder.with_physical_optimizer_rule(Arc::new(PauseJoins)).build();
         Ok(Processor { state })
     }
 

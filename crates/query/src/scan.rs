@@ -22,6 +22,7 @@ use messages::KeyRange;
 use messages::schema::TableSchema;
 use std::fmt;
 use std::sync::Arc;
+use values::Value;
 use values::row::RowReader;
 
 /// Reads some columns of the rows in some key ranges of a table.
@@ -119,7 +120,8 @@ impl ExecutionPlan for Scan {
             .get_extension::<TablesHandle>()
             .ok_or_else(|| DataFusionError::Internal("a scan was started without tables to read".into()))?;
         let (table, limit) = (Arc::clone(&self.table), self.limit);
-        let decoder = Decoder { schema: Arc::clone(&self.schema), positions: Arc::clone(&self.positions) };
+        let missing = self.positions.iter().map(|position| self.table.columns[*position].missing.clone()).collect();
+        let decoder = Decoder { schema: Arc::clone(&self.schema), positions: Arc::clone(&self.positions), missing };
         let mut wanted = limit.unwrap_or(usize::MAX);
         let batches = stream::iter(self.ranges.to_vec())
             .map(move |range| {
@@ -148,6 +150,8 @@ impl ExecutionPlan for Scan {
 struct Decoder {
     schema: SchemaRef,
     positions: Arc<[usize]>,
+    /// For each position: what a row holds there that ends before it.
+    missing: Vec<Value>,
 }
 
 impl Decoder {
@@ -161,7 +165,7 @@ impl Decoder {
             self.positions.iter().enumerate().map(|(place, position)| (*position, place)).collect();
         wanted.sort_unstable();
         for (_, row) in rows {
-            decode_row(row, &wanted, &mut builders)?;
+            decode_row(row, &wanted, &self.missing, &mut builders)?;
         }
         let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
@@ -170,8 +174,8 @@ impl Decoder {
 }
 
 /// `wanted`: (position in the row, builder), ascending. A row that ends early lacks columns that were added after it was
-/// written: they are NULL.
-fn decode_row(row: &[u8], wanted: &[(usize, usize)], builders: &mut [ColumnBuilder]) -> Result<()> {
+/// written.
+fn decode_row(row: &[u8], wanted: &[(usize, usize)], missing: &[Value], builders: &mut [ColumnBuilder]) -> Result<()> {
     let mut reader = RowReader::new(row).map_err(of_value)?;
     let mut next = 0;
     for (position, builder) in wanted {
@@ -181,7 +185,7 @@ fn decode_row(row: &[u8], wanted: &[(usize, usize)], builders: &mut [ColumnBuild
         }
         let value = if reader.remaining() > 0 { reader.next_value().map_err(of_value)? } else { None };
         next += 1;
-        builders[*builder].append(&value.unwrap_or(values::Value::Null))?;
+        builders[*builder].append(value.as_ref().unwrap_or(&missing[*builder]))?;
     }
     Ok(())
 }

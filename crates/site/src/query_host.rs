@@ -112,7 +112,11 @@ async fn serve(mut orders: mpsc::UnboundedReceiver<Order>, shared: Arc<Shared>, 
     while let Some(order) = orders.recv().await {
         match order {
             Order::Stop => return,
-            Order::Forget(session) | Order::Request(session, QueryRequest::Stop) => stop(&mut running, &session),
+            Order::Forget(session) => stop(&mut running, &session),
+            Order::Request(session, QueryRequest::Stop) => {
+                stop(&mut running, &session);
+                reply(&shared, session, QueryReply::Stopped);
+            }
             Order::ForgetAll => {
                 for (_, running) in std::mem::take(&mut running) {
                     running.task.abort();
@@ -173,14 +177,18 @@ impl Job {
             }
             QueryRequest::Explain { sql, catalog } => {
                 let planned = self.plan(&sql, &[], &catalog)?;
-                let plan = self.processor.explain(&planned, &execution(Vec::new())).await.map_err(of_query)?;
+                let plan = self
+                    .processor
+                    .explain(&planned, &execution(Vec::new(), clock::wall_micros() as i64))
+                    .await
+                    .map_err(of_query)?;
                 let rows = plan.lines().map(|line| vec![Value::Text(line.into())]).collect();
                 reply(&self.shared, self.session, QueryReply::Rows { rows, last: true });
                 Ok(())
             }
-            QueryRequest::Run { sql, parameters, parameter_types, catalog } => {
+            QueryRequest::Run { sql, parameters, parameter_types, catalog, time_micros } => {
                 let planned = self.plan(&sql, &parameter_types, &catalog)?;
-                self.stream_rows(planned, parameters).await
+                self.stream_rows(planned, execution(parameters, time_micros)).await
             }
             QueryRequest::More | QueryRequest::Stop => Ok(()),
         }
@@ -198,7 +206,7 @@ impl Job {
         self.processor.plan(catalog, &facts, &statement, parameters).map_err(of_query)
     }
 
-    async fn stream_rows(&mut self, planned: Planned, parameters: Vec<Value>) -> Result<(), Failure> {
+    async fn stream_rows(&mut self, planned: Planned, execution: Execution) -> Result<(), Failure> {
         let tables = Arc::new(SessionTables {
             session: self.session,
             shared: self.shared.clone(),
@@ -211,8 +219,7 @@ impl Job {
             let scan = failure.lock().expect("no holder of this lock panics").take();
             scan.unwrap_or_else(|| of_query(error))
         };
-        let mut batches =
-            self.processor.execute(&planned, &execution(parameters), tables).await.map_err(&handed_through)?;
+        let mut batches = self.processor.execute(&planned, &execution, tables).await.map_err(&handed_through)?;
         let mut rows: Vec<Vec<Value>> = Vec::new();
         loop {
             match batches.next().await {
@@ -243,9 +250,9 @@ impl Job {
     }
 }
 
-fn execution(parameters: Vec<Value>) -> Execution {
-    let micros = clock::wall_micros() as i64;
-    Execution { parameters, now: micros - EPOCH_2000_MICROS, seed: micros as u64 }
+/// `time_micros`: when the transaction began. Each execution draws its own random numbers.
+fn execution(parameters: Vec<Value>, time_micros: i64) -> Execution {
+    Execution { parameters, now: time_micros - EPOCH_2000_MICROS, seed: clock::wall_micros() }
 }
 
 fn statement_failure(sqlstate: &str, message: &str) -> Failure {

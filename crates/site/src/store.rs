@@ -34,6 +34,7 @@ const WRITE_BUFFER_BYTES: u64 = 16 << 20;
 const BACKGROUND_THREADS: usize = 1;
 /// Longest key, in bytes: fjall's, less the byte in front.
 const KEY_BYTES_MAX: usize = u16::MAX as usize - 1;
+const _: () = assert!(messages::limits::KEY_BYTES_MAX <= KEY_BYTES_MAX, "what a statement may write can be stored");
 /// Stands in front of every key.
 const KEY_PREFIX: u8 = 0;
 /// Bytes of a version in front of a row.

@@ -40,6 +40,8 @@ pub mod sqlstate {
     pub const UNDEFINED_COLUMN: &str = "42703";
     /// `undefined_object`: also an unknown setting.
     pub const UNDEFINED_OBJECT: &str = "42704";
+    /// `ambiguous_function`.
+    pub const AMBIGUOUS_FUNCTION: &str = "42725";
     /// `undefined_function`.
     pub const UNDEFINED_FUNCTION: &str = "42883";
     /// `undefined_parameter`.
@@ -108,6 +110,8 @@ pub struct SqlError {
     pub position: Option<usize>,
     /// The constraint that was hurt.
     pub constraint: Option<String>,
+    /// The table whose constraint it is.
+    pub table: Option<String>,
 }
 
 /// What every fallible step of a statement returns; boxed, because an error is rare and large.
@@ -124,6 +128,7 @@ impl SqlError {
             hint: None,
             position: None,
             constraint: None,
+            table: None,
         })
     }
 
@@ -167,6 +172,7 @@ impl SqlError {
                 detail,
                 hint: None,
                 position: None,
+                table: constraint.as_ref().and_then(|name| Some(catalog.index_names.get(name)?.0.clone())),
                 constraint,
             }),
             Failure::SchemaChanged { key } => {

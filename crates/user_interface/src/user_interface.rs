@@ -392,6 +392,11 @@ fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
         Work::Statement(execution) if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_)) => {
             turn.fail(&cancelled(reason));
         }
+        // The query processor may be computing for as long as it likes; what it reads meanwhile ends too.
+        work if is_computing(work) => {
+            turn.ask(SessionRequest::Cancel);
+            turn.fail(&cancelled(reason));
+        }
         _ => {
             turn.session.cancelled = Some(reason);
             turn.ask(SessionRequest::Cancel);
@@ -399,8 +404,20 @@ fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
     }
 }
 
+/// Whether the query processor is the one that has to answer next.
+fn is_computing(work: &Work) -> bool {
+    match work {
+        Work::Statement(execution) => {
+            matches!(execution.step, Step::Rows | Step::Source | Step::Explain | Step::Describe)
+        }
+        Work::Parsing(..) => true,
+        _ => false,
+    }
+}
+
 /// Whatever was asked will not be answered.
 fn servers_restarted(turn: &mut Turn) {
+    turn.session.stops = 0;
     let committing = match &turn.session.work {
         Work::Ending(_, commits) => *commits,
         Work::Statement(execution) => match execution.step {

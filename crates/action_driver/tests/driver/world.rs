@@ -435,7 +435,7 @@ fn storage(table: TableId) -> String {
 }
 
 fn column(name: &str, column_type: Type, not_null: bool) -> Column {
-    Column { name: name.into(), column_type, not_null, default: None, dropped: false }
+    Column { name: name.into(), column_type, not_null, default: None, dropped: false, missing: Value::Null }
 }
 
 /// accounts (id integer primary key, owner text unique, balance bigint not null).

@@ -108,7 +108,7 @@ fn column(line: &str) -> Column {
     };
     let (name, column_type) = line.split_once(' ').expect("a name and a type");
     let column_type = column_type.parse().expect("a type");
-    Column { name: name.to_owned(), column_type, not_null, default, dropped: false }
+    Column { name: name.to_owned(), column_type, not_null, default, dropped: false, missing: Value::Null }
 }
 
 fn positions(table: &TableSchema, columns: &str) -> Vec<usize> {

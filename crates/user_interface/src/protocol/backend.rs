@@ -208,6 +208,10 @@ pub fn error(out: &mut BytesMut, severity: Severity, error: &SqlError) {
         if let Some(position) = error.position {
             field(b'P', &position.to_string());
         }
+        if let Some(table) = &error.table {
+            field(b's', "public");
+            field(b't', table);
+        }
         if let Some(constraint) = &error.constraint {
             field(b'n', constraint);
         }

@@ -101,7 +101,7 @@ impl Turn<'_> {
             }
             Utility::Reset(name) => self.set(&name, None, false)?,
             Utility::ResetAll => self.reset_settings(),
-            Utility::Discard(all) => self.discard(all)?,
+            Utility::Discard(what) => self.discard(what == "DISCARD ALL")?,
             Utility::Deallocate(Some(name)) => {
                 if self.session.statements.remove(&name).is_none() {
                     return Err(SqlError::new(

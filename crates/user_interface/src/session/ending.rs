@@ -58,9 +58,7 @@ impl Turn<'_> {
     /// Something failed: tells the client, and passes over what depends on it.
     pub fn fail(&mut self, error: &SqlError) {
         backend::error(&mut self.session.output, Severity::Error, error);
-        if let Work::Statement(execution) = std::mem::replace(&mut self.session.work, Work::Idle)
-            && matches!(execution.step, Step::Rows | Step::Room | Step::Source | Step::Batch | Step::Explain)
-        {
+        if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
             self.query(QueryRequest::Stop);
         }
         match self.session.block {

@@ -400,6 +400,7 @@ impl Turn<'_> {
             parameters: execution.parameters.clone(),
             parameter_types: execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect(),
             catalog: self.catalog(),
+            time_micros: self.session.began_micros,
         };
         self.query(request);
     }

@@ -16,6 +16,13 @@ use values::{Type, Value};
 impl Turn<'_> {
     /// A reply of the query processor. One that nothing waits for any more is dropped.
     pub fn query_replied(&mut self, reply: QueryReply) {
+        if let QueryReply::Stopped = reply {
+            self.session.stops = self.session.stops.saturating_sub(1);
+            return;
+        }
+        if self.session.stops > 0 {
+            return;
+        }
         match std::mem::replace(&mut self.session.work, Work::Idle) {
             Work::Parsing(name, prepared) => match reply {
                 QueryReply::Described { columns, parameters } => {
@@ -28,7 +35,7 @@ impl Turn<'_> {
                     let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
                     self.fail(&error);
                 }
-                QueryReply::Rows { .. } => self.session.work = Work::Parsing(name, prepared),
+                QueryReply::Rows { .. } | QueryReply::Stopped => self.session.work = Work::Parsing(name, prepared),
             },
             Work::Statement(execution) => self.query_replied_to(execution, reply),
             other => self.session.work = other,

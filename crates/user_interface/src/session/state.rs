@@ -269,6 +269,8 @@ pub struct Session {
     pub portals: FxHashMap<String, Portal>,
     /// The portal whose query the query processor holds.
     pub query_portal: Option<String>,
+    /// How often the query processor was told to stop and has not said that it did: its other replies are late until then.
+    pub stops: u32,
     /// What the client is in the middle of saying.
     pub cycle: Cycle,
     /// What is under way.
@@ -305,6 +307,7 @@ impl Session {
             statements: FxHashMap::default(),
             portals: FxHashMap::default(),
             query_portal: None,
+            stops: 0,
             cycle: Cycle::Idle,
             work: Work::Idle,
             skip_to_sync: false,

@@ -55,6 +55,9 @@ impl Turn<'_> {
 
     /// Asks the query processor.
     pub fn query(&mut self, request: QueryRequest) {
+        if let QueryRequest::Stop = request {
+            self.session.stops += 1;
+        }
         let message = Message::Query(self.session.id, request);
         self.outbox.local(ServerKind::Query, message);
     }

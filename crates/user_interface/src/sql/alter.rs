@@ -1,18 +1,21 @@
 //! ALTER TABLE and ALTER INDEX planned as catalog writes and rebuilds.
 //!
-//! Invariant: a change that alters where rows lie (a primary key) gives the table new storages and copies the rows into them; one that
-//! alters what rows hold leaves them as they are, so only what old rows satisfy already is accepted.
+//! Invariant: a change that alters where rows lie (a primary key) or what they may hold (a type, NOT NULL) gives the table new storages and
+//! copies the rows into them; a new column leaves them as they are, and the schema says what they lack.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
 use crate::sql::ddl::Planner;
-use crate::sql::definitions::{check_default, column, column_keys, table_key};
+use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, table_key};
 use crate::sql::insert::no_column;
 use crate::sql::names;
+use crate::sql::parse;
 use messages::program::Action;
 use messages::schema::TableSchema;
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
+use values::Value;
+use values::cast::{Context, context};
 
 impl Planner<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
@@ -33,7 +36,7 @@ impl Planner<'_> {
         match operation {
             AlterTableOperation::AddConstraint { constraint, .. } => return self.add_constraint(constraint, from),
             AlterTableOperation::DropConstraint { if_exists, name, .. } => {
-                return self.drop_constraint(&from, &names::identifier(name), *if_exists);
+                return self.drop_constraint(from, &names::identifier(name), *if_exists);
             }
             AlterTableOperation::DropColumn { column_names, if_exists, .. } => {
                 for column in column_names {
@@ -60,12 +63,13 @@ impl Planner<'_> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 let name = names::identifier(column_name);
                 let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
-                alter_column(&mut to, position, op)?;
-            }
-            AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
-                if !self.add_column(&mut to, column_def, *if_not_exists)? {
+                if alter_column(&mut to, position, op)? {
+                    self.rebuild(from, to);
                     return Ok(());
                 }
+            }
+            AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
+                return self.add_column(to, column_def, *if_not_exists);
             }
             AlterTableOperation::OwnerTo { .. } => return Ok(()),
             other => {
@@ -78,28 +82,27 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Rows that were written before are shorter than the schema and read as NULL in the new column, so it must be nullable and without
-    /// default. False: there is one already.
-    fn add_column(
-        &mut self,
-        table: &mut TableSchema,
-        definition: &ast::ColumnDef,
-        if_not_exists: bool,
-    ) -> Result<bool> {
-        let column = column(definition)?;
+    /// Rows that were written before are shorter than the schema: the default, if it is the same for all, is what they lack. Any other
+    /// column that refuses NULL has the rows looked through.
+    fn add_column(&mut self, mut table: TableSchema, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
+        let mut column = column(definition)?;
         if table.column(&column.name).is_some() {
             let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, table.name);
             if if_not_exists {
                 self.notice(sqlstate::DUPLICATE_COLUMN, format!("{message}, skipping"));
-                return Ok(false);
+                return Ok(());
             }
             return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
         }
         let keys = column_keys(definition, table.columns.len());
-        if column.not_null || column.default.is_some() || !keys.is_empty() {
-            return Err(SqlError::unsupported("ALTER TABLE ADD COLUMN with NOT NULL, DEFAULT or a key")
-                .with_hint("Add a nullable column, then UPDATE the rows and set the default."));
+        if let Some(default) = &column.default {
+            column.missing = check_default(&parse::expression(default)?, &column)?.ok_or_else(|| {
+                SqlError::unsupported("ALTER TABLE ADD COLUMN with a default that is computed for each row")
+                    .with_hint("Add the column without it, then set the default and UPDATE the rows.")
+            })?;
         }
+        let refuses = column.not_null && column.missing.is_null();
+        column.not_null &= !refuses;
         if table.columns.len() >= COLUMNS_MAX {
             return Err(SqlError::new(
                 sqlstate::TOO_MANY_COLUMNS,
@@ -107,36 +110,75 @@ impl Planner<'_> {
             ));
         }
         table.columns.push(column);
-        Ok(true)
+        let mut from = Arc::new(table.clone());
+        self.write_table(table.clone());
+        if refuses {
+            if let Some(last) = table.columns.last_mut() {
+                last.not_null = true;
+            }
+            self.rebuild(from, table.clone());
+            from = self.table(&table.name)?;
+        }
+        for key in keys {
+            self.add_key_to_rows(key, from)?;
+            from = self.table(&table.name)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the table and its indexes new storages, and has the rows copied into them.
+    fn rebuild(&mut self, from: Arc<TableSchema>, mut to: TableSchema) {
+        let storage = self.make_storage();
+        self.drops.push(std::mem::replace(&mut to.storage, storage));
+        for index in &mut to.indexes {
+            let storage = self.make_storage();
+            self.drops.push(std::mem::replace(&mut index.storage, storage));
+        }
+        // What the rows lacked is written out.
+        for column in &mut to.columns {
+            column.missing = Value::Null;
+        }
+        self.write_table(to.clone());
+        self.rebuilds.push(Action::Rebuild { from, to: Arc::new(to), index: None });
     }
 
     /// A unique constraint becomes an index; a primary key gives the table and its indexes new storages.
     fn add_constraint(&mut self, constraint: &ast::TableConstraint, from: Arc<TableSchema>) -> Result<()> {
-        let key = table_key(constraint, &from)?;
+        self.add_key_to_rows(table_key(constraint, &from)?, from)
+    }
+
+    fn add_key_to_rows(&mut self, key: KeyDefinition, from: Arc<TableSchema>) -> Result<()> {
         let primary = key.primary;
         let mut to = TableSchema::clone(&from);
         self.add_key(&mut to, key)?;
-        let index = if primary {
-            let storage = self.make_storage();
-            self.drops.push(std::mem::replace(&mut to.storage, storage));
-            for index in &mut to.indexes {
-                let storage = self.make_storage();
-                self.drops.push(std::mem::replace(&mut index.storage, storage));
-            }
-            None
+        if primary {
+            self.rebuild(from, to);
         } else {
-            Some(to.indexes.len() - 1)
-        };
-        self.write_table(to.clone());
-        self.rebuilds.push(Action::Rebuild { from, to: Arc::new(to), index });
+            let index = Some(to.indexes.len() - 1);
+            self.write_table(to.clone());
+            self.rebuilds.push(Action::Rebuild { from, to: Arc::new(to), index });
+        }
         Ok(())
     }
 
-    fn drop_constraint(&mut self, table: &TableSchema, name: &str, if_exists: bool) -> Result<()> {
+    /// The rows get hidden keys.
+    fn drop_primary_key(&mut self, from: Arc<TableSchema>) {
+        let mut to = TableSchema::clone(&from);
+        if let Some(name) = to.primary_key_name.take() {
+            self.forget_name(&name);
+        }
+        to.primary_key.clear();
+        to.primary_key_oid = 0;
+        self.rebuild(from, to);
+    }
+
+    fn drop_constraint(&mut self, table: Arc<TableSchema>, name: &str, if_exists: bool) -> Result<()> {
         let own = self.catalog.index_names.get(name).is_some_and(|(owner, _)| *owner == table.name);
-        let is_constraint = table.primary_key_name.as_deref() == Some(name)
-            || table.indexes.iter().any(|index| index.constraint && index.name == name);
-        if own && is_constraint {
+        if own && table.primary_key_name.as_deref() == Some(name) {
+            self.drop_primary_key(table);
+            return Ok(());
+        }
+        if own && table.indexes.iter().any(|index| index.constraint && index.name == name) {
             return self.drop_index(name, true);
         }
         let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
@@ -207,7 +249,8 @@ impl Planner<'_> {
     }
 }
 
-fn alter_column(table: &mut TableSchema, position: usize, operation: &AlterColumnOperation) -> Result<()> {
+/// True: the rows have to be copied, because they may not be what the column asks for.
+fn alter_column(table: &mut TableSchema, position: usize, operation: &AlterColumnOperation) -> Result<bool> {
     let in_key = table.primary_key.contains(&position);
     let column = &mut table.columns[position];
     match operation {
@@ -224,9 +267,31 @@ fn alter_column(table: &mut TableSchema, position: usize, operation: &AlterColum
         }
         AlterColumnOperation::DropNotNull => column.not_null = false,
         AlterColumnOperation::SetNotNull if column.not_null => {}
-        AlterColumnOperation::SetNotNull => return Err(SqlError::unsupported("ALTER COLUMN SET NOT NULL")),
-        AlterColumnOperation::SetDataType { .. } => return Err(SqlError::unsupported("ALTER COLUMN TYPE")),
+        AlterColumnOperation::SetNotNull => {
+            column.not_null = true;
+            return Ok(true);
+        }
+        AlterColumnOperation::SetDataType { using: Some(_), .. } => {
+            return Err(SqlError::unsupported("ALTER COLUMN TYPE ... USING"));
+        }
+        AlterColumnOperation::SetDataType { data_type, using: None, .. } => {
+            let target = crate::sql::types::data_type(data_type)?;
+            if target == column.column_type {
+                return Ok(false);
+            }
+            let silent = target.unmodified() == column.column_type.unmodified()
+                || matches!(context(column.column_type, target), Some(Context::Implicit | Context::Assignment));
+            if !silent {
+                let message = format!("column \"{}\" cannot be cast automatically to type {target}", column.name);
+                return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
+            }
+            column.column_type = target;
+            if let Some(default) = &column.default {
+                check_default(&parse::expression(default)?, column)?;
+            }
+            return Ok(true);
+        }
         AlterColumnOperation::AddGenerated { .. } => return Err(SqlError::unsupported("a generated column")),
     }
-    Ok(())
+    Ok(false)
 }

@@ -8,7 +8,7 @@ use crate::sql::insert::Insertion;
 use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
-use crate::sql::settings::Facts;
+use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::Utility;
 use messages::program::{Program, ResultColumn};
@@ -166,6 +166,9 @@ pub fn compile(
 
 fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
     let tag = match utility {
+        Utility::Begin(_) if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("start")) => {
+            "START TRANSACTION"
+        }
         Utility::Begin(_) => "BEGIN",
         Utility::Commit(_) => "COMMIT",
         Utility::Rollback(_) | Utility::RollbackTo(_) => "ROLLBACK",
@@ -174,8 +177,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
         Utility::Set(..) | Utility::SetTransaction(..) => "SET",
         Utility::Show(_) | Utility::ShowAll => "SHOW",
         Utility::Reset(_) | Utility::ResetAll => "RESET",
-        Utility::Discard(true) => "DISCARD ALL",
-        Utility::Discard(false) => "DISCARD",
+        Utility::Discard(what) => what,
         Utility::Deallocate(Some(_)) => "DEALLOCATE",
         Utility::Deallocate(None) => "DEALLOCATE ALL",
         Utility::Prepare(..) => "PREPARE",
@@ -185,7 +187,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
     };
     let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
     prepared.columns = match utility {
-        Utility::Show(name) => vec![text_column(name)],
+        Utility::Show(name) => vec![text_column(&reported_name_of(name))],
         Utility::ShowAll => ["name", "setting"].map(text_column).to_vec(),
         Utility::Explain(_) => vec![text_column("QUERY PLAN")],
         _ => Vec::new(),

@@ -91,7 +91,7 @@ impl Words<'_> {
             let name = self.keyword().ok_or_else(|| self.error())?;
             match name.as_str() {
                 "csv" | "binary" | "text" if !listed => format = copy_format(&name)?,
-                "format" => format = copy_format(&self.name()?)?,
+                "format" => format = copy_format(&self.name().or_else(|_| self.string())?)?,
                 "freeze" | "header" => {
                     let off = self.skip(&["false", "off"]) || self.skip_token(&Token::Number("0".into(), false));
                     let on = off || self.skip(&["true", "on"]) || self.skip_token(&Token::Number("1".into(), false));
@@ -109,6 +109,7 @@ impl Words<'_> {
                 "force" | "force_quote" | "force_not_null" | "force_null" => {
                     return Err(SqlError::unsupported(format!("COPY option {}", name.to_uppercase())));
                 }
+                "where" => return Err(SqlError::unsupported("COPY ... WHERE")),
                 _ => {
                     return Err(SqlError::new(sqlstate::SYNTAX_ERROR, format!("option \"{name}\" not recognized")));
                 }

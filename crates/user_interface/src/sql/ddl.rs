@@ -391,7 +391,9 @@ impl<'a> Planner<'a> {
                 return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}")));
             }
             if !if_exists {
-                return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("{what} \"{name}\" does not exist")));
+                let is_index = matches!(kind, ast::ObjectType::Index);
+                let code = if is_index { sqlstate::UNDEFINED_OBJECT } else { sqlstate::UNDEFINED_TABLE };
+                return Err(SqlError::new(code, format!("{what} \"{name}\" does not exist")));
             }
             self.notice("00000", format!("{what} \"{name}\" does not exist, skipping"));
             return Ok(());

@@ -10,8 +10,10 @@ use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::data_type;
+use messages::program::Expression;
 use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast;
+use values::Value;
 
 /// A primary key or unique constraint.
 pub(super) struct KeyDefinition {
@@ -27,8 +29,14 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
     if spelled.ends_with("serial") || matches!(spelled.as_str(), "serial2" | "serial4" | "serial8") {
         return Err(SqlError::unsupported(format!("type {spelled}")).with_hint("Use an integer or uuid column."));
     }
-    let mut column =
-        Column { name, column_type: data_type(&definition.data_type)?, not_null: false, default: None, dropped: false };
+    let mut column = Column {
+        name,
+        column_type: data_type(&definition.data_type)?,
+        not_null: false,
+        default: None,
+        dropped: false,
+        missing: Value::Null,
+    };
     for option in &definition.options {
         match &option.option {
             ast::ColumnOption::NotNull => column.not_null = true,
@@ -54,16 +62,19 @@ fn is_c(collation: &str) -> bool {
     matches!(collation, "C" | "POSIX" | "default" | "c" | "ucs_basic")
 }
 
-/// Refuses a default that could not be evaluated at an insert.
-pub(super) fn check_default(default: &ast::Expr, column: &Column) -> Result<()> {
+/// Refuses a default that could not be evaluated at an insert. Returns its value if it is the same for all rows.
+pub(super) fn check_default(default: &ast::Expr, column: &Column) -> Result<Option<Value>> {
     let (catalog, settings) = (Catalog::default(), Settings::default());
     let facts = Facts::nobody(&settings);
     let text = default.to_string();
     let mut compiler = Compiler::new(&catalog, &facts, &text, Vec::new());
     let typed = compiler.expression(default, &Scope::empty()).map_err(|stop| stop.into_error())?;
-    compiler.parameters.assign(typed, &column.name, column.column_type)?;
+    let expression = compiler.parameters.assign(typed, &column.name, column.column_type)?;
     match compiler.parameters.known() {
-        [] => Ok(()),
+        [] => Ok(match expression {
+            Expression::Constant(value) => Some(value),
+            _ => None,
+        }),
         _ => Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1")),
     }
 }

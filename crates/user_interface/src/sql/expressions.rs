@@ -353,7 +353,7 @@ impl<'a> Compiler<'a> {
             (None, None) if operator == BinaryOperator::Concat => (Type::Text, Type::Text),
             (None, None) => {
                 return Err(SqlError::new(
-                    sqlstate::UNDEFINED_FUNCTION,
+                    sqlstate::AMBIGUOUS_FUNCTION,
                     format!("operator is not unique: unknown {} unknown", symbol(operator)),
                 )
                 .with_hint("Could not choose a best candidate operator. You might need to add explicit type casts."));

@@ -10,11 +10,12 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::select::{Output, assigned, relies_on};
-use crate::sql::types::{Compiled, Typed, beyond};
+use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::TableId;
 use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict, Program};
 use messages::schema::{TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use values::Value;
 
@@ -82,7 +83,7 @@ impl Compiler<'_> {
             }
             Some(source) => Insertion::Feed(Feed {
                 reads_target: crate::sql::compile::mentions(source, &table.name),
-                sql: Arc::from(source.to_string()),
+                sql: Arc::from(as_query(source)),
                 key_types: Vec::new(),
                 program,
             }),
@@ -123,6 +124,7 @@ impl Compiler<'_> {
         let bare = source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
         match source.body.as_ref() {
             SetExpr::Values(list) if bare => {
+                let before = (self.parameters.clone(), targets.clone());
                 let mut rows = Vec::with_capacity(list.rows.len());
                 for row in &list.rows {
                     let row = &row.content;
@@ -133,7 +135,14 @@ impl Compiler<'_> {
                             SqlError::new(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length").into()
                         );
                     }
-                    rows.push(self.row(row.iter(), table, targets)?);
+                    match self.row(row.iter(), table, targets) {
+                        Ok(row) => rows.push(row),
+                        Err(Stop::Beyond(_)) if needs_query(source, list) => {
+                            (self.parameters, *targets) = before;
+                            return Ok(None);
+                        }
+                        Err(stop) => return Err(stop),
+                    }
                 }
                 Ok(Some(rows))
             }
@@ -159,7 +168,7 @@ impl Compiler<'_> {
                         *targets = chosen;
                         Ok(Some(vec![row]))
                     }
-                    Err(crate::sql::types::Stop::Beyond(_)) => {
+                    Err(Stop::Beyond(_)) => {
                         self.parameters = before;
                         Ok(None)
                     }
@@ -354,6 +363,31 @@ pub fn targets_by_name(table: &TableSchema, names: &[String]) -> Result<Vec<usiz
         targets.push(position);
     }
     Ok(targets)
+}
+
+/// Whether rows of values need a query: they have subqueries, and no DEFAULT, of which a query knows nothing.
+fn needs_query(source: &ast::Query, list: &ast::Values) -> bool {
+    let found = ast::visit_expressions(source, |expression| match expression {
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break() && !list.rows.iter().any(|row| row.content.iter().any(is_default))
+}
+
+/// The text of a query with these rows. Lists of values become selections: the query processor computes no subquery within a list.
+fn as_query(source: &ast::Query) -> String {
+    match source.body.as_ref() {
+        SetExpr::Values(list)
+            if source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none() =>
+        {
+            let rows = list.rows.iter().map(|row| {
+                let cells: Vec<String> = row.content.iter().map(Expr::to_string).collect();
+                format!("SELECT {}", cells.join(", "))
+            });
+            rows.collect::<Vec<_>>().join(" UNION ALL ")
+        }
+        _ => source.to_string(),
+    }
 }
 
 /// Whether so many values fit the target columns; without a list of columns, the last ones may be left out.

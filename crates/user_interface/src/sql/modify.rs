@@ -3,12 +3,13 @@
 //! Invariant: a statement whose rows or values one table's columns determine is a program of its own; with other tables or
 //! subqueries, a query returns the primary keys (and new values), and the program takes them as supplied rows.
 
-use crate::errors::{Result, SqlError};
+use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::access;
 use crate::sql::compile::Feed;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::insert::{pairs, program, split, supplied};
 use crate::sql::names;
+use crate::sql::select::Output;
 use crate::sql::types::{Compiled, Stop, beyond};
 use messages::program::{AccessPath, Action, Expression, Program, Source};
 use messages::schema::VersionedTable;
@@ -53,7 +54,7 @@ impl Compiler<'_> {
         for (place, (column, _)) in pairs.iter().enumerate() {
             assignments.push((*column, supplied(first + place, table, *column).expression));
         }
-        let outputs = self.select_list(update.returning.as_deref().unwrap_or(&[]), &scope, Some(&named))?;
+        let outputs = self.returned(update.returning.as_deref(), &scope, &named, others)?;
         let (returning, columns) = split(outputs);
         let action = Action::Update { source: supplied_source(&named.1), filter: None, assignments, returning };
         let mut program = program(action, &named.1);
@@ -101,7 +102,7 @@ impl Compiler<'_> {
                 done => return done.map(Modification::Program),
             }
         }
-        let outputs = self.select_list(delete.returning.as_deref().unwrap_or(&[]), &scope, Some(&named))?;
+        let outputs = self.returned(delete.returning.as_deref(), &scope, &named, others)?;
         let (returning, columns) = split(outputs);
         let action = Action::Delete { source: supplied_source(&named.1), filter: None, returning };
         let mut program = program(action, &named.1);
@@ -123,6 +124,22 @@ impl Compiler<'_> {
         program.columns = columns;
         program.parameters = self.take_parameters()?;
         Ok(program)
+    }
+
+    /// The RETURNING list of a statement with other tables. Errors: 0A000 for their columns.
+    fn returned(
+        &mut self,
+        list: Option<&[ast::SelectItem]>,
+        scope: &Scope,
+        named: &(String, VersionedTable),
+        others: &[ast::TableWithJoins],
+    ) -> Compiled<Vec<Output>> {
+        self.select_list(list.unwrap_or(&[]), scope, Some(named)).map_err(|stop| match stop {
+            Stop::Error(error) if !others.is_empty() && error.sqlstate == sqlstate::UNDEFINED_TABLE => {
+                Stop::Error(SqlError::unsupported("RETURNING columns of other tables"))
+            }
+            other => other,
+        })
     }
 
     fn rows_of(

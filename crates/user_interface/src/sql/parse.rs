@@ -79,6 +79,7 @@ pub fn expression(text: &str) -> Result<ast::Expr> {
 }
 
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>) -> Result<Parsed> {
+    let tokens = plain_locks(tokens);
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
         None => {
@@ -89,6 +90,23 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>) -> Result<Pars
         }
     };
     Ok(Parsed { text: Arc::from(slice), statement })
+}
+
+/// `FOR NO KEY UPDATE` and `FOR KEY SHARE` as the stronger locks `FOR UPDATE` and `FOR SHARE`: a lock is one of a whole row.
+fn plain_locks(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    let mut at = 0;
+    while at < tokens.len() {
+        if is(tokens.get(at), "for") {
+            let after_no = at + 1 + usize::from(is(tokens.get(at + 1), "no"));
+            let lock = if after_no > at + 1 { "update" } else { "share" };
+            if is(tokens.get(after_no), "key") && is(tokens.get(after_no + 1), lock) {
+                tokens.drain(at + 1..=after_no);
+            }
+        }
+        at += 1;
+    }
+    tokens
 }
 
 fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {

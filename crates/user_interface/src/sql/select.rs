@@ -347,35 +347,43 @@ fn all_columns(table: &TableSchema) -> impl Iterator<Item = Output> + '_ {
 
 /// The name PostgreSQL gives an output without one.
 pub fn column_name(expression: &Expr) -> String {
-    match expression {
+    strong_name(expression).or_else(|| weak_name(expression)).unwrap_or_else(|| "?column?".to_string())
+}
+
+/// A name that is kept within a cast or CASE (`FigureColname` in parse_target.c).
+fn strong_name(expression: &Expr) -> Option<String> {
+    Some(match expression {
         Expr::Identifier(identifier) => names::identifier(identifier),
         Expr::CompoundIdentifier(parts) => parts.last().map_or_else(String::new, names::identifier),
-        Expr::Nested(inner) => column_name(inner),
-        Expr::Function(function) => names::function(&function.name).unwrap_or_else(|| "?column?".to_string()),
-        Expr::Cast { expr, data_type, .. } => match column_name(expr).as_str() {
-            "?column?" => crate::sql::types::data_type(data_type)
-                .map_or_else(|_| "?column?".to_string(), |target| target.catalog_name().to_string()),
-            name => name.to_string(),
-        },
-        Expr::TypedString(typed) => crate::sql::types::data_type(&typed.data_type)
-            .map_or_else(|_| "?column?".to_string(), |target| target.catalog_name().to_string()),
-        Expr::Interval(_) => "interval".to_string(),
-        Expr::Case { else_result, .. } => match else_result.as_deref().map(column_name) {
-            Some(name) if name != "?column?" => name,
-            _ => "case".to_string(),
-        },
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => return strong_name(inner),
+        Expr::Case { else_result, .. } => return else_result.as_deref().and_then(strong_name),
+        Expr::Function(function) => return names::function(&function.name),
         Expr::Extract { .. } => "extract".to_string(),
         Expr::Ceil { .. } => "ceil".to_string(),
         Expr::Floor { .. } => "floor".to_string(),
         Expr::Position { .. } => "position".to_string(),
+        Expr::Substring { shorthand: true, .. } => "substr".to_string(),
         Expr::Substring { .. } => "substring".to_string(),
         Expr::Trim { trim_where, .. } => match trim_where {
             Some(ast::TrimWhereField::Leading) => "ltrim".to_string(),
             Some(ast::TrimWhereField::Trailing) => "rtrim".to_string(),
             _ => "btrim".to_string(),
         },
-        Expr::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".to_string(),
-        _ => "?column?".to_string(),
+        _ => return None,
+    })
+}
+
+/// The name of an output that is not named by what it computes.
+fn weak_name(expression: &Expr) -> Option<String> {
+    let of_type =
+        |data_type| crate::sql::types::data_type(data_type).ok().map(|found| found.catalog_name().to_string());
+    match expression {
+        Expr::Nested(inner) => weak_name(inner),
+        Expr::Cast { data_type, .. } => of_type(data_type),
+        Expr::TypedString(typed) => of_type(&typed.data_type),
+        Expr::Interval(_) => Some("interval".to_string()),
+        Expr::Case { .. } => Some("case".to_string()),
+        _ => None,
     }
 }
 

@@ -49,6 +49,10 @@ enum Kind {
 /// A parameter: its name, default, kind, and whether a change is reported to the client (`GUC_REPORT`).
 struct Known(&'static str, &'static str, Kind, bool);
 
+/// From the least to the most that a client can ask to be told.
+const MESSAGE_LEVELS: &[&str] =
+    &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
+
 /// The parameters, in order of their names.
 const KNOWN: &[Known] = &[
     Known("application_name", "", Kind::Free, true),
@@ -56,18 +60,30 @@ const KNOWN: &[Known] = &[
     Known("bytea_output", "hex", Kind::OneOf(&["hex"]), false),
     Known("check_function_bodies", "on", Kind::Boolean, false),
     Known("client_encoding", "UTF8", Kind::OneOf(&["UTF8"]), true),
-    Known("client_min_messages", "notice", Kind::Free, false),
+    Known("client_min_messages", "notice", Kind::OneOf(MESSAGE_LEVELS), false),
     Known("constraint_exclusion", "partition", Kind::Free, false),
     Known("datestyle", "ISO, MDY", Kind::Free, true),
     Known("default_table_access_method", "heap", Kind::Free, false),
     Known("default_tablespace", "", Kind::Free, false),
+    Known("default_transaction_deferrable", "off", Kind::Boolean, false),
     Known("default_transaction_isolation", "serializable", Kind::Free, false),
     Known("default_transaction_read_only", "off", Kind::Boolean, true),
     Known("default_with_oids", "off", Kind::OneOf(&["off"]), false),
+    Known("effective_cache_size", "4GB", Kind::Free, false),
+    Known("enable_bitmapscan", "on", Kind::Boolean, false),
+    Known("enable_hashagg", "on", Kind::Boolean, false),
+    Known("enable_hashjoin", "on", Kind::Boolean, false),
+    Known("enable_indexonlyscan", "on", Kind::Boolean, false),
+    Known("enable_indexscan", "on", Kind::Boolean, false),
+    Known("enable_mergejoin", "on", Kind::Boolean, false),
+    Known("enable_nestloop", "on", Kind::Boolean, false),
+    Known("enable_seqscan", "on", Kind::Boolean, false),
+    Known("enable_sort", "on", Kind::Boolean, false),
     Known("escape_string_warning", "on", Kind::Boolean, false),
     Known("extra_float_digits", "1", Kind::Integer, false),
     Known("geqo", "on", Kind::Boolean, false),
     Known("idle_in_transaction_session_timeout", "0", Kind::Milliseconds, false),
+    Known("idle_session_timeout", "0", Kind::Milliseconds, false),
     Known("in_hot_standby", "off", Kind::Fixed, true),
     Known("integer_datetimes", "on", Kind::Fixed, true),
     Known("intervalstyle", "postgres", Kind::OneOf(&["postgres"]), true),
@@ -85,12 +101,15 @@ const KNOWN: &[Known] = &[
     Known("max_identifier_length", "63", Kind::Fixed, false),
     Known("max_parallel_workers_per_gather", "0", Kind::Integer, false),
     Known("plan_cache_mode", "auto", Kind::Free, false),
+    Known("quote_all_identifiers", "off", Kind::Boolean, false),
+    Known("random_page_cost", "4", Kind::Free, false),
     Known("row_security", "on", Kind::Boolean, false),
     Known("search_path", "\"$user\", public", Kind::Free, false),
     Known("server_encoding", "UTF8", Kind::Fixed, true),
     Known("server_version", "", Kind::Fixed, true),
     Known("server_version_num", "150000", Kind::Fixed, false),
     Known("session_authorization", "", Kind::Fixed, true),
+    Known("session_replication_role", "origin", Kind::OneOf(&["origin"]), false),
     Known("standard_conforming_strings", "on", Kind::OneOf(&["on"]), true),
     Known("statement_timeout", "0", Kind::Milliseconds, false),
     Known("synchronize_seqscans", "on", Kind::Boolean, false),
@@ -119,10 +138,12 @@ impl Settings {
             "session_authorization" => return Ok(facts.user.to_string()),
             _ => {}
         }
-        if let Some(value) = self.changed.get(&name) {
-            return Ok(value.clone());
+        match (known(&name), self.changed.get(&name)) {
+            (Some(Known(_, _, Kind::Milliseconds, _)), Some(value)) => Ok(with_unit(value)),
+            (_, Some(value)) => Ok(value.clone()),
+            (Some(known), None) => Ok(known.1.to_string()),
+            (None, None) => Err(unknown(&name)),
         }
-        known(&name).map(|known| known.1.to_string()).ok_or_else(|| unknown(&name))
     }
 
     /// A parameter's value, or its default.
@@ -217,7 +238,8 @@ fn reported_name(name: &'static str) -> &'static str {
     }
 }
 
-fn reported_name_of(name: &str) -> String {
+/// The spelling in the answers to SHOW.
+pub fn reported_name_of(name: &str) -> String {
     known(name).map_or(name, |known| reported_name(known.0)).to_string()
 }
 
@@ -231,7 +253,9 @@ fn accept(known: &Known, value: &str) -> Result<String> {
     };
     match (known.0, known.2) {
         ("client_encoding", _) => {
-            let plain = value.to_ascii_lowercase().replace(['-', '_'], "");
+            // As PostgreSQL does: blanks, signs and even quotes in an encoding's name count for nothing.
+            let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
+            let plain = plain.to_ascii_lowercase();
             if matches!(plain.as_str(), "utf8" | "unicode" | "sqlascii") {
                 Ok("UTF8".to_string())
             } else {
@@ -274,6 +298,18 @@ fn boolean(value: &str) -> Option<&'static str> {
         "on" | "true" | "t" | "yes" | "y" | "1" => Some("on"),
         "off" | "false" | "f" | "no" | "n" | "0" => Some("off"),
         _ => None,
+    }
+}
+
+/// Milliseconds with the largest unit that leaves no rest, as SHOW prints them.
+fn with_unit(value: &str) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms")];
+    match value.parse::<u64>() {
+        Ok(number) if number > 0 => {
+            let whole = units.iter().find(|(size, _)| number % size == 0);
+            whole.map_or_else(|| value.to_string(), |(size, unit)| format!("{}{unit}", number / size))
+        }
+        _ => value.to_string(),
     }
 }
 

@@ -39,8 +39,8 @@ pub enum Utility {
     Reset(String),
     /// RESET ALL.
     ResetAll,
-    /// DISCARD ALL (true) or one kind of thing.
-    Discard(bool),
+    /// DISCARD ALL or one kind of thing; the command tag.
+    Discard(&'static str),
     /// DEALLOCATE name, or all.
     Deallocate(Option<String>),
     /// PREPARE name (types) AS text.
@@ -104,8 +104,10 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
             name => Utility::Reset(name.to_string()),
         },
         "discard" => Utility::Discard(match words.name()?.as_str() {
-            "all" => true,
-            "plans" | "sequences" | "temp" | "temporary" => false,
+            "all" => "DISCARD ALL",
+            "plans" => "DISCARD PLANS",
+            "sequences" => "DISCARD SEQUENCES",
+            "temp" | "temporary" => "DISCARD TEMP",
             other => return Err(SqlError::syntax(other)),
         }),
         "deallocate" => {
@@ -371,14 +373,22 @@ impl Words<'_> {
         let value = if self.skip(&["default"]) || (name == "timezone" && self.skip(&["local"])) {
             None
         } else {
-            let mut value = self.value()?;
+            let mut value = self.listed_value(&name)?;
             while self.skip_token(&Token::Comma) {
                 value.push_str(", ");
-                value.push_str(&self.value()?);
+                value.push_str(&self.listed_value(&name)?);
             }
             Some(value)
         };
         Ok(Utility::Set(name, value, local))
+    }
+
+    /// One of several values. Those of search_path are names, which keep the quotes that they need.
+    fn listed_value(&mut self, setting: &str) -> Result<String> {
+        let quoted = setting == "search_path" && self.peek_is_quoted();
+        let value = self.value()?;
+        let plain = value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        Ok(if quoted && !plain { format!("\"{value}\"") } else { value })
     }
 
     /// A setting's value: a word, a text, a number with a sign.

@@ -70,6 +70,7 @@ fn column(text: &str) -> Column {
         not_null: type_name.len() < rest.len(),
         default: None,
         dropped: false,
+        missing: values::Value::Null,
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Script {
     input: BytesMut,
     now: Now,
     output: String,
+    /// Queries to stop that the query processor has not said to have stopped.
+    stops: u32,
     /// Catalog rows written and not yet committed.
     written: Vec<(Key, Option<Row>)>,
     /// Catalog rows as committed.
@@ -74,6 +76,7 @@ impl Script {
             input: BytesMut::new(),
             now: Now { boot: 1, wall_micros: 1_700_000_000_000_000 },
             output: String::new(),
+            stops: 0,
             written: Vec::new(),
             committed: BTreeMap::new(),
             commits: 0,
@@ -213,6 +216,11 @@ impl Script {
         let mut outbox = outbox;
         loop {
             self.show(&outbox);
+            if self.stops > 0 {
+                // The query processor obeys at once.
+                self.stops -= 1;
+                self.deliver(Message::QueryReply(SESSION, QueryReply::Stopped));
+            }
             if !self.interface.pending().any(|session| session == SESSION) {
                 return;
             }
@@ -232,7 +240,10 @@ impl Script {
         for outgoing in &outbox.messages {
             match &outgoing.message {
                 Message::SessionRequest(_, request) => self.show_request(request),
-                Message::Query(_, request) => show_query(request, &mut self.output),
+                Message::Query(_, request) => {
+                    show_query(request, &mut self.output);
+                    self.stops += u32::from(matches!(request, QueryRequest::Stop));
+                }
                 other => panic!("not for the user interface to say: {other:?}"),
             }
         }
