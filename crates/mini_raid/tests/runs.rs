@@ -72,6 +72,8 @@ fn found_seeds_stay_found() {
         ("a checkpoint forgot the empty copy", 342, 4),
         ("a life evicted and taken in again unawares missed commits", 20567, 3),
         ("a late wish of an earlier life changed the epoch again and again", 10580, 3),
+        ("a torn log knew commits of others and not that this copy lacks them", 802337, 3),
+        ("an epoch failed before its members had on disk what its parent had committed", 800536, 5),
     ];
     for (what, seed, sites) in found {
         let outcome = storm(seed, sites);

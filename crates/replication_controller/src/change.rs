@@ -214,7 +214,7 @@ impl ReplicationController {
                 chain: self.chain.clone(),
                 current: self.copiers.became_current(),
                 transactions,
-                fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys()),
+                fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys(), self.restarts(&epoch)),
                 recent: self.fail_locks.recent(),
             },
         });
@@ -304,10 +304,11 @@ impl ReplicationController {
             self.copiers.lacks_something();
             outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::MarkStale { stale: stale.clone() }));
         }
+        outbox.append(self.logged_record(&epoch, stale));
+        // Behind what says that they are stale here: a torn log must not know commits of others and not that this copy lacks them.
         if fresh || restarts {
             outbox.append(self.fail_locks.recent_record());
         }
-        outbox.append(self.logged_record(&epoch, stale));
         if self.planted.is(Bug::NoSyncOnSoleSurvivor) {
             self.logged_is_synced(now, epoch.number, outbox);
         } else {
@@ -321,7 +322,7 @@ impl ReplicationController {
             incarnation: self.logged_by.unwrap_or(self.incarnation),
             joined: self.joined,
             chain: self.chain.clone(),
-            fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys()),
+            fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys(), false),
             stale,
         }
     }

@@ -99,11 +99,14 @@ impl FailLocks {
         self.recent.len()
     }
 
-    /// One table for every other site of the instance. A site that nothing is known of misses everything.
+    /// One table for every other site of the instance. A site that nothing is known of misses everything. In a restart the log of this site
+    /// may have lost commits that another one has synced: what another has synced counts only as far as this copy is complete, so that
+    /// whatever it has beyond is overwritten when it comes back.
     pub(crate) fn tables<'a>(
         &self,
         own: SiteId,
         sites: impl Iterator<Item = &'a SiteId>,
+        restarts: bool,
     ) -> BTreeMap<SiteId, FailLockTable> {
         let table = |site: SiteId| {
             let unknown = !self.synced.contains_key(&site) && !self.tables.contains_key(&site);
@@ -111,7 +114,8 @@ impl FailLocks {
                 Some(stale) => stale.clone(),
                 None => StaleSet { everything: unknown, ..StaleSet::default() },
             };
-            FailLockTable { base: self.synced.get(&site).copied().unwrap_or_default(), stale }
+            let base = of_site(&self.synced, site);
+            FailLockTable { base: if restarts { base.min(self.complete_through) } else { base }, stale }
         };
         sites.copied().filter(|site| *site != own).map(|site| (site, table(site))).collect()
     }

@@ -165,9 +165,12 @@ impl ReplicationController {
         if !self.leases.suspects(now).is_empty() {
             return true;
         }
+        // Whoever sealed it may have given up, in the middle of a change too: then nobody else ends this epoch.
+        let sealed = base.number <= self.sealed_through;
         match &self.state {
+            _ if sealed && now.boot >= self.sealed_at + SEAL_PATIENCE => true,
             State::Changing(change) => !change.holding_up(self.site, now).is_empty(),
-            _ if base.number <= self.sealed_through => now.boot >= self.sealed_at + SEAL_PATIENCE,
+            _ if sealed => false,
             _ => self.joiners.wants_change(base, &self.reachable_members(base, now), now),
         }
     }
