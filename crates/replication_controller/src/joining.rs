@@ -17,8 +17,6 @@ use std::sync::Arc;
 struct Wish {
     life: Incarnation,
     last: Option<(EpochNumber, ProposalId)>,
-    /// Whether its copy was current in that epoch.
-    was_up: bool,
     reachable: Vec<SiteId>,
     at: u64,
 }
@@ -172,7 +170,7 @@ impl ReplicationController {
         from: SiteId,
         life: Incarnation,
         last: Option<(EpochNumber, ProposalId)>,
-        was_up: bool,
+        _was_up: bool,
         reachable: Vec<SiteId>,
         outbox: &mut Outbox,
     ) {
@@ -181,7 +179,7 @@ impl ReplicationController {
         if self.joiners.wishes.get(&from).is_some_and(later) {
             return;
         }
-        self.joiners.wishes.insert(from, Wish { life, last, was_up, reachable, at: now.boot });
+        self.joiners.wishes.insert(from, Wish { life, last, reachable, at: now.boot });
         // The echo tells the joiner that it is heard; the epoch tells it where everybody is.
         if let Some(epoch) = self.known.clone() {
             self.to_peer(from, ReplicationMessage::EpochIs { epoch }, outbox);
@@ -222,18 +220,13 @@ impl ReplicationController {
         own.is_some_and(|own| own.incarnation < self.incarnation) && self.may_restart(last, None)
     }
 
-    /// Other sites that a restart needs and that are not back.
+    /// Other up members of the last epoch that are not back.
     fn restart_lacks(&self, last: &Epoch, now: Now) -> Vec<SiteId> {
-        // An up member that has logged a later epoch than this site knows better who is needed, and proposes itself.
-        let own_logged = self.logged.as_ref().map(|logged| logged.number);
-        let back = |site: SiteId, life: Incarnation| {
-            self.joiners.fresh_wish(site, now).is_some_and(|wish| {
-                let later = last.up().any(|up| up == site) && wish.last.map(|last| last.0) > own_logged;
-                wish.life > life && !later && self.may_restart(last, Some(wish))
-            })
+        let back = |site: &SiteId| {
+            let wish = self.joiners.fresh_wish(*site, now);
+            wish.is_some_and(|wish| wish.life > last.members[site].incarnation && self.may_restart(last, Some(wish)))
         };
-        let needed = self.needed_for_restart(last).into_iter();
-        needed.filter(|(site, life)| *site != self.site && !back(*site, *life)).map(|(site, _)| site).collect()
+        last.up().filter(|site| *site != self.site && !back(site)).collect()
     }
 
     /// The operator has said that nobody is waited for, and nobody is heard who may still serve in the last epoch.
@@ -260,20 +253,6 @@ impl ReplicationController {
         )
     }
 
-    /// Whose logs together have everything that was answered, and the lives that they come after: the up members of the last epoch. An epoch
-    /// that no up member has logged was never served in, and the copies that it would have done without may be all that has
-    /// what a loss of power took: so the up members of the last one that was logged are needed, too, unless they have begun anew since.
-    fn needed_for_restart(&self, last: &Epoch) -> BTreeMap<SiteId, Incarnation> {
-        let logged = self.logged.as_deref().filter(|logged| logged.number < last.number);
-        let lives = |epoch: &Epoch| -> Vec<(SiteId, Incarnation)> {
-            epoch.up().map(|site| (site, epoch.members[&site].incarnation)).collect()
-        };
-        let mut needed: BTreeMap<SiteId, Incarnation> = logged.map(lives).unwrap_or_default().into_iter().collect();
-        needed.retain(|site, _| self.joiners.wishes.get(site).is_none_or(|wish| wish.was_up));
-        needed.extend(lives(last));
-        needed
-    }
-
     /// A copy that has lost its log is empty, whatever the last epoch says of it.
     fn may_restart(&self, last: &Epoch, wish: Option<&Wish>) -> bool {
         let logged = match wish {
@@ -288,8 +267,7 @@ impl ReplicationController {
             true => self.incarnation,
             false => self.joiners.wishes[&site].life,
         };
-        let needed = self.needed_for_restart(last);
-        let sites = needed.keys().copied().filter(|site| !missing.contains(site));
+        let sites = last.up().filter(|site| !missing.contains(site));
         let members: BTreeMap<SiteId, Member> =
             sites.map(|site| (site, Member { incarnation: life(site), state: MemberState::Up })).collect();
         let mut sessions = last.sessions.clone();

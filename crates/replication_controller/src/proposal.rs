@@ -114,29 +114,22 @@ impl ReplicationController {
         }
     }
 
-    /// The restart of the instance has lost a member before this copy was whole: only all of them together can restart it. Or this copy is
-    /// recovering, and every up member is gone: what its log has may be needed for a restart, which waits to hear of it.
+    /// The restart of the instance has lost a member before this copy was whole: only all of them together can restart it.
     fn restart_again(&mut self, base: &Epoch, now: Now, outbox: &mut Outbox) {
-        let member = base.has(self.site, self.incarnation).then(|| base.members[&self.site].state);
-        let restarting = member == Some(MemberState::Up);
-        let begins = member == Some(MemberState::Recovering);
+        let restarting = base.has(self.site, self.incarnation) && base.members[&self.site].state == MemberState::Up;
         // A member that is heard of and merely slow is waited for: nobody else can serve meanwhile.
         let suspects = self.leases.suspects(now);
         let gone = |site: SiteId| {
             suspects.contains(&site) || self.joiners.has_later_life(site, base.members[&site].incarnation)
         };
-        let lost = (restarting && base.others(self.site).any(gone)) || (begins && base.up().all(gone));
-        if !lost || matches!(self.state, State::Joining) {
+        let lost = base.others(self.site).any(gone);
+        if !restarting || !lost || matches!(self.state, State::Joining) {
             self.proposals.lost_since = None;
             return;
         }
         let since = *self.proposals.lost_since.get_or_insert(now.boot);
         if now.boot >= since + limits::RESTART_PATIENCE {
-            let reason = match restarting {
-                true => "the restart of the instance has lost a member: all restart it again",
-                false => "every up member is gone: this site waits for a restart of the instance",
-            };
-            self.start_again(reason, outbox);
+            self.start_again("the restart of the instance has lost a member: all restart it again", outbox);
         }
     }
 
