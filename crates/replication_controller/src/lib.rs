@@ -67,6 +67,8 @@ pub(crate) enum AfterSync {
     Refreshed(Vec<messages::Item>, Vec<messages::TableId>),
     /// Nothing is stale any more in this epoch, and that is on disk.
     Current(EpochNumber),
+    /// The seal of this epoch is on disk, and everything that was voted for in it: tell who proposes.
+    Sealed { proposer: SiteId, epoch: EpochNumber, proposal: ProposalId },
 }
 
 /// The replication controller of one site.
@@ -350,6 +352,9 @@ impl ReplicationController {
             Some(AfterSync::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
             Some(AfterSync::Refreshed(items, storages)) => self.tell_refreshed(items, storages, outbox),
             Some(AfterSync::Current(epoch)) => self.tell_current(epoch, outbox),
+            Some(AfterSync::Sealed { proposer, epoch, proposal }) => {
+                self.seal_is_synced(now, proposer, epoch, proposal, outbox);
+            }
             None => {}
         }
     }

@@ -3,7 +3,7 @@
 //! Read the oracle, seal the old epoch at whoever answers, swap. Only an up member proposes; the oracle is read before anything is sealed, so
 //! its absence disturbs nobody. A swap whose answer is lost is sent again: it is settled by its proposal identifier.
 
-use crate::{ReplicationController, State, limits};
+use crate::{AfterSync, ReplicationController, State, limits};
 use messages::epoch::{Member, ProposalId};
 use messages::limits::{RESEND, SEAL_PATIENCE};
 use messages::log_record::LogRecord;
@@ -231,18 +231,20 @@ impl ReplicationController {
         }
     }
 
-    /// Seals this site's epoch. A seal is logged, and never taken back.
+    /// Seals this site's epoch. A seal is logged, and never taken back. It is told when it is on disk, and all that this site has voted
+    /// for before it: a new epoch, though it may fail before it has logged anything, finds that at each of its members after a loss of
+    /// power everywhere.
     pub(crate) fn seal_asked(
         &mut self,
         now: Now,
-        from: SiteId,
+        proposer: SiteId,
         epoch: EpochNumber,
         proposal: ProposalId,
         outbox: &mut Outbox,
     ) {
         let Some(known) = self.known.clone() else { return };
         if known.number > epoch {
-            self.to_peer(from, ReplicationMessage::EpochIs { epoch: known }, outbox);
+            self.to_peer(proposer, ReplicationMessage::EpochIs { epoch: known }, outbox);
             return;
         }
         if known.number < epoch {
@@ -253,14 +255,35 @@ impl ReplicationController {
             return;
         }
         self.seal(now, epoch, outbox);
+        let asked_again = self.after_sync.values().any(
+            |then| matches!(then, AfterSync::Sealed { proposer: other, proposal: same, .. } if (*other, *same) == (proposer, proposal)),
+        );
+        if !asked_again {
+            self.sync_then(AfterSync::Sealed { proposer, epoch, proposal }, outbox);
+        }
+    }
+
+    /// The seal is on disk. It counts if nothing has come after it.
+    pub(crate) fn seal_is_synced(
+        &mut self,
+        now: Now,
+        proposer: SiteId,
+        epoch: EpochNumber,
+        proposal: ProposalId,
+        outbox: &mut Outbox,
+    ) {
+        let Some(known) = &self.known else { return };
+        if known.number != epoch || !known.has(self.site, self.incarnation) || self.sealed_through < epoch {
+            return;
+        }
         let current = match known.members[&self.site].state {
-            MemberState::Up => self.is_whole_in(&known),
+            MemberState::Up => self.is_whole_in(known),
             MemberState::Recovering => self.copiers.is_current(),
         };
-        if from == self.site {
-            self.sealed_came(now, from, self.incarnation, epoch, proposal, current, outbox);
+        if proposer == self.site {
+            self.sealed_came(now, proposer, self.incarnation, epoch, proposal, current, outbox);
         } else {
-            self.to_peer(from, ReplicationMessage::Sealed { epoch, proposal, current }, outbox);
+            self.to_peer(proposer, ReplicationMessage::Sealed { epoch, proposal, current }, outbox);
         }
     }
 
