@@ -27,14 +27,12 @@ impl World {
         self.traps.clear();
         self.network.mend(Weather::calm());
         self.oracle.mute_until = 0;
-        self.oracle.away_until = self.oracle.away_until.min(self.now);
         self.agenda.plan(self.now, Event::Fault(Fault::StartOracle));
         let now = self.now;
         for site in 1..=self.sites() {
             let machine = self.machine(site);
             machine.steady();
             machine.disk.slow = 0;
-            machine.away_until = machine.away_until.min(now);
             let bad = machine.disk.full || machine.disk.failing;
             machine.disk.failing = false;
             machine.disk.full = false;
@@ -51,9 +49,17 @@ impl World {
         }
     }
 
+    /// Who is stopped goes on when its time has come: what has met it waits until then, its ticks among them.
+    fn await_the_stopped(&mut self) {
+        let sites = (1..=self.sites()).map(|site| self.look(site).away_until);
+        let until = sites.fold(self.oracle.away_until, u64::max);
+        self.run_until(until, EVENTS_MAX);
+    }
+
     /// After the faults: recovery, a commit at every site, a last look at everything.
     pub fn finish(&mut self) {
         self.heal();
+        self.await_the_stopped();
         self.await_recovery();
         self.bear_a_silent_voter();
         self.busy = false;

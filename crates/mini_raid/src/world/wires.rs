@@ -37,11 +37,7 @@ impl World {
         let mut bytes = Vec::with_capacity(128);
         envelope.encode_into(&mut bytes);
         let [first, second] = self.network.send(&mut self.random, at, from, to);
-        // What the oracle says to a process is lost with it.
-        let generation = match from {
-            0 => self.look(to).start,
-            _ => self.network.generation(from, to),
-        };
+        let generation = self.generation(from, to);
         if let Some(time) = second {
             self.agenda.plan(time + late, Event::Message { from, to, generation, bytes: bytes.clone() });
         }
@@ -50,9 +46,19 @@ impl World {
         }
     }
 
+    /// What a message has to carry to be delivered. What is said to the oracle, or by it, is lost with the process that it is said to: a
+    /// later one has connections of its own.
+    fn generation(&self, from: usize, to: usize) -> u32 {
+        match (from, to) {
+            (0, _) => self.look(to).start,
+            (_, 0) => self.oracle.start,
+            _ => self.network.generation(from, to),
+        }
+    }
+
     pub(super) fn arrive(&mut self, from: usize, to: usize, generation: u32, bytes: &[u8]) {
-        let lost = from == 0 && generation != self.look(to).start;
-        if lost || !self.network.arrives(from, to, generation) {
+        let to_another = (from == 0 || to == 0) && generation != self.generation(from, to);
+        if to_another || !self.network.arrives(from, to, generation) {
             return;
         }
         let envelope = match Envelope::decode(bytes) {
