@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use messages::commit::TransactionReport;
     use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
-    use messages::{Incarnation, SiteId};
+    use messages::{Incarnation, OracleLife, SiteId};
 
     const T: TransactionId = TransactionId { home: SiteId(9), incarnation: Incarnation(1), sequence: 1 };
 
@@ -137,6 +137,7 @@ mod tests {
             method: Method::Locking,
             required_copies: 2,
             placement: Placement::Everywhere,
+            oracle: OracleLife(1),
             restart: false,
         }
     }

@@ -3,7 +3,7 @@
 //! Invariants: an epoch's number is its parent's plus one; every site is listed once; at least one member is up;
 //! (number, proposal) names one epoch for ever, because only the oracle's compare-and-swap makes one.
 
-use crate::identifiers::{EpochNumber, Incarnation};
+use crate::identifiers::{EpochNumber, Incarnation, OracleLife};
 use raidcomm::address::SiteId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,6 +56,9 @@ pub struct Epoch {
     pub proposal: ProposalId,
     /// The proposal that made its parent, number - 1.
     pub parent: ProposalId,
+    /// The oracle's process that it was proposed to: no other takes it. Whoever has confirmed to a later one, which may have been set back,
+    /// does not follow it on a peer's word.
+    pub oracle: OracleLife,
     /// Sites that belong to it.
     pub members: BTreeMap<SiteId, Member>,
     /// Every site of the instance, with how often it has come back: the session vector.

@@ -24,6 +24,10 @@ number!(
     Incarnation(u32), "incarnation {}"
 );
 number!(
+    /// Which process of the oracle: random, new at every start of it. 0 is none.
+    OracleLife(u64), "oracle life {}"
+);
+number!(
     /// The number of an epoch; 0 is before the first.
     EpochNumber(u64), "epoch {}"
 );

@@ -32,7 +32,7 @@ pub mod timestamp;
 
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};
-pub use identifiers::{EpochNumber, Incarnation, SessionId, TableId, TransactionId};
+pub use identifiers::{EpochNumber, Incarnation, OracleLife, SessionId, TableId, TransactionId};
 pub use item::{History, Item, ItemRead, Key, KeyRange, RangeRead, Row, Write};
 pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
 pub use server::{Envelope, Message, Now, Outbox, Server};

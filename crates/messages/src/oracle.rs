@@ -4,7 +4,7 @@
 //! nonce.
 
 use crate::epoch::{Epoch, ProposalId};
-use crate::identifiers::{EpochNumber, Incarnation};
+use crate::identifiers::{EpochNumber, Incarnation, OracleLife};
 use raidcomm::address::{Address, Pattern, SiteId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -19,13 +19,17 @@ pub enum OracleRequest {
         /// Who.
         site: SiteId,
     },
-    /// The highest epoch this site has logged. Sent at every start and reconnection; an oracle that was just started changes nothing until every
-    /// member of its epoch has confirmed (it may be an old copy). Answered `EpochRead`.
+    /// The highest epoch this site knows. Sent at every start and reconnection, and now and then; an oracle that was just started changes
+    /// nothing until every member of its epoch has confirmed (it may be an old copy). Answered `EpochRead`.
     Confirm {
-        /// Names the request.
+        /// Names the request; later ones have higher tags.
         tag: u64,
-        /// The highest epoch logged, if any.
+        /// The highest epoch known, if any.
         epoch: Option<Arc<Epoch>>,
+        /// Whether the site is up in that epoch and has logged it. Nobody has served in an epoch that no up member has logged.
+        carried: bool,
+        /// The oracle's process that the site follows. It is to this one that it confirms, and to no other.
+        oracle: Option<OracleLife>,
     },
     /// Linearizable read of the register. Answered `EpochRead`.
     ReadEpoch {
@@ -82,6 +86,8 @@ pub enum OracleReply {
         tag: u64,
         /// The epoch.
         epoch: Arc<Epoch>,
+        /// The process that answers.
+        oracle: OracleLife,
     },
     /// Outcome of a swap.
     EpochSwapped {

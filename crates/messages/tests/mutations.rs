@@ -11,8 +11,8 @@ use messages::program::{Expression, UnaryOperator};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
 use messages::timestamp::Age;
 use messages::{
-    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, Member, MemberState, Message, Row, ServerKind,
-    SiteId, TableId, Timestamp, TransactionId, Write,
+    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, Member, MemberState, Message, OracleLife, Row,
+    ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -45,6 +45,7 @@ fn epoch() -> Arc<Epoch> {
         number: EpochNumber(8),
         proposal: proposal(),
         parent: proposal(),
+        oracle: OracleLife(7),
         members: [(SiteId(1), member(MemberState::Up)), (SiteId(2), member(MemberState::Recovering))].into(),
         sessions: [(SiteId(1), 1), (SiteId(2), 5)].into(),
         method: Method::Locking,

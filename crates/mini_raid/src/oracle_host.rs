@@ -7,7 +7,9 @@ use commit_log::{Log, MemoryLog, Position};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::server::ORACLE_SITE;
-use messages::{Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, Outbox, Server, ServerKind, SiteId};
+use messages::{
+    Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, OracleLife, Outbox, Server, ServerKind, SiteId,
+};
 use oracle::Oracle;
 use std::collections::VecDeque;
 
@@ -70,7 +72,8 @@ impl OracleHost {
     /// Its process starts and replays its log.
     pub fn begin(&mut self) {
         self.start += 1;
-        let mut oracle = Oracle::init(INSTANCE, &self.sites, self.method, self.required_copies, self.planted);
+        let life = OracleLife(self.start.into());
+        let mut oracle = Oracle::init(INSTANCE, &self.sites, self.method, self.required_copies, life, self.planted);
         let mut outbox = Outbox::default();
         for entry in self.log.read_from(self.log.first()) {
             let (_, bytes) = entry.expect("a log in memory can be read");

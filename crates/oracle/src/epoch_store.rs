@@ -14,8 +14,9 @@ use std::sync::Arc;
 /// 4. **Reads are linearizable**: whoever reads after a swap was answered reads that epoch or a later one.
 /// 5. **An incarnation is given out once**, one higher at every start of a site.
 /// 6. **An old copy does no harm** (rule 13): after a start nothing is swapped until every member of the epoch in the register
-///    has confirmed; a higher epoch that one of them brings takes the register's place, and its members must confirm, too. A
-///    store that cannot be rolled back may count as confirmed.
+///    has confirmed to this very process; a higher epoch that one of them brings takes the register's place, and so does another of
+///    the same number if somebody may have served in that one alone; its members must confirm, too. Every answer names the process
+///    (`OracleLife`), and a proposal to another is refused. A store that cannot be rolled back may count as confirmed, and be one life.
 /// 7. **Nothing begins by itself**: only an explicit `init` makes an instance, and a keeper that has lost what it
 ///    kept answers nothing.
 ///

@@ -29,7 +29,7 @@ use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::Planted;
-use messages::{Envelope, Epoch, EpochNumber, InstanceId, Message, Now, Outbox, Server, SiteId};
+use messages::{Envelope, Epoch, EpochNumber, InstanceId, Message, Now, OracleLife, Outbox, Server, SiteId};
 use names::{Names, Watcher};
 use register::{Confirmation, Register, Swap};
 use std::collections::VecDeque;
@@ -40,6 +40,7 @@ pub struct Oracle {
     /// `None`: the newest record of the log could not be read.
     register: Option<Register>,
     instance: InstanceId,
+    life: OracleLife,
     names: Names,
     /// Answers about the register that wait for the log: the token of the sync, to whom, what. Tokens rise.
     unsynced: VecDeque<(u64, Watcher, OracleReply)>,
@@ -50,7 +51,7 @@ pub struct Oracle {
 
 impl Oracle {
     /// The oracle of a new instance, by the operator's explicit wish; or of an old one, once its log is replayed. Epoch 0 lists all
-    /// sites as up, in life 0, which none of them has.
+    /// sites as up, in life 0, which none of them has. `life` is new for every process.
     ///
     /// # Panics
     ///
@@ -60,11 +61,13 @@ impl Oracle {
         sites: &[SiteId],
         method: Method,
         required_copies: u16,
+        life: OracleLife,
         planted: Planted,
     ) -> Oracle {
         Oracle {
-            register: Some(Register::init(instance, sites, method, required_copies, planted)),
+            register: Some(Register::init(instance, sites, method, required_copies, life, planted)),
             instance,
+            life,
             names: Names::default(),
             unsynced: VecDeque::new(),
             syncs: (0, 0),
@@ -109,8 +112,8 @@ impl Oracle {
         };
         match request {
             OracleRequest::Incarnate { nonce, site } => self.incarnate(from, site, nonce, outbox),
-            OracleRequest::Confirm { tag, epoch } => {
-                if register.confirm(from.0, epoch) == Confirmation::Adopted {
+            OracleRequest::Confirm { tag, epoch, carried, oracle } => {
+                if register.confirm(from.0, epoch, carried, oracle) == Confirmation::Adopted {
                     self.log(outbox);
                 }
                 self.read_epoch(from, tag, outbox);
@@ -184,7 +187,7 @@ impl Oracle {
     fn read_epoch(&mut self, from: Watcher, tag: u64, outbox: &mut Outbox) {
         let register = self.register.as_ref().expect("requests come to a register");
         let epoch = register.epoch().clone();
-        self.answer(from, OracleReply::EpochRead { tag, epoch }, outbox);
+        self.answer(from, OracleReply::EpochRead { tag, epoch, oracle: self.life }, outbox);
     }
 }
 
@@ -211,7 +214,7 @@ impl Server for Oracle {
 
     fn replay(&mut self, record: &LogRecord, _: &mut Outbox) {
         let LogRecord::Oracle { state } = record else { return };
-        self.register = match Register::decode(state, self.planted) {
+        self.register = match Register::decode(state, self.life, self.planted) {
             Ok(register) if register.instance() == self.instance => Some(register),
             Ok(register) => {
                 tracing::error!(logged = %register.instance(), own = %self.instance, "the oracle's log is of another instance");

@@ -1,13 +1,19 @@
 //! What the oracle keeps through restarts: the epoch and the incarnations; and when it may change the epoch.
 //!
-//! Invariants: the epoch's number never falls; two epochs of one number never follow each other; an incarnation is given out
-//! once; nothing is swapped while a member of the epoch has not confirmed since the start (rule 13).
+//! Invariants: the epoch's number never falls; an epoch in which somebody may have served is never replaced by another of its number; an
+//! incarnation is given out once; nothing is swapped while a member of the epoch has not confirmed to this process (rule 13).
+//!
+//! An oracle that was set back has forgotten epochs that it gave. They come back with the confirmations, and it matters who brings them.
+//! An epoch that an up member has *carried*, that is, logged, may be served, and is the only one of its number that is carried: the up
+//! members of an epoch are up members of its parent, and confirm before this process lets anything follow the parent. One that was merely
+//! *seen* may have been forgotten and made anew by an oracle set back before; so it gives way to a carried one, and does not replace the
+//! members that must confirm but adds its own.
 
 use bytes::Bytes;
 use messages::epoch::{Epoch, Member, MemberState, Method, Placement, ProposalId};
 use messages::limits::SITES_MAX;
 use messages::planted::{Bug, Planted};
-use messages::{EpochNumber, Incarnation, InstanceId, SiteId};
+use messages::{EpochNumber, Incarnation, InstanceId, OracleLife, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,6 +31,8 @@ struct Life {
 struct State {
     instance: InstanceId,
     epoch: Arc<Epoch>,
+    /// An up member has told that it has logged the epoch.
+    carried: bool,
     lives: BTreeMap<SiteId, Life>,
 }
 
@@ -54,9 +62,13 @@ pub enum Confirmation {
 #[derive(Debug)]
 pub struct Register {
     state: State,
-    /// Sites that have confirmed since the start.
+    /// The process that keeps it.
+    life: OracleLife,
+    /// Who has to confirm to it before anything is swapped.
+    required: BTreeSet<SiteId>,
+    /// Sites that have confirmed to it.
     confirmed: BTreeSet<SiteId>,
-    /// All members had confirmed once since the start, or there was nothing to confirm.
+    /// All of them had confirmed once, or there was nothing to confirm.
     trusted: bool,
     planted: Planted,
 }
@@ -68,6 +80,7 @@ impl Register {
         sites: &[SiteId],
         method: Method,
         required_copies: u16,
+        life: OracleLife,
         planted: Planted,
     ) -> Register {
         let listed: BTreeSet<SiteId> = sites.iter().copied().collect();
@@ -79,6 +92,7 @@ impl Register {
             number: EpochNumber(0),
             proposal: ProposalId::default(),
             parent: ProposalId::default(),
+            oracle: OracleLife(0),
             members: listed.iter().map(|site| (*site, member)).collect(),
             sessions: listed.iter().map(|site| (*site, 0)).collect(),
             method,
@@ -86,17 +100,24 @@ impl Register {
             placement: Placement::Everywhere,
             restart: false,
         };
-        let state = State { instance, epoch: Arc::new(epoch), lives: BTreeMap::new() };
-        Register::started(state, planted)
+        let state = State { instance, epoch: Arc::new(epoch), carried: false, lives: BTreeMap::new() };
+        Register::started(state, life, planted)
     }
 
     /// As a log has it.
-    pub fn decode(bytes: &[u8], planted: Planted) -> Result<Register, postcard::Error> {
-        Ok(Register::started(postcard::from_bytes(bytes)?, planted))
+    pub fn decode(bytes: &[u8], life: OracleLife, planted: Planted) -> Result<Register, postcard::Error> {
+        Ok(Register::started(postcard::from_bytes(bytes)?, life, planted))
     }
 
-    fn started(state: State, planted: Planted) -> Register {
-        Register { trusted: state.epoch.number == EpochNumber(0), confirmed: BTreeSet::new(), state, planted }
+    fn started(state: State, life: OracleLife, planted: Planted) -> Register {
+        Register {
+            life,
+            required: state.epoch.members.keys().copied().collect(),
+            confirmed: BTreeSet::new(),
+            trusted: state.epoch.number == EpochNumber(0),
+            state,
+            planted,
+        }
     }
 
     /// For the log.
@@ -115,13 +136,12 @@ impl Register {
         &self.state.epoch
     }
 
-    /// Members that have to confirm before anything is swapped.
+    /// Sites that have to confirm before anything is swapped.
     pub fn unconfirmed(&self) -> Vec<SiteId> {
         if self.trusted || self.planted.is(Bug::RestoredOracleTrusted) {
             return Vec::new();
         }
-        let members = self.state.epoch.members.keys();
-        members.filter(|site| !self.confirmed.contains(site)).copied().collect()
+        self.required.difference(&self.confirmed).copied().collect()
     }
 
     /// Replaces the epoch that is expected.
@@ -136,17 +156,19 @@ impl Register {
         }
         let successor = (current.number, current.proposal) == expected
             && epoch.number.0.checked_sub(1) == Some(current.number.0)
-            && epoch.parent == current.proposal;
+            && epoch.parent == current.proposal
+            && epoch.oracle == self.life;
         if !successor || !is_sound(&epoch) {
             return Swap::Lost;
         }
-        self.take(epoch);
+        self.take(epoch, false);
         Swap::Won
     }
 
-    fn take(&mut self, epoch: Arc<Epoch>) {
+    fn take(&mut self, epoch: Arc<Epoch>, carried: bool) {
         self.lives_of(&epoch);
         self.state.epoch = epoch;
+        self.state.carried = carried;
     }
 
     /// Lives in an epoch have been given out, whatever this copy of the state says.
@@ -162,40 +184,69 @@ impl Register {
         taught
     }
 
-    /// A site tells the highest epoch that it has logged. A site that has logged none has seen none above the register's.
-    pub fn confirm(&mut self, site: SiteId, logged: Option<Arc<Epoch>>) -> Confirmation {
-        let Some(logged) = logged else {
-            self.note_confirmed(site);
-            return Confirmation::Noted;
+    /// A site tells the highest epoch that it knows, and whether it carries it. A site that knows none has seen none above the register's.
+    /// It counts as a confirmation if it is meant for this process.
+    pub fn confirm(
+        &mut self,
+        site: SiteId,
+        known: Option<Arc<Epoch>>,
+        carried: bool,
+        life: Option<OracleLife>,
+    ) -> Confirmation {
+        let taught = match known {
+            Some(known) => match self.learn(site, known, carried) {
+                Some(taught) => taught,
+                None => return Confirmation::Noted,
+            },
+            None => false,
         };
-        let current = &self.state.epoch;
-        if !is_sound(&logged) {
-            tracing::warn!(%site, epoch = %logged.number, "an epoch that cannot have been won is not taken");
-            return Confirmation::Noted;
+        if life == Some(self.life) {
+            self.note_confirmed(site);
         }
-        if logged.number == current.number && logged.proposal != current.proposal {
-            tracing::error!(
-                %site, epoch = %logged.number,
-                "the site has logged another epoch of this number: it belongs to another history of the instance"
-            );
-            return Confirmation::Noted;
+        if taught { Confirmation::Adopted } else { Confirmation::Noted }
+    }
+
+    /// Whether the site has taught the register something. `None`: it does not agree with the register.
+    fn learn(&mut self, site: SiteId, known: Arc<Epoch>, carried: bool) -> Option<bool> {
+        if !is_sound(&known) {
+            tracing::warn!(%site, epoch = %known.number, "an epoch that cannot have been won is not taken");
+            return None;
         }
-        let mut taught = self.lives_of(&logged);
-        if logged.number > self.state.epoch.number {
-            tracing::warn!(%site, epoch = %logged.number, "the oracle's copy is old: adopting the epoch that the site has logged");
+        let current = (self.state.epoch.number, self.state.epoch.proposal);
+        let same = current == (known.number, known.proposal);
+        let newer = known.number > current.0;
+        let other = !same && known.number == current.0;
+        if other && (!carried || self.state.carried) {
+            if carried {
+                tracing::error!(
+                    %site, epoch = %known.number,
+                    "the site has logged another epoch of this number: it belongs to another history of the instance"
+                );
+            }
+            return None;
+        }
+        let mut taught = self.lives_of(&known);
+        if other || newer {
+            tracing::warn!(%site, epoch = %known.number, carried, "the oracle's copy is old: adopting the epoch that the site knows");
             self.trusted = false;
-            self.take(logged);
+            if carried {
+                self.required.clear();
+            }
+            self.required.extend(known.members.keys());
+            self.take(known, carried);
+            taught = true;
+        } else if same && carried && !self.state.carried {
+            self.state.carried = true;
             taught = true;
         }
-        self.note_confirmed(site);
-        if taught { Confirmation::Adopted } else { Confirmation::Noted }
+        Some(taught)
     }
 
     fn note_confirmed(&mut self, site: SiteId) {
         if self.state.epoch.sessions.contains_key(&site) {
             self.confirmed.insert(site);
         }
-        self.trusted |= self.state.epoch.members.keys().all(|member| self.confirmed.contains(member));
+        self.trusted |= self.required.is_subset(&self.confirmed);
     }
 
     /// A new life of a site, and whether it is new; the same one when asked again. `None`: the instance is full.

@@ -6,7 +6,8 @@ use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::{Bug, Planted};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Address, Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, Outbox, Server, ServerKind, SiteId,
+    Address, Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, OracleLife, Outbox, Server, ServerKind,
+    SiteId,
 };
 use oracle::Oracle;
 use oracle::epoch_store::EpochStore;
@@ -23,24 +24,27 @@ struct World {
     oracle: Oracle,
     log: Vec<LogRecord>,
     syncs: Vec<u64>,
+    life: OracleLife,
 }
 
 impl World {
-    fn with(planted: Planted) -> World {
+    fn with(life: u64, planted: Planted) -> World {
+        let life = OracleLife(life);
         World {
-            oracle: Oracle::init(INSTANCE, &[A, B, C], Method::Locking, 2, planted),
+            oracle: Oracle::init(INSTANCE, &[A, B, C], Method::Locking, 2, life, planted),
             log: Vec::new(),
             syncs: Vec::new(),
+            life,
         }
     }
 
     fn new() -> World {
-        World::with(Planted::none())
+        World::with(1, Planted::none())
     }
 
     /// A process that starts with the first records of this one's log.
     fn restarted(&self, records: usize, planted: Planted) -> World {
-        let mut world = World::with(planted);
+        let mut world = World::with(self.life.0 + 1, planted);
         world.log = self.log[..records].to_vec();
         for record in &world.log {
             let mut outbox = Outbox::default();
@@ -97,18 +101,29 @@ impl World {
 
     /// Whether the swap was won, the number in the register, and who has to confirm.
     fn swap(&mut self, site: SiteId, expected: &Epoch, epoch: &Arc<Epoch>) -> (bool, u64, Vec<SiteId>) {
-        let request =
-            OracleRequest::SwapEpoch { tag: 4, expected: (expected.number, expected.proposal), epoch: epoch.clone() };
+        let epoch = Arc::new(Epoch { oracle: self.life, ..Epoch::clone(epoch) });
+        let request = OracleRequest::SwapEpoch { tag: 4, expected: (expected.number, expected.proposal), epoch };
         match self.ask(site, request) {
             OracleReply::EpochSwapped { tag: 4, won, epoch, unconfirmed } => (won, epoch.number.0, unconfirmed),
             other => panic!("{other:?}"),
         }
     }
 
-    /// The number and the proposer of the epoch that is answered.
+    /// The number and the proposer of the epoch that is answered to a site that carries this one.
     fn confirm(&mut self, site: SiteId, epoch: Option<&Arc<Epoch>>) -> (u64, SiteId) {
-        match self.ask(site, OracleRequest::Confirm { tag: 5, epoch: epoch.cloned() }) {
-            OracleReply::EpochRead { tag: 5, epoch } => (epoch.number.0, epoch.proposal.site),
+        self.confirm_as(site, epoch, true, self.life)
+    }
+
+    fn confirm_as(
+        &mut self,
+        site: SiteId,
+        epoch: Option<&Arc<Epoch>>,
+        carried: bool,
+        life: OracleLife,
+    ) -> (u64, SiteId) {
+        let request = OracleRequest::Confirm { tag: 5, epoch: epoch.cloned(), carried, oracle: Some(life) };
+        match self.ask(site, request) {
+            OracleReply::EpochRead { tag: 5, epoch, .. } => (epoch.number.0, epoch.proposal.site),
             other => panic!("{other:?}"),
         }
     }
@@ -137,6 +152,7 @@ fn successor(parent: &Epoch, proposer: SiteId, members: &[SiteId]) -> Arc<Epoch>
         number: parent.number.next(),
         proposal: ProposalId { site: proposer, incarnation: Incarnation(1), sequence: parent.number.0 + 1 },
         parent: parent.proposal,
+        oracle: OracleLife(1),
         members: members.iter().map(|site| (*site, member)).collect(),
         ..parent.clone()
     })
@@ -238,8 +254,8 @@ fn a_started_oracle_swaps_nothing_until_its_members_have_confirmed() {
     assert_eq!(after.confirm(C, None), (2, A));
     assert_eq!(after.swap(A, &last, &next), (false, 2, vec![B]));
     assert_eq!(after.oracle.unconfirmed(), [B]);
-    let before = world.log.len();
-    assert_eq!(after.confirm(B, None), (2, A), "it has not logged the epoch yet");
+    let before = after.log.len();
+    assert_eq!(after.confirm(B, None), (2, A), "it has not heard of the epoch yet");
     assert_eq!(after.log.len(), before, "a confirmation changes nothing");
     assert_eq!(after.swap(A, &last, &next), (true, 3, vec![]));
     assert_eq!(after.swap(A, &next, &successor(&next, A, &[A, B])), (true, 4, vec![]), "and it stays confirmed");
@@ -275,9 +291,51 @@ fn another_epoch_of_the_same_number_is_neither_adopted_nor_a_confirmation() {
     let last = world.advance(1, &[A, B]);
     let other = successor(&start, C, &[A, B, C]);
     let mut after = world.restarted(world.log.len(), Planted::none());
+    assert_eq!(after.confirm(B, Some(&last)), (1, A));
     assert_eq!(after.confirm(A, Some(&other)), (1, A), "the site sees the difference and halts");
     assert_eq!(after.epoch(), last);
-    assert_eq!(after.oracle.unconfirmed(), [A, B]);
+    assert_eq!(after.oracle.unconfirmed(), [A]);
+}
+
+/// Rule 13: an oracle that was set back twice may have forgotten an epoch and made another in its place.
+#[test]
+fn an_epoch_that_was_merely_seen_gives_way_to_one_that_is_carried() {
+    let mut world = World::new();
+    let base = world.advance(1, &[A, B]);
+    let copied = world.log.len();
+    let seen = successor(&base, A, &[A, C]);
+    let carried = successor(&base, B, &[B]);
+    let mut old = world.restarted(copied, Planted::none());
+    let life = old.life;
+    assert_eq!(old.confirm_as(C, Some(&seen), false, life), (2, A));
+    assert_eq!(old.oracle.unconfirmed(), [A, B], "members of the one that it replaces are asked, too");
+    assert_eq!(old.confirm_as(A, Some(&base), true, life), (2, A));
+    assert_eq!(old.confirm_as(B, Some(&carried), true, life), (2, B), "somebody may have served in it");
+    assert_eq!(old.oracle.unconfirmed(), [], "and nobody in another");
+    assert_eq!(old.confirm_as(C, Some(&seen), false, life), (2, B));
+    assert_eq!(old.swap(B, &carried, &successor(&carried, B, &[A, B])), (true, 3, vec![]));
+}
+
+/// Rule 13: otherwise a site could confirm to one process, and go on into what an earlier one has given.
+#[test]
+fn only_confirmations_and_proposals_for_this_very_process_count() {
+    let mut world = World::new();
+    let last = world.advance(1, &[A]);
+    let mut after = world.restarted(world.log.len(), Planted::none());
+    assert_eq!(after.confirm_as(A, Some(&last), true, world.life), (1, A));
+    assert_eq!(after.oracle.unconfirmed(), [A]);
+    assert_eq!(after.confirm(A, Some(&last)), (1, A));
+    assert_eq!(after.oracle.unconfirmed(), []);
+    let late = OracleRequest::SwapEpoch {
+        tag: 9,
+        expected: (last.number, last.proposal),
+        epoch: successor(&last, A, &[A, B]),
+    };
+    match after.ask(A, late) {
+        OracleReply::EpochSwapped { won, unconfirmed, .. } => assert!(!won && unconfirmed.is_empty()),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(after.epoch(), last);
 }
 
 /// The simulator must be able to plant what rule 13 forbids.
@@ -310,7 +368,7 @@ fn an_oracle_that_cannot_read_its_log_answers_nothing() {
     assert_eq!(rotten.give(A, Message::Oracle(OracleRequest::ReadEpoch { tag: 1 })).len(), 0);
     rotten.oracle.replay(&world.log[0], &mut Outbox::default());
     assert_eq!(rotten.give(A, Message::Oracle(OracleRequest::ReadEpoch { tag: 1 })).len(), 1);
-    let mut foreign = Oracle::init(InstanceId(5), &[A], Method::Locking, 1, Planted::none());
+    let mut foreign = Oracle::init(InstanceId(5), &[A], Method::Locking, 1, OracleLife(1), Planted::none());
     foreign.replay(&world.log[0], &mut Outbox::default());
     assert!(foreign.epoch().is_none());
 }

@@ -75,11 +75,7 @@ impl ReplicationController {
                 return;
             }
             let other = epoch.number == known.number && epoch.proposal != known.proposal;
-            let up = |logged: &Arc<Epoch>| {
-                logged.number == known.number
-                    && logged.member(self.site).is_some_and(|member| member.state == MemberState::Up)
-            };
-            let carried = self.logged.as_ref().is_some_and(up);
+            let carried = self.carries(known);
             if other && !carried {
                 // An oracle that was set back has forgotten the one that this site knows. Nobody has served in it: its up members
                 // would have logged it and told the oracle.

@@ -39,7 +39,8 @@ use messages::planted::{Bug, Planted};
 use messages::replication::{ReplicationMessage, ServiceReply, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Envelope, Epoch, EpochNumber, Incarnation, MemberState, Message, Now, Outbox, Server, ServerKind, SiteId,
+    Envelope, Epoch, EpochNumber, Incarnation, MemberState, Message, Now, OracleLife, Outbox, Server, ServerKind,
+    SiteId,
 };
 use proposal::Proposals;
 use replay::LogTail;
@@ -109,6 +110,8 @@ pub struct ReplicationController {
     /// The first tick: a replay reads no clock.
     pub(crate) started_at: Option<u64>,
     pub(crate) oracle_read_at: u64,
+    /// The oracle's process that this site follows, and the tag of its last answer.
+    pub(crate) oracle: Option<(OracleLife, u64)>,
     pub(crate) ticked_at: u64,
     pub(crate) synced_noted_at: u64,
     pub(crate) halted: bool,
@@ -162,6 +165,7 @@ impl ReplicationController {
             next_token: 1,
             started_at: None,
             oracle_read_at: 0,
+            oracle: None,
             ticked_at: 0,
             synced_noted_at: 0,
             halted: false,
@@ -245,7 +249,48 @@ impl ReplicationController {
     fn confirm(&mut self, outbox: &mut Outbox) {
         let tag = self.token();
         // The highest epoch that this site knows goes along: an oracle that was set back learns it from its members.
-        self.to_oracle(OracleRequest::Confirm { tag, epoch: self.known.clone() }, outbox);
+        let epoch = self.known.clone();
+        let carried = epoch.as_ref().is_some_and(|known| self.carries(known));
+        let oracle = self.oracle.map(|(life, _)| life);
+        self.to_oracle(OracleRequest::Confirm { tag, epoch, carried, oracle }, outbox);
+    }
+
+    /// Whether this site is up in the epoch and has logged it. Somebody may have served in it then.
+    pub(crate) fn carries(&self, epoch: &Epoch) -> bool {
+        self.logged.as_ref().is_some_and(|logged| {
+            (logged.number, logged.proposal) == (epoch.number, epoch.proposal)
+                && logged.member(self.site).is_some_and(|member| member.state == MemberState::Up)
+        })
+    }
+
+    /// The oracle has answered. To a new process of it this site confirms what it knows; what an earlier one gave, this site does not know
+    /// and the new one may have forgotten, it does not go on into any more. Returns whether the answer counts.
+    fn follows(&mut self, life: OracleLife, tag: u64, now: Now, outbox: &mut Outbox) -> bool {
+        let late = self.oracle.is_some_and(|(followed, last)| followed != life && tag < last);
+        if late {
+            return false;
+        }
+        let new = self.oracle.is_none_or(|(followed, _)| followed != life);
+        self.oracle = Some((life, tag));
+        if new {
+            self.proposals.abandon();
+            self.oracle_read_at = now.boot;
+            self.confirm(outbox);
+        }
+        true
+    }
+
+    /// A peer names an epoch. What contradicts this site, or an earlier oracle gave, only the oracle can tell.
+    fn epoch_told(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
+        let known = self.known.as_ref();
+        let another = known.is_some_and(|known| known.number == epoch.number && known.proposal != epoch.proposal);
+        let newer = known.is_none_or(|known| known.number < epoch.number);
+        let earlier = newer && self.oracle.is_some_and(|(life, _)| life != epoch.oracle);
+        if another || earlier {
+            self.read_oracle(now, outbox);
+        } else {
+            self.learn(now, epoch, outbox);
+        }
     }
 
     pub(crate) fn halt(&mut self, reason: String, outbox: &mut Outbox) {
@@ -282,7 +327,7 @@ impl ReplicationController {
             ReplicationMessage::Join { last, was_up, reachable } => {
                 self.join_asked(now, from, life, last, was_up, reachable, outbox);
             }
-            ReplicationMessage::EpochIs { epoch } => self.learn(now, epoch, outbox),
+            ReplicationMessage::EpochIs { epoch } => self.epoch_told(now, epoch, outbox),
             ReplicationMessage::Seal { epoch, proposal } => {
                 self.seal_asked(now, from, epoch, proposal, outbox);
             }
@@ -329,7 +374,10 @@ impl ReplicationController {
 
     fn oracle_reply(&mut self, now: Now, reply: OracleReply, outbox: &mut Outbox) {
         match reply {
-            OracleReply::EpochRead { epoch, .. } => {
+            OracleReply::EpochRead { tag, epoch, oracle } => {
+                if !self.follows(oracle, tag, now, outbox) {
+                    return;
+                }
                 let behind = self.known.as_ref().is_some_and(|known| epoch.number < known.number);
                 if behind {
                     // Rule 13: an oracle older than our log decides nothing; it has our epoch now and asks the others.

@@ -10,7 +10,7 @@ use messages::log_record::LogRecord;
 use messages::oracle::OracleRequest;
 use messages::planted::Bug;
 use messages::replication::ReplicationMessage;
-use messages::{Epoch, EpochNumber, Incarnation, MemberState, Message, Now, Outbox, ServerKind, SiteId};
+use messages::{Epoch, EpochNumber, Incarnation, MemberState, Message, Now, OracleLife, Outbox, ServerKind, SiteId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -62,6 +62,11 @@ impl Proposals {
             self.under_way = None;
         }
         self.wanted_since = None;
+    }
+
+    /// Gives up whatever is under way: it was for an earlier process of the oracle. What became of it, a reading tells.
+    pub(crate) fn abandon(&mut self) {
+        self.under_way = None;
     }
 
     /// Whether a change of the set of sites waits for an oracle that does not answer.
@@ -333,6 +338,7 @@ impl ReplicationController {
         epoch.number = base.number.next();
         epoch.parent = base.proposal;
         epoch.proposal = proposal.id;
+        epoch.oracle = self.oracle.map_or(OracleLife(0), |(life, _)| life);
         epoch.restart = false;
         epoch.members.retain(|site, _| sealed.contains_key(site));
         for (site, (_, current)) in sealed {
@@ -360,7 +366,8 @@ impl ReplicationController {
     pub(crate) fn propose_restart(&mut self, now: Now, base: Arc<Epoch>, epoch: Epoch, outbox: &mut Outbox) {
         self.proposals.sequence += 1;
         let id = ProposalId { site: self.site, incarnation: self.incarnation, sequence: self.proposals.sequence };
-        let epoch = Arc::new(Epoch { proposal: id, ..epoch });
+        let oracle = self.oracle.map_or(OracleLife(0), |(life, _)| life);
+        let epoch = Arc::new(Epoch { proposal: id, oracle, ..epoch });
         let tag = now.boot.max(1);
         let expected = (base.number, base.proposal);
         self.proposals.under_way = Some(Proposal {

@@ -8,11 +8,12 @@ use commit_log::{Log, LogOptions, MappedLog, Position};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::server::ORACLE_SITE;
-use messages::{Envelope, Incarnation, InstanceId, Message, Outbox, Server, ServerKind, SiteId};
+use messages::{Envelope, Incarnation, InstanceId, Message, OracleLife, Outbox, Server, ServerKind, SiteId};
 use mio::{Events, Poll, Token, Waker};
 use oracle::Oracle;
 use raidcomm::streams::{Hello, Incoming, Streams};
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -76,7 +77,10 @@ impl OracleProcess {
         let (log, _) = MappedLog::open(&folder, options).map_err(|error| error.to_string())?;
         let sites: Vec<SiteId> = config.all_sites().into_keys().collect();
         let instance = InstanceId(config.instance);
-        let mut oracle = Oracle::init(instance, &sites, config.method.into(), config.required_copies, Planted::none());
+        // The keys of the standard library's hashes are random in every process.
+        let life = OracleLife(RandomState::new().hash_one(clock::wall_micros()).max(1));
+        let (method, copies) = (config.method.into(), config.required_copies);
+        let mut oracle = Oracle::init(instance, &sites, method, copies, life, Planted::none());
         let mut outbox = Outbox::default();
         let mut last_record = log.first();
         for entry in log.read_from(log.first()) {

@@ -24,8 +24,8 @@ use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
-    Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, Message, Now, Outbox,
-    Server, ServerKind, SiteId, TableId, Timestamp, TransactionId,
+    Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, Message, Now,
+    OracleLife, Outbox, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId,
 };
 use std::collections::BTreeMap;
 use std::str::SplitWhitespace;
@@ -98,6 +98,7 @@ fn epoch(number: u64, sites: Words, required: u16) -> Arc<Epoch> {
         method: Method::Locking,
         required_copies: required,
         placement: Placement::Everywhere,
+        oracle: OracleLife(1),
         restart: false,
     })
 }

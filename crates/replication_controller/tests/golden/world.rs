@@ -22,12 +22,15 @@ use messages::planted::Planted;
 use messages::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Age, Envelope, Epoch, EpochNumber, History, Incarnation, Item, KeyRange, Message, Now, Outbox, Server, ServerKind,
-    SiteId, TableId, Timestamp, TransactionId,
+    Age, Envelope, Epoch, EpochNumber, History, Incarnation, Item, KeyRange, Message, Now, OracleLife, Outbox, Server,
+    ServerKind, SiteId, TableId, Timestamp, TransactionId,
 };
 use replication_controller::ReplicationController;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+
+/// The one process of the oracle.
+const LIFE: OracleLife = OracleLife(1);
 
 pub const TABLE: TableId = TableId(20);
 
@@ -87,6 +90,7 @@ fn epoch_zero(sites: &[SiteId]) -> Arc<Epoch> {
         method: Method::Locking,
         required_copies: 1,
         placement: Placement::Everywhere,
+        oracle: LIFE,
         restart: false,
     })
 }
@@ -429,7 +433,7 @@ impl World {
         let Message::Oracle(request) = envelope.message else { return };
         let reply = match request {
             OracleRequest::Confirm { tag, .. } | OracleRequest::ReadEpoch { tag } => {
-                OracleReply::EpochRead { tag, epoch: self.oracle.clone() }
+                OracleReply::EpochRead { tag, epoch: self.oracle.clone(), oracle: LIFE }
             }
             OracleRequest::SwapEpoch { tag, expected, epoch } => {
                 if (self.oracle.number, self.oracle.proposal) == expected {
