@@ -32,6 +32,9 @@ pub(crate) enum Seen {
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     versions: SmallVec<[Version; 1]>,
+    /// What a post under way has to bring to the store, when no snapshot sees it any more. A row that changes all the time keeps this one
+    /// version for the post, however long it takes.
+    owed: Option<Box<Version>>,
     /// Nothing is known below the last version.
     history_unknown: bool,
     /// The newest version is not in the store.
@@ -47,12 +50,18 @@ impl Chain {
     /// An item as the store has it: clean, and nothing is known of its past.
     pub(crate) fn loaded(timestamp: Timestamp, row: Row) -> Chain {
         let version = Version { timestamp, row: Some(row), generation: 0 };
-        Chain { versions: SmallVec::from_buf([version]), history_unknown: true, dirty: false, referenced: false }
+        Chain {
+            versions: SmallVec::from_buf([version]),
+            owed: None,
+            history_unknown: true,
+            dirty: false,
+            referenced: false,
+        }
     }
 
     /// A new item whose only version is to be posted.
     pub(crate) fn written(version: Version, history_unknown: bool) -> Chain {
-        Chain { versions: SmallVec::from_buf([version]), history_unknown, dirty: true, referenced: true }
+        Chain { versions: SmallVec::from_buf([version]), owed: None, history_unknown, dirty: true, referenced: true }
     }
 
     pub(crate) fn newest(&self) -> &Version {
@@ -97,25 +106,32 @@ impl Chain {
         }
     }
 
-    /// Drops versions that no snapshot at or above `oldest` can see, except those that a post has to bring to the store: of generation
-    /// `posting` at most.
+    /// Drops versions that no snapshot at or above `oldest` can see. The newest one of generation `posting` at most is set aside.
     pub(crate) fn trim(&mut self, oldest: Timestamp, posting: Option<Generation>) {
-        let Some(seen) = self.versions.iter().position(|version| version.timestamp <= oldest) else {
-            return;
-        };
-        let due = posting.filter(|_| self.dirty);
-        let due = due.and_then(|posting| self.versions.iter().position(|version| version.generation <= posting));
-        let kept = seen.max(due.unwrap_or(0)) + 1;
-        if kept < self.versions.len() {
-            self.versions.truncate(kept);
-            self.history_unknown = true;
+        let posting = posting.filter(|_| self.dirty);
+        if posting.is_none() {
+            self.owed = None;
         }
+        let seen = self.versions.iter().position(|version| version.timestamp <= oldest);
+        let Some(kept) = seen.map(|seen| seen + 1).filter(|kept| *kept < self.versions.len()) else { return };
+        self.history_unknown = true;
+        let due = posting.and_then(|posting| self.versions.iter().position(|version| version.generation <= posting));
+        if let Some(due) = due {
+            self.owed = (due >= kept).then(|| Box::new(self.versions.swap_remove(due)));
+        }
+        self.versions.truncate(kept);
     }
 
     /// What a post of this generation has to write.
     pub(crate) fn due(&self, posting: Generation) -> Option<&Version> {
-        let mut versions = self.versions.iter().filter(|_| self.dirty);
+        let mut versions = self.versions.iter().chain(self.owed.as_deref()).filter(|_| self.dirty);
         versions.find(|version| version.generation <= posting)
+    }
+
+    /// The store has this version.
+    pub(crate) fn posted(&mut self, timestamp: Timestamp) {
+        self.dirty &= self.newest().timestamp != timestamp;
+        self.owed.take_if(|owed| owed.timestamp <= timestamp);
     }
 
     /// Whether memory may forget it, because the store tells every reader the same.
@@ -134,8 +150,9 @@ impl Chain {
 
     /// What it costs in memory, its key not counted.
     pub(crate) fn bytes(&self) -> usize {
-        let rows: usize = self.versions.iter().filter_map(|version| version.row.as_ref()).map(Row::len).sum();
-        let spilled = (self.versions.len() - 1) * size_of::<Version>();
+        let versions = self.versions.iter().chain(self.owed.as_deref());
+        let rows: usize = versions.filter_map(|version| version.row.as_ref()).map(Row::len).sum();
+        let spilled = (self.versions.len() - 1 + usize::from(self.owed.is_some())) * size_of::<Version>();
         OVERHEAD + rows + spilled
     }
 }
@@ -198,5 +215,22 @@ mod tests {
         chain.trim(at(40), None);
         assert!(chain.due(0).is_none());
         assert_eq!(chain.due(1).map(|version| version.timestamp.clock), Some(30));
+    }
+
+    /// A row that changes a thousand times in a second must not keep a thousand versions while a post takes its time.
+    #[test]
+    fn a_post_keeps_one_version_of_a_row_that_changes_all_the_time() {
+        let mut chain = Chain::written(version(10, 0), false);
+        for clock in 11..1_000 {
+            chain.insert(version(clock, 1));
+            chain.trim(at(clock - 1), Some(0));
+        }
+        assert_eq!(chain.versions.len(), 2);
+        assert_eq!(chain.due(0).map(|version| version.timestamp.clock), Some(10));
+        assert_eq!([997, 998].map(|clock| seen(&chain, clock)), [Some(u64::MAX), Some(998)]);
+        chain.posted(at(10));
+        assert!(chain.due(0).is_none() && chain.dirty);
+        chain.posted(at(999));
+        assert!(!chain.dirty);
     }
 }

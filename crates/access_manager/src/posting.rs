@@ -241,14 +241,11 @@ impl Posting {
             let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
                 continue;
             };
-            if chain.newest().timestamp != timestamp {
-                continue;
-            }
-            chain.dirty = false;
             local.bytes -= chain.bytes();
+            chain.posted(timestamp);
             chain.trim(oldest, posting);
             local.bytes += chain.bytes();
-            if chain.newest().row.is_none() {
+            if !chain.dirty && chain.newest().row.is_none() {
                 graveyard.bring(boot, table, key);
             }
         }
