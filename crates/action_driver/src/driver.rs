@@ -109,6 +109,7 @@ impl ActionDriver {
                 }
                 self.answer(tag, now, outbox, |session, exchange| session.begun(transaction, age, exchange));
             }
+            CommitReply::Clock { clock } => self.shared.snapshots.hear(clock),
             CommitReply::SnapshotBegun { tag, snapshot } => {
                 self.shared.snapshots.hear(snapshot);
                 self.answer(tag, now, outbox, |session, exchange| session.snapshot_begun(snapshot, exchange));

@@ -270,6 +270,7 @@ impl Server for AtomicityController {
             self.acknowledge(now, outbox);
             self.inquire(now, outbox);
             self.report_synced(now, outbox);
+            self.tell_clock(now, outbox);
         }
     }
 

@@ -8,6 +8,8 @@ pub const ACKNOWLEDGE_AFTER: u64 = 5 * MILLISECOND;
 pub const INQUIRE_AFTER: u64 = SECOND;
 /// How often the log is synced behind the commits, at most.
 pub const SYNC_INTERVAL: u64 = 20 * MILLISECOND;
+/// How often the action driver is told the clock.
+pub const CLOCK_INTERVAL: u64 = 100 * MILLISECOND;
 /// A voter that says that its vote waits is asked again after this long.
 pub const WAITING_ASKED: u64 = 5 * RESEND;
 /// Transactions named in one inquiry.

@@ -4,7 +4,7 @@
 //! the clock as its snapshot. Whatever committed before it began needed this site's vote, so it is decided and below the
 //! snapshot; whatever is voted for later is proposed above it.
 
-use crate::{AtomicityController, Standing};
+use crate::{AtomicityController, Standing, limits};
 use messages::commit::{CommitReply, CommitRequest};
 use messages::planted::Bug;
 use messages::{Message, Now, Outbox, ServerKind, Timestamp};
@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 pub(crate) struct Snapshots {
     /// The last vote that the reader has to see decided, and its tag.
     waiting: VecDeque<(u64, u64)>,
+    /// The clock that the action driver was told last, and when (boot clock).
+    told: (u64, u64),
 }
 
 impl AtomicityController {
@@ -48,6 +50,18 @@ impl AtomicityController {
             // The wall clock may be read late: the hybrid clock alone keeps the order.
             self.snapshot_begun(Now { boot: 0, wall_micros: 0 }, tag, outbox);
         }
+    }
+
+    /// Tells which snapshots nobody will ask for any more.
+    pub(crate) fn tell_clock(&mut self, now: Now, outbox: &mut Outbox) {
+        let (told, at) = self.snapshots.told;
+        if now.boot < at + limits::CLOCK_INTERVAL || self.clock.now() == told {
+            return;
+        }
+        self.snapshots.told = (self.clock.now(), now.boot);
+        let epoch = self.epoch.as_ref().expect("the clock is told in an active epoch").number;
+        let clock = Timestamp::snapshot(epoch, self.clock.now());
+        outbox.local(ServerKind::ActionDriver, Message::CommitReply(CommitReply::Clock { clock }));
     }
 
     /// A new epoch is active: nothing is undecided, whoever still waits may begin in it.

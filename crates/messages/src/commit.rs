@@ -151,6 +151,12 @@ pub enum CommitReply {
         /// The age, should this be the session's first try.
         age: Age,
     },
+    /// Now and then: every snapshot that is still to be given out lies above this. Without it, a site that no reader is connected to
+    /// would keep all versions.
+    Clock {
+        /// The site's clock.
+        clock: Timestamp,
+    },
 }
 
 /// Replication controller to the atomicity controller of its site: changing epochs (rules 7 and 8).

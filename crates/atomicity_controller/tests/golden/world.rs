@@ -394,6 +394,7 @@ fn said(message: &Message) -> String {
         Message::CommitReply(CommitReply::SnapshotBegun { tag, snapshot }) => {
             format!("snapshot {tag} at {}:{}", snapshot.epoch.0, snapshot.clock)
         }
+        Message::CommitReply(CommitReply::Clock { clock }) => format!("clock {}:{}", clock.epoch.0, clock.clock),
         Message::CommitReply(CommitReply::Begun { transaction, age, .. }) => {
             format!("begun {transaction} age {}", age.clock)
         }
