@@ -210,7 +210,7 @@ impl AccessManager {
         let own: Vec<TableId> = self.local.storages.keys().copied().collect();
         for table in own.into_iter().filter(|table| !listed.contains(table) && !self.stale.knows(*table)) {
             self.garbage.take(self.local.remove_storage(table));
-            self.poster.forget_drop(table);
+            self.poster.storage_is_gone(table);
         }
         self.stale.list_storages(listed);
         installed.records.push(Copies::Storages(listed.to_vec()));

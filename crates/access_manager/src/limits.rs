@@ -23,12 +23,14 @@ pub const LOAD_BYTES_MAX: usize = 1 << 20;
 
 /// Posts that may be under way at once. The site sends the next one when the last is answered.
 pub const POSTS_MAX: usize = 4;
-/// Items brought to the store at a time.
-pub const POST_SLICE_ITEMS: usize = 2_000;
-/// Bytes after which such a slice is closed.
-pub const POST_SLICE_BYTES: usize = 2 << 20;
+/// Items that a post gathers for the store in each tick, or settles when the store has them.
+pub const POST_ITEMS_PER_TICK: usize = 500;
+/// Items that go to the store together: each time it makes a file of them.
+pub const POST_WRITE_ITEMS: usize = 64_000;
+/// Bytes after which no more are gathered.
+pub const POST_WRITE_BYTES: usize = 16 << 20;
 
-/// A post rests this many times as long as the store took for the last slice.
+/// A post rests this many times as long as the store took for the last write.
 pub const POST_REST: u64 = 2;
 
 /// Items that the eviction sweep looks at after each message, while memory is short.

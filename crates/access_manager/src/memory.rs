@@ -1,6 +1,7 @@
 //! A store in memory: the twin of the real one in tests and in the simulator, with power losses and errors on demand.
 //!
-//! Invariant: after a loss of power it holds everything up to the last sync, and of what came later some first part.
+//! Invariant: after a loss of power it holds everything up to the last sync, and of what came later some first part: a write's metadata,
+//! then its items, one by one.
 
 use crate::store::{Store, StoreError, StoreRows, StoreWrite};
 use bytes::Bytes;
@@ -10,8 +11,6 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 type Rows = BTreeMap<Key, (Timestamp, Row)>;
-/// An item and what it was before.
-type Replaced = (TableId, Key, Option<(Timestamp, Row)>);
 
 /// A store in memory. Clones are the same store: one goes to the access manager, one stays with whoever cuts the power.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +31,8 @@ struct State {
 
 #[derive(Debug)]
 enum Undo {
-    Write { rows: Vec<Replaced>, metadata: Option<Bytes> },
+    Metadata(Option<Bytes>),
+    Item { table: TableId, key: Key, before: Option<(Timestamp, Row)> },
     Removal { table: TableId, rows: Rows },
 }
 
@@ -46,20 +46,18 @@ impl MemoryStore {
         self.state.lock().expect("no holder of the lock panics")
     }
 
-    /// Loses what is not synced, but for the first `kept` writes of it. Errors and holds end too: the machine starts anew.
+    /// Loses what is not synced, but for the first `kept` pieces of it. Errors and holds end too: the machine starts anew.
     pub fn power_loss(&self, kept: usize) {
         let mut state = self.state();
         while state.unsynced.len() > kept {
             match state.unsynced.pop_back() {
-                Some(Undo::Write { rows, metadata }) => {
-                    for (table, key, before) in rows.into_iter().rev() {
-                        let storage = state.live.entry(table).or_default();
-                        match before {
-                            Some(row) => storage.insert(key, row),
-                            None => storage.remove(&key),
-                        };
-                    }
-                    state.metadata = metadata;
+                Some(Undo::Metadata(before)) => state.metadata = before,
+                Some(Undo::Item { table, key, before }) => {
+                    let storage = state.live.entry(table).or_default();
+                    match before {
+                        Some(row) => storage.insert(key, row),
+                        None => storage.remove(&key),
+                    };
                 }
                 Some(Undo::Removal { table, rows }) => {
                     state.live.insert(table, rows);
@@ -82,7 +80,7 @@ impl MemoryStore {
         self.state().held = held;
     }
 
-    /// Writes and removals that a loss of power would take.
+    /// Pieces that a loss of power would take: metadata, items, removals.
     pub fn unsynced(&self) -> usize {
         self.state().unsynced.len()
     }
@@ -142,17 +140,16 @@ impl Store for MemoryStore {
         if state.error.is_some() {
             return;
         }
-        let mut rows = Vec::with_capacity(writes.len());
+        let before = state.metadata.replace(metadata);
+        state.unsynced.push_back(Undo::Metadata(before));
         for StoreWrite { table, key, version, row } in writes {
             let storage = state.live.entry(table).or_default();
             let before = match row {
                 Some(row) => storage.insert(key.clone(), (version, row)),
                 None => storage.remove(&key),
             };
-            rows.push((table, key, before));
+            state.unsynced.push_back(Undo::Item { table, key, before });
         }
-        let metadata = state.metadata.replace(metadata);
-        state.unsynced.push_back(Undo::Write { rows, metadata });
     }
 
     fn remove_storage(&mut self, table: TableId) {
@@ -205,8 +202,8 @@ mod tests {
         store.persist();
         put(&mut store, 2);
         put(&mut store, 3);
-        store.power_loss(1);
-        assert_eq!(store.metadata(), Ok(Some(Bytes::from_static(&[2]))));
+        store.power_loss(3);
+        assert_eq!(store.metadata(), Ok(Some(Bytes::from_static(&[3]))), "the metadata come first");
         store.remove_storage(TableId(20));
         store.power_loss(0);
         let row = store.get(TableId(20), &Key::new(b"k")).map(|found| found.map(|(_, row)| row));

@@ -1,11 +1,13 @@
-//! Posting: bringing what was installed to the store, in slices, while service goes on.
+//! Posting: bringing what was installed to the store, bit by bit, while service goes on.
+//!
+//! Each tick a post does one bit of work: it gathers items for the store's next write, or settles some that the store has written.
 //!
 //! Invariant: a post writes only what was installed before it came, because only that is synced in the log; when it is answered the store
 //! has synced all of it, or something newer that the log has synced. A dropped storage goes only by a post, too: before that, a loss of power
 //! could take the drop and leave the table.
 
 use crate::chain::Generation;
-use crate::limits::{POST_REST, POST_SLICE_BYTES, POST_SLICE_ITEMS, POSTS_MAX};
+use crate::limits::{POST_ITEMS_PER_TICK, POST_REST, POST_WRITE_BYTES, POST_WRITE_ITEMS, POSTS_MAX};
 use crate::local::Local;
 use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
@@ -73,10 +75,13 @@ struct Posting {
     replay_from: u64,
     drops: Vec<TableId>,
     items: std::vec::IntoIter<(TableId, Key)>,
-    /// The slice that the store is writing.
-    slice: Vec<(TableId, Key, Timestamp)>,
-    /// When it was handed over (boot clock).
-    handed_over: u64,
+    /// What the store is to write next, and how much that is.
+    gathered: Vec<StoreWrite>,
+    gathered_bytes: usize,
+    /// When the store was handed what it is writing (boot clock).
+    handed_over: Option<u64>,
+    /// What the store has written, until it is settled.
+    settling: std::vec::IntoIter<(TableId, Key, Timestamp)>,
     /// The log has on disk what is to be posted: the store must never hold what a loss of power takes back.
     logged: bool,
     persisting: bool,
@@ -89,7 +94,7 @@ pub(crate) struct Poster {
     drops: Vec<Drop>,
     /// See [`Metadata::replay_from`].
     replay_from: u64,
-    /// No slice is written before this (boot clock), so that posting takes a part of the machine and never all of it.
+    /// Nothing is done before this (boot clock), so that posting takes a part of the machine and never all of it.
     rests_until: u64,
 }
 
@@ -117,9 +122,12 @@ impl Poster {
         self.drops.iter().any(|drop| drop.table == table)
     }
 
-    /// A storage is gone, for whatever reason.
-    pub(crate) fn forget_drop(&mut self, table: TableId) {
+    /// A storage is gone, for whatever reason: here, and in the store as soon as that comes to it.
+    pub(crate) fn storage_is_gone(&mut self, table: TableId) {
         self.drops.retain(|drop| drop.table != table);
+        for posting in &mut self.postings {
+            posting.gathered.retain(|write| write.table != table);
+        }
     }
 
     /// Begins to post everything installed so far: all that the log says before `replay_from`. Nothing is written before
@@ -144,8 +152,10 @@ impl Poster {
             replay_from,
             drops: due.into_iter().map(|drop| drop.table).collect(),
             items: std::mem::take(&mut local.unposted).into_iter(),
-            slice: Vec::new(),
-            handed_over: 0,
+            gathered: Vec::new(),
+            gathered_bytes: 0,
+            handed_over: None,
+            settling: Vec::new().into_iter(),
             logged: false,
             persisting: false,
         });
@@ -158,7 +168,7 @@ impl Poster {
         }
     }
 
-    /// Does one slice of work, if the store is ready for it.
+    /// Does one bit of work, if the store is ready for it.
     pub(crate) fn step(
         &mut self,
         boot: u64,
@@ -173,25 +183,23 @@ impl Poster {
         if !posting.logged || boot < self.rests_until || !local.store.is_idle()? {
             return Ok(());
         }
-        if !posting.slice.is_empty() {
+        if let Some(handed_over) = posting.handed_over.take() {
+            self.rests_until = boot + POST_REST * (boot - handed_over);
+            return Ok(());
+        }
+        if posting.settling.len() > 0 {
             posting.settle(boot, local, graveyard);
-            self.rests_until = boot + POST_REST * (boot - posting.handed_over);
-            if boot < self.rests_until {
-                return Ok(());
-            }
+            return Ok(());
         }
         for table in posting.drops.drain(..) {
             garbage.take(local.remove_storage(table));
         }
-        let writes = posting.next_slice(local);
-        posting.metadata.replay_from = self.replay_from;
-        if !writes.is_empty() || !posting.written {
-            posting.written = true;
-            posting.handed_over = boot;
-            local.store.write(writes, posting.metadata.encode());
+        if posting.gather(local) {
             return Ok(());
         }
-        if posting.items.len() > 0 {
+        posting.metadata.replay_from = self.replay_from;
+        if !posting.gathered.is_empty() || !posting.written {
+            posting.hand_over(boot, local);
             return Ok(());
         }
         if !posting.persisting {
@@ -214,29 +222,35 @@ impl Poster {
 }
 
 impl Posting {
-    /// The items of the next slice that still have something to post.
-    fn next_slice(&mut self, local: &Local) -> Vec<StoreWrite> {
-        let mut writes = Vec::new();
-        let mut bytes = 0;
-        for (table, key) in self.items.by_ref().take(POST_SLICE_ITEMS) {
+    /// Takes up more items that have something to post. Whether it should go on.
+    fn gather(&mut self, local: &Local) -> bool {
+        for (table, key) in self.items.by_ref().take(POST_ITEMS_PER_TICK) {
             let chain = local.storages.get(&table).and_then(|storage| storage.chains.get(&key));
             let Some(due) = chain.and_then(|chain| chain.due(self.generation)) else {
                 continue;
             };
-            bytes += key.as_bytes().len() + due.row.as_ref().map_or(0, |row| row.len());
-            self.slice.push((table, key.clone(), due.timestamp));
-            writes.push(StoreWrite { table, key, version: due.timestamp, row: due.row.clone() });
-            if bytes >= POST_SLICE_BYTES {
-                break;
-            }
+            self.gathered_bytes += key.as_bytes().len() + due.row.as_ref().map_or(0, |row| row.len());
+            self.gathered.push(StoreWrite { table, key, version: due.timestamp, row: due.row.clone() });
         }
-        writes
+        let full = self.gathered.len() >= POST_WRITE_ITEMS || self.gathered_bytes >= POST_WRITE_BYTES;
+        self.items.len() > 0 && !full
     }
 
-    /// The store has the slice: what is still newest is in the store now.
+    /// Has the store write what was gathered.
+    fn hand_over(&mut self, boot: u64, local: &mut Local) {
+        let writes = std::mem::take(&mut self.gathered);
+        let written = |write: &StoreWrite| (write.table, write.key.clone(), write.version);
+        self.settling = writes.iter().map(written).collect::<Vec<_>>().into_iter();
+        self.gathered_bytes = 0;
+        self.written = true;
+        self.handed_over = Some(boot);
+        local.store.write(writes, self.metadata.encode());
+    }
+
+    /// The store has written these: what is still newest is in the store now.
     fn settle(&mut self, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
         let (oldest, posting) = (local.oldest, local.posting);
-        for (table, key, timestamp) in self.slice.drain(..) {
+        for (table, key, timestamp) in self.settling.by_ref().take(POST_ITEMS_PER_TICK) {
             let storage = local.storages.get_mut(&table);
             let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
                 continue;

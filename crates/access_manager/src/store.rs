@@ -62,7 +62,8 @@ pub trait Store: Send {
     fn scan(&self, range: &KeyRange, reverse: bool, rows_max: usize, bytes_max: usize)
     -> Result<StoreRows, StoreError>;
 
-    /// Starts to write these items and the metadata. When the process is killed, all or nothing of it is written.
+    /// Starts to write the metadata and these items. When the process is killed or power is lost, any part of the items may have been
+    /// written, but none without the metadata.
     fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes);
 
     /// Starts to remove a storage with all its rows. Reads see none of them from now on.

@@ -171,6 +171,11 @@ impl<L: Log> Domain<L> {
         Ok(domain)
     }
 
+    /// Bytes of the log that a start reads, as of now.
+    pub fn replayed_bytes(&self) -> u64 {
+        self.log.appended().0 - self.checkpointed_at.0
+    }
+
     fn replay(&mut self) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
         let start = self.replay_start();

@@ -21,6 +21,7 @@ use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 use thiserror::Error;
 
 /// Rows of the catalog as a user interface takes them.
@@ -307,7 +308,9 @@ impl Core {
 
     fn build(&mut self, log: MappedLog, incarnation: Incarnation) -> Result<(), StartError> {
         let folder = self.config.data.join(repair::STORE_FOLDER);
+        let begun = Instant::now();
         let store = FjallStore::open(&folder)?;
+        let opened = begun.elapsed();
         if log.first() > Position::START && store.metadata()?.is_none() {
             return Err(StartError::StoreMissing { folder, first: log.first() });
         }
@@ -325,6 +328,8 @@ impl Core {
             planted: messages::planted::Planted::none(),
         };
         let mut domain = Domain::start(settings, log, Box::new(store))?;
+        let replayed = begun.elapsed() - opened;
+        tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.replayed_bytes(), "the copy is read");
         self.output.new_life = Some(domain.catalog_rows()?);
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);

@@ -3,6 +3,7 @@
 //!
 //! One keyspace per storage, named by its number, so that a dropped storage goes with its files. Keys carry one byte in front, because fjall has
 //! no empty key; values are the version and the row. Everything that may wait for the disk happens on one thread of the store's own, in order.
+//! Rows go to sorted files at once and not through fjall's journal, which would have to be read at every start.
 //!
 //! A store that is damaged in the middle of its journal opens with what stood before the damage, as if the rest had never been. So every batch
 //! says its number and which storages there are, and the number of the last one that was persisted stands in a file beside the store: a store
@@ -242,24 +243,49 @@ impl Writer {
         }
     }
 
+    /// The metadata first, on disk: no row may survive without them.
     fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) -> Result<(), StoreError> {
-        let mut batch = self.database.batch();
-        for StoreWrite { table, key, version, row } in writes {
-            if key.as_bytes().len() > KEY_BYTES_MAX {
-                let bytes = key.as_bytes().len();
+        let mut by_table: BTreeMap<TableId, Vec<StoreWrite>> = BTreeMap::new();
+        for write in writes {
+            if write.key.as_bytes().len() > KEY_BYTES_MAX {
+                let bytes = write.key.as_bytes().len();
                 return Err(StoreError::Disk(format!("a key of {bytes} bytes, where {KEY_BYTES_MAX} are possible")));
             }
-            match row {
-                Some(row) => batch.insert(self.table(table)?, stored_key(&key), encode(version, &row)),
-                // A storage that is not there has no row to remove.
-                None if !self.tables.contains_key(&table) => {}
-                None => batch.remove(self.table(table)?, stored_key(&key)),
-            }
+            by_table.entry(write.table).or_default().push(write);
+        }
+        // A storage that is not there has no row to remove.
+        by_table
+            .retain(|table, writes| self.tables.contains_key(table) || writes.iter().any(|write| write.row.is_some()));
+        for table in by_table.keys() {
+            self.table(*table)?;
         }
         let said = self.next_batch();
+        let mut batch = self.database.batch();
         batch.insert(&self.metadata, METADATA, metadata);
         batch.insert(&self.metadata, BATCH, said);
-        batch.commit().map_err(|error| error_of(&self.shared.folder, &error))
+        batch.commit().map_err(|error| error_of(&self.shared.folder, &error))?;
+        if !by_table.is_empty() {
+            self.database.persist(PersistMode::SyncAll).map_err(|error| error_of(&self.shared.folder, &error))?;
+        }
+        by_table.into_iter().try_for_each(|(table, writes)| self.ingest(table, writes))
+    }
+
+    /// Makes a sorted file of these rows: it need not be read at the next start, as fjall's journal would have to be.
+    fn ingest(&self, table: TableId, mut writes: Vec<StoreWrite>) -> Result<(), StoreError> {
+        // The newest version of a key first, and only that.
+        writes.sort_unstable_by(|one, other| (&one.key, other.version).cmp(&(&other.key, one.version)));
+        writes.dedup_by(|later, first| later.key == first.key);
+        let ingest = || -> fjall::Result<()> {
+            let mut ingestion = self.tables[&table].start_ingestion()?;
+            for StoreWrite { key, version, row, .. } in &writes {
+                match row {
+                    Some(row) => ingestion.write(stored_key(key), encode(*version, row))?,
+                    None => ingestion.write_tombstone(stored_key(key))?,
+                }
+            }
+            ingestion.finish()
+        };
+        ingest().map_err(|error| error_of(&self.shared.folder, &error))
     }
 
     /// What the next batch says of the store.

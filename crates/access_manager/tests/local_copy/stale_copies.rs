@@ -4,13 +4,14 @@ use crate::site::{Logged, Site, TABLE, at, item, key, range, stale_items, writes
 use access_manager::limits::COPY_WORK_MAX;
 use access_manager::{Settings, StoreError};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest, StaleSet};
+use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
 use messages::{
     ConflictKind, History, Item, ItemRead, KeyRange, Message, RangeRead, Row, ServerKind, TableId, Timestamp,
 };
-use messages::{Outbox, Server};
+use messages::{Key, Outbox, Server, Write};
 
 fn planted(bug: Bug) -> Settings {
     Settings { planted: Planted::only(bug), ..Settings::default() }
@@ -318,6 +319,37 @@ fn dropped_storages_go_when_nobody_can_see_them() {
     site.post();
     assert_eq!(site.row("a"), None);
     assert_eq!(access_manager::Store::storages(&site.store), Ok(vec![]));
+}
+
+/// If this fails, what a post has gathered in earlier ticks brings a removed storage back, or hides a change that came meanwhile.
+#[test]
+fn a_post_of_many_ticks_minds_what_happens_meanwhile() {
+    let mut site = Site::new(Settings::default());
+    let (first, gone) = ("first", TableId(21));
+    let rows = (0..2_000_u32).map(|number| Write {
+        table: gone,
+        key: Key::new(&number.to_be_bytes()),
+        row: Some(Row::from_static(b"row")),
+    });
+    let mut history = writes(&[(first, Some("old"))]);
+    history.writes.extend(rows);
+    site.install(10, history);
+    site.send(Message::Access(AccessRequest::Post { tag: 9 }));
+    site.tick(MILLISECOND);
+    assert_eq!(access_manager::Store::storages(&site.store), Ok(vec![]), "it still gathers");
+    site.install(20, writes(&[(first, Some("new"))]));
+    site.mark_stale(StaleSet { everything: true, ..StaleSet::default() });
+    site.copies(Copies::Storages(vec![TABLE]));
+    let mut said = Vec::new();
+    while said.is_empty() {
+        said = site.tick(MILLISECOND);
+    }
+    let stored =
+        |site: &Site| access_manager::Store::get(&site.store, TABLE, &key(first)).map(|found| found.unwrap().0);
+    assert_eq!(access_manager::Store::storages(&site.store), Ok(vec![TABLE]));
+    assert_eq!(stored(&site), Ok(at(10)), "the newer version is the next post's");
+    site.post();
+    assert_eq!(stored(&site), Ok(at(20)));
 }
 
 /// If this fails, a loss of power leaves rows in the store whose commits the log has lost.
