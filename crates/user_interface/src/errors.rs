@@ -112,6 +112,8 @@ pub struct SqlError {
     pub constraint: Option<String>,
     /// The table whose constraint it is.
     pub table: Option<String>,
+    /// The function of PostgreSQL that reports such an error, where drivers look at it.
+    pub routine: Option<&'static str>,
 }
 
 /// What every fallible step of a statement returns; boxed, because an error is rare and large.
@@ -129,6 +131,7 @@ impl SqlError {
             position: None,
             constraint: None,
             table: None,
+            routine: None,
         })
     }
 
@@ -136,6 +139,14 @@ impl SqlError {
     #[cold]
     pub fn unsupported(feature: impl std::fmt::Display) -> Box<SqlError> {
         SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, format!("{feature} is not supported"))
+    }
+
+    /// A prepared statement has other columns by now, 0A000. Drivers know it by the function of PostgreSQL that says so, and prepare it again.
+    #[cold]
+    pub fn plan_changed() -> Box<SqlError> {
+        let mut error = SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+        error.routine = Some("RevalidateCachedQuery");
+        error
     }
 
     /// A syntax error, 42601.
@@ -174,6 +185,7 @@ impl SqlError {
                 position: None,
                 table: constraint.as_ref().and_then(|name| Some(catalog.index_names.get(name)?.0.clone())),
                 constraint,
+                routine: None,
             }),
             Failure::SchemaChanged { key } => {
                 SqlError::new(sqlstate::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")

@@ -166,7 +166,7 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 19] = [
+const COMPUTED: [(&str, Type, Compute); 22] = [
     ("format_type", Type::Text, |catalog, arguments| {
         let modifier = arguments.get(1).and_then(Value::as_integer).and_then(|modifier| i32::try_from(modifier).ok());
         Some(Value::text(catalog.type_text(oid(arguments, 0)?, modifier)))
@@ -187,6 +187,8 @@ const COMPUTED: [(&str, Type, Compute); 19] = [
         let known = oid(arguments, 0)? == crate::system_catalog::OWNER_OID;
         Some(Value::text(if known { catalog.session().user.clone() } else { "unknown (OID)".to_owned() }))
     }),
+    // There are no advisory locks, so none is left.
+    ("pg_advisory_unlock_all", Type::Text, |_, _| Some(Value::text(""))),
     ("pg_relation_filenode", Type::BigInt, |catalog, arguments| {
         relation(catalog, arguments, 0).map(|oid| Value::BigInt(i64::from(oid)))
     }),
@@ -203,6 +205,12 @@ const COMPUTED: [(&str, Type, Compute); 19] = [
     ("regclass_name", Type::Text, |catalog, arguments| {
         let oid = relation(catalog, arguments, 0)?;
         Some(Value::text(catalog.relation_name(oid).unwrap_or_else(|| oid.to_string())))
+    }),
+    ("regclass_oid", Type::BigInt, |catalog, arguments| {
+        catalog.relation_oid(text(arguments, 0)?).ok().map(|oid| Value::BigInt(i64::from(oid)))
+    }),
+    ("regtype_oid", Type::BigInt, |catalog, arguments| {
+        catalog.type_oid(text(arguments, 0)?).ok().map(|oid| Value::BigInt(i64::from(oid)))
     }),
     ("regnamespace_name", Type::Text, |catalog, arguments| {
         let oid = oid(arguments, 0)?;

@@ -107,6 +107,9 @@ pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Resul
         (CatalogType::RegType, Some(name)) => oid(catalog.type_oid(&name)?),
         (CatalogType::RegNamespace, Some(name)) => oid(catalog.namespace_oid(&name)?),
         (CatalogType::RegRole, Some(_)) => oid(crate::system_catalog::OWNER_OID),
+        // A parameter is a name, to be compared with identifiers.
+        (CatalogType::RegClass, None) if is_parameter(&inner) => call("regclass_oid", vec![inner]),
+        (CatalogType::RegType, None) if is_parameter(&inner) => call("regtype_oid", vec![inner]),
         (CatalogType::RegClass, None) => call("regclass_name", vec![inner]),
         (CatalogType::RegType, None) => call("format_type", vec![inner, super::build::null()]),
         (CatalogType::RegNamespace, None) => call("regnamespace_name", vec![inner]),
@@ -122,6 +125,10 @@ pub fn cast_value(inner: Expr, target: Type) -> Expr {
 
 fn oid(oid: u32) -> Expr {
     native_cast(number(oid), DataType::BigInt(None))
+}
+
+fn is_parameter(expression: &Expr) -> bool {
+    matches!(expression, Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }))
 }
 
 /// The text of a quoted literal.

@@ -9,6 +9,7 @@ mod commands;
 mod cuts;
 mod damage;
 mod disks;
+mod drivers;
 mod failures;
 mod harness;
 mod networks;

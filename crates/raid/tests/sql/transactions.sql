@@ -142,7 +142,7 @@ ROLLBACK;
 BEGIN;
 --! unsupported
 DECLARE e BINARY CURSOR FOR SELECT 1;
---! unsupported
+--! missing: cursors in SQL
 CLOSE ALL;
 ROLLBACK;
 --! unsupported

@@ -215,6 +215,9 @@ pub fn error(out: &mut BytesMut, severity: Severity, error: &SqlError) {
         if let Some(constraint) = &error.constraint {
             field(b'n', constraint);
         }
+        if let Some(routine) = error.routine {
+            field(b'R', routine);
+        }
         out.put_u8(0);
     });
 }

@@ -189,9 +189,7 @@ impl Turn<'_> {
         }
         let same = anew.parameters == prepared.parameters && same_shape(&anew.columns, &prepared.columns);
         if announced && !same && !prepared.undescribed {
-            return Err(
-                SqlError::unsupported("a prepared statement whose result type changed").with_hint("Prepare it again.")
-            );
+            return Err(SqlError::plan_changed());
         }
         Ok(self.keep(&text, anew))
     }

@@ -1,0 +1,125 @@
+"""What applications do with asyncpg, which speaks only the extended protocol and only in binary: `asyncpg_driver.py CONNECTION`. A step that
+fails is printed; the exit status says how all went."""
+import asyncio
+import datetime as dt
+import decimal
+import sys
+import traceback
+import uuid
+
+import asyncpg
+
+DSN = sys.argv[1]
+failed = 0
+VALUES = [1, 7, 7 * 10**12, 1.5, 2.25, decimal.Decimal("12.340"), "text", True, b"\x00\xff", dt.date(2024, 2, 29), dt.time(12, 34),
+          dt.datetime(2024, 2, 29, 12), dt.datetime(2024, 2, 29, 12, tzinfo=dt.timezone.utc), dt.timedelta(days=3, seconds=5),
+          uuid.UUID(int=5)]
+
+
+async def types(c):
+    await c.execute("DROP TABLE IF EXISTS apg; CREATE TABLE apg (id int PRIMARY KEY, i2 smallint, i8 bigint, f4 real, f8 float8,"
+                    " n numeric, t text, b bool, y bytea, d date, tm time, ts timestamp, tz timestamptz, iv interval, u uuid)")
+    marks = ", ".join(f"${i + 1}" for i in range(len(VALUES)))
+    assert await c.execute(f"INSERT INTO apg VALUES ({marks})", *VALUES) == "INSERT 0 1"
+    row = await c.fetchrow("SELECT * FROM apg WHERE id = $1", 1)
+    assert list(row) == VALUES, row
+
+
+async def many(c):
+    await c.executemany("INSERT INTO apg (id, t) VALUES ($1, $2)", [(i, f"m{i}") for i in range(100, 200)])
+    assert await c.fetchval("SELECT count(*) FROM apg WHERE id >= $1", 100) == 100
+
+
+async def portals(c):
+    async with c.transaction():
+        ids = [r["id"] async for r in c.cursor("SELECT id FROM apg ORDER BY id", prefetch=10)]
+        assert len(ids) == 101
+        cursor = await c.cursor("SELECT id FROM apg WHERE id >= $1 ORDER BY id", 100)
+        assert [r[0] for r in await cursor.fetch(3)] == [100, 101, 102]
+        assert (await cursor.fetchrow())[0] == 103
+
+
+async def transactions(c):
+    try:
+        async with c.transaction(isolation="serializable"):
+            await c.execute("INSERT INTO apg (id) VALUES (500)")
+            async with c.transaction():
+                await c.execute("INSERT INTO apg (id) VALUES (501)")
+            raise RuntimeError("rolled back")
+    except RuntimeError:
+        pass
+    assert await c.fetchval("SELECT count(*) FROM apg WHERE id >= 500") == 0
+    for level in ("read_committed", "repeatable_read", "serializable"):
+        async with c.transaction(isolation=level, readonly=level == "serializable", deferrable=level == "serializable"):
+            await c.fetchval("SELECT 1")
+    try:
+        await c.execute("INSERT INTO apg (id) VALUES (1)")
+    except asyncpg.UniqueViolationError as error:
+        assert error.constraint_name == "apg_pkey"
+
+
+async def copying(c):
+    records = [(i, f"r{i}", dt.date(2024, 1, 1)) for i in range(1000, 1100)]
+    assert await c.copy_records_to_table("apg", records=records, columns=["id", "t", "d"]) == "COPY 100"
+    received = []
+
+    async def take(data):
+        received.append(data)
+
+    await c.copy_from_query("SELECT id, t FROM apg WHERE id >= 1000 ORDER BY id", output=take, format="csv")
+    assert b"".join(received).startswith(b"1000,r1000\n")
+
+
+async def listening(c):
+    try:
+        await c.add_listener("channel", lambda *_: None)
+        raise AssertionError("LISTEN is not there")
+    except asyncpg.FeatureNotSupportedError:
+        pass
+
+
+async def timeouts(c):
+    try:
+        await c.fetch("SELECT count(*) FROM generate_series(1, 3000) a, generate_series(1, 3000) b, generate_series(1, 3000) d", timeout=0.3)
+        raise AssertionError("no time-out")
+    except asyncio.TimeoutError:
+        pass
+    assert await c.fetchval("SELECT 1") == 1
+
+
+async def pool(_):
+    async with asyncpg.create_pool(DSN, min_size=2, max_size=4) as connections:
+        values = await asyncio.gather(*(connections.fetchval("SELECT $1::int * 2", i) for i in range(20)))
+        assert values == [i * 2 for i in range(20)]
+
+
+async def schema_change(c):
+    assert await c.fetchrow("SELECT * FROM apg WHERE id = $1", 1) is not None
+    other = await asyncpg.connect(DSN)
+    await other.execute("ALTER TABLE apg ADD COLUMN extra int")
+    await other.close()
+    assert "extra" in dict(await c.fetchrow("SELECT * FROM apg WHERE id = $1", 1))
+
+
+async def introspection(c):
+    statement = await c.prepare("SELECT id, t, n FROM apg WHERE id = $1 AND t = $2")
+    assert [p.name for p in statement.get_parameters()] == ["int4", "text"]
+    assert [a.name for a in statement.get_attributes()] == ["id", "t", "n"]
+    assert c.get_server_version().major == 15
+    await c.reset()
+
+
+async def main():
+    global failed
+    for step in (types, many, portals, transactions, copying, listening, timeouts, pool, schema_change, introspection):
+        connection = await asyncpg.connect(DSN)
+        try:
+            await step(connection)
+        except Exception:
+            failed += 1
+            print(f"FAILED {step.__name__}\n{traceback.format_exc(limit=-2)}")
+        await connection.close()
+
+
+asyncio.run(main())
+sys.exit(1 if failed else 0)

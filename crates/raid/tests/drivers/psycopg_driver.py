@@ -1,0 +1,191 @@
+"""What applications do with psycopg 3: `psycopg_driver.py CONNECTION`. A step that fails is printed; the exit status says how all went."""
+import datetime as dt
+import decimal
+import sys
+import threading
+import traceback
+import uuid
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+DSN = sys.argv[1]
+failed = 0
+
+
+def step(function):
+    """Runs a step on a connection of its own."""
+    global failed
+    try:
+        with psycopg.connect(DSN) as connection:
+            function(connection)
+    except Exception:
+        failed += 1
+        print(f"FAILED {function.__name__}\n{traceback.format_exc(limit=-2)}")
+
+
+VALUES = {
+    "i2": 7, "i4": 70000, "i8": 7 * 10**12, "f4": 1.5, "f8": 2.25, "n": decimal.Decimal("12.340"), "t": "größe",
+    "v": "varchar", "b": True, "y": b"\x00\xff", "d": dt.date(2024, 2, 29), "tm": dt.time(12, 34, 56, 789000),
+    "ts": dt.datetime(2024, 2, 29, 12, 0, 0, 5), "tz": dt.datetime(2024, 2, 29, 12, tzinfo=dt.timezone.utc),
+    "iv": dt.timedelta(days=3, seconds=5), "u": uuid.UUID(int=5),
+}
+
+
+@step
+def types(c):
+    c.execute("DROP TABLE IF EXISTS psy")
+    c.execute("CREATE TABLE psy (id int PRIMARY KEY, i2 smallint, i4 int, i8 bigint, f4 real, f8 double precision, n numeric,"
+              " t text, v varchar(20), b boolean, y bytea, d date, tm time, ts timestamp, tz timestamptz, iv interval, u uuid)")
+    columns = sql.SQL(", ").join(map(sql.Identifier, VALUES))
+    marks = sql.SQL(", ").join(sql.Placeholder() * len(VALUES))
+    insert = sql.SQL("INSERT INTO psy (id, {}) VALUES (%s, {})").format(columns, marks)
+    c.execute(insert, [1, *VALUES.values()])
+    binary = sql.SQL(", ").join([sql.SQL("%b")] * len(VALUES))
+    c.execute(sql.SQL("INSERT INTO psy (id, {}) VALUES (2, {})").format(columns, binary), list(VALUES.values()))
+    c.execute(insert, [3] + [None] * len(VALUES))
+    for is_binary in (False, True):
+        with c.cursor(binary=is_binary, row_factory=dict_row) as cursor:
+            rows = cursor.execute("SELECT * FROM psy ORDER BY id").fetchall()
+        for row in rows[:2]:
+            for name, value in VALUES.items():
+                assert row[name] == value, (is_binary, name, row[name], value)
+        assert rows[2]["t"] is None
+
+
+@step
+def prepared(c):
+    for _ in range(10):
+        assert c.execute("SELECT t FROM psy WHERE id = %s", (1,), prepare=True).fetchone() == ("größe",)
+    cursor = c.cursor()
+    cursor.executemany("INSERT INTO psy (id, t) VALUES (%s, %s)", [(i, f"m{i}") for i in range(100, 150)])
+    assert cursor.rowcount == 50
+    cursor.executemany("INSERT INTO psy (id) VALUES (%s) RETURNING id", [(200,), (201,)], returning=True)
+    assert cursor.fetchone() == (200,) and cursor.nextset() and cursor.fetchone() == (201,)
+
+
+@step
+def what_is_missing(c):
+    """Arrays as parameters and cursors in SQL: refused by name."""
+    c.autocommit = True
+    try:
+        c.execute("SELECT id FROM psy WHERE id = ANY(%s)", ([1, 2],))
+        raise AssertionError("an array was taken: say so in the README")
+    except psycopg.errors.FeatureNotSupported:
+        pass
+    with c.transaction():
+        try:
+            with c.transaction(), c.cursor("named") as cursor:
+                cursor.execute("SELECT id FROM psy")
+            raise AssertionError("a cursor was declared: say so in the README")
+        except psycopg.errors.FeatureNotSupported:
+            pass
+
+
+@step
+def copying(c):
+    with c.cursor() as cursor:
+        with cursor.copy("COPY psy (id, t, d) FROM STDIN") as copy:
+            for i in range(300, 400):
+                copy.write_row((i, f"c\t{i}", None))
+        with cursor.copy("COPY psy (id, t) FROM STDIN (FORMAT binary)") as copy:
+            copy.set_types(["int4", "text"])
+            for i in range(400, 450):
+                copy.write_row((i, "b"))
+        with cursor.copy("COPY (SELECT id, t FROM psy WHERE id >= 300 ORDER BY id) TO STDOUT") as copy:
+            copy.set_types(["int4", "text"])
+            rows = list(copy.rows())
+        assert len(rows) == 150 and rows[0] == (300, "c\t300"), rows[:2]
+
+
+@step
+def pipelines(c):
+    with c.pipeline():
+        cursors = [c.execute("SELECT t FROM psy WHERE id = %s", (i,)) for i in (1, 100, 2)]
+        assert [cursor.fetchone()[0] for cursor in cursors] == ["größe", "m100", "größe"]
+
+
+@step
+def streaming(c):
+    assert sum(1 for _ in c.cursor().stream("SELECT id FROM psy ORDER BY id")) > 100
+
+
+@step
+def transactions(c):
+    with c.transaction():
+        c.execute("INSERT INTO psy (id) VALUES (1000)")
+        try:
+            with c.transaction():
+                c.execute("INSERT INTO psy (id) VALUES (1000)")
+        except psycopg.errors.UniqueViolation as error:
+            assert error.diag.constraint_name == "psy_pkey" and error.diag.table_name == "psy", vars(error.diag)
+        c.execute("INSERT INTO psy (id) VALUES (1001)")
+    assert c.execute("SELECT count(*) FROM psy WHERE id >= 1000").fetchone() == (2,)
+    c.rollback()
+    for level in psycopg.IsolationLevel:
+        c.isolation_level = level
+        with c.transaction():
+            c.execute("SELECT 1")
+    c.isolation_level, c.read_only = None, True
+    try:
+        c.execute("DELETE FROM psy")
+        raise AssertionError("a read-only transaction wrote")
+    except psycopg.errors.ReadOnlySqlTransaction:
+        c.rollback()
+
+
+@step
+def autocommit(c):
+    c.rollback()
+    c.autocommit = True
+    c.execute("UPDATE psy SET t = 'auto' WHERE id = 1000")
+    assert c.execute("SELECT t FROM psy WHERE id = 1000").fetchone() == ("auto",)
+
+
+@step
+def errors(c):
+    c.autocommit = True
+    for text, kind in [("SELEKT", psycopg.errors.SyntaxError), ("SELECT * FROM nope", psycopg.errors.UndefinedTable),
+                       ("SELECT nope FROM psy", psycopg.errors.UndefinedColumn), ("LISTEN x", psycopg.errors.FeatureNotSupported),
+                       ("SELECT 1/0", psycopg.errors.DivisionByZero), ("INSERT INTO psy VALUES (NULL)", psycopg.errors.NotNullViolation)]:
+        try:
+            c.execute(text)
+            raise AssertionError(f"{text} succeeded")
+        except kind:
+            pass
+
+
+@step
+def cancelling(c):
+    timer = threading.Timer(0.3, c.cancel)
+    timer.start()
+    try:
+        c.execute("SELECT count(*) FROM generate_series(1, 3000) a, generate_series(1, 3000) b, generate_series(1, 3000) d")
+        raise AssertionError("it was not cancelled")
+    except psycopg.errors.QueryCanceled:
+        c.rollback()
+    finally:
+        timer.join()
+    assert c.execute("SELECT 1").fetchone() == (1,)
+
+
+@step
+def type_lookups(c):
+    info = psycopg.types.TypeInfo.fetch(c, "uuid")
+    assert info is not None and info.oid == 2950 and info.array_oid == 2951
+    assert psycopg.types.TypeInfo.fetch(c, "nosuchtype") is None
+    assert c.info.server_version >= 150000 and c.info.encoding == "utf-8"
+
+
+@step
+def two_phase(c):
+    try:
+        c.tpc_begin(c.xid(1, "a", "b"))
+        c.tpc_prepare()
+        raise AssertionError("two-phase commit is not there")
+    except psycopg.errors.FeatureNotSupported:
+        c.close()
+
+
+sys.exit(1 if failed else 0)
