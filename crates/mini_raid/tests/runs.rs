@@ -74,6 +74,8 @@ fn found_seeds_stay_found() {
         ("a late wish of an earlier life changed the epoch again and again", 10580, 3),
         ("a torn log knew commits of others and not that this copy lacks them", 802337, 3),
         ("an epoch failed before its members had on disk what its parent had committed", 800536, 5),
+        ("a restored oracle and a site's log had each an epoch of one number", 9598, 3),
+        ("the checker missed a deletion that nobody had been told of", 2082903, 3),
     ];
     for (what, seed, sites) in found {
         let outcome = storm(seed, sites);

@@ -139,3 +139,25 @@ fn what_a_total_loss_took_is_judged_by_itself() {
     let strict = History { losses: Vec::new(), ..history };
     assert!(check(&strict).is_err());
 }
+
+/// Who deletes a member and is told nothing until after the loss is not judged with those before it, who may have missed the member.
+#[test]
+fn a_deletion_that_nobody_was_told_of_may_be_missed() {
+    let deletion = Transaction {
+        fate: Fate::Unknown,
+        ..transaction((11, 60), &[list(companion(4), &[1])], &[Change::Delete { member: 4, token: 2 }])
+    };
+    let history = History {
+        transactions: vec![
+            transaction((0, 10), &[list(companion(4), &[])], &[Change::Insert { member: 4, token: 1 }]),
+            deletion,
+            transaction((20, 30), &[members(&[])], &[]),
+            transaction((70, 80), &[list(companion(4), &[1, 2])], &[]),
+        ],
+        losses: vec![Loss { windows: [(1, (35, 40))].into() }],
+    };
+    assert_eq!(check(&history), Ok(()));
+    let mut late = history;
+    late.transactions[1].begun = 31;
+    assert!(check(&late).unwrap_err().contains("missed"), "it had not begun yet");
+}
