@@ -225,7 +225,8 @@ impl Reading {
         let event = match &self.need {
             Need::Relied(key) => {
                 transaction.note_item_read(&catalog_item(key), version)?;
-                Event::Relied(version)
+                // A program that relies on its absence does not know when it was dropped.
+                Event::Relied(if row.is_some() { version } else { Timestamp::ZERO })
             }
             Need::Item(item, _) => {
                 transaction.note_item_read(item, version)?;

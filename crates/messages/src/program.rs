@@ -23,7 +23,7 @@ pub struct Program {
     /// The columns of the rows returned (of the last action that returns rows).
     pub columns: Vec<ResultColumn>,
     /// Catalog rows that the compilation relied on, with the version seen: they join the transaction's read set. A table
-    /// that this very transaction changed is not listed.
+    /// that this very transaction changed is not listed. Zero: there is no such row.
     pub relies_on: Vec<(Key, Timestamp)>,
     /// Whether no action writes or locks.
     pub read_only: bool,

@@ -44,6 +44,8 @@ pub const CACHED_STATEMENTS_MAX: usize = 5_000;
 pub const CACHED_SQL_BYTES_MAX: usize = 64 << 10;
 /// How often a statement is compiled again because the catalog moved under it.
 pub const RECOMPILATIONS_MAX: u32 = 8;
+/// How often the error of a statement that cannot be compiled is doubted.
+pub const DOUBTS_MAX: u32 = 4;
 /// How long a statement waits for the catalog to show a change that has committed, in nanoseconds.
 pub const CATALOG_PATIENCE: u64 = SECOND;
 /// How long a connection may take until it has said who it is, in nanoseconds (PostgreSQL's `authentication_timeout`): silent ones

@@ -45,6 +45,7 @@ impl Turn<'_> {
 
     /// Tells the client the tag, after the commit if this statement ends a transaction.
     pub fn finish_statement(&mut self, tag: String) {
+        self.session.doubts = 0;
         if self.session.block == Block::None && !self.session.overlay.is_empty() {
             return self.settle(Some(tag), false);
         }

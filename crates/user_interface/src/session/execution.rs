@@ -203,7 +203,10 @@ impl Turn<'_> {
             (Step::Restart, SessionReply::RolledBack) => {
                 self.session.open = false;
                 execution.began = false;
-                self.enter(execution)
+                match execution.doubt.take() {
+                    Some(doubt) => self.again(doubt.again),
+                    None => self.enter(execution),
+                }
             }
             (step, reply) => Err(unexpected(&step, &reply)),
         };
@@ -214,6 +217,9 @@ impl Turn<'_> {
 
     /// A program has run: its rows go out, all or as many as the portal asked for.
     fn program_done(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>) {
+        if let Some(doubt) = execution.doubt.take() {
+            return self.fail(&doubt.error);
+        }
         if let Some(change) = execution.change.take() {
             self.session.overlay.add(change);
         }
@@ -306,15 +312,23 @@ impl Turn<'_> {
     pub fn recompile(&mut self, mut execution: Box<Execution>) {
         self.session.work = Work::Idle;
         execution.change = None;
-        match self.refresh(execution.prepared.clone(), execution.announced) {
-            Ok(prepared) => execution.prepared = prepared,
-            Err(error) => return self.fail(&error),
+        if execution.doubt.is_none() {
+            match self.refresh(execution.prepared.clone(), execution.announced) {
+                Ok(prepared) => execution.prepared = prepared,
+                Err(error) => return self.fail(&error),
+            }
         }
         if execution.began && self.session.block == Block::Implicit && self.session.open {
             execution.step = Step::Restart;
             self.session.work = Work::Statement(execution);
             self.ask(SessionRequest::Rollback);
-        } else if let Err(error) = self.enter(execution) {
+            return;
+        }
+        let done = match execution.doubt.take() {
+            Some(doubt) => self.again(doubt.again),
+            None => self.enter(execution),
+        };
+        if let Err(error) = done {
             self.fail(&error);
         }
     }

@@ -8,9 +8,10 @@ use crate::limits::{PORTALS_MAX, STATEMENTS_MAX};
 use crate::protocol::backend;
 use crate::protocol::format::{Formats, parse_parameter};
 use crate::protocol::frontend::{Bind, Frontend, Target};
-use crate::session::state::{Block, Cycle, Execution, Portal, Work};
+use crate::session::state::{Again, Block, Cycle, Execution, Portal, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::{Plan, Prepared};
+use crate::sql::compile::{self, Plan, Prepared};
+use crate::sql::parse;
 use messages::query::QueryRequest;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -28,7 +29,10 @@ impl Turn<'_> {
         }
         self.session.cycle = Cycle::Extended;
         let done = match message {
-            Frontend::Parse { name, sql, types } => self.parse(name, sql, &types),
+            Frontend::Parse { name, sql, types } => {
+                self.session.doubts = 0;
+                self.parse(name, sql, &types)
+            }
             Frontend::Bind(bind) => self.bind(&bind),
             Frontend::Describe(Target::Statement(name)) => self.describe_statement(name),
             Frontend::Describe(Target::Portal(name)) => self.describe_portal(name),
@@ -45,7 +49,8 @@ impl Turn<'_> {
         }
     }
 
-    fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
+    /// A Parse message.
+    pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
         let declared = types.iter().map(|oid| declared_type(*oid)).collect::<Result<Vec<_>>>()?;
         if !name.is_empty() && self.session.statements.contains_key(name) {
             return Err(SqlError::new(
@@ -59,7 +64,15 @@ impl Turn<'_> {
                 format!("a session has at most {STATEMENTS_MAX} prepared statements"),
             ));
         }
-        let prepared = self.prepare(sql, declared)?;
+        let prepared = match self.prepare(sql, declared) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                let parsed = parse::statement(sql).ok().flatten();
+                let mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
+                self.doubt(error, &mentioned, Again::Parse(name.to_string(), sql.into(), types.to_vec()));
+                return Ok(());
+            }
+        };
         if self.session.block == Block::Failed && !prepared.as_deref().is_none_or(ends_block) {
             return Err(crate::session::control::failed_block());
         }

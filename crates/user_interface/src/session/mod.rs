@@ -2,12 +2,13 @@
 //!
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`]; [`simple`] and [`extended`]
-//! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`ending`]: how
-//! statements, cycles and transactions end.
+//! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
+//! the catalog gave; [`ending`]: how statements, cycles and transactions end.
 
 pub mod catalog;
 pub mod control;
 pub mod copy;
+pub mod doubt;
 pub mod ending;
 pub mod execution;
 pub mod extended;

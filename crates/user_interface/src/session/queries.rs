@@ -5,11 +5,12 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
-use crate::session::state::{CancelReason, Execution, Step, Work};
+use crate::session::state::{Again, CancelReason, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::Plan;
 use crate::sql::modify::supplied_row;
 use messages::query::{QueryReply, QueryRequest};
+use messages::session::Failure;
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -33,7 +34,9 @@ impl Turn<'_> {
                 }
                 QueryReply::Failed(failure) => {
                     let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
-                    self.fail(&error);
+                    let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
+                    let again = Again::Parse(name, (*prepared.text).into(), types.collect());
+                    self.doubt(error, &prepared.mentioned(), again);
                 }
                 QueryReply::Rows { .. } | QueryReply::Stopped => self.session.work = Work::Parsing(name, prepared),
             },
@@ -52,6 +55,12 @@ impl Turn<'_> {
             (Step::Explain, QueryReply::Rows { rows, .. }) => {
                 self.send_rows(&mut execution, rows);
                 self.complete(execution);
+            }
+            (Step::Describe, QueryReply::Failed(failure @ Failure::Statement { .. })) => {
+                execution.step = Step::New;
+                let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+                let mentioned = execution.prepared.mentioned();
+                self.doubt(error, &mentioned, Again::Statement(execution));
             }
             (Step::Describe | Step::Rows | Step::Source | Step::Explain, QueryReply::Failed(failure)) => {
                 // The query is over: nothing is left to stop.

@@ -4,8 +4,9 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
-use crate::session::state::{Block, Cycle, Execution, Work};
+use crate::session::state::{Again, Block, Cycle, Execution, Work};
 use crate::session::turn::Turn;
+use crate::sql::compile;
 use crate::sql::parse::{self, Parsed};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ impl Turn<'_> {
     /// A Query message.
     pub fn simple_query(&mut self, text: &str) {
         self.session.portals.remove("");
+        self.session.doubts = 0;
         match parse::statements(text) {
             Ok(statements) if statements.is_empty() => {
                 backend::empty_query(&mut self.session.output);
@@ -42,7 +44,7 @@ impl Turn<'_> {
         };
         let last = statements.is_empty();
         if let Err(error) = self.run_simple(&text, &parsed, last) {
-            self.fail(&error);
+            self.doubt(error, &compile::mentioned(&parsed.statement), Again::Simple(parsed));
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: `open` is true exactly while the action driver holds a transaction for the session, as far as its replies tell.
 
+use crate::errors::SqlError;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
@@ -167,6 +168,28 @@ pub struct Execution {
     pub buffered: VecDeque<Vec<Value>>,
     /// Whether a query has no more rows than those buffered.
     pub exhausted: bool,
+    /// It is there to confirm an error.
+    pub doubt: Option<Box<Doubt>>,
+}
+
+/// An error to be told unless the catalog has changed, and what is tried again if it has.
+#[derive(Debug)]
+pub struct Doubt {
+    /// What to tell.
+    pub error: SqlError,
+    /// What failed.
+    pub again: Again,
+}
+
+/// A statement that could not be compiled, as the client sent it.
+#[derive(Debug)]
+pub enum Again {
+    /// By the simple protocol.
+    Simple(Parsed),
+    /// By Parse: name, text, types of parameters.
+    Parse(String, Box<str>, Vec<u32>),
+    /// By either; it was to be described.
+    Statement(Box<Execution>),
 }
 
 /// Rows on their way from a query to the program that takes them.
@@ -281,6 +304,8 @@ pub struct Session {
     pub cancelled: Option<CancelReason>,
     /// When the statement under way, or the startup, takes too long, by the boot clock.
     pub deadline: Option<u64>,
+    /// How often an error of the statement under way was doubted.
+    pub doubts: u32,
 }
 
 impl Session {
@@ -313,6 +338,7 @@ impl Session {
             skip_to_sync: false,
             cancelled: None,
             deadline: None,
+            doubts: 0,
         }
     }
 
@@ -357,6 +383,7 @@ impl Execution {
             copy: None,
             buffered: VecDeque::new(),
             exhausted: false,
+            doubt: None,
         })
     }
 }

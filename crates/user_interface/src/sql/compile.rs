@@ -10,7 +10,7 @@ use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
-use crate::sql::utility::Utility;
+use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::program::{Program, ResultColumn};
 use messages::schema::Catalog;
 use messages::{TableId, Timestamp};
@@ -107,13 +107,18 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Names of the tables it mentions.
+    pub fn mentioned(&self) -> Vec<String> {
+        self.tables.iter().map(|(name, _)| name.clone()).collect()
+    }
+
     /// Whether the tables it mentions are as they were.
     pub fn stands(&self, catalog: &Catalog) -> bool {
         self.tables.iter().all(|(name, version)| version_of(catalog, name) == *version)
     }
 
     /// A statement of these parts that mentions no table.
-    fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
+    pub fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
         Prepared {
             text: text.clone(),
             declared: Vec::new(),
@@ -333,6 +338,23 @@ fn set_config(query: &ast::Query) -> Option<Plan> {
     };
     let text = |value| crate::sql::literals::text_of(value).map(str::to_string);
     Some(Plan::SetConfig(text(name)?, text(value)?, *local))
+}
+
+/// Names of the relations that a statement mentions, which decide whether it can be compiled.
+pub fn mentioned(statement: &Statement) -> Vec<String> {
+    match statement {
+        Statement::Sql(statement) => {
+            let mut found = relations(statement);
+            if let ast::Statement::Drop { names, .. } = &**statement {
+                found.extend(names.iter().filter_map(|name| Some(names::relation(name).ok()?.name)));
+            }
+            found
+        }
+        Statement::Utility(utility) => match &**utility {
+            Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![name.clone()],
+            _ => Vec::new(),
+        },
+    }
 }
 
 /// Names of the relations that a statement mentions, system catalogs left out.

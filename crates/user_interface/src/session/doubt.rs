@@ -1,0 +1,68 @@
+//! Errors that the catalog gave: they are told once the catalog is known to be what it is everywhere.
+//!
+//! A schema change that another site has committed and answered may not have come here yet, and a returning site may lack rows of the
+//! catalog. A statement that can be compiled has the versions of its tables checked where it runs. One that cannot has them checked here, by a
+//! program that does nothing else; if they have changed, the statement is compiled again.
+//!
+//! Invariant: nothing of the statement has been done or told.
+
+use crate::errors::{Result, SqlError};
+use crate::limits::DOUBTS_MAX;
+use crate::session::state::{Again, Block, Cycle, Doubt, Execution};
+use crate::session::turn::Turn;
+use crate::sql::compile::{Plan, Prepared, Tag};
+use crate::sql::ddl::version_of;
+use messages::program::Program;
+use messages::schema::CatalogEntry;
+use std::sync::Arc;
+
+/// Errors of the class "syntax error or access rule violation": names and types, which the catalog decides.
+const CLASS: &str = "42";
+
+impl Turn<'_> {
+    /// Tells an error, unless the relations that the statement mentions are not what this site takes them for.
+    pub fn doubt(&mut self, error: Box<SqlError>, mentioned: &[String], again: Again) {
+        let catalog = &self.shared.catalog.catalog;
+        let own = self.session.overlay.keys();
+        let keys = mentioned.iter().map(|name| CatalogEntry::key(name)).filter(|key| !own.contains(key));
+        let relies_on: Vec<_> = keys.map(|key| (key.clone(), version_of(catalog, &key))).collect();
+        let told = !error.sqlstate.starts_with(CLASS)
+            || relies_on.is_empty()
+            || self.session.block == Block::Failed
+            || self.session.doubts >= DOUBTS_MAX;
+        if told {
+            return self.fail(&error);
+        }
+        self.session.doubts += 1;
+        let program = Program {
+            parameters: Vec::new(),
+            actions: Vec::new(),
+            columns: Vec::new(),
+            relies_on,
+            read_only: true,
+        };
+        let plan = Plan::Program(Arc::new(program));
+        let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
+        execution.doubt = Some(Box::new(Doubt { error: *error, again }));
+        if let Err(error) = self.enter(execution) {
+            self.fail(&error);
+        }
+    }
+
+    /// The catalog has changed: the statement is compiled once more.
+    pub fn again(&mut self, again: Again) -> Result<()> {
+        match again {
+            Again::Simple(parsed) => {
+                if let Cycle::Simple(_, statements) = &mut self.session.cycle {
+                    statements.push_front(parsed);
+                }
+                Ok(())
+            }
+            Again::Parse(name, sql, types) => self.parse(&name, &sql, &types),
+            Again::Statement(execution) => {
+                self.recompile(execution);
+                Ok(())
+            }
+        }
+    }
+}
