@@ -120,6 +120,7 @@ impl Poster {
     /// Whether a storage has been dropped, though its rows may still be here.
     pub(crate) fn is_dropped(&self, table: TableId) -> bool {
         self.drops.iter().any(|drop| drop.table == table)
+            || self.postings.iter().any(|posting| posting.drops.contains(&table))
     }
 
     /// A storage is gone, for whatever reason: here, and in the store as soon as that comes to it.

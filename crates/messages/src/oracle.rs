@@ -86,6 +86,8 @@ pub enum OracleReply {
         tag: u64,
         /// The epoch.
         epoch: Arc<Epoch>,
+        /// Whether it is certain that nobody has served in another epoch that the register has forgotten: otherwise nobody enters this one.
+        settled: bool,
         /// The process that answers.
         oracle: OracleLife,
     },

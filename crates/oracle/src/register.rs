@@ -7,7 +7,7 @@
 //! An epoch that an up member has *carried*, that is, logged, may be served, and is the only one of its number that is carried: the up
 //! members of an epoch are up members of its parent, and confirm before this process lets anything follow the parent. One that was merely
 //! *seen* may have been forgotten and made anew by an oracle set back before; so it gives way to a carried one, and does not replace the
-//! members that must confirm but adds its own.
+//! members that must confirm but adds its own. Until they have, the register is not *settled*: nobody enters what it holds.
 
 use bytes::Bytes;
 use messages::epoch::{Epoch, Member, MemberState, Method, Placement, ProposalId};
@@ -33,6 +33,8 @@ struct State {
     epoch: Arc<Epoch>,
     /// An up member has told that it has logged the epoch.
     carried: bool,
+    /// Who has to confirm to a process that starts with this.
+    required: BTreeSet<SiteId>,
     lives: BTreeMap<SiteId, Life>,
 }
 
@@ -64,8 +66,6 @@ pub struct Register {
     state: State,
     /// The process that keeps it.
     life: OracleLife,
-    /// Who has to confirm to it before anything is swapped.
-    required: BTreeSet<SiteId>,
     /// Sites that have confirmed to it.
     confirmed: BTreeSet<SiteId>,
     /// All of them had confirmed once, or there was nothing to confirm.
@@ -100,7 +100,8 @@ impl Register {
             placement: Placement::Everywhere,
             restart: false,
         };
-        let state = State { instance, epoch: Arc::new(epoch), carried: false, lives: BTreeMap::new() };
+        let (epoch, lives) = (Arc::new(epoch), BTreeMap::new());
+        let state = State { instance, epoch, carried: false, required: listed, lives };
         Register::started(state, life, planted)
     }
 
@@ -110,14 +111,7 @@ impl Register {
     }
 
     fn started(state: State, life: OracleLife, planted: Planted) -> Register {
-        Register {
-            life,
-            required: state.epoch.members.keys().copied().collect(),
-            confirmed: BTreeSet::new(),
-            trusted: state.epoch.number == EpochNumber(0),
-            state,
-            planted,
-        }
+        Register { life, confirmed: BTreeSet::new(), trusted: state.epoch.number == EpochNumber(0), state, planted }
     }
 
     /// For the log.
@@ -141,7 +135,12 @@ impl Register {
         if self.trusted || self.planted.is(Bug::RestoredOracleTrusted) {
             return Vec::new();
         }
-        self.required.difference(&self.confirmed).copied().collect()
+        self.state.required.difference(&self.confirmed).copied().collect()
+    }
+
+    /// Whether the epoch is certain to be the last one: nobody has served in another that this register has forgotten.
+    pub fn is_settled(&self) -> bool {
+        self.state.carried || self.unconfirmed().is_empty()
     }
 
     /// Replaces the epoch that is expected.
@@ -149,7 +148,7 @@ impl Register {
         let current = &self.state.epoch;
         let same_number = current.number == epoch.number && self.planted.is(Bug::SwapSettledByNumber);
         if (current.number, current.proposal) == (epoch.number, epoch.proposal) || same_number {
-            return Swap::WonBefore;
+            return if self.is_settled() { Swap::WonBefore } else { Swap::Unconfirmed };
         }
         if !self.unconfirmed().is_empty() {
             return Swap::Unconfirmed;
@@ -161,12 +160,14 @@ impl Register {
         if !successor || !is_sound(&epoch) {
             return Swap::Lost;
         }
+        self.state.required.clear();
         self.take(epoch, false);
         Swap::Won
     }
 
     fn take(&mut self, epoch: Arc<Epoch>, carried: bool) {
         self.lives_of(&epoch);
+        self.state.required.extend(epoch.members.keys());
         self.state.epoch = epoch;
         self.state.carried = carried;
     }
@@ -230,13 +231,13 @@ impl Register {
             tracing::warn!(%site, epoch = %known.number, carried, "the oracle's copy is old: adopting the epoch that the site knows");
             self.trusted = false;
             if carried {
-                self.required.clear();
+                self.state.required.clear();
             }
-            self.required.extend(known.members.keys());
             self.take(known, carried);
             taught = true;
         } else if same && carried && !self.state.carried {
-            self.state.carried = true;
+            self.state.required.clear();
+            self.take(known, true);
             taught = true;
         }
         Some(taught)
@@ -246,7 +247,7 @@ impl Register {
         if self.state.epoch.sessions.contains_key(&site) {
             self.confirmed.insert(site);
         }
-        self.trusted |= self.required.is_subset(&self.confirmed);
+        self.trusted |= self.state.required.is_subset(&self.confirmed);
     }
 
     /// A new life of a site, and whether it is new; the same one when asked again. `None`: the instance is full.

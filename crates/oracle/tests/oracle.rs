@@ -128,6 +128,13 @@ impl World {
         }
     }
 
+    fn is_settled(&mut self, site: SiteId) -> bool {
+        match self.ask(site, OracleRequest::ReadEpoch { tag: 6 }) {
+            OracleReply::EpochRead { tag: 6, settled, .. } => settled,
+            other => panic!("{other:?}"),
+        }
+    }
+
     fn incarnate(&mut self, site: SiteId, nonce: u64) -> u32 {
         match self.ask(site, OracleRequest::Incarnate { nonce, site }) {
             OracleReply::Incarnated { nonce: echoed, incarnation } if echoed == nonce => incarnation.0,
@@ -248,7 +255,7 @@ fn a_started_oracle_swaps_nothing_until_its_members_have_confirmed() {
     let last = world.advance(2, &[A, B]);
     let mut after = world.restarted(world.log.len(), Planted::none());
     let next = successor(&last, A, &[A]);
-    assert_eq!(after.swap(A, &last, &last), (true, 2, vec![]), "what is in the register has been won");
+    assert_eq!(after.swap(A, &last, &last), (false, 2, vec![A, B]), "it may have been forgotten and made anew");
     assert_eq!(after.swap(A, &last, &next), (false, 2, vec![A, B]));
     assert_eq!(after.confirm(A, Some(&last)), (2, A));
     assert_eq!(after.confirm(C, None), (2, A));
@@ -309,9 +316,13 @@ fn an_epoch_that_was_merely_seen_gives_way_to_one_that_is_carried() {
     let life = old.life;
     assert_eq!(old.confirm_as(C, Some(&seen), false, life), (2, A));
     assert_eq!(old.oracle.unconfirmed(), [A, B], "members of the one that it replaces are asked, too");
+    let again = old.restarted(old.log.len(), Planted::none());
+    assert_eq!(again.oracle.unconfirmed(), [A, B, C], "and that is not forgotten");
     assert_eq!(old.confirm_as(A, Some(&base), true, life), (2, A));
+    assert!(!old.is_settled(A), "nobody enters it before all have been heard");
     assert_eq!(old.confirm_as(B, Some(&carried), true, life), (2, B), "somebody may have served in it");
     assert_eq!(old.oracle.unconfirmed(), [], "and nobody in another");
+    assert!(old.is_settled(A));
     assert_eq!(old.confirm_as(C, Some(&seen), false, life), (2, B));
     assert_eq!(old.swap(B, &carried, &successor(&carried, B, &[A, B])), (true, 3, vec![]));
 }

@@ -374,8 +374,9 @@ impl ReplicationController {
 
     fn oracle_reply(&mut self, now: Now, reply: OracleReply, outbox: &mut Outbox) {
         match reply {
-            OracleReply::EpochRead { tag, epoch, oracle } => {
-                if !self.follows(oracle, tag, now, outbox) {
+            OracleReply::EpochRead { tag, epoch, settled, oracle } => {
+                // An oracle that has not heard all that it must hear is told what this site knows, and asked again.
+                if !self.follows(oracle, tag, now, outbox) || !settled {
                     return;
                 }
                 let behind = self.known.as_ref().is_some_and(|known| epoch.number < known.number);
@@ -385,7 +386,9 @@ impl ReplicationController {
                     return;
                 }
                 self.learn(now, epoch.clone(), outbox);
-                self.oracle_read(now, &epoch, outbox);
+                if !self.halted {
+                    self.oracle_read(now, &epoch, outbox);
+                }
             }
             OracleReply::EpochSwapped { tag, won, epoch, unconfirmed } => {
                 self.swap_answered(now, tag, won, epoch, &unconfirmed, outbox);

@@ -40,6 +40,8 @@ const _: () = assert!(messages::limits::KEY_BYTES_MAX <= KEY_BYTES_MAX, "what a 
 const KEY_PREFIX: u8 = 0;
 /// Bytes of a version in front of a row.
 const VERSION_BYTES: usize = 30;
+/// More sequence numbers than fjall takes for the removal of a keyspace.
+const REMOVAL_NUMBERS: usize = 16;
 /// The keyspace of the metadata, and the only key in it.
 const METADATA: &str = "metadata";
 
@@ -85,6 +87,7 @@ impl FjallStore {
         let builder = Database::builder(folder).cache_size(BLOCK_CACHE_BYTES).worker_threads(BACKGROUND_THREADS);
         let database = builder.open().map_err(|error| error_of(folder, &error))?;
         let metadata = database.keyspace(METADATA, options).map_err(|error| error_of(folder, &error))?;
+        pass_over_removals(&database, &metadata).map_err(|error| error_of(folder, &error))?;
         let mut tables = BTreeMap::new();
         for name in database.list_keyspace_names() {
             if &*name == METADATA {
@@ -328,6 +331,8 @@ impl Writer {
             batch.commit().map_err(|error| error_of(&self.shared.folder, &error))?;
             self.persist()?;
             self.database.delete_keyspace(keyspace).map_err(|error| error_of(&self.shared.folder, &error))?;
+            pass_over_removals(&self.database, &self.metadata)
+                .map_err(|error| error_of(&self.shared.folder, &error))?;
         }
         let mut removals = self.shared.removals.lock().expect("no holder of the lock panics");
         if let Some(waiting) = removals.get_mut(&table) {
@@ -338,6 +343,20 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// Writes the last batch's words again, so that what comes next has higher numbers than anything before.
+///
+/// fjall notes the removal of a keyspace with a sequence number that it does not find again at the next start when no batch has come
+/// after it. A new keyspace that then gets the number of the removed one is taken for it at the start after that, and deleted.
+fn pass_over_removals(database: &Database, metadata: &Keyspace) -> fjall::Result<()> {
+    let Some(said) = metadata.get(BATCH)? else { return Ok(()) };
+    for _ in 0..REMOVAL_NUMBERS {
+        let mut batch = database.batch();
+        batch.insert(metadata, BATCH, said.clone());
+        batch.commit()?;
+    }
+    database.persist(PersistMode::SyncAll)
 }
 
 /// The number of the last batch in the store, which must not be below that of the last one persisted, and must find its storages there.
@@ -475,6 +494,25 @@ mod tests {
     fn conforms() {
         let folder = tempfile::tempdir().expect("a folder");
         access_manager::store::conformance::check(&mut open(folder.path()));
+    }
+
+    /// If this fails, a storage that was made after another was removed is gone at the start after the next.
+    #[test]
+    fn a_storage_made_after_a_removal_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let put = |store: &mut FjallStore, table: u32| {
+            let row = Some(Row::from_static(b"row"));
+            store
+                .write(vec![StoreWrite { table: TableId(table), key: key(1), version: version(1), row }], Bytes::new());
+            settle(store);
+        };
+        for tables in [[20, 21], [22, 23], [24, 25]] {
+            let mut store = open(folder.path());
+            tables.into_iter().for_each(|table| put(&mut store, table));
+            store.remove_storage(TableId(tables[1]));
+            settle(&mut store);
+        }
+        assert_eq!(open(folder.path()).storages(), Ok(vec![TableId(20), TableId(22), TableId(24)]));
     }
 
     /// Every part of a version must come back, or a site would vote against its own rows after a restart.

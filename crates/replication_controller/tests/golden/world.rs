@@ -433,7 +433,7 @@ impl World {
         let Message::Oracle(request) = envelope.message else { return };
         let reply = match request {
             OracleRequest::Confirm { tag, .. } | OracleRequest::ReadEpoch { tag } => {
-                OracleReply::EpochRead { tag, epoch: self.oracle.clone(), oracle: LIFE }
+                OracleReply::EpochRead { tag, epoch: self.oracle.clone(), settled: true, oracle: LIFE }
             }
             OracleRequest::SwapEpoch { tag, expected, epoch } => {
                 if (self.oracle.number, self.oracle.proposal) == expected {

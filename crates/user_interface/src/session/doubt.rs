@@ -34,13 +34,8 @@ impl Turn<'_> {
             return self.fail(&error);
         }
         self.session.doubts += 1;
-        let program = Program {
-            parameters: Vec::new(),
-            actions: Vec::new(),
-            columns: Vec::new(),
-            relies_on,
-            read_only: true,
-        };
+        let program =
+            Program { parameters: Vec::new(), actions: Vec::new(), columns: Vec::new(), relies_on, read_only: true };
         let plan = Plan::Program(Arc::new(program));
         let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
         execution.doubt = Some(Box::new(Doubt { error: *error, again }));

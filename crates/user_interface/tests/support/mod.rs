@@ -267,9 +267,10 @@ impl Script {
                     self.doubts += 1;
                     return;
                 }
-                let names = program.relies_on.iter().map(|(key, version)| {
-                    format!("{} at {}", String::from_utf8_lossy(key.as_bytes()), version.clock)
-                });
+                let names = program
+                    .relies_on
+                    .iter()
+                    .map(|(key, version)| format!("{} at {}", String::from_utf8_lossy(key.as_bytes()), version.clock));
                 format!("Confirm {}", names.collect::<Vec<_>>().join(", "))
             }
             SessionRequest::Begin { mode, .. } => format!("Begin {mode:?}"),
