@@ -63,3 +63,9 @@ fn programs() {
 fn failures() {
     run("failures");
 }
+
+/// Errors that the catalog gave, and a catalog that was behind.
+#[test]
+fn doubts() {
+    run("doubts");
+}
