@@ -14,18 +14,24 @@ use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::ddl::version_of;
 use messages::program::Program;
 use messages::schema::CatalogEntry;
+use messages::{Key, Timestamp};
 use std::sync::Arc;
 
 /// Errors of the class "syntax error or access rule violation": names and types, which the catalog decides.
 const CLASS: &str = "42";
 
 impl Turn<'_> {
-    /// Tells an error, unless the relations that the statement mentions are not what this site takes them for.
-    pub fn doubt(&mut self, error: Box<SqlError>, mentioned: &[String], again: Again) {
+    /// The versions of these relations, as this site knows them now.
+    pub fn relied(&self, mentioned: &[String]) -> Vec<(Key, Timestamp)> {
         let catalog = &self.shared.catalog.catalog;
+        let keys = mentioned.iter().map(|name| CatalogEntry::key(name));
+        keys.map(|key| (key.clone(), version_of(catalog, &key))).collect()
+    }
+
+    /// Tells an error, unless the relations that the statement mentions are not what it was compiled with.
+    pub fn doubt(&mut self, error: Box<SqlError>, relied: Vec<(Key, Timestamp)>, again: Again) {
         let own = self.session.overlay.keys();
-        let keys = mentioned.iter().map(|name| CatalogEntry::key(name)).filter(|key| !own.contains(key));
-        let relies_on: Vec<_> = keys.map(|key| (key.clone(), version_of(catalog, &key))).collect();
+        let relies_on: Vec<_> = relied.into_iter().filter(|(key, _)| !own.contains(key)).collect();
         let told = !error.sqlstate.starts_with(CLASS)
             || relies_on.is_empty()
             || self.session.block == Block::Failed

@@ -69,7 +69,8 @@ impl Turn<'_> {
             Err(error) => {
                 let parsed = parse::statement(sql).ok().flatten();
                 let mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
-                self.doubt(error, &mentioned, Again::Parse(name.to_string(), sql.into(), types.to_vec()));
+                let relied = self.relied(&mentioned);
+                self.doubt(error, relied, Again::Parse(name.to_string(), sql.into(), types.to_vec()));
                 return Ok(());
             }
         };

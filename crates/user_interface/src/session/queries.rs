@@ -36,7 +36,7 @@ impl Turn<'_> {
                     let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
                     let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
                     let again = Again::Parse(name, (*prepared.text).into(), types.collect());
-                    self.doubt(error, &prepared.mentioned(), again);
+                    self.doubt(error, prepared.relied(), again);
                 }
                 QueryReply::Rows { .. } | QueryReply::Stopped => self.session.work = Work::Parsing(name, prepared),
             },
@@ -59,8 +59,8 @@ impl Turn<'_> {
             (Step::Describe, QueryReply::Failed(failure @ Failure::Statement { .. })) => {
                 execution.step = Step::New;
                 let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
-                let mentioned = execution.prepared.mentioned();
-                self.doubt(error, &mentioned, Again::Statement(execution));
+                let relied = execution.prepared.relied();
+                self.doubt(error, relied, Again::Statement(execution));
             }
             (Step::Describe | Step::Rows | Step::Source | Step::Explain, QueryReply::Failed(failure)) => {
                 // The query is over: nothing is left to stop.

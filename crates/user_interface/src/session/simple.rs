@@ -44,7 +44,8 @@ impl Turn<'_> {
         };
         let last = statements.is_empty();
         if let Err(error) = self.run_simple(&text, &parsed, last) {
-            self.doubt(error, &compile::mentioned(&parsed.statement), Again::Simple(parsed));
+            let relied = self.relied(&compile::mentioned(&parsed.statement));
+            self.doubt(error, relied, Again::Simple(parsed));
         }
     }
 

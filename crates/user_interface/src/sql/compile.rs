@@ -12,8 +12,8 @@ use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::program::{Program, ResultColumn};
-use messages::schema::Catalog;
-use messages::{TableId, Timestamp};
+use messages::schema::{Catalog, CatalogEntry};
+use messages::{Key, TableId, Timestamp};
 use sqlparser::ast;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -107,9 +107,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Names of the tables it mentions.
-    pub fn mentioned(&self) -> Vec<String> {
-        self.tables.iter().map(|(name, _)| name.clone()).collect()
+    /// Catalog rows of the tables it mentions, with their versions when it was compiled.
+    pub fn relied(&self) -> Vec<(Key, Timestamp)> {
+        let relied = |(name, version): &(String, Option<Timestamp>)| {
+            (CatalogEntry::key(name), version.unwrap_or(Timestamp::ZERO))
+        };
+        self.tables.iter().map(relied).collect()
     }
 
     /// Whether the tables it mentions are as they were.
