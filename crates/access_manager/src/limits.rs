@@ -21,8 +21,6 @@ pub const LOAD_ROWS_MAX: usize = 1_000;
 /// Bytes after which a visit to the store ends.
 pub const LOAD_BYTES_MAX: usize = 1 << 20;
 
-/// Posts that may be under way at once. The site sends the next one when the last is answered.
-pub const POSTS_MAX: usize = 4;
 /// Items that a post gathers for the store in each tick, or settles when the store has them.
 pub const POST_ITEMS_PER_TICK: usize = 500;
 /// Items that go to the store together: each time it makes a file of them.

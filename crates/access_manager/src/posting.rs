@@ -7,7 +7,7 @@
 //! could take the drop and leave the table.
 
 use crate::chain::Generation;
-use crate::limits::{POST_ITEMS_PER_TICK, POST_REST, POST_WRITE_BYTES, POST_WRITE_ITEMS, POSTS_MAX};
+use crate::limits::{POST_ITEMS_PER_TICK, POST_REST, POST_WRITE_BYTES, POST_WRITE_ITEMS};
 use crate::local::Local;
 use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
@@ -15,7 +15,6 @@ use bytes::Bytes;
 use messages::access::AccessReply;
 use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// What the store keeps beside rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +61,7 @@ struct Drop {
     generation: Generation,
 }
 
-/// One post under way.
+/// A post.
 #[derive(Debug)]
 struct Posting {
     tag: u64,
@@ -87,10 +86,10 @@ struct Posting {
     persisting: bool,
 }
 
-/// Posts under way, and drops that wait for one.
+/// The post under way, and drops that wait for one.
 #[derive(Debug, Default)]
 pub(crate) struct Poster {
-    postings: VecDeque<Posting>,
+    posting: Option<Posting>,
     drops: Vec<Drop>,
     /// See [`Metadata::replay_from`].
     replay_from: u64,
@@ -120,13 +119,13 @@ impl Poster {
     /// Whether a storage has been dropped, though its rows may still be here.
     pub(crate) fn is_dropped(&self, table: TableId) -> bool {
         self.drops.iter().any(|drop| drop.table == table)
-            || self.postings.iter().any(|posting| posting.drops.contains(&table))
+            || self.posting.as_ref().is_some_and(|posting| posting.drops.contains(&table))
     }
 
     /// A storage is gone, for whatever reason: here, and in the store as soon as that comes to it.
     pub(crate) fn storage_is_gone(&mut self, table: TableId) {
         self.drops.retain(|drop| drop.table != table);
-        for posting in &mut self.postings {
+        if let Some(posting) = &mut self.posting {
             posting.gathered.retain(|write| write.table != table);
         }
     }
@@ -134,7 +133,7 @@ impl Poster {
     /// Begins to post everything installed so far: all that the log says before `replay_from`. Nothing is written before
     /// [`Poster::logged`].
     pub(crate) fn begin(&mut self, tag: u64, replay_from: u64, asker: ServerKind, local: &mut Local) {
-        assert!(self.postings.len() < POSTS_MAX, "the site waits for a post before it sends the next");
+        assert!(self.posting.is_none(), "the site waits for a post before it sends the next");
         let generation = local.generation;
         local.generation += 1;
         local.posting = Some(generation);
@@ -144,7 +143,7 @@ impl Poster {
         let drops = kept.iter().map(|drop| (drop.timestamp, drop.table)).collect();
         self.drops = kept;
         let metadata = Metadata { as_of: local.as_of, drops, replay_from: 0 };
-        self.postings.push_back(Posting {
+        self.posting = Some(Posting {
             tag,
             asker,
             generation,
@@ -162,10 +161,10 @@ impl Poster {
         });
     }
 
-    /// The log has on disk what the post of this tag brings to the store, and so what those before it bring.
+    /// The log has on disk what the post of this tag brings to the store.
     pub(crate) fn logged(&mut self, tag: u64) {
-        if let Some(last) = self.postings.iter().position(|posting| posting.tag == tag) {
-            self.postings.iter_mut().take(last + 1).for_each(|posting| posting.logged = true);
+        if let Some(posting) = self.posting.as_mut().filter(|posting| posting.tag == tag) {
+            posting.logged = true;
         }
     }
 
@@ -178,7 +177,7 @@ impl Poster {
         garbage: &mut Garbage,
         outbox: &mut Outbox,
     ) -> Result<(), StoreError> {
-        let Some(posting) = self.postings.front_mut() else {
+        let Some(posting) = &mut self.posting else {
             return Ok(());
         };
         if !posting.logged || boot < self.rests_until || !local.store.is_idle()? {
@@ -216,8 +215,8 @@ impl Poster {
         local.store.write(Vec::new(), posting.metadata.encode());
         let tag = posting.tag;
         outbox.local(posting.asker, Message::AccessReply(AccessReply::Posted { tag }));
-        self.postings.pop_front();
-        local.posting = self.postings.back().map(|posting| posting.generation);
+        self.posting = None;
+        local.posting = None;
         Ok(())
     }
 }
