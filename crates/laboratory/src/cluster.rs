@@ -270,6 +270,7 @@ impl Cluster {
             }
             match name {
                 Name::Oracle => OracleConfig {
+                    lost: Vec::new(),
                     instance: stored.instance,
                     data: folder,
                     listen: stored.oracle,

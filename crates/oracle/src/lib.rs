@@ -75,6 +75,13 @@ impl Oracle {
         }
     }
 
+    /// These sites are lost for good, as the operator says: their confirmations are not waited for.
+    pub fn give_up(&mut self, lost: impl Iterator<Item = SiteId>) {
+        if let Some(register) = &mut self.register {
+            lost.for_each(|site| register.note_confirmed(site));
+        }
+    }
+
     /// Logs the register and asks for a sync, which all later answers about it wait for.
     fn log(&mut self, outbox: &mut Outbox) {
         let register = self.register.as_ref().expect("only a register changes");

@@ -243,7 +243,8 @@ impl Register {
         Some(taught)
     }
 
-    fn note_confirmed(&mut self, site: SiteId) {
+    /// A site has confirmed, or will never do so.
+    pub fn note_confirmed(&mut self, site: SiteId) {
         if self.state.epoch.sessions.contains_key(&site) {
             self.confirmed.insert(site);
         }

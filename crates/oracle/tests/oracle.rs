@@ -349,6 +349,18 @@ fn only_confirmations_and_proposals_for_this_very_process_count() {
     assert_eq!(after.epoch(), last);
 }
 
+/// Otherwise an instance that loses a site for good while its oracle is started anew could never change again.
+#[test]
+fn the_operator_may_give_up_a_site() {
+    let mut world = World::new();
+    let last = world.advance(2, &[A, B]);
+    let mut after = world.restarted(world.log.len(), Planted::none());
+    after.oracle.give_up([B].into_iter());
+    assert_eq!(after.oracle.unconfirmed(), [A]);
+    assert_eq!(after.confirm(A, Some(&last)), (2, A));
+    assert_eq!(after.swap(A, &last, &successor(&last, A, &[A])), (true, 3, vec![]));
+}
+
 /// The simulator must be able to plant what rule 13 forbids.
 #[test]
 fn a_planted_bug_trusts_old_oracles() {

@@ -62,6 +62,13 @@ pub struct OracleOptions {
     /// Its configuration; `raid config` explains every key.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    /// Do not wait for this site, which is lost for good; may be given several times.
+    ///
+    /// An oracle that was started anew changes nothing until all members of its epoch have confirmed it: its state may be an old copy,
+    /// and a member may know of a later epoch. If the lost site alone knew of one, what was committed in that is lost. Make sure first that
+    /// the site does not run.
+    #[arg(long, value_name = "N")]
+    lost: Vec<u16>,
     /// End when standard input is closed.
     #[arg(long, hide = true)]
     watch_stdin: bool,
@@ -87,7 +94,14 @@ pub fn site(options: &SiteOptions) -> Result<ExitCode, String> {
 
 /// Runs an oracle.
 pub fn oracle(options: &OracleOptions) -> Result<ExitCode, String> {
-    let config = OracleConfig::read(&options.config).map_err(|error| error.to_string())?;
+    let mut config = OracleConfig::read(&options.config).map_err(|error| error.to_string())?;
+    config.lost.clone_from(&options.lost);
+    if let Some(unknown) = options.lost.iter().find(|site| !config.sites.contains_key(&site.to_string())) {
+        return Err(format!(
+            "{} lists no site {unknown}: --lost names a site of the instance",
+            options.config.display()
+        ));
+    }
     let stop = prepare(options.watch_stdin)?;
     site::oracle_process::run(config, stop).map(|()| ExitCode::SUCCESS)
 }

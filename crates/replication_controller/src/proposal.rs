@@ -442,7 +442,10 @@ impl ReplicationController {
         if !unconfirmed.is_empty() {
             // The oracle was started anew and waits for its members: the swap is sent again until it has heard them.
             if self.proposals.unconfirmed != unconfirmed {
-                tracing::warn!(?unconfirmed, "the oracle waits for these sites to confirm its epoch");
+                tracing::warn!(
+                    ?unconfirmed,
+                    "the oracle waits for these sites to confirm its epoch; `raid oracle --lost N` does without one that is lost for good"
+                );
                 self.proposals.unconfirmed = unconfirmed.to_vec();
             }
             return;

@@ -81,6 +81,9 @@ pub struct OracleConfig {
     /// Commits with fewer caught-up copies in memory than this wait for the disk.
     #[serde(default = "two")]
     pub required_copies: u16,
+    /// From the command line only: sites that it does not wait for.
+    #[serde(skip)]
+    pub lost: Vec<u16>,
 }
 
 /// The name of a concurrency-control method.

@@ -90,6 +90,7 @@ impl OracleProcess {
             oracle.replay(&record, &mut outbox);
             last_record = position;
         }
+        oracle.give_up(config.lost.iter().copied().map(SiteId));
         let hello = Hello::new(instance, ORACLE_SITE, INCARNATION);
         let mut streams = Streams::listen(poll.registry(), TOKENS_STREAMS, hello, config.listen)
             .map_err(|error| error.to_string())?;
