@@ -24,7 +24,7 @@ const SELDOM: &[Bug] = &[
 ];
 
 /// Runs in which all others are found for certain, with some to spare.
-const RUNS_MAX: u64 = 150;
+const RUNS_MAX: u64 = 300;
 
 /// If this fails, a checker has become blind, or the simulator no longer reaches what it is for.
 #[test]

@@ -58,10 +58,13 @@ impl World {
 
     /// After the faults: recovery, a commit at every site, a last look at everything.
     pub fn finish(&mut self) {
+        let stormy = self.stormy;
         self.heal();
         self.await_the_stopped();
         self.await_recovery();
-        self.bear_a_silent_voter();
+        if stormy {
+            self.bear_a_silent_voter();
+        }
         self.busy = false;
         self.await_answers();
         self.commit_everywhere();
