@@ -27,7 +27,7 @@ pub(crate) enum Phase {
     },
     /// Decided; an abort is answered when `missing` is empty.
     Decided {
-        /// Who has not acknowledged.
+        /// Who has not acknowledged; the own site, when its disk is waited for.
         missing: BTreeSet<SiteId>,
         /// What was decided.
         outcome: Outcome,
@@ -200,9 +200,20 @@ impl AtomicityController {
         if self.answers_aborts_early() {
             let reply = CommitReply::Aborted { transaction, conflict };
             outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+        } else if votes_from_disk(&epoch) {
+            self.wait_for_own_disk(transaction, outbox);
         }
         self.send_decisions(transaction, outbox);
         self.finish_if_acknowledged(transaction, outbox);
+    }
+
+    /// Rule 9: the prepared record is on disk, and would be a commit by itself after a loss of power. So the abort is, too, here and at every
+    /// participant, before the client hears of it.
+    fn wait_for_own_disk(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        if let Some(HomeTransaction { phase: Phase::Decided { missing, .. }, .. }) = self.home.get_mut(&transaction) {
+            missing.insert(self.site);
+            self.sync_then(AfterSync::Acknowledge(self.site, transaction), outbox);
+        }
     }
 
     fn answers_aborts_early(&self) -> bool {
@@ -225,7 +236,7 @@ impl AtomicityController {
         let Phase::Decided { missing, outcome, .. } = &home.phase else {
             return;
         };
-        for site in missing {
+        for site in missing.iter().filter(|site| **site != self.site) {
             let decide = CommitMessage::Decide { transaction, order: home.order, outcome: *outcome };
             self.to_peer(*site, decide, outbox);
         }

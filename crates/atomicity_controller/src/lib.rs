@@ -69,6 +69,8 @@ enum Standing {
 enum AfterSync {
     /// Vote yes for what was prepared.
     Vote(TransactionId),
+    /// Acknowledge an abort to its home site, which may be this one.
+    Acknowledge(SiteId, TransactionId),
     /// Answer a resolved commit that waited for the disk.
     Answer(TransactionId, Timestamp),
     /// Report how far everything is synced.
@@ -225,6 +227,10 @@ impl AtomicityController {
     fn synced(&mut self, now: Now, token: u64, outbox: &mut Outbox) {
         match self.after_sync.remove(&token) {
             Some(AfterSync::Vote(transaction)) => self.vote_is_synced(now, transaction, outbox),
+            Some(AfterSync::Acknowledge(home, transaction)) if home == self.site => {
+                self.acknowledged(home, transaction, outbox);
+            }
+            Some(AfterSync::Acknowledge(home, transaction)) => self.acknowledge_later(home, transaction),
             Some(AfterSync::Answer(transaction, timestamp)) => self.answer_from_disk(transaction, timestamp, outbox),
             Some(AfterSync::Report(epoch, clock)) => {
                 let reply = EpochReply::SyncedThrough { epoch, clock };

@@ -422,7 +422,11 @@ impl AtomicityController {
                 return;
             }
         }
-        self.acknowledge_later(from, transaction);
+        if outcome == Outcome::Abort && self.epoch.as_deref().is_some_and(votes_from_disk) {
+            self.sync_then(AfterSync::Acknowledge(from, transaction), outbox);
+        } else {
+            self.acknowledge_later(from, transaction);
+        }
     }
 
     /// Applies an outcome at this site: logs it, installs the writes, tells the replication controller, releases the locks. In
@@ -463,7 +467,8 @@ impl AtomicityController {
         }
     }
 
-    fn acknowledge_later(&mut self, home: SiteId, transaction: TransactionId) {
+    /// A decision that is logged, and on disk where it has to be.
+    pub(crate) fn acknowledge_later(&mut self, home: SiteId, transaction: TransactionId) {
         self.participants.acknowledgements.entry(home).or_default().push(transaction);
     }
 

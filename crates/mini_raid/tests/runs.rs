@@ -75,6 +75,8 @@ fn found_seeds_stay_found() {
         ("a torn log knew commits of others and not that this copy lacks them", 802337, 3),
         ("an epoch failed before its members had on disk what its parent had committed", 800536, 5),
         ("a restored oracle and a site's log had each an epoch of one number", 9598, 3),
+        ("an abort that a lone up member had told was gone with its power, and the vote was not", 4013410, 3),
+        ("sites that had seen two first epochs waited for each other", 4027439, 3),
         ("the checker missed a deletion that nobody had been told of", 2082903, 3),
     ];
     for (what, seed, sites) in found {

@@ -75,14 +75,8 @@ impl ReplicationController {
                 return;
             }
             let other = epoch.number == known.number && epoch.proposal != known.proposal;
-            let carried = self.carries(known);
-            if other && !carried {
-                // An oracle that was set back has forgotten the one that this site knows. Nobody has served in it: its up members
-                // would have logged it and told the oracle.
-                outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
-                self.known = Some(epoch.clone());
-                if !matches!(self.state, State::Joining) {
-                    self.start_again(&format!("{} was made anew by an oracle that was set back", epoch.number), outbox);
+            if self.give_up_another(&epoch, outbox) {
+                if self.halted {
                     return;
                 }
             } else if other {
@@ -126,6 +120,21 @@ impl ReplicationController {
         } else if self.took_part || !matches!(self.state, State::Joining) {
             self.start_again(&format!("{} does not have this life of the site", epoch.number), outbox);
         }
+    }
+
+    /// The oracle holds another epoch of the number of the one that this site has merely seen. An oracle that was set back has forgotten
+    /// that one. Nobody has served in it: its up members would have logged it and told the oracle. This site does not enter it any more.
+    pub(crate) fn give_up_another(&mut self, epoch: &Arc<Epoch>, outbox: &mut Outbox) -> bool {
+        let another = |known: &Arc<Epoch>| known.number == epoch.number && known.proposal != epoch.proposal;
+        if !self.known.as_ref().is_some_and(|known| another(known) && !self.carries(known)) {
+            return false;
+        }
+        outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
+        self.known = Some(epoch.clone());
+        if !matches!(self.state, State::Joining) {
+            self.start_again(&format!("{} was made anew by an oracle that was set back", epoch.number), outbox);
+        }
+        true
     }
 
     /// In an instance that has no epoch yet the listed copies are empty, and so current. That is logged, because later a copy without a

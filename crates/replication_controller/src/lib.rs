@@ -375,8 +375,12 @@ impl ReplicationController {
     fn oracle_reply(&mut self, now: Now, reply: OracleReply, outbox: &mut Outbox) {
         match reply {
             OracleReply::EpochRead { tag, epoch, settled, oracle } => {
-                // An oracle that has not heard all that it must hear is told what this site knows, and asked again.
-                if !self.follows(oracle, tag, now, outbox) || !settled {
+                if !self.follows(oracle, tag, now, outbox) {
+                    return;
+                }
+                if !settled {
+                    // An oracle that has not heard all that it must hear is told what this site knows, and asked again.
+                    self.give_up_another(&epoch, outbox);
                     return;
                 }
                 let behind = self.known.as_ref().is_some_and(|known| epoch.number < known.number);
