@@ -86,8 +86,9 @@ pub enum OracleReply {
         tag: u64,
         /// The epoch.
         epoch: Arc<Epoch>,
-        /// Whether it is certain that nobody has served in another epoch that the register has forgotten: otherwise nobody enters this one.
-        settled: bool,
+        /// Set while somebody may have served in another epoch that the register has forgotten: until these sites have confirmed, nobody
+        /// enters this one.
+        unconfirmed: Vec<SiteId>,
         /// The process that answers.
         oracle: OracleLife,
     },

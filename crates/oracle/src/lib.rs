@@ -193,8 +193,8 @@ impl Oracle {
 
     fn read_epoch(&mut self, from: Watcher, tag: u64, outbox: &mut Outbox) {
         let register = self.register.as_ref().expect("requests come to a register");
-        let (epoch, settled) = (register.epoch().clone(), register.is_settled());
-        self.answer(from, OracleReply::EpochRead { tag, epoch, settled, oracle: self.life }, outbox);
+        let (epoch, unconfirmed) = (register.epoch().clone(), register.unsettled());
+        self.answer(from, OracleReply::EpochRead { tag, epoch, unconfirmed, oracle: self.life }, outbox);
     }
 }
 

@@ -138,9 +138,9 @@ impl Register {
         self.state.required.difference(&self.confirmed).copied().collect()
     }
 
-    /// Whether the epoch is certain to be the last one: nobody has served in another that this register has forgotten.
-    pub fn is_settled(&self) -> bool {
-        self.state.carried || self.unconfirmed().is_empty()
+    /// Sites that have to confirm before anybody enters the epoch. None: nobody has served in another that this register has forgotten.
+    pub fn unsettled(&self) -> Vec<SiteId> {
+        if self.state.carried { Vec::new() } else { self.unconfirmed() }
     }
 
     /// Replaces the epoch that is expected.
@@ -148,7 +148,7 @@ impl Register {
         let current = &self.state.epoch;
         let same_number = current.number == epoch.number && self.planted.is(Bug::SwapSettledByNumber);
         if (current.number, current.proposal) == (epoch.number, epoch.proposal) || same_number {
-            return if self.is_settled() { Swap::WonBefore } else { Swap::Unconfirmed };
+            return if self.unsettled().is_empty() { Swap::WonBefore } else { Swap::Unconfirmed };
         }
         if !self.unconfirmed().is_empty() {
             return Swap::Unconfirmed;

@@ -128,9 +128,10 @@ impl World {
         }
     }
 
-    fn is_settled(&mut self, site: SiteId) -> bool {
+    /// Who has to confirm before the site may enter the epoch.
+    fn unsettled(&mut self, site: SiteId) -> Vec<SiteId> {
         match self.ask(site, OracleRequest::ReadEpoch { tag: 6 }) {
-            OracleReply::EpochRead { tag: 6, settled, .. } => settled,
+            OracleReply::EpochRead { tag: 6, unconfirmed, .. } => unconfirmed,
             other => panic!("{other:?}"),
         }
     }
@@ -319,10 +320,10 @@ fn an_epoch_that_was_merely_seen_gives_way_to_one_that_is_carried() {
     let again = old.restarted(old.log.len(), Planted::none());
     assert_eq!(again.oracle.unconfirmed(), [A, B, C], "and that is not forgotten");
     assert_eq!(old.confirm_as(A, Some(&base), true, life), (2, A));
-    assert!(!old.is_settled(A), "nobody enters it before all have been heard");
+    assert_eq!(old.unsettled(A), [B], "nobody enters it before all have been heard");
     assert_eq!(old.confirm_as(B, Some(&carried), true, life), (2, B), "somebody may have served in it");
     assert_eq!(old.oracle.unconfirmed(), [], "and nobody in another");
-    assert!(old.is_settled(A));
+    assert_eq!(old.unsettled(A), []);
     assert_eq!(old.confirm_as(C, Some(&seen), false, life), (2, B));
     assert_eq!(old.swap(B, &carried, &successor(&carried, B, &[A, B])), (true, 3, vec![]));
 }

@@ -42,7 +42,7 @@ use messages::{
     Envelope, Epoch, EpochNumber, Incarnation, MemberState, Message, Now, OracleLife, Outbox, Server, ServerKind,
     SiteId,
 };
-use proposal::Proposals;
+use proposal::{Proposals, SealAsked};
 use replay::LogTail;
 use service::Questions;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub(crate) enum AfterSync {
     /// Nothing is stale any more in this epoch, and that is on disk.
     Current(EpochNumber),
     /// The seal of this epoch is on disk, and everything that was voted for in it: tell who proposes.
-    Sealed { proposer: SiteId, epoch: EpochNumber, proposal: ProposalId },
+    Sealed(SealAsked),
 }
 
 /// The replication controller of one site.
@@ -329,7 +329,7 @@ impl ReplicationController {
             }
             ReplicationMessage::EpochIs { epoch } => self.epoch_told(now, epoch, outbox),
             ReplicationMessage::Seal { epoch, proposal } => {
-                self.seal_asked(now, from, epoch, proposal, outbox);
+                self.seal_asked(now, SealAsked { proposer: from, epoch, proposal }, outbox);
             }
             ReplicationMessage::Sealed { epoch, proposal, current } => {
                 self.sealed_came(now, from, life, epoch, proposal, current, outbox);
@@ -374,12 +374,14 @@ impl ReplicationController {
 
     fn oracle_reply(&mut self, now: Now, reply: OracleReply, outbox: &mut Outbox) {
         match reply {
-            OracleReply::EpochRead { tag, epoch, settled, oracle } => {
+            OracleReply::EpochRead { tag, epoch, unconfirmed, oracle } => {
                 if !self.follows(oracle, tag, now, outbox) {
                     return;
                 }
-                if !settled {
-                    // An oracle that has not heard all that it must hear is told what this site knows, and asked again.
+                self.proposals.oracle_answered();
+                if !unconfirmed.is_empty() {
+                    // It is told what this site knows, and asked again.
+                    self.proposals.oracle_waits(&unconfirmed);
                     self.give_up_another(&epoch, outbox);
                     return;
                 }
@@ -407,9 +409,7 @@ impl ReplicationController {
             Some(AfterSync::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
             Some(AfterSync::Refreshed(items, storages)) => self.tell_refreshed(items, storages, outbox),
             Some(AfterSync::Current(epoch)) => self.tell_current(epoch, outbox),
-            Some(AfterSync::Sealed { proposer, epoch, proposal }) => {
-                self.seal_is_synced(now, proposer, epoch, proposal, outbox);
-            }
+            Some(AfterSync::Sealed(asked)) => self.seal_is_synced(now, asked, outbox),
             None => {}
         }
     }

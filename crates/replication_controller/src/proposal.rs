@@ -36,6 +36,14 @@ struct Proposal {
     sent_at: u64,
 }
 
+/// Who asks for which epoch to be sealed, for which proposal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SealAsked {
+    pub(crate) proposer: SiteId,
+    pub(crate) epoch: EpochNumber,
+    pub(crate) proposal: ProposalId,
+}
+
 /// Proposals of this site.
 #[derive(Default)]
 pub(crate) struct Proposals {
@@ -79,8 +87,19 @@ impl Proposals {
         self.oracle_asked_since.get_or_insert(now.boot);
     }
 
+    /// The oracle does nothing before these sites have confirmed; the operator is told when they are others than before.
+    pub(crate) fn oracle_waits(&mut self, unconfirmed: &[SiteId]) {
+        if self.unconfirmed != unconfirmed {
+            tracing::warn!(
+                ?unconfirmed,
+                "the oracle waits for these sites to confirm its epoch; `raid oracle --lost N` does without one that is lost for good"
+            );
+            self.unconfirmed = unconfirmed.to_vec();
+        }
+    }
+
     /// The oracle has answered something.
-    fn oracle_answered(&mut self) {
+    pub(crate) fn oracle_answered(&mut self) {
         self.oracle_asked_since = None;
         self.oracle_missed = false;
     }
@@ -208,7 +227,6 @@ impl ReplicationController {
 
     /// The oracle's epoch is the one to replace: seal it.
     pub(crate) fn oracle_read(&mut self, now: Now, epoch: &Arc<Epoch>, outbox: &mut Outbox) {
-        self.proposals.oracle_answered();
         self.restart_if_complete(now, epoch, outbox);
         let Some(proposal) = &mut self.proposals.under_way else { return };
         let Stage::Reading = proposal.stage else { return };
@@ -229,7 +247,7 @@ impl ReplicationController {
             proposal.candidates.iter().copied().filter(|site| !sealed.contains_key(site)).collect();
         for site in missing {
             if site == self.site {
-                self.seal_asked(now, site, number, id, outbox);
+                self.seal_asked(now, SealAsked { proposer: site, epoch: number, proposal: id }, outbox);
             } else {
                 self.to_peer(site, ReplicationMessage::Seal { epoch: number, proposal: id }, outbox);
             }
@@ -239,44 +257,29 @@ impl ReplicationController {
     /// Seals this site's epoch. A seal is logged, and never taken back. It is told when it is on disk, and all that this site has voted
     /// for before it: a new epoch, though it may fail before it has logged anything, finds that at each of its members after a loss of
     /// power everywhere.
-    pub(crate) fn seal_asked(
-        &mut self,
-        now: Now,
-        proposer: SiteId,
-        epoch: EpochNumber,
-        proposal: ProposalId,
-        outbox: &mut Outbox,
-    ) {
+    pub(crate) fn seal_asked(&mut self, now: Now, asked: SealAsked, outbox: &mut Outbox) {
         let Some(known) = self.known.clone() else { return };
-        if known.number > epoch {
-            self.to_peer(proposer, ReplicationMessage::EpochIs { epoch: known }, outbox);
+        if known.number > asked.epoch {
+            self.to_peer(asked.proposer, ReplicationMessage::EpochIs { epoch: known }, outbox);
             return;
         }
-        if known.number < epoch {
+        if known.number < asked.epoch {
             self.read_oracle(now, outbox);
             return;
         }
         if !known.has(self.site, self.incarnation) {
             return;
         }
-        self.seal(now, epoch, outbox);
-        let asked_again = self.after_sync.values().any(
-            |then| matches!(then, AfterSync::Sealed { proposer: other, proposal: same, .. } if (*other, *same) == (proposer, proposal)),
-        );
-        if !asked_again {
-            self.sync_then(AfterSync::Sealed { proposer, epoch, proposal }, outbox);
+        self.seal(now, asked.epoch, outbox);
+        let again = |then: &AfterSync| matches!(then, AfterSync::Sealed(before) if *before == asked);
+        if !self.after_sync.values().any(again) {
+            self.sync_then(AfterSync::Sealed(asked), outbox);
         }
     }
 
     /// The seal is on disk. It counts if nothing has come after it.
-    pub(crate) fn seal_is_synced(
-        &mut self,
-        now: Now,
-        proposer: SiteId,
-        epoch: EpochNumber,
-        proposal: ProposalId,
-        outbox: &mut Outbox,
-    ) {
+    pub(crate) fn seal_is_synced(&mut self, now: Now, asked: SealAsked, outbox: &mut Outbox) {
+        let SealAsked { proposer, epoch, proposal } = asked;
         let Some(known) = &self.known else { return };
         if known.number != epoch || !known.has(self.site, self.incarnation) || self.sealed_through < epoch {
             return;
@@ -441,13 +444,7 @@ impl ReplicationController {
         }
         if !unconfirmed.is_empty() {
             // The oracle was started anew and waits for its members: the swap is sent again until it has heard them.
-            if self.proposals.unconfirmed != unconfirmed {
-                tracing::warn!(
-                    ?unconfirmed,
-                    "the oracle waits for these sites to confirm its epoch; `raid oracle --lost N` does without one that is lost for good"
-                );
-                self.proposals.unconfirmed = unconfirmed.to_vec();
-            }
+            self.proposals.oracle_waits(unconfirmed);
             return;
         }
         self.proposals.under_way = None;

@@ -65,6 +65,7 @@ scripts! {
     joiner_dies: "A joiner that dies in its first epoch must come back to the same fail-locks.";
     failed_epoch: "What an epoch that failed had resolved otherwise must not leave a joiner with old items that look fresh.";
     copiers: "What is wanted must be fetched at once, and nobody asked in a circle.";
+    earlier_oracle: "What an oracle gave before it was set back must not be entered on a peer's word, nor what it now holds before it has heard all.";
     silent_voter: "A member that grants but does not vote must be evicted.";
     total_failure: "Only all up members of the last epoch may restart it, and not before the old leases are over.";
     alone: "After a total failure a site must not go on without the others, unless the operator has said so and nobody may still serve.";

@@ -5,7 +5,8 @@
 //! Items are letters of one storage, transactions home.life.sequence, times milliseconds.
 //!
 //! * `init SITES`, `after MS`, `start S`, `kill S`, `break S` (killed, and its connections break), `wipe S` (of its disk)
-//! * `pause S`, `resume S`, `cut A B`, `mend A B`, `oracle down`, `oracle up`, `lose N WORD..` (the next N messages that read so, or
+//! * `pause S`, `resume S`, `cut A B`, `mend A B`, `oracle down`, `oracle up`, `oracle back` (it has forgotten its last
+//!   epoch, is another process, and has not heard all), `oracle settled`, `told S by P` (of that epoch), `lose N WORD..` (the next N messages that read so, or
 //!   `A > B: WORD..`), `lose nothing`
 //! * `write X at C` (committed at all members), `decided T X at C on S`, `prepared T X on SITES`, `synced S E C`, `forget S X` (lost with its log's end)
 //! * `refresh S X`, `silent S by T`, `late S` (its disk does not sync), `serves`, `tables`, `stale`
@@ -29,9 +30,6 @@ use replication_controller::ReplicationController;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// The one process of the oracle.
-const LIFE: OracleLife = OracleLife(1);
-
 pub const TABLE: TableId = TableId(20);
 
 /// A site: the controller, and what its disk, its copy and its atomicity controller hold.
@@ -54,6 +52,11 @@ pub struct World {
     sites: Vec<SiteId>,
     oracle: Arc<Epoch>,
     oracle_down: bool,
+    oracle_life: OracleLife,
+    settled: bool,
+    /// What the oracle held before, and what it has forgotten.
+    before: Vec<Arc<Epoch>>,
+    forgotten: Option<Arc<Epoch>>,
     cuts: BTreeSet<(SiteId, SiteId)>,
     losses: Vec<(u64, String)>,
     now: u64,
@@ -90,7 +93,7 @@ fn epoch_zero(sites: &[SiteId]) -> Arc<Epoch> {
         method: Method::Locking,
         required_copies: 1,
         placement: Placement::Everywhere,
-        oracle: LIFE,
+        oracle: OracleLife(1),
         restart: false,
     })
 }
@@ -102,6 +105,10 @@ impl World {
             sites: Vec::new(),
             oracle: epoch_zero(&[]),
             oracle_down: false,
+            oracle_life: OracleLife(1),
+            settled: true,
+            before: Vec::new(),
+            forgotten: None,
             cuts: BTreeSet::new(),
             losses: Vec::new(),
             now: 1_000 * MILLISECOND,
@@ -137,6 +144,28 @@ impl World {
             ["late", who] => self.node(who).slow_disk = true,
             ["cut", a, b] => self.cuts.extend([(site(a), site(b)), (site(b), site(a))]),
             ["mend", a, b] => self.cuts.retain(|cut| *cut != (site(a), site(b)) && *cut != (site(b), site(a))),
+            ["oracle", "back"] => {
+                let before = self.before.pop().expect("it has held another epoch");
+                self.forgotten = Some(std::mem::replace(&mut self.oracle, before));
+                (self.oracle_life.0, self.settled) = (self.oracle_life.0 + 1, false);
+            }
+            ["oracle", "settled"] => self.settled = true,
+            ["told", who, "by", peer] => {
+                let epoch = self.forgotten.clone().expect("the oracle was set back");
+                let message = Message::Replication(ReplicationMessage::EpochIs { epoch });
+                let kind = ServerKind::ReplicationController;
+                let (from_site, to_site, incarnation) = (site(peer), site(who), self.node(peer).life);
+                let epoch = EpochNumber(0);
+                self.network.push_back(Envelope {
+                    from_site,
+                    from: kind,
+                    to_site,
+                    to: kind,
+                    epoch,
+                    incarnation,
+                    message,
+                });
+            }
             ["oracle", state] => self.oracle_down = state == "down",
             ["lose", "nothing"] => self.losses.clear(),
             ["lose", times, ref words @ ..] => self.losses.push((number(times), words.join(" "))),
@@ -432,12 +461,16 @@ impl World {
     fn oracle_asked(&mut self, envelope: Envelope) {
         let Message::Oracle(request) = envelope.message else { return };
         let reply = match request {
-            OracleRequest::Confirm { tag, .. } | OracleRequest::ReadEpoch { tag } => {
-                OracleReply::EpochRead { tag, epoch: self.oracle.clone(), settled: true, oracle: LIFE }
-            }
+            OracleRequest::Confirm { tag, .. } | OracleRequest::ReadEpoch { tag } => OracleReply::EpochRead {
+                tag,
+                epoch: self.oracle.clone(),
+                unconfirmed: if self.settled { Vec::new() } else { self.sites.clone() },
+                oracle: self.oracle_life,
+            },
             OracleRequest::SwapEpoch { tag, expected, epoch } => {
-                if (self.oracle.number, self.oracle.proposal) == expected {
-                    self.oracle = epoch.clone();
+                let to_this = epoch.oracle == self.oracle_life && self.settled;
+                if to_this && (self.oracle.number, self.oracle.proposal) == expected {
+                    self.before.push(std::mem::replace(&mut self.oracle, epoch.clone()));
                 }
                 let won = self.oracle.proposal == epoch.proposal && self.oracle.number == epoch.number;
                 OracleReply::EpochSwapped { tag, won, epoch: self.oracle.clone(), unconfirmed: Vec::new() }
