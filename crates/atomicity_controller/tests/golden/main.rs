@@ -52,6 +52,7 @@ macro_rules! scripts {
 scripts! {
     commit_in_one_round: "A commit must take one round, be logged before it is answered, and be forgotten when all have it.";
     commit_waits_for_the_disk: "With too few copies an answer must not leave before the log is synced.";
+    abort_waits_for_the_disk: "With too few copies an abort must be on disk at every participant before the client hears of it: the votes are.";
     abort_is_acknowledged: "A client must not be told of an abort while a participant could still commit.";
     older_waits: "A vote must wait for the commit-locks, and a killed waiter must vote no.";
     lost_messages: "Whatever is lost must be sent again, and asked for again, with the same words.";
