@@ -20,6 +20,8 @@ pub(crate) struct Leases {
     /// The other members' lives in the epoch at hand.
     lives: BTreeMap<SiteId, Incarnation>,
     heard: BTreeMap<SiteId, u64>,
+    /// Since when a member owes an answer to a request for a lease.
+    unanswered: BTreeMap<SiteId, u64>,
     lost: BTreeMap<SiteId, u64>,
     accused: BTreeSet<SiteId>,
     renewed_at: u64,
@@ -29,6 +31,7 @@ impl Leases {
     /// A new epoch: leases of the old one are void, everybody is given time to be heard.
     pub(crate) fn enter(&mut self, epoch: &Epoch, own: SiteId, now: Now) {
         self.held.clear();
+        self.unanswered.clear();
         self.accused.clear();
         self.lives = epoch.others(own).map(|site| (site, epoch.members[&site].incarnation)).collect();
         self.lost.retain(|site, _| self.lives.contains_key(site));
@@ -60,6 +63,7 @@ impl Leases {
 
     /// Nobody was heard because this site did not listen.
     pub(crate) fn forgive(&mut self, now: Now) {
+        self.unanswered.clear();
         self.heard.values_mut().for_each(|heard| *heard = now.boot);
     }
 
@@ -67,12 +71,13 @@ impl Leases {
         self.accused.insert(site);
     }
 
-    /// Members that are silent, whose connection broke, or who do not vote.
+    /// Members that are silent, whose connection broke, who do not vote, or who grant nothing though they are heard: they may not hear.
     pub(crate) fn suspects(&self, now: Now) -> BTreeSet<SiteId> {
         let suspected = |site: &SiteId| {
             let silent = self.heard.get(site).is_none_or(|heard| now.boot > heard + SUSPICION);
             let lost = self.lost.get(site).is_some_and(|lost| now.boot > lost + limits::LOST_PATIENCE);
-            silent || lost || self.accused.contains(site)
+            let deaf = self.unanswered.get(site).is_some_and(|since| now.boot > since + SUSPICION);
+            silent || deaf || lost || self.accused.contains(site)
         };
         self.lives.keys().copied().filter(suspected).collect()
     }
@@ -116,6 +121,7 @@ impl ReplicationController {
         self.leases.renewed_at = now.boot;
         self.leases.trim(now);
         for site in epoch.others(self.site) {
+            self.leases.unanswered.entry(site).or_insert(now.boot);
             self.to_peer(site, ReplicationMessage::LeaseRequest { sent_at: now.boot }, outbox);
         }
     }
@@ -137,6 +143,7 @@ impl ReplicationController {
             tracing::warn!(%from, "a grant of a lease that was not asked for yet");
             return;
         }
+        self.leases.unanswered.remove(&from);
         let start = if self.planted.is(Bug::LeaseFromReceipt) { now.boot } else { sent_at };
         let held = self.leases.held.entry(from).or_default();
         *held = (*held).max(start + LEASE);

@@ -8,8 +8,9 @@ pub const LOST_PATIENCE: u64 = 10 * MILLISECOND;
 pub const LEASE_FIRST: u64 = 10 * MILLISECOND;
 /// The next member in order proposes when the one before it has not within this time.
 pub const PROPOSE_STAGGER: u64 = 40 * MILLISECOND;
-/// A member that sees no more than half of the epoch lets others propose first.
-pub const MINORITY_PATIENCE: u64 = 150 * MILLISECOND;
+/// A member that sees no more than half of the epoch lets others propose first: those who hear it, but are not answered by it, take up to
+/// a renewal longer to suspect it than it takes to suspect them, and then seal and sync.
+pub const MINORITY_PATIENCE: u64 = 2 * LEASE_RENEWAL + 50 * MILLISECOND;
 /// A member that does not answer a seal within this time is left out.
 pub const SEAL_ANSWER: u64 = SUSPICION;
 /// How often the oracle is asked for the epoch, at most.

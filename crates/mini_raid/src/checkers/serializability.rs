@@ -58,7 +58,10 @@ pub fn check(history: &History) -> Result<(), String> {
             let transaction = &history.transactions[place];
             took_place[place] && transaction.begun >= from && transaction.ended <= moment
         };
-        check_some(history, &era)?;
+        // What was lost nobody may have seen but by what it took away.
+        let hidden =
+            |place: usize| matches!(history.transactions[place].fate, Fate::Unknown | Fate::Open) && !era(place);
+        check_some(history, &era, &hidden)?;
         from = moment + 1;
     }
     let lost = lost_tokens(history)?;
@@ -70,13 +73,18 @@ pub fn check(history: &History) -> Result<(), String> {
         let only_read = transaction.changes.is_empty() && saw_a_window(history, transaction);
         took_place[place] && !own && !read && !only_read
     };
-    check_some(history, &survived)
+    check_some(history, &survived, &|place| took_place[place] && !survived(place))
 }
 
-fn check_some(history: &History, included: &dyn Fn(usize) -> bool) -> Result<(), String> {
+/// Judges the transactions that are `included`; those that are `hidden` may have deleted what the others missed.
+fn check_some(
+    history: &History,
+    included: &dyn Fn(usize) -> bool,
+    hidden: &dyn Fn(usize) -> bool,
+) -> Result<(), String> {
     let versions = Versions::of(history, included)?;
     let mut graph = Graph::new(history, included);
-    versions.edges(history, included, &mut graph)?;
+    versions.edges(history, included, hidden, &mut graph)?;
     graph.real_time(history);
     match graph.cycle(history) {
         None => Ok(()),

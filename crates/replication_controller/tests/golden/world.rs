@@ -5,7 +5,7 @@
 //! Items are letters of one storage, transactions home.life.sequence, times milliseconds.
 //!
 //! * `init SITES`, `after MS`, `start S`, `kill S`, `break S` (killed, and its connections break), `wipe S` (of its disk)
-//! * `pause S`, `resume S`, `cut A B`, `mend A B`, `oracle down`, `oracle up`, `oracle back` (it has forgotten its last
+//! * `pause S`, `resume S`, `cut A B`, `mend A B`, `deaf S` (it hears no other site), `oracle down`, `oracle up`, `oracle back` (it has forgotten its last
 //!   epoch, is another process, and has not heard all), `oracle settled`, `told S by P` (of that epoch), `lose N WORD..` (the next N messages that read so, or
 //!   `A > B: WORD..`), `lose nothing`
 //! * `write X at C` (committed at all members), `decided T X at C on S`, `prepared T X on SITES`, `synced S E C`, `forget S X` (lost with its log's end)
@@ -143,6 +143,10 @@ impl World {
             ["alone", who] => self.inside(site(who), Message::Site(SiteNotice::RestartAlone)),
             ["late", who] => self.node(who).slow_disk = true,
             ["cut", a, b] => self.cuts.extend([(site(a), site(b)), (site(b), site(a))]),
+            ["deaf", who] => {
+                let others = self.sites.iter().filter(|other| **other != site(who));
+                self.cuts.extend(others.map(|other| (*other, site(who))));
+            }
             ["mend", a, b] => self.cuts.retain(|cut| *cut != (site(a), site(b)) && *cut != (site(b), site(a))),
             ["oracle", "back"] => {
                 let before = self.before.pop().expect("it has held another epoch");

@@ -85,7 +85,13 @@ impl Versions {
     }
 
     /// All edges that these versions imply. Errors: reads that fit no order, or of what was never committed.
-    pub fn edges(&self, history: &History, included: &dyn Fn(usize) -> bool, graph: &mut Graph) -> Result<(), String> {
+    pub fn edges(
+        &self,
+        history: &History,
+        included: &dyn Fn(usize) -> bool,
+        hidden: &dyn Fn(usize) -> bool,
+        graph: &mut Graph,
+    ) -> Result<(), String> {
         for (list, entries) in &self.lists {
             for pair in entries.windows(2) {
                 if let (Some(first), Some(second)) = (self.writer(pair[0]), self.writer(pair[1])) {
@@ -99,7 +105,9 @@ impl Versions {
                     Observation::List { key, entries } => self.list_read(history, place, *key, entries, graph)?,
                     Observation::Register { key, value } => self.register_read(history, place, *key, *value, graph)?,
                     Observation::Members { low, high, present } => {
-                        self.scanned(history, place, (*low, *high), present, graph)?;
+                        for member in self.scanned(history, place, (*low, *high), present, graph)? {
+                            self.missed(history, hidden, place, member, graph)?;
+                        }
                     }
                 }
             }
@@ -162,7 +170,7 @@ impl Versions {
         Ok(())
     }
 
-    /// A scan: each member of the range was there or not.
+    /// A scan: each member of the range was there or not. Gives those that were not.
     fn scanned(
         &self,
         history: &History,
@@ -170,7 +178,7 @@ impl Versions {
         range: (u64, u64),
         present: &[(u64, Token)],
         graph: &mut Graph,
-    ) -> Result<(), String> {
+    ) -> Result<Vec<u64>, String> {
         for (member, token) in present {
             if self.insertions.get(token) != Some(member) {
                 return Err(format!("member {member} holds {token}, which did not bring it"));
@@ -184,15 +192,19 @@ impl Versions {
         }
         let first = self.members.partition_point(|member| *member < range.0);
         let in_range = self.members[first..].iter().take_while(|member| **member < range.1);
-        for member in in_range.filter(|member| present.iter().all(|(key, _)| key != *member)) {
-            self.missed(history, place, *member, graph)?;
-        }
-        Ok(())
+        Ok(in_range.filter(|member| present.iter().all(|(key, _)| key != *member)).copied().collect())
     }
 
     /// A scan did not see a member: it came before an insertion, or after a deletion. Which one, real time may leave open; then only
     /// the outer bounds hold.
-    fn missed(&self, history: &History, place: usize, member: u64, graph: &mut Graph) -> Result<(), String> {
+    fn missed(
+        &self,
+        history: &History,
+        hidden: &dyn Fn(usize) -> bool,
+        place: usize,
+        member: u64,
+        graph: &mut Graph,
+    ) -> Result<(), String> {
         let Some(order) = self.lists.get(&companion(member)) else { return Ok(()) };
         let reader = &history.transactions[place];
         let mut bounds: Option<(usize, usize)> = None;
@@ -210,9 +222,8 @@ impl Versions {
             }
         }
         let Some((first, last)) = bounds else {
-            // Whose deletion it was may never have been told, and may not be among those that are judged.
-            let taken_away = history.transactions.iter().any(|transaction| {
-                matches!(transaction.fate, Fate::Unknown | Fate::Open)
+            let taken_away = history.transactions.iter().enumerate().any(|(place, transaction)| {
+                hidden(place)
                     && transaction.begun < reader.ended
                     && transaction.changes.iter().any(|change| match change {
                         Change::Delete { member: deleted, token } => *deleted == member && !order.contains(token),
