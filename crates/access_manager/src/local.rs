@@ -11,6 +11,7 @@ use crate::recent::RecentWrites;
 use crate::store::{Store, StoreError};
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 /// One ordered key space.
@@ -255,19 +256,23 @@ impl Local {
         self.as_of = self.as_of.max(timestamp);
         let storage = self.storage(table);
         storage.recent.note(timestamp, key);
-        let Some(chain) = storage.chains.get_mut(key) else {
-            let added = storage.insert(key.clone(), written);
-            self.bytes += added;
-            self.unposted.push((table, key.clone()));
-            return true;
+        let listed = match storage.chains.entry(key.clone()) {
+            Entry::Vacant(place) => {
+                let added = key.as_bytes().len() + written.bytes();
+                place.insert(written);
+                self.bytes += added;
+                false
+            }
+            Entry::Occupied(place) if place.get().newest().timestamp >= timestamp => return false,
+            Entry::Occupied(mut place) => {
+                let chain = place.get_mut();
+                let listed = chain.dirty && chain.newest().generation == generation;
+                let (before, after) = (chain.bytes(), written.bytes());
+                *chain = written;
+                self.bytes = self.bytes + after - before;
+                listed
+            }
         };
-        if chain.newest().timestamp >= timestamp {
-            return false;
-        }
-        let listed = chain.dirty && chain.newest().generation == generation;
-        let (before, after) = (chain.bytes(), written.bytes());
-        *chain = written;
-        self.bytes = self.bytes + after - before;
         if !listed {
             self.unposted.push((table, key.clone()));
         }

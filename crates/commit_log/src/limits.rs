@@ -12,8 +12,8 @@ pub const FRAME_ALIGNMENT: usize = 8;
 /// The longest record, in bytes. Recovery reads no more than this on the word of a length that it has not yet checked.
 pub const RECORD_BYTES_MAX: usize = 256 << 20;
 
-/// Bytes of records in a segment, unless the caller or a longer record wants otherwise.
-pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
+/// Bytes of records in a segment, unless the caller or a longer record wants otherwise. A start goes through whole segments.
+pub const SEGMENT_BYTES_DEFAULT: u64 = 16 << 20;
 
 /// The smallest segment that may be asked for, in bytes.
 pub const SEGMENT_BYTES_MIN: u64 = 4096;

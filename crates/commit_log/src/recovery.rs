@@ -48,16 +48,17 @@ struct Candidate {
     header: Result<Header, u64>,
 }
 
-/// The valid records at the start of a segment.
+/// The valid records at the start of some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Row {
-    /// Where they end, in bytes behind the header.
+    /// Where they end, in bytes behind that start.
     end: usize,
     records: u64,
 }
 
-/// Goes on with a row of which `row` is the start.
-fn scan(data: &[u8], first: Position, mut row: Row) -> Row {
+/// The row that `data` starts with, whose first byte is at `first`.
+fn scan(data: &[u8], first: Position) -> Row {
+    let mut row = Row::default();
     while let Some(end) = end_of_record(data, row.end, first.plus(row.end as u64)) {
         row = Row { end, records: row.records + 1 };
     }
@@ -85,24 +86,26 @@ fn used(data: &[u8]) -> usize {
     data[..end].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
 }
 
-/// A segment's bytes, as far as any are in use, and the row of records that they start with.
-fn read_row(path: &Path, capacity: u64, first: Position) -> Result<(Vec<u8>, Row), LogError> {
+/// The row of records that a segment starts with, and the bytes behind it, as far as any are in use.
+fn read_row(path: &Path, capacity: u64, first: Position) -> Result<(Row, Vec<u8>), LogError> {
     let mut reader = DataReader::open(path, capacity)?;
-    let mut row = Row::default();
+    let mut records = 0;
     // Records are read whatever the file system says of blocks: what follows them may be left out if it was never written.
     while reader.read_more()? {
-        row = scan(&reader.data, first, row);
-        if !may_go_on(&reader.data, row.end, first.plus(row.end as u64)) {
+        let row = scan(&reader.data, first.plus(reader.forgotten));
+        records += row.records;
+        reader.forget(row.end);
+        if !may_go_on(&reader.data, first.plus(reader.forgotten)) {
             break;
         }
     }
+    let row = Row { end: reader.forgotten as usize, records };
     reader.read_rest()?;
-    Ok((reader.data, row))
+    Ok((row, reader.data))
 }
 
-/// Whether more bytes could make a record at `offset`, where there is none in `data`.
-fn may_go_on(data: &[u8], offset: usize, position: Position) -> bool {
-    let rest = &data[offset..];
+/// Whether more bytes could make a record at `position`, where there is none in `rest`.
+fn may_go_on(rest: &[u8], position: Position) -> bool {
     let Some(head) = rest.first_chunk().map(Head::decode) else { return true };
     head.position == position && head.length().is_some_and(|length| frame_bytes(length) > rest.len())
 }
@@ -149,8 +152,8 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
 #[derive(Default)]
 struct Walk {
     kept: Vec<Kept>,
-    /// The bytes of the last kept segment.
-    data: Vec<u8>,
+    /// The bytes behind the last record in its segment.
+    tail: Vec<u8>,
     /// The end of the last record.
     end: Position,
     /// The same in the last kept segment, in bytes behind its header.
@@ -175,8 +178,8 @@ impl Walk {
             self.gap = Some((index, None));
             return Ok(false);
         }
-        let (data, row) = read_row(&candidate.path, header.capacity, first)?;
-        self.data = data;
+        let (row, tail) = read_row(&candidate.path, header.capacity, first)?;
+        self.tail = tail;
         let Candidate { sequence, path, .. } = candidate;
         self.kept.push(Kept { sequence: *sequence, capacity: header.capacity, first, path: path.clone() });
         self.end = first.plus(row.end as u64);
@@ -193,9 +196,9 @@ impl Walk {
     fn find_cut(&self, candidates: &[Candidate], mark: Position) -> Result<Option<Cut>, LogError> {
         let mut bytes = 0;
         let mut later_record = None;
-        if let Some(last) = self.kept.last() {
-            bytes += used(&self.data).saturating_sub(self.last_row_end) as u64;
-            later_record = find_record(&self.data, last.first, self.last_row_end);
+        if !self.kept.is_empty() {
+            bytes += used(&self.tail) as u64;
+            later_record = find_record(&self.tail, self.end, 0);
         }
         let beyond = self.gap.map_or(&[][..], |(index, _)| &candidates[index..]);
         for candidate in beyond {
@@ -232,10 +235,10 @@ impl Walk {
     /// Clears what follows the last record in its segment.
     fn clear_tail(&self) -> Result<(), LogError> {
         let Some(last) = self.kept.last() else { return Ok(()) };
-        let used = used(&self.data);
-        if used > self.last_row_end {
+        let used = used(&self.tail);
+        if used > 0 {
             let segment = Segment::open(&last.path, last.sequence, last.capacity)?;
-            let cleared = segment.clear(self.last_row_end as u64, used as u64);
+            let cleared = segment.clear(self.last_row_end as u64, (self.last_row_end + used) as u64);
             cleared.map_err(|source| LogError::io("clear the tail of", &last.path, 0, source))?;
         }
         Ok(())
@@ -286,7 +289,7 @@ mod tests {
         /// If this fails, damaged bytes end the process instead of being reported.
         #[test]
         fn any_bytes_can_be_scanned(data in proptest::collection::vec(any::<u8>(), 0..600), first in 0..1_u64 << 40) {
-            let row = scan(&data, Position(first), Row::default());
+            let row = scan(&data, Position(first));
             prop_assert!(row.end <= data.len());
             prop_assert!(used(&data) <= data.len());
             find_record(&data, Position(first), row.end);
@@ -310,7 +313,7 @@ mod tests {
                 start += encode(first, &records[damaged]).len();
                 damaged += 1;
             }
-            prop_assert_eq!(scan(&data, first, Row::default()), Row { end: start, records: damaged as u64 });
+            prop_assert_eq!(scan(&data, first), Row { end: start, records: damaged as u64 });
             let next = start + encode(first, &records[damaged]).len();
             let expected = (damaged + 1 < records.len()).then_some(first.plus(next as u64));
             prop_assert_eq!(find_record(&data, first, start), expected);

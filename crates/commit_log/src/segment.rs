@@ -237,7 +237,9 @@ pub(crate) struct DataReader {
     path: PathBuf,
     /// Bytes of the records part that the file has.
     present: u64,
-    /// What was read so far.
+    /// How many of them were read and forgotten.
+    pub(crate) forgotten: u64,
+    /// What was read behind them.
     pub(crate) data: Vec<u8>,
 }
 
@@ -247,25 +249,36 @@ impl DataReader {
         let file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         let present = length.saturating_sub(SEGMENT_HEADER_BYTES).min(capacity);
-        Ok(DataReader { file, path: path.to_path_buf(), present, data: Vec::new() })
+        Ok(DataReader { file, path: path.to_path_buf(), present, forgotten: 0, data: Vec::new() })
+    }
+
+    /// The first byte of the records part that was not read.
+    fn place(&self) -> u64 {
+        self.forgotten + self.data.len() as u64
     }
 
     /// Reads the next part. False: there is nothing more.
     pub(crate) fn read_more(&mut self) -> Result<bool, LogError> {
-        let end = (self.data.len() as u64 + CHUNK_BYTES as u64).min(self.present);
-        let more = end > self.data.len() as u64;
+        let end = (self.place() + CHUNK_BYTES as u64).min(self.present);
+        let more = end > self.place();
         self.read_to(end).map(|()| more)
+    }
+
+    /// Forgets the first bytes of the data: fresh memory for all of a segment takes longer than reading it.
+    pub(crate) fn forget(&mut self, bytes: usize) {
+        self.data.drain(..bytes);
+        self.forgotten += bytes as u64;
     }
 
     /// Reads all the rest, but for blocks at the end that were never written: they are zeros, and most of a segment that is in use.
     pub(crate) fn read_rest(&mut self) -> Result<(), LogError> {
-        let written = written_end(&self.file, SEGMENT_HEADER_BYTES + self.data.len() as u64);
+        let written = written_end(&self.file, SEGMENT_HEADER_BYTES + self.place());
         let written = written.map_err(|source| LogError::io("read", &self.path, 0, source))?;
         self.read_to(written.saturating_sub(SEGMENT_HEADER_BYTES).min(self.present))
     }
 
     fn read_to(&mut self, end: u64) -> Result<(), LogError> {
-        let start = self.data.len() as u64;
+        let start = self.place();
         if end <= start {
             return Ok(());
         }

@@ -99,6 +99,27 @@ enum Checkpoint {
     Posting { start: Position, tag: u64 },
 }
 
+/// How fast the log grows.
+#[derive(Debug, Default)]
+struct Growth {
+    /// Where the log ended when it was looked at last, and when that was (boot clock).
+    looked: (Position, u64),
+    /// Where the last checkpoint's records end: they are as many as they are, and no reason for another.
+    checkpoint_ends: Position,
+}
+
+impl Growth {
+    /// Whether the log has come to rest and a checkpoint is worth its while.
+    fn rests(&mut self, now: u64, end: Position) -> bool {
+        let (before, at) = self.looked;
+        if now < at + limits::REST_INTERVAL {
+            return false;
+        }
+        self.looked = (end, now);
+        end.0 - before.0 < limits::REST_BYTES_MAX && end.0 - self.checkpoint_ends.0 > limits::REST_CHECKPOINT_BYTES
+    }
+}
+
 /// How long the disk has kept waiting who asked first.
 #[derive(Debug, Default)]
 struct DiskWatch {
@@ -137,6 +158,7 @@ pub struct Domain<L: Log> {
     buffer: Vec<u8>,
     checkpoint: Option<Checkpoint>,
     checkpointed_at: Position,
+    growth: Growth,
     next_tag: u64,
 }
 
@@ -163,6 +185,7 @@ impl<L: Log> Domain<L> {
             buffer: Vec::new(),
             checkpoint: None,
             checkpointed_at: log.first(),
+            growth: Growth { looked: (log.appended(), 0), checkpoint_ends: log.first() },
             next_tag: 1,
             settings,
             log,
@@ -179,7 +202,7 @@ impl<L: Log> Domain<L> {
     fn replay(&mut self) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
         let start = self.replay_start();
-        self.checkpointed_at = start;
+        (self.checkpointed_at, self.growth.checkpoint_ends) = (start, start);
         let mut next = Some(start);
         while let Some(position) = next.take() {
             // In batches, because a reader borrows the log and replaying needs the servers.
@@ -352,6 +375,7 @@ impl<L: Log> Domain<L> {
         self.next_tag += 1;
         self.checkpoint = Some(Checkpoint::Posting { start, tag });
         self.checkpointed_at = start;
+        self.growth.checkpoint_ends = self.log.appended();
         self.access_manager.checkpoint_from(start.0);
         let post = Message::Access(AccessRequest::Post { tag });
         let envelope = self.inside(ServerKind::Site, ServerKind::AccessManager, post);
@@ -359,7 +383,9 @@ impl<L: Log> Domain<L> {
     }
 
     fn advance_checkpoint(&mut self, clock: &mut Clock<'_>) {
-        if self.log.appended().0 > self.checkpointed_at.0 + limits::CHECKPOINT_BYTES {
+        let end = self.log.appended();
+        let rests = self.growth.rests(clock().boot, end);
+        if rests || end.0 > self.checkpointed_at.0 + limits::CHECKPOINT_BYTES {
             self.begin_checkpoint(clock);
         }
     }

@@ -1,6 +1,16 @@
 //! Bounds of a domain.
 
+use messages::limits::SECOND;
+
 /// Bytes of log after which a checkpoint begins. A start replays so much and what came while the store took it.
 pub const CHECKPOINT_BYTES: u64 = 32 << 20;
+/// How often is looked whether the log has come to rest (boot clock, in nanoseconds): a checkpoint costs little then,
+pub const REST_INTERVAL: u64 = 2 * SECOND;
+/// and it has when it has grown by less than this since,
+pub const REST_BYTES_MAX: u64 = 64 << 10;
+/// unless a start would replay no more than this anyway, in bytes.
+pub const REST_CHECKPOINT_BYTES: u64 = 512 << 10;
 /// Messages that one call may deliver inside a site before something is badly wrong.
 pub const MESSAGES_PER_CALL_MAX: usize = 10_000_000;
+
+const _: () = assert!(REST_BYTES_MAX < REST_CHECKPOINT_BYTES && REST_CHECKPOINT_BYTES < CHECKPOINT_BYTES);

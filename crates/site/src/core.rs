@@ -6,6 +6,7 @@
 
 use crate::clock;
 use crate::config::SiteConfig;
+use crate::huge_pages;
 use crate::limits;
 use crate::repair;
 use crate::store::FjallStore;
@@ -352,6 +353,7 @@ impl Core {
                     let members: Vec<String> =
                         epoch.members.iter().map(|(site, member)| format!("{} {:?}", site.0, member.state)).collect();
                     tracing::info!(epoch = epoch.number.0, members = members.join(", "), "serving");
+                    huge_pages::allow(true);
                     self.alone = false;
                 }
                 SiteNotice::StartAgain { reason } => return self.start_again(&reason),

@@ -10,11 +10,12 @@
 //! * [`query_host`]: DataFusion on a thread of its own;
 //! * [`oracle_process`]: the embedded oracle;
 //! * [`status`]: what `raid status` shows; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
-//!   copy; [`open_files`]: how many files may be open.
+//!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them.
 
 pub mod clock;
 pub mod config;
 pub mod core;
+mod huge_pages;
 pub mod limits;
 pub mod open_files;
 pub mod oracle_process;

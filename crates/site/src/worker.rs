@@ -9,7 +9,7 @@
 use crate::config::SiteConfig;
 use crate::core::{CatalogRows, Core, Output};
 use crate::query_host::QueryHost;
-use crate::{clock, limits, status};
+use crate::{clock, huge_pages, limits, status};
 use bytes::BytesMut;
 use messages::access::AccessReply;
 use messages::{Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SessionId};
@@ -165,6 +165,7 @@ struct Client {
 pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     let config = Arc::new(config);
     let workers = config.workers;
+    huge_pages::allow(false);
     let text = |error: std::io::Error| error.to_string();
     let mut polls = Vec::new();
     let mut mailboxes = Vec::new();

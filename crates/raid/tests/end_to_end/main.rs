@@ -16,6 +16,7 @@ mod networks;
 mod postgres_programs;
 mod register;
 mod returning;
+mod schema_changes;
 mod sql_like_postgres;
 mod throwaway_postgres;
 mod wire;

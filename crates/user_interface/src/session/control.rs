@@ -111,6 +111,7 @@ impl Turn<'_> {
                 }
             }
             Utility::Deallocate(None) => self.session.statements.clear(),
+            Utility::CloseAll => self.forget_portals(),
             Utility::Prepare(name, types, text) => {
                 if self.session.statements.contains_key(&name) {
                     return Err(SqlError::new(
@@ -369,8 +370,7 @@ impl Turn<'_> {
                 ));
             }
             self.session.statements.clear();
-            self.stop_query();
-            self.session.portals.clear();
+            self.forget_portals();
             self.reset_settings();
         }
         Ok(())

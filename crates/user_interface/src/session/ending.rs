@@ -161,8 +161,7 @@ impl Turn<'_> {
         if let Some(settings) = kept {
             session.settings.now = settings;
         }
-        self.stop_query();
-        self.session.portals.clear();
+        self.forget_portals();
     }
 
     /// A schema change has committed: waits until the catalog shows it, so that the client's next statement does.

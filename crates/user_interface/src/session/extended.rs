@@ -236,6 +236,12 @@ impl Turn<'_> {
         self.session.portals.remove(name);
     }
 
+    /// Forgets all of them.
+    pub fn forget_portals(&mut self) {
+        self.stop_query();
+        self.session.portals.clear();
+    }
+
     /// The query processor forgets the query that a suspended portal holds; the portal cannot go on.
     pub fn stop_query(&mut self) {
         if let Some(name) = self.session.query_portal.take() {

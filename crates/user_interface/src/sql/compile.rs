@@ -188,6 +188,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
         Utility::Discard(what) => what,
         Utility::Deallocate(Some(_)) => "DEALLOCATE",
         Utility::Deallocate(None) => "DEALLOCATE ALL",
+        Utility::CloseAll => "CLOSE CURSOR ALL",
         Utility::Prepare(..) => "PREPARE",
         Utility::Explain(_) => "EXPLAIN",
         Utility::Copy(_) => "COPY",

@@ -43,6 +43,8 @@ pub enum Utility {
     Discard(&'static str),
     /// DEALLOCATE name, or all.
     Deallocate(Option<String>),
+    /// CLOSE ALL: of portals, too.
+    CloseAll,
     /// PREPARE name (types) AS text.
     Prepare(String, Vec<Type>, Arc<str>),
     /// EXPLAIN of this text.
@@ -126,8 +128,8 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "cluster" => return Ok(Some(Utility::Nothing("CLUSTER"))),
         "reindex" => return Ok(Some(Utility::Nothing("REINDEX"))),
         "lock" => return Err(SqlError::unsupported("LOCK TABLE").with_hint("Use SELECT ... FOR UPDATE.")),
-        // There are none to close or to stop listening on; pools say so before they hand a connection out again.
-        "close" if words.skip(&["all"]) => Utility::Nothing("CLOSE CURSOR ALL"),
+        "close" if words.skip(&["all"]) => Utility::CloseAll,
+        // There is nothing to stop listening on; pools say so before they hand a connection out again.
         "unlisten" if words.skip_token(&Token::Mul) => Utility::Nothing("UNLISTEN"),
         "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
