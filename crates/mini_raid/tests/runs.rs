@@ -77,6 +77,8 @@ fn found_seeds_stay_found() {
         ("a restored oracle and a site's log had each an epoch of one number", 9598, 3),
         ("an abort that a lone up member had told was gone with its power, and the vote was not", 4013410, 3),
         ("sites that had seen two first epochs waited for each other", 4027439, 3),
+        ("a copy that was found whole while the disk was taken for stalled was never whole again", 7060154, 2),
+        ("the same, with three sites", 7016003, 3),
         ("the checker missed a deletion that nobody had been told of", 2082903, 3),
     ];
     for (what, seed, sites) in found {

@@ -3,7 +3,7 @@
 //! Two steps at once: what a read waits for is fetched first and at once (step one), everything else in batches behind it, one under way
 //! at a time (step two). The access manager knows what is stale; this file only moves requests and copies.
 
-use crate::{AfterSync, ReplicationController, limits};
+use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::{COPY_ITEMS_MAX, LEASE_RENEWAL};
 use messages::planted::Bug;
@@ -276,7 +276,12 @@ impl ReplicationController {
 
     /// Nothing was stale when the sync was asked for, and nothing becomes stale within an epoch.
     pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, outbox: &mut Outbox) {
-        let Some(epoch) = self.serving().cloned().filter(|epoch| epoch.number == asked_in) else { return };
+        // A disk that has stalled tells of its sync before it is known to go on, so this site may not serve at this moment.
+        let State::Member(epoch) = &self.state else { return };
+        if epoch.number != asked_in {
+            return;
+        }
+        let epoch = epoch.clone();
         self.copiers.current = true;
         self.copiers.became_current = true;
         self.copiers.active = false;

@@ -67,6 +67,7 @@ scripts! {
     copiers: "What is wanted must be fetched at once, and nobody asked in a circle.";
     earlier_oracle: "What an oracle gave before it was set back must not be entered on a peer's word, nor what it now holds before it has heard all.";
     silent_voter: "A member that grants but does not vote must be evicted.";
+    found_whole_in_a_stall: "A copy that was found whole while its disk was taken for stalled must be whole, or nobody is ever taken in again.";
     deaf: "A member that hears nobody, and so grants nothing, must be evicted by those who hear each other, not they by it.";
     total_failure: "Only all up members of the last epoch may restart it, and not before the old leases are over.";
     alone: "After a total failure a site must not go on without the others, unless the operator has said so and nobody may still serve.";

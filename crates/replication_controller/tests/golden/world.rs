@@ -9,7 +9,7 @@
 //!   epoch, is another process, and has not heard all), `oracle settled`, `told S by P` (of that epoch), `lose N WORD..` (the next N messages that read so, or
 //!   `A > B: WORD..`), `lose nothing`
 //! * `write X at C` (committed at all members), `decided T X at C on S`, `prepared T X on SITES`, `synced S E C`, `forget S X` (lost with its log's end)
-//! * `refresh S X`, `silent S by T`, `late S` (its disk does not sync), `serves`, `tables`, `stale`
+//! * `refresh S X`, `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
 
 use crate::words::{described, item, key, point, spelled};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
@@ -142,6 +142,12 @@ impl World {
             }
             ["alone", who] => self.inside(site(who), Message::Site(SiteNotice::RestartAlone)),
             ["late", who] => self.node(who).slow_disk = true,
+            ["prompt", who] => {
+                self.node(who).slow_disk = false;
+                for token in std::mem::take(&mut self.node(who).unsynced) {
+                    self.inside(site(who), Message::Synced(token));
+                }
+            }
             ["cut", a, b] => self.cuts.extend([(site(a), site(b)), (site(b), site(a))]),
             ["deaf", who] => {
                 let others = self.sites.iter().filter(|other| **other != site(who));
