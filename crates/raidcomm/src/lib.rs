@@ -11,6 +11,7 @@
 //! * [`directory`]: where addresses live, and groups;
 //! * [`port`]: the one interface: the destination picks the channel;
 //! * [`memory`]: the channel between threads of a process;
+//! * [`shared`]: calls between processes of one host, through shared memory;
 //! * [`frame`], [`streams`]: the channel between processes;
 //! * [`exchange`]: request and reply over any channel, executed at most once;
 //! * [`limits`]: every bound.
@@ -22,4 +23,5 @@ pub mod frame;
 pub mod limits;
 pub mod memory;
 pub mod port;
+pub mod shared;
 pub mod streams;

@@ -62,6 +62,25 @@ pub const SESSIONS_MAX: usize = 1_024;
 /// A client that was silent for this long is forgotten; a copy of a request that is older than this is not expected.
 pub const SESSION_IDLE: u64 = 60 * SECOND;
 
+// Lines of shared memory.
+
+/// Slots of a line: calls that one client may have under way at once. One bit of a word is left.
+pub const SLOTS_MAX: u32 = 31;
+/// Bytes of a slot.
+pub const SLOT_BYTES_MAX: u32 = 64 << 20;
+/// How long one side of a line waits for the other's part of the greeting.
+pub const GREETING_TIME: u64 = SECOND;
+/// Shortest spin for the other side, when spins have been in vain.
+pub const SPIN_MIN: u64 = 1_000;
+/// Longest spin: about what it costs to sleep and be woken on another processor.
+pub const SPIN_MAX: u64 = 50_000;
+/// How long a side yields a processor that it shares with the other side before it sleeps.
+pub const YIELD_TIME: u64 = 20_000;
+/// A yield that takes longer than this went to a third process.
+pub const YIELD_LONG: u64 = 100_000;
+/// What a wait gains by yielding instead of sleeping, when there is no third process.
+pub const YIELD_GAIN: u64 = 1_000;
+
 // The directory.
 
 /// Addresses that a directory knows.
@@ -71,6 +90,7 @@ pub const GROUPS_MAX: usize = 1_024;
 
 const _: () = assert!(FRAME_BYTES_MAX < u32::MAX as usize, "a frame's length is a u32");
 const _: () = assert!(2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX, "the largest frame fits behind another one");
+const _: () = assert!(SLOTS_MAX < u32::BITS && SPIN_MIN < SPIN_MAX && YIELD_TIME < YIELD_LONG);
 const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");
 const _: () = assert!(RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE, "pauses are shorter than attempts");
 const _: () = assert!(RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX, "waits grow");

@@ -1,0 +1,72 @@
+//! Shared memory: calls between two processes of one host (Raidcomm V.3).
+//!
+//! A *line* joins one thread of a client with one thread of a server. Both map the same segment, whose slots hold requests and then their
+//! replies: a value is written once, in the place where the other side finds it, and no system call is made while both sides run. Who waits
+//! says so in the segment, and where: the other side then wakes only a sleeper, and on a shared processor hands over to it at once.
+//!
+//! Invariants: a slot belongs to one side at a time, told by its state word, so there is no lock that a dead process could hold. Nothing that
+//! the other side wrote is trusted: states, lengths and bits are copied, checked, and an error if they are not what they may be. The death
+//! of the other side ends every wait.
+//!
+//! Source: "Communication in the Raid distributed database system" (1992), sections 4 and 5; lightweight remote procedure call (Bershad
+//! and others, 1990) for the hand-over. In reading order:
+//!
+//! * [`client`], [`server`]: the two ends, and calls;
+//! * [`segment`]: what lies where in the memory, and the slots' states;
+//! * [`waiting`]: spinning, yielding, sleeping, and waking;
+//! * [`greeting`]: how the two ends meet; [`lifeline`]: how one learns that the other is gone.
+
+pub mod client;
+mod greeting;
+mod lifeline;
+mod segment;
+pub mod server;
+mod waiting;
+
+#[cfg(test)]
+mod tests;
+
+pub use client::{CallError, Client, Fate, Ticket};
+pub use greeting::{LineError, Shape};
+pub use server::{Call, Listener, ServeError, Server};
+
+use lifeline::Lifeline;
+use segment::{Segment, Side};
+use std::sync::Arc;
+use waiting::{Waited, Waiter};
+
+/// One end of a line.
+#[derive(Debug)]
+struct End {
+    segment: Arc<Segment>,
+    side: Side,
+    waiter: Waiter,
+    lifeline: Lifeline,
+}
+
+impl End {
+    fn new(segment: Arc<Segment>, side: Side, lifeline: Lifeline) -> End {
+        End { segment, side, waiter: Waiter::default(), lifeline }
+    }
+
+    /// Takes the slots that the other side has posted; waits for some if there are none.
+    fn take_posted(&mut self, deadline: Option<u64>) -> Result<u32, Waited> {
+        loop {
+            let posted = self.segment.take_posted(self.side);
+            if posted != 0 {
+                return Ok(posted);
+            }
+            if self.lifeline.is_gone() {
+                return Err(Waited::Gone);
+            }
+            if !self.waiter.wait(&self.segment, self.side, deadline) {
+                return Err(Waited::TimedOut);
+            }
+        }
+    }
+
+    /// Tells the other side of a slot.
+    fn post(&self, slot: u32) {
+        self.segment.post(self.side.other(), slot);
+    }
+}

@@ -1,0 +1,142 @@
+//! The server's end: taking requests and replying to them.
+
+use super::segment::{Phase, State};
+use super::waiting::{Waited, now};
+use super::{End, LineError, greeting};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use thiserror::Error;
+
+/// Where clients make lines.
+#[derive(Debug)]
+pub struct Listener {
+    socket: UnixListener,
+    path: PathBuf,
+}
+
+impl Listener {
+    /// Listens at `path`, a socket that must not exist yet and vanishes with the listener.
+    ///
+    /// # Errors
+    /// The socket cannot be made.
+    pub fn bind(path: &Path) -> Result<Listener, LineError> {
+        Ok(Listener { socket: UnixListener::bind(path)?, path: path.to_path_buf() })
+    }
+
+    /// Waits for a client.
+    ///
+    /// # Errors
+    /// What came is no client, or none that keeps to the protocol; others may come.
+    pub fn accept(&self) -> Result<Server, LineError> {
+        let (socket, _) = self.socket.accept()?;
+        Ok(Server { end: greeting::accept(socket)?, requested: 0 })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // It may have been taken away already.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Why there is no request, or nobody for a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ServeError {
+    /// The time is over.
+    #[error("no request in time")]
+    TimedOut,
+    /// The client's process has ended, or it has closed the line.
+    #[error("the client is gone")]
+    Gone,
+    /// The client has broken the protocol. Drop the line.
+    #[error("the client has written what it may not")]
+    Broken,
+    /// The call is still to be replied to.
+    #[error("a reply of {bytes} bytes, and a line for {bytes_max}")]
+    TooLong {
+        /// Of the reply.
+        bytes: usize,
+        /// Of a slot.
+        bytes_max: u32,
+    },
+}
+
+/// A request that was taken.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "the client waits for a reply"]
+pub struct Call {
+    slot: u32,
+    state: State,
+}
+
+/// The server's end of a line. Of one thread at a time.
+#[derive(Debug)]
+pub struct Server {
+    pub(super) end: End,
+    /// Slots that were posted and not looked at.
+    requested: u32,
+}
+
+impl Server {
+    /// Waits for a request, which replaces what is in `request`.
+    ///
+    /// # Errors
+    /// See [`ServeError`].
+    pub fn receive(&mut self, request: &mut Vec<u8>, timeout: Option<Duration>) -> Result<Call, ServeError> {
+        let deadline = timeout.map(|timeout| now().saturating_add(timeout.as_nanos().try_into().unwrap_or(u64::MAX)));
+        loop {
+            while self.requested != 0 {
+                let slot = self.requested.trailing_zeros();
+                self.requested &= self.requested - 1;
+                let state = self.end.segment.state(slot);
+                let serving = state.to(Phase::Serving);
+                // The client may have taken it back.
+                if state.phase() == Phase::Requested && self.end.segment.advance(slot, state, serving) {
+                    self.end.segment.read(slot, request).ok_or(ServeError::Broken)?;
+                    return Ok(Call { slot, state: serving });
+                }
+            }
+            self.requested = self.end.take_posted(deadline).map_err(|why| match why {
+                Waited::TimedOut => ServeError::TimedOut,
+                Waited::Gone => ServeError::Gone,
+            })?;
+        }
+    }
+
+    /// Replies to a call.
+    ///
+    /// # Errors
+    /// The reply is too long, and the call is given back; or the client has broken the protocol.
+    pub fn reply(&mut self, call: Call, reply: &[u8]) -> Result<(), (ServeError, Call)> {
+        let bytes_max = self.end.segment.shape().slot_bytes;
+        if reply.len() > bytes_max as usize {
+            return Err((ServeError::TooLong { bytes: reply.len(), bytes_max }, call));
+        }
+        self.end.segment.write(call.slot, reply);
+        if !self.end.segment.advance(call.slot, call.state, call.state.to(Phase::Replied)) {
+            return Err((ServeError::Broken, call));
+        }
+        self.end.post(call.slot);
+        Ok(())
+    }
+
+    /// Serves until the client is gone: `execute` is given a request and fills in the reply.
+    ///
+    /// # Errors
+    /// The client has broken the protocol, or a reply was too long.
+    pub fn serve(&mut self, mut execute: impl FnMut(&[u8], &mut Vec<u8>)) -> Result<(), ServeError> {
+        let (mut request, mut reply) = (Vec::new(), Vec::new());
+        loop {
+            let call = match self.receive(&mut request, None) {
+                Ok(call) => call,
+                Err(ServeError::Gone) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            reply.clear();
+            execute(&request, &mut reply);
+            self.reply(call, &reply).map_err(|(error, _)| error)?;
+        }
+    }
+}

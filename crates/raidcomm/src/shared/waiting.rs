@@ -1,0 +1,147 @@
+//! Waiting for the other side, and ending its wait.
+//!
+//! A side that waits says how and on which processor. While the peer runs on another processor, a short spin is the fastest way to learn that
+//! it is done; on a shared processor it only keeps the peer from running, so this side yields to it. Whoever has waited for long enough sleeps,
+//! and only a sleeper is woken. How long to spin is learned from how long spins that succeeded took.
+//!
+//! Invariant: a side never sleeps while something is posted to it: it says that it will sleep, then looks once more; the poster posts,
+//! then looks whether it sleeps. Both are sequentially consistent, so one of them sees the other.
+
+use super::segment::{Segment, Side};
+use crate::limits::{SPIN_MAX, SPIN_MIN, YIELD_GAIN, YIELD_LONG, YIELD_TIME};
+use rustix::thread::futex;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How a side waits, in the lower bits of its word; the processor is above them.
+const RUNNING: u32 = 0;
+const SPINNING: u32 = 1;
+const YIELDING: u32 = 2;
+const SLEEPING: u32 = 3;
+/// Looks at the posted bits between two looks at the clock.
+const LOOKS: usize = 16;
+
+/// Why a wait has brought nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    TimedOut,
+    Gone,
+}
+
+/// Nanoseconds of the clock that deadlines are on.
+pub(super) fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// Wakes the side if it sleeps on its posted bits.
+pub(super) fn wake_sleeper(segment: &Segment, side: Side) {
+    if segment.waiting(side).load(Ordering::SeqCst) & 3 == SLEEPING {
+        // It cannot fail for a word that is mapped.
+        let _ = futex::wake(segment.posted(side), futex::Flags::empty(), 1);
+    }
+}
+
+/// How one side has learned to wait.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    /// How long to spin, nanoseconds.
+    spin: u64,
+    /// Waits that do not yield, because a third process took the processor for long when this side last did.
+    without_yield: u64,
+}
+
+impl Default for Waiter {
+    fn default() -> Waiter {
+        Waiter { spin: SPIN_MAX, without_yield: 0 }
+    }
+}
+
+impl Waiter {
+    /// Returns when something is posted to this side, or it was woken for another reason: `true`; or at the deadline: `false`.
+    pub(super) fn wait(&mut self, segment: &Segment, side: Side, deadline: Option<u64>) -> bool {
+        let (posted, own) = (segment.posted(side), segment.waiting(side));
+        let processor = rustix::thread::sched_getcpu() as u32;
+        let shared = segment.waiting(side.other()).load(Ordering::Relaxed) >> 2 == processor;
+        let found = match shared {
+            false => {
+                own.store(processor << 2 | SPINNING, Ordering::Relaxed);
+                self.spin(posted)
+            }
+            true => {
+                own.store(processor << 2 | YIELDING, Ordering::Relaxed);
+                self.yield_to_peer(posted)
+            }
+        };
+        if found {
+            own.store(processor << 2 | RUNNING, Ordering::Relaxed);
+            return true;
+        }
+        let slept = sleep(posted, own, processor, deadline);
+        own.store((rustix::thread::sched_getcpu() as u32) << 2 | RUNNING, Ordering::Relaxed);
+        slept
+    }
+
+    fn spin(&mut self, posted: &AtomicU32) -> bool {
+        let begun = now();
+        loop {
+            for _ in 0..LOOKS {
+                if posted.load(Ordering::Acquire) != 0 {
+                    let took = now() - begun;
+                    // Four times what a spin takes that succeeds, smoothed.
+                    self.spin = ((7 * self.spin + 4 * took) / 8).clamp(SPIN_MIN, SPIN_MAX);
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if now() - begun > self.spin {
+                self.spin = (self.spin / 2).max(SPIN_MIN);
+                return false;
+            }
+        }
+    }
+
+    fn yield_to_peer(&mut self, posted: &AtomicU32) -> bool {
+        if self.without_yield > 0 {
+            self.without_yield -= 1;
+            return posted.load(Ordering::Acquire) != 0;
+        }
+        let begun = now();
+        let mut last = begun;
+        while last - begun < YIELD_TIME {
+            rustix::thread::sched_yield();
+            let after = now();
+            let found = posted.load(Ordering::Acquire) != 0;
+            if after - last > YIELD_LONG {
+                // A third process wants the processor: a sleeper gets it back sooner than who yields. The next try must not cost more than
+                // yielding could have gained since this one.
+                self.without_yield = (after - last) / YIELD_GAIN;
+                return found;
+            }
+            if found {
+                return true;
+            }
+            last = after;
+        }
+        false
+    }
+}
+
+/// Sleeps until something is posted, or the deadline: `false`.
+fn sleep(posted: &AtomicU32, own: &AtomicU32, processor: u32, deadline: Option<u64>) -> bool {
+    own.store(processor << 2 | SLEEPING, Ordering::SeqCst);
+    if posted.load(Ordering::SeqCst) != 0 {
+        return true;
+    }
+    let left = deadline.map(|deadline| deadline.saturating_sub(now()));
+    if left == Some(0) {
+        return false;
+    }
+    let timeout = left.map(|left| Timespec {
+        tv_sec: (left / 1_000_000_000).cast_signed(),
+        tv_nsec: (left % 1_000_000_000).cast_signed(),
+    });
+    // Interrupted, woken, out of time, or changed before it began: the caller looks, and comes back if there is nothing.
+    let _ = futex::wait(posted, futex::Flags::empty(), 0, timeout.as_ref());
+    true
+}
