@@ -1,14 +1,14 @@
+//! What a line keeps: calls and replies match, fates are true, and nothing that the other side writes does harm. (Killed processes are in
+//! `tests/killed_processes.rs`.)
+
 use super::segment::{Phase, Segment};
 use super::*;
 use crate::limits::SLOTS_MAX;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, Command};
 use std::time::Duration;
 
 const SHAPE: Shape = Shape { slots: 4, slot_bytes: 256 };
-const SOCKET_VARIABLE: &str = "RAIDCOMM_TEST_SOCKET";
 
 fn ends(shape: Shape) -> (Client, Server) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -185,57 +185,4 @@ fn a_stranger_is_refused_and_the_next_client_is_served() {
     let client = std::thread::spawn(move || Client::connect(&path, SHAPE).map(drop));
     listener.accept().expect("a client");
     client.join().expect("it ends").expect("a line");
-}
-
-/// The other process of the tests below: replies with what it is sent, but to `wait` never.
-#[test]
-#[ignore = "it is started by other tests"]
-fn child() {
-    let path = PathBuf::from(std::env::var(SOCKET_VARIABLE).expect("it is started by other tests"));
-    let mut server = Listener::bind(&path).expect("it listens").accept().expect("a client");
-    let (mut request, mut kept) = (Vec::new(), Vec::new());
-    while let Ok(call) = server.receive(&mut request, None) {
-        match request.as_slice() {
-            b"wait" => kept.push(call),
-            _ => server.reply(call, &request).expect("a reply"),
-        }
-    }
-}
-
-fn process(path: &PathBuf) -> Child {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "shared::tests::child", "--ignored", "--quiet"]).env(SOCKET_VARIABLE, path);
-    command.stdout(std::process::Stdio::null()).spawn().expect("it starts")
-}
-
-fn connect(path: &PathBuf) -> Client {
-    loop {
-        match Client::connect(path, SHAPE) {
-            Ok(client) => return client,
-            // It is not there yet.
-            Err(LineError::System(_)) => std::thread::yield_now(),
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
-/// If this fails, the death of a server is not noticed, or only once its parent has taken notice; or a call's fate is told wrongly.
-#[test]
-fn a_killed_server_ends_its_calls() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for round in 0..20 {
-        let path = folder.path().join(format!("line-{round}"));
-        let mut child = process(&path);
-        let mut client = connect(&path);
-        let mut reply = Vec::new();
-        for call in 0..50 * round {
-            client.call(b"echo", &mut reply, None).unwrap_or_else(|error| panic!("call {call}: {error}"));
-        }
-        let waits = client.begin(b"wait").expect("a slot");
-        client.call(b"echo", &mut reply, None).expect("it has taken the call before this one");
-        child.kill().expect("it can be killed");
-        assert_eq!(client.finish(waits, &mut reply, None), Err(CallError::Gone(Fate::Unknown)), "round {round}");
-        assert_eq!(client.begin(b"echo"), Err(CallError::Gone(Fate::NotExecuted)));
-        child.wait().expect("it has ended");
-    }
 }
