@@ -194,9 +194,15 @@ impl<L: Log> Domain<L> {
         Ok(domain)
     }
 
-    /// Bytes of the log that a start reads, as of now.
+    /// Bytes of the log since the last checkpoint began, or since a start began to read it.
     pub fn replayed_bytes(&self) -> u64 {
         self.log.appended().0 - self.checkpointed_at.0
+    }
+
+    /// Bytes of the log that a start would read if the site ended now.
+    pub fn bytes_to_replay(&self) -> u64 {
+        let from = self.access_manager.replay_from().max(self.log.first().0);
+        self.log.appended().0.saturating_sub(from)
     }
 
     fn replay(&mut self) -> Result<(), StartError> {

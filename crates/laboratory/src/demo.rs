@@ -3,7 +3,7 @@
 pub mod report;
 
 use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running, Statuses, is_up, serves};
+use crate::cluster::running::{RunError, Running, Statuses, all_is_repaired, serve_without, serves};
 use crate::cluster::{Cluster, Wish};
 use crate::debit_credit::audit::{AuditError, audit};
 use crate::debit_credit::client::Commit;
@@ -87,8 +87,8 @@ pub fn run(
     let mut running = Running::start(program, cluster)?;
     running.wait_until_up(stop)?;
     screen.line(&format!("  all sites serve after {:.1} s", begun.elapsed().as_secs_f64()));
-    fill(&running, options.scale, stop, screen)?;
-    let crew = Crew::start(addresses(&running), options.scale, options.clients);
+    load(&running.sql_addresses(), options.scale, stop, screen)?;
+    let crew = Crew::start(running.sql_addresses(), options.scale, options.clients);
     screen.line(&format!("{} clients book at three sites", options.clients));
     let mut demo = Demo { running, crew, stop, screen, last: (Duration::ZERO, Counts::default()), rate: 0.0 };
     let third = Duration::from_secs(options.seconds) / 3;
@@ -97,21 +97,6 @@ pub fn run(
     demo.run_for(third)?;
     let back = demo.take_back(third)?;
     demo.close(options, killed_at, back)
-}
-
-fn addresses(running: &Running) -> Vec<(u16, SocketAddr)> {
-    running.cluster().sites().iter().map(|(site, addresses)| (*site, addresses.sql)).collect()
-}
-
-fn fill(running: &Running, scale: u32, stop: &AtomicBool, screen: &mut Screen) -> Result<(), DemoError> {
-    let begun = Instant::now();
-    let sites: Vec<SocketAddr> = addresses(running).into_iter().map(|(_, sql)| sql).collect();
-    load(&sites, scale, stop, |step, rows, total| {
-        screen.progress(|| format!("  {step}: {} of {}", grouped(rows.into()), grouped(total.into())));
-    })?;
-    let rows = grouped(u64::from(scale) * 100_011);
-    screen.line(&format!("DebitCredit at scale {scale}: {rows} rows in {:.1} s", begun.elapsed().as_secs_f64()));
-    Ok(())
 }
 
 /// The load under way.
@@ -183,10 +168,7 @@ impl Demo<'_> {
         let deadline = Instant::now() + limits::RESUME_TIME_MAX;
         loop {
             let statuses = self.look()?;
-            let without = |status: &site::status::Status| {
-                is_up(status) && status.members.iter().all(|member| member.site != VICTIM)
-            };
-            if statuses.len() + 1 == self.running.cluster().sites().len() && statuses.values().all(without) {
+            if statuses.len() + 1 == self.running.cluster().sites().len() && serve_without(VICTIM, &statuses) {
                 let epoch = statuses.values().map(|status| status.epoch).max().unwrap_or_default();
                 let after_ms = (self.now_us() - killed_at) / 1_000;
                 self.screen.line(&format!("  the others serve in epoch {epoch}, seen {after_ms} ms after the kill"));
@@ -254,7 +236,8 @@ impl Demo<'_> {
             all_is_repaired(statuses, sites)
         })?;
         let ledgers: Vec<Ledger> = accounts.iter().map(|account| account.ledger.clone()).collect();
-        let audit = audit(addresses(&running), &ledgers, |site| screen.progress(|| format!("  auditing site {site}")))?;
+        let audit =
+            audit(running.sql_addresses(), &ledgers, |site| screen.progress(|| format!("  auditing site {site}")))?;
         let all = || accounts.iter().flat_map(|account| account.commits.iter().copied());
         let survivor = |site: u16| site != VICTIM;
         let until = back.span_us.0;
@@ -295,16 +278,6 @@ impl Demo<'_> {
 /// The most fail-locks that any other site holds for a site.
 fn fail_locks(statuses: &Statuses, site: u16) -> u64 {
     statuses.values().filter_map(|status| status.fail_locks.get(&site)).copied().max().unwrap_or_default()
-}
-
-/// Whether all sites are up and nothing of any copy is stale. Fail-locks that others still hold do not count: they are taken off by a
-/// message that may be lost, and then only cost a second copy after the next failure.
-pub fn all_is_repaired(statuses: &Statuses, sites: usize) -> bool {
-    let repaired = |status: &site::status::Status| {
-        let up = status.members.iter().filter(|member| member.state == "up").count();
-        is_up(status) && up == sites && status.stale == 0
-    };
-    statuses.len() == sites && statuses.values().all(repaired)
 }
 
 /// Reads one row from a site again and again until it answers; sends the time from `started`, milliseconds.

@@ -6,10 +6,12 @@
 //! * [`cluster`]: an oracle and some sites on this machine, each a process of its own: files, processes, orders, supervision;
 //! * [`debit_credit`]: pgbench's tables, clients that book into them, and the audit that finds every lost or doubled booking;
 //! * [`demo`]: a cluster under load that loses a site and takes it back;
+//! * [`returning`]: how soon a site that was away answers again;
 //! * [`screen`]: what a person sees of long work.
 
 pub mod cluster;
 pub mod debit_credit;
 pub mod demo;
 pub mod limits;
+pub mod returning;
 pub mod screen;

@@ -49,6 +49,12 @@ pub const FINDINGS_SHOWN: usize = 5;
 
 /// How long a returning site may take until it serves, and until it is repaired.
 pub const RETURN_TIME_MAX: Duration = Duration::from_secs(120);
+/// How long the sites may take until their stores have what their logs say, after the tables were loaded.
+pub const POST_TIME_MAX: Duration = Duration::from_secs(300);
+/// They have it when a start would read no more log than this, in bytes.
+pub const POSTED_BYTES: u64 = 1 << 20;
+/// How often a site that comes back is asked whether it answers.
+pub const ASK_INTERVAL: Duration = Duration::from_millis(1);
 /// How long survivors may take to commit again after a kill. The goal is 1 s; more is shown, this ends the demonstration.
 pub const RESUME_TIME_MAX: Duration = Duration::from_secs(60);
 /// How long clients may take to end their last transaction.

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 /// Standard output, seen as a screen. A reader who went away is no error: the work goes on.
 pub struct Screen {
+    hidden: bool,
     terminal: bool,
     drawn: bool,
     drawn_at: Option<Instant>,
@@ -15,13 +16,21 @@ pub struct Screen {
 
 impl Default for Screen {
     fn default() -> Screen {
-        Screen { terminal: std::io::stdout().is_terminal(), drawn: false, drawn_at: None }
+        Screen { hidden: false, terminal: std::io::stdout().is_terminal(), drawn: false, drawn_at: None }
     }
 }
 
 impl Screen {
+    /// One that nobody sees.
+    pub fn hidden() -> Screen {
+        Screen { hidden: true, ..Screen::default() }
+    }
+
     /// A line that stays.
     pub fn line(&mut self, text: &str) {
+        if self.hidden {
+            return;
+        }
         let mut out = std::io::stdout().lock();
         let erase = if std::mem::take(&mut self.drawn) { "\r\x1b[2K" } else { "" };
         let _ = writeln!(out, "{erase}{text}");
@@ -30,7 +39,7 @@ impl Screen {
     /// Progress: drawn over the progress before it. Called often; shown as often as a person can read it.
     pub fn progress(&mut self, text: impl FnOnce() -> String) {
         let interval = if self.terminal { limits::DRAW_INTERVAL } else { limits::PRINT_INTERVAL };
-        if self.drawn_at.is_some_and(|drawn_at| drawn_at.elapsed() < interval) {
+        if self.hidden || self.drawn_at.is_some_and(|drawn_at| drawn_at.elapsed() < interval) {
             return;
         }
         self.drawn_at = Some(Instant::now());

@@ -3,6 +3,7 @@
 //! Every command is one file: its options, its help, and calls into the crates that do the work. Invariant: the exit status is 0 only when
 //! the command did what its help says; 1 means that it did not, with the reason and what to do on standard error; 2 is a wrong command line.
 
+mod bench;
 mod cluster_folder;
 mod config;
 mod demo;
@@ -63,6 +64,7 @@ enum Command {
     Oracle(server::OracleOptions),
     Config(config::Options),
     Sim(simulate::Options),
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Command::Oracle(options) => server::oracle(&options),
         Command::Config(options) => config::run(&options),
         Command::Sim(options) => simulate::run(options),
+        Command::Bench(options) => bench::run(&options),
     };
     done.unwrap_or_else(|error| {
         eprintln!("raid: {error}");

@@ -88,6 +88,8 @@ pub struct Commits {
 pub struct Log {
     /// Bytes appended.
     pub bytes_appended: u64,
+    /// Bytes that a start would read if the site ended now.
+    pub bytes_to_replay: u64,
     /// Syncs.
     pub syncs: u64,
     /// Duration of the last sync, microseconds.
@@ -162,6 +164,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         unsynced_commits: replication.unsynced_commits,
         log: Log {
             bytes_appended: log.bytes_appended,
+            bytes_to_replay: domain.bytes_to_replay(),
             syncs: log.syncs,
             sync_latency_us_last: log.sync_latency_us_last,
             sync_latency_us_max: log.sync_latency_us_max,

@@ -9,6 +9,7 @@ use crate::limits;
 use rustix::process::Signal;
 use site::status::{Status, ask};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -85,6 +86,11 @@ impl Running {
     /// What it is.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// Where clients find the sites, in order.
+    pub fn sql_addresses(&self) -> Vec<(u16, SocketAddr)> {
+        self.cluster.sites().iter().map(|(site, addresses)| (*site, addresses.sql)).collect()
     }
 
     /// A process, as it was started last.
@@ -256,6 +262,22 @@ impl Drop for Running {
 /// Whether a site is an up member of its epoch and serves.
 pub fn is_up(status: &Status) -> bool {
     status.state == "up"
+}
+
+/// Whether these are all the sites of an epoch without `lost`, and serve.
+pub fn serve_without(lost: u16, statuses: &Statuses) -> bool {
+    let without = |status: &Status| is_up(status) && status.members.iter().all(|member| member.site != lost);
+    !statuses.is_empty() && statuses.keys().all(|site| *site != lost) && statuses.values().all(without)
+}
+
+/// Whether all sites are up and nothing of any copy is stale. Fail-locks that others still hold do not count: they are taken off by a
+/// message that may be lost, and then only cost a second copy after the next failure.
+pub fn all_is_repaired(statuses: &Statuses, sites: usize) -> bool {
+    let repaired = |status: &Status| {
+        let up = status.members.iter().filter(|member| member.state == "up").count();
+        is_up(status) && up == sites && status.stale == 0
+    };
+    statuses.len() == sites && statuses.values().all(repaired)
 }
 
 /// Whether a site serves what it has no fail-lock for.

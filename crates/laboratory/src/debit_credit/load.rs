@@ -2,11 +2,13 @@
 
 use super::{ACCOUNTS, BRANCHES, TELLERS, connect};
 use crate::limits;
+use crate::screen::{Screen, grouped};
 use postgres::Client;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use thiserror::Error;
 
 const TABLES: &str = "\
@@ -58,17 +60,15 @@ impl LoadError {
     }
 }
 
-/// Fills the tables, through the first site. Should that be lost meanwhile, begins again through the next one. `progress` is told the step and
-/// how many rows of how many are there.
-pub fn load(
-    sites: &[SocketAddr],
-    scale: u32,
-    stop: &AtomicBool,
-    mut progress: impl FnMut(&str, u32, u32),
-) -> Result<(), LoadError> {
+/// Fills the tables, through the first site. Should that be lost meanwhile, begins again through the next one.
+pub fn load(sites: &[(u16, SocketAddr)], scale: u32, stop: &AtomicBool, screen: &mut Screen) -> Result<(), LoadError> {
+    let begun = Instant::now();
+    let mut progress = |step: &str, rows: u32, total: u32| {
+        screen.progress(|| format!("  {step}: {} of {}", grouped(rows.into()), grouped(total.into())));
+    };
     let mut attempt = 0;
     loop {
-        let sql = sites[attempt % sites.len()];
+        let (_, sql) = sites[attempt % sites.len()];
         let loaded =
             connect(sql).map_err(at("connecting")).and_then(|mut client| fill(&mut client, scale, stop, &mut progress));
         attempt += 1;
@@ -76,9 +76,13 @@ pub fn load(
             Err(error) if error.is_passing() && attempt < limits::LOAD_ATTEMPTS_MAX => {
                 progress(&format!("beginning again after {error}"), 0, 0);
             }
-            other => return other,
+            Err(error) => return Err(error),
+            Ok(()) => break,
         }
     }
+    let rows = grouped(u64::from(scale) * u64::from(BRANCHES + TELLERS + ACCOUNTS));
+    screen.line(&format!("DebitCredit at scale {scale}: {rows} rows in {:.1} s", begun.elapsed().as_secs_f64()));
+    Ok(())
 }
 
 fn fill(

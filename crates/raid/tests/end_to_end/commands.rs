@@ -142,6 +142,16 @@ fn sites_do_not_outlive_their_cluster() {
     eventually("all processes to end", || pids.iter().all(|pid| !lives(*pid)));
 }
 
+/// The experiment checks each answer of the site that comes back.
+#[test]
+fn the_returning_site_is_measured() {
+    let _turn = turn();
+    let report = succeeds(Command::new(raid()).args(["bench", "return", "--scale", "1", "--rounds", "2"]));
+    for part in ["round 2 of 2", "1,000 of 100,000 rows changed", "it has read a changed row after"] {
+        assert!(report.contains(part), "{part:?} is missing:\n{report}");
+    }
+}
+
 /// The demonstration checks itself: its exit status is its verdict.
 #[test]
 fn the_demonstration_ends_well() {

@@ -2,13 +2,13 @@
 
 use crate::networks::Networks;
 use laboratory::cluster::process::Name;
-use laboratory::cluster::running::{Running, Statuses, is_up};
+use laboratory::cluster::running::{Running, Statuses, all_is_repaired, is_up};
 use laboratory::cluster::{Cluster, DESCRIPTION_FILE, Wish};
 use laboratory::debit_credit::audit::audit;
 use laboratory::debit_credit::client::Account;
 use laboratory::debit_credit::crew::Crew;
 use laboratory::debit_credit::{connect, explain, load};
-use laboratory::demo::all_is_repaired;
+use laboratory::screen::Screen;
 use site::status::Status;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl World {
     }
 
     pub fn addresses(&self) -> Vec<(u16, SocketAddr)> {
-        self.running.cluster().sites().iter().map(|(site, addresses)| (*site, addresses.sql)).collect()
+        self.running.sql_addresses()
     }
 
     pub fn connect(&self, site: u16) -> postgres::Client {
@@ -182,8 +182,8 @@ impl World {
 
     /// Fills the DebitCredit tables and sets clients to work at all sites.
     pub fn load(&self, clients: usize) -> Crew {
-        let sites: Vec<SocketAddr> = self.addresses().into_iter().map(|(_, sql)| sql).collect();
-        load::load(&sites, 1, &self.never, |_, _, _| ()).unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
+        let loaded = load::load(&self.addresses(), 1, &self.never, &mut Screen::hidden());
+        loaded.unwrap_or_else(|error| panic!("{error}\n{}", self.logs()));
         let crew = Crew::start(self.addresses(), 1, clients);
         self.wait_for_commits(&crew, 100);
         crew

@@ -1,0 +1,248 @@
+//! A site that was away while part of a table changed: how soon it answers, and what it copies.
+//!
+//! The machine is idle but for that, so the figures are the site's own. Invariant: what it answers first is compared with what another site
+//! answers; a stale answer ends the experiment.
+
+use crate::cluster::process::Name;
+use crate::cluster::running::{RunError, Running, all_is_repaired, serve_without};
+use crate::cluster::{Cluster, ClusterError, Wish};
+use crate::debit_credit::load::{LoadError, load};
+use crate::debit_credit::{ACCOUNTS, connect, explain};
+use crate::limits;
+use crate::screen::{Screen, bytes, grouped};
+use postgres::SimpleQueryMessage;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// The site that goes away.
+const AWAY: u16 = 3;
+/// The site that is asked what is right.
+const WITNESS: u16 = 1;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Scale of the tables.
+    pub scale: u32,
+    /// How much of the accounts changes while the site is away, in percent.
+    pub percent: u32,
+    /// How often.
+    pub rounds: u32,
+}
+
+/// Why it ended early.
+#[derive(Debug, Error)]
+pub enum ReturnError {
+    /// The cluster.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its files.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The tables.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A site that was not away refused a statement.
+    #[error("site {WITNESS} refused a statement: {}", explain(.0))]
+    Witness(postgres::Error),
+    /// The site answers nothing.
+    #[error("site {AWAY} answered no read within {} s of its start; its last refusal: {refusal}", limits::RETURN_TIME_MAX.as_secs())]
+    NoAnswer {
+        /// What it said, or how it could not be reached.
+        refusal: String,
+    },
+    /// The site answered what is not true any more.
+    #[error("site {AWAY} answered {answered:?} where site {WITNESS} answers {right:?}: a stale read")]
+    Stale {
+        /// By the site that was away.
+        answered: Vec<String>,
+        /// By the other one.
+        right: Vec<String>,
+    },
+}
+
+/// One return. Times are counted from the start of the process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Round {
+    /// Until it took a client.
+    pub connected: Duration,
+    /// Until it answered the read of a changed row.
+    pub row: Duration,
+    /// Until it answered the sum of all changed rows, asked for after that one.
+    pub all: Duration,
+    /// Until nothing was left to copy.
+    pub repaired: Duration,
+    /// Bytes of keys and rows copied to it.
+    pub copied_bytes: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Rows that changed each time, and of how many.
+    pub changed: (u64, u64),
+    /// Every return.
+    pub rounds: Vec<Round>,
+}
+
+/// Runs the experiment on a cluster of three sites in a folder of its own.
+pub fn run(
+    program: &Path,
+    folder: &Path,
+    options: Options,
+    stop: &AtomicBool,
+    screen: &mut Screen,
+) -> Result<Report, ReturnError> {
+    let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
+    let mut running = Running::start(program, Cluster::open_or_create(folder, &wish)?)?;
+    running.wait_until_up(stop)?;
+    load(&running.sql_addresses(), options.scale, stop, screen)?;
+    let accounts = u64::from(options.scale) * u64::from(ACCOUNTS);
+    let changed = (accounts * u64::from(options.percent) / 100).max(1);
+    let mut rounds = Vec::new();
+    for round in 1..=options.rounds {
+        rounds.push(one_return(&mut running, changed, stop, screen)?);
+        screen.line(&format!("round {round} of {}: {}", options.rounds, rounds[rounds.len() - 1]));
+    }
+    for complaint in running.stop() {
+        screen.line(&complaint);
+    }
+    Ok(Report { changed: (changed, accounts), rounds })
+}
+
+fn one_return(
+    running: &mut Running,
+    changed: u64,
+    stop: &AtomicBool,
+    screen: &mut Screen,
+) -> Result<Round, ReturnError> {
+    running.wait("the stores to have what the logs say", limits::POST_TIME_MAX, stop, |statuses| {
+        let left = statuses.values().map(|status| status.log.bytes_to_replay).max().unwrap_or_default();
+        screen.progress(|| format!("  {} of log that the stores do not have yet", bytes(left)));
+        left < limits::POSTED_BYTES && all_is_repaired(statuses, 3)
+    })?;
+    running.kill(Name::Site(AWAY));
+    running.wait("the others to go on", limits::RESUME_TIME_MAX, stop, |statuses| {
+        statuses.len() == 2 && serve_without(AWAY, statuses)
+    })?;
+    let mut witness = connect(running.cluster().sites()[&WITNESS].sql).map_err(ReturnError::Witness)?;
+    let change = format!("UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid <= {changed}");
+    witness.batch_execute(&change).map_err(ReturnError::Witness)?;
+    let reads = [
+        format!("SELECT abalance FROM pgbench_accounts WHERE aid = {changed}"),
+        format!("SELECT count(*), sum(abalance) FROM pgbench_accounts WHERE aid <= {changed}"),
+    ];
+    let mut right = Vec::new();
+    for read in &reads {
+        right.push(answer(&mut witness, read).map_err(ReturnError::Witness)?);
+    }
+    let mut round = Round::default();
+    let started = Instant::now();
+    running.start_process(Name::Site(AWAY))?;
+    let sql = running.cluster().sites()[&AWAY].sql;
+    let mut taken = Duration::ZERO;
+    for (read, right) in reads.iter().zip(right) {
+        let answered = first_answer(sql, read, started, &mut round.connected)?;
+        taken = started.elapsed();
+        if answered != right {
+            return Err(ReturnError::Stale { answered, right });
+        }
+        if round.row.is_zero() {
+            round.row = taken;
+        }
+    }
+    round.all = taken;
+    let statuses = running
+        .wait("the site to be repaired", limits::RETURN_TIME_MAX, stop, |statuses| all_is_repaired(statuses, 3))?;
+    round.repaired = started.elapsed();
+    round.copied_bytes = statuses[&AWAY].copied_bytes;
+    Ok(round)
+}
+
+/// The first answer of a site that comes back; `connected` is set when it first takes a client.
+fn first_answer(
+    sql: SocketAddr,
+    read: &str,
+    started: Instant,
+    connected: &mut Duration,
+) -> Result<Vec<String>, ReturnError> {
+    loop {
+        let tried = connect(sql).and_then(|mut client| {
+            if connected.is_zero() {
+                *connected = started.elapsed();
+            }
+            answer(&mut client, read)
+        });
+        match tried {
+            Ok(answer) => return Ok(answer),
+            Err(error) if started.elapsed() > limits::RETURN_TIME_MAX => {
+                return Err(ReturnError::NoAnswer { refusal: explain(&error) });
+            }
+            Err(_) => std::thread::sleep(limits::ASK_INTERVAL),
+        }
+    }
+}
+
+/// The only row of a read.
+fn answer(client: &mut postgres::Client, read: &str) -> Result<Vec<String>, postgres::Error> {
+    let mut answer = Vec::new();
+    for message in client.simple_query(read)? {
+        if let SimpleQueryMessage::Row(row) = message {
+            answer.extend((0..row.len()).map(|column| row.get(column).unwrap_or("NULL").to_owned()));
+        }
+    }
+    Ok(answer)
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.0} ms", time.as_secs_f64() * 1e3)
+}
+
+impl fmt::Display for Round {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "takes clients after {}, first changed row read after {}, all of them after {}, repaired after {}, {} copied",
+            milliseconds(self.connected),
+            milliseconds(self.row),
+            milliseconds(self.all),
+            milliseconds(self.repaired),
+            bytes(self.copied_bytes)
+        )
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (changed, accounts) = self.changed;
+        let count = self.rounds.len();
+        writeln!(
+            out,
+            "{} of {} rows changed while it was away; medians of {count}:",
+            grouped(changed),
+            grouped(accounts)
+        )?;
+        let median = |what: &dyn Fn(&Round) -> Duration| {
+            let mut times: Vec<Duration> = self.rounds.iter().map(what).collect();
+            times.sort_unstable();
+            let (low, high) = (times.first().copied().unwrap_or_default(), times.last().copied().unwrap_or_default());
+            let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+            format!("{:>8} ({} to {})", milliseconds(middle), milliseconds(low), milliseconds(high))
+        };
+        writeln!(out, "  it takes clients after             {}", median(&|round| round.connected))?;
+        writeln!(out, "  it has read a changed row after    {}", median(&|round| round.row))?;
+        writeln!(out, "  it has read all of them after      {}", median(&|round| round.all))?;
+        writeln!(out, "  nothing is left to copy after      {}", median(&|round| round.repaired))?;
+        let copied = self.rounds.iter().map(|round| round.copied_bytes).max().unwrap_or_default();
+        write!(
+            out,
+            "  keys and rows copied, at most       {}, {} for a changed row",
+            bytes(copied),
+            bytes(copied / changed)
+        )
+    }
+}
