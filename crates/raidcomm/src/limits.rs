@@ -74,6 +74,8 @@ pub const GREETING_TIME: u64 = SECOND;
 pub const SPIN_MIN: u64 = 1_000;
 /// Longest spin: about what it costs to sleep and be woken on another processor.
 pub const SPIN_MAX: u64 = 50_000;
+/// A sleep that was shorter than this was not worth it.
+pub const SPIN_WORTH: u64 = 2 * SPIN_MAX;
 /// How long a side yields a processor that it shares with the other side before it sleeps.
 pub const YIELD_TIME: u64 = 20_000;
 /// A yield that takes longer than this went to a third process.

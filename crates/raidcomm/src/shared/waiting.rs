@@ -2,13 +2,14 @@
 //!
 //! A side that waits says how and on which processor. While the peer runs on another processor, a short spin is the fastest way to learn that
 //! it is done; on a shared processor it only keeps the peer from running, so this side yields to it. Whoever has waited for long enough sleeps,
-//! and only a sleeper is woken. How long to spin is learned from how long spins that succeeded took.
+//! and only a sleeper is woken. A spin is as long as a sleep costs, shorter each time that it was in vain, and long again when it was, or
+//! would have been, worth it.
 //!
 //! Invariant: a side never sleeps while something is posted to it: it says that it will sleep, then looks once more; the poster posts,
 //! then looks whether it sleeps. Both are sequentially consistent, so one of them sees the other.
 
 use super::segment::{Segment, Side};
-use crate::limits::{SPIN_MAX, SPIN_MIN, YIELD_GAIN, YIELD_LONG, YIELD_TIME};
+use crate::limits::{SPIN_MAX, SPIN_MIN, SPIN_WORTH, YIELD_GAIN, YIELD_LONG, YIELD_TIME};
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -77,7 +78,13 @@ impl Waiter {
             own.store(processor << 2 | RUNNING, Ordering::Relaxed);
             return true;
         }
+        let begun = now();
         let slept = sleep(posted, own, processor, deadline);
+        self.spin = match now() - begun {
+            // Awake again so soon, it would have learned it sooner by a spin.
+            0..SPIN_WORTH => SPIN_MAX,
+            _ => (self.spin / 2).max(SPIN_MIN),
+        };
         own.store((rustix::thread::sched_getcpu() as u32) << 2 | RUNNING, Ordering::Relaxed);
         slept
     }
@@ -87,15 +94,12 @@ impl Waiter {
         loop {
             for _ in 0..LOOKS {
                 if posted.load(Ordering::Acquire) != 0 {
-                    let took = now() - begun;
-                    // Four times what a spin takes that succeeds, smoothed.
-                    self.spin = ((7 * self.spin + 4 * took) / 8).clamp(SPIN_MIN, SPIN_MAX);
+                    self.spin = SPIN_MAX;
                     return true;
                 }
                 std::hint::spin_loop();
             }
             if now() - begun > self.spin {
-                self.spin = (self.spin / 2).max(SPIN_MIN);
                 return false;
             }
         }
