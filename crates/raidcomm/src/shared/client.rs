@@ -64,7 +64,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Makes a line with the server that listens at `path`.
+    /// Makes a line with the server that listens at `path`. The two processes see each other's process ids: they are in one PID
+    /// namespace.
     ///
     /// # Errors
     /// Nobody listens, the shape is out of bounds, or the server refuses.

@@ -5,7 +5,7 @@
 use super::End;
 use super::lifeline::Lifeline;
 use super::segment::{Segment, Side};
-use crate::limits::{GREETING_TIME, SLOT_BYTES_MAX, SLOTS_MAX};
+use crate::limits::{GREETING_TIME, LINE_BYTES_MAX, SLOT_BYTES_MAX, SLOTS_MAX};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
@@ -26,14 +26,19 @@ const HELLO: [u8; 8] = *b"RAIDCOMM";
 pub struct Shape {
     /// Calls that may be under way at once, from 1 to [`SLOTS_MAX`].
     pub slots: u32,
-    /// Bytes of the longest request and of the longest reply, from 1 to [`SLOT_BYTES_MAX`].
+    /// Bytes of the longest request and of the longest reply, from 1 to [`SLOT_BYTES_MAX`]; all slots together have at most
+    /// [`LINE_BYTES_MAX`].
     pub slot_bytes: u32,
 }
 
 impl Shape {
     pub(super) fn check(self) -> Result<(), LineError> {
         let fits = (1..=SLOTS_MAX).contains(&self.slots) && (1..=SLOT_BYTES_MAX).contains(&self.slot_bytes);
-        if fits { Ok(()) } else { Err(LineError::Shape(self)) }
+        if fits && u64::from(self.slots) * u64::from(self.slot_bytes) <= LINE_BYTES_MAX {
+            Ok(())
+        } else {
+            Err(LineError::Shape(self))
+        }
     }
 }
 
@@ -44,7 +49,10 @@ pub enum LineError {
     #[error("no line of shared memory: {0}")]
     System(#[from] std::io::Error),
     /// There are bounds.
-    #[error("a line has 1 to {SLOTS_MAX} slots of 1 to {SLOT_BYTES_MAX} bytes, not {} of {}", .0.slots, .0.slot_bytes)]
+    #[error(
+        "a line has 1 to {SLOTS_MAX} slots of 1 to {SLOT_BYTES_MAX} bytes, and {LINE_BYTES_MAX} together, not {} of {}",
+        .0.slots, .0.slot_bytes
+    )]
     Shape(Shape),
     /// What came over the socket is something else.
     #[error("the other side passed no segment of a line")]

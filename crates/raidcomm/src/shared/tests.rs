@@ -3,7 +3,7 @@
 
 use super::segment::{Phase, Segment};
 use super::*;
-use crate::limits::SLOTS_MAX;
+use crate::limits::{SLOT_BYTES_MAX, SLOTS_MAX};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -121,8 +121,9 @@ fn what_does_not_fit_is_refused_and_harms_nothing() {
     server.reply(call, &request).expect("a reply");
     client.finish(ticket, &mut reply, None).expect("its reply");
     assert_eq!(reply, [5; 256]);
+    let huge = Shape { slots: SLOTS_MAX, slot_bytes: SLOT_BYTES_MAX };
     for shape in
-        [Shape { slots: 0, ..SHAPE }, Shape { slots: SLOTS_MAX + 1, ..SHAPE }, Shape { slot_bytes: 0, ..SHAPE }]
+        [huge, Shape { slots: 0, ..SHAPE }, Shape { slots: SLOTS_MAX + 1, ..SHAPE }, Shape { slot_bytes: 0, ..SHAPE }]
     {
         assert!(matches!(Segment::create(shape), Err(LineError::Shape(wrong)) if wrong == shape));
     }
