@@ -30,13 +30,13 @@
 //!
 //! `cargo run --release -p raidcomm --example calls` measures them beside sockets and pipes; `--example kills` kills servers under calls.
 //!
-//! Source: "Communication in the Raid distributed database system" (1992), sections 4 and 5; lightweight remote procedure call (Bershad
-//! and others, 1990) for the hand-over. In reading order:
+//! Source: "Evolution of a Communication System for Distributed Transaction Processing in Raid" (1992), sections 4.2 (passing control
+//! directly) and 4.3 (V.3). In reading order:
 //!
 //! * [`client`], [`server`]: the two ends, and calls;
-//! * [`segment`]: what lies where in the memory, and the slots' states;
-//! * [`waiting`]: spinning, yielding, sleeping, and waking;
-//! * [`greeting`]: how the two ends meet; [`lifeline`]: how one learns that the other is gone.
+//! * `segment`: what lies where in the memory, and the slots' states;
+//! * `waiting`: spinning, yielding, sleeping, and waking;
+//! * `greeting`: how the two ends meet; `lifeline`: how one learns that the other is gone.
 
 pub mod client;
 mod greeting;
