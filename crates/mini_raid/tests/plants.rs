@@ -16,6 +16,7 @@ const SELDOM: &[Bug] = &[
     Bug::AbortAnsweredEarly,
     Bug::DuplicatePrepareExecuted,
     Bug::RestoredOracleTrusted,
+    Bug::RestartFromAnyLog,
     Bug::WaiterOvertaken,
     Bug::WaitOnlyForLatestEvictee,
     Bug::NoSyncOnSoleSurvivor,

@@ -85,6 +85,9 @@ fn damage_inside_the_log_stops_the_start_until_a_new_copy_is_asked_for() {
     let mut world = World::start();
     let register = Register::start(&world);
     for cut_short in [false, true] {
+        // Half of its log is then known to be on disk, however short it is: what is not may be cut like a torn end.
+        let synced = world.running.status(2).expect("it answers").log.syncs;
+        world.wait("its log to be on disk", |statuses| statuses[&2].log.syncs >= synced + 4);
         world.kill(2);
         let (path, mut bytes, end) = last_segment(&world, TWO);
         let middle = SEGMENT_HEADER + (end - SEGMENT_HEADER) / 2;
