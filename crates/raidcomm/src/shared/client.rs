@@ -18,6 +18,15 @@ pub enum Fate {
     Unknown,
 }
 
+impl Fate {
+    const fn name(self) -> &'static str {
+        match self {
+            Fate::NotExecuted => "not executed",
+            Fate::Unknown => "perhaps executed",
+        }
+    }
+}
+
 /// Why there is no reply.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum CallError {
@@ -33,11 +42,14 @@ pub enum CallError {
     #[error("all slots of the line have calls under way")]
     Full,
     /// The server's process has ended, or it has closed the line. All other calls end in this way, too.
-    #[error("the server is gone; the request is {}", match .0 { Fate::NotExecuted => "not executed", Fate::Unknown => "perhaps executed" })]
+    #[error("the server is gone; the request is {}", .0.name())]
     Gone(Fate),
     /// The time is over. The call is still under way: ask for its reply again, or abandon it.
     #[error("no reply in time")]
     TimedOut(Ticket),
+    /// The time is over, and nobody waits for the reply any more.
+    #[error("no reply in time; the request is {}", .0.name())]
+    GivenUp(Fate),
     /// The server has broken the protocol. Drop the line.
     #[error("the server has written what it may not")]
     Broken,
@@ -75,13 +87,17 @@ impl Client {
         Ok(Client { end, free: u32::MAX >> (32 - shape.slots), replied: 0, abandoned: 0 })
     }
 
-    /// Sends a request and waits for the reply, which replaces what is in `reply`.
+    /// Sends a request and waits for the reply, which replaces what is in `reply`. A call whose time is over is given up, so that its slot
+    /// comes back.
     ///
     /// # Errors
-    /// See [`CallError`]; after a time-out the call goes on without anybody who waits for it.
+    /// See [`CallError`].
     pub fn call(&mut self, request: &[u8], reply: &mut Vec<u8>, timeout: Option<Duration>) -> Result<(), CallError> {
         let ticket = self.begin(request)?;
-        self.finish(ticket, reply, timeout)
+        match self.finish(ticket, reply, timeout) {
+            Err(CallError::TimedOut(ticket)) => Err(CallError::GivenUp(self.abandon(ticket))),
+            done => done,
+        }
     }
 
     /// Sends a request.

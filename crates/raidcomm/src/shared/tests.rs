@@ -77,6 +77,8 @@ fn abandoned_calls_give_their_slots_back() {
         assert_eq!(client.abandon(taken), Fate::Unknown);
         server.reply(call, &[round]).expect("the slot is still the server's");
         assert_eq!(server.receive(&mut request, Some(Duration::ZERO)), Err(ServeError::TimedOut), "it was taken back");
+        let given_up = client.call(&[round], &mut reply, Some(Duration::ZERO));
+        assert_eq!(given_up, Err(CallError::GivenUp(Fate::NotExecuted)), "nobody has taken it");
     }
     assert_eq!(client.free_slots(), 4);
 }
