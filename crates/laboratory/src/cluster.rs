@@ -53,6 +53,9 @@ pub enum ClusterError {
     /// The folder holds no cluster.
     #[error("{0} holds no cluster: name its folder with --data, or start one with `raid start --data {0}`")]
     NoCluster(PathBuf),
+    /// The folder holds a cluster, whose tables an experiment would replace.
+    #[error("{0} holds a cluster: name another folder with --data, or none")]
+    Occupied(PathBuf),
     /// The description cannot be read.
     #[error("{path}: {message}")]
     Description {
@@ -172,6 +175,14 @@ impl Cluster {
         }
         let folder = folder.canonicalize().map_err(file_error(folder))?;
         Ok(Cluster { folder, description, sites })
+    }
+
+    /// A new cluster in `folder`, which must hold none.
+    pub fn create(folder: &Path, wish: &Wish) -> Result<Cluster, ClusterError> {
+        if folder.join(DESCRIPTION_FILE).exists() {
+            return Err(ClusterError::Occupied(folder.to_owned()));
+        }
+        Cluster::open_or_create(folder, wish)
     }
 
     /// The cluster in `folder`; a new one, as wished, if there is none.
@@ -405,6 +416,8 @@ mod tests {
     fn what_is_written_stays() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let cluster = Cluster::open_or_create(folder.path(), &wish(3)).expect("a new cluster");
+        let error = Cluster::create(folder.path(), &wish(3)).expect_err("a cluster is there").to_string();
+        assert!(error.contains("name another folder"), "{error}");
         let error = Cluster::open_or_create(folder.path(), &wish(5)).expect_err("three sites are not five").to_string();
         assert!(error.contains("--sites 3, not 5"), "{error}");
         let path = cluster.config_of(Name::Site(2));

@@ -4,7 +4,6 @@ pub mod report;
 
 use crate::cluster::process::Name;
 use crate::cluster::running::{RunError, Running, Statuses, all_is_repaired, serve_without, serves};
-use crate::cluster::{Cluster, Wish};
 use crate::debit_credit::audit::{AuditError, audit};
 use crate::debit_credit::client::Commit;
 use crate::debit_credit::crew::{Counts, Crew};
@@ -81,11 +80,8 @@ pub fn run(
     screen: &mut Screen,
 ) -> Result<Outcome, DemoError> {
     let begun = Instant::now();
-    let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
-    let cluster = Cluster::open_or_create(folder, &wish)?;
     screen.line(&format!("Three sites and an oracle, four processes on this machine, data in {}", folder.display()));
-    let mut running = Running::start(program, cluster)?;
-    running.wait_until_up(stop)?;
+    let running = Running::start_new(program, folder, stop)?;
     screen.line(&format!("  all sites serve after {:.1} s", begun.elapsed().as_secs_f64()));
     load(&running.sql_addresses(), options.scale, stop, screen)?;
     let crew = Crew::start(running.sql_addresses(), options.scale, options.clients);

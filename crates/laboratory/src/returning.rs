@@ -3,9 +3,9 @@
 //! The machine is idle but for that, so the figures are the site's own. Invariant: what it answers first is compared with what another site
 //! answers; a stale answer ends the experiment.
 
+use crate::cluster::ClusterError;
 use crate::cluster::process::Name;
 use crate::cluster::running::{RunError, Running, all_is_repaired, serve_without};
-use crate::cluster::{Cluster, ClusterError, Wish};
 use crate::debit_credit::load::{LoadError, load};
 use crate::debit_credit::{ACCOUNTS, connect, explain};
 use crate::limits;
@@ -97,9 +97,7 @@ pub fn run(
     stop: &AtomicBool,
     screen: &mut Screen,
 ) -> Result<Report, ReturnError> {
-    let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
-    let mut running = Running::start(program, Cluster::open_or_create(folder, &wish)?)?;
-    running.wait_until_up(stop)?;
+    let mut running = Running::start_new(program, folder, stop)?;
     load(&running.sql_addresses(), options.scale, stop, screen)?;
     let accounts = u64::from(options.scale) * u64::from(ACCOUNTS);
     let changed = (accounts * u64::from(options.percent) / 100).max(1);

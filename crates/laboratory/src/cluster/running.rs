@@ -4,7 +4,7 @@
 
 use super::orders::{Lock, lock};
 use super::process::{Name, Process, ending};
-use super::{Cluster, ClusterError};
+use super::{Cluster, ClusterError, Wish};
 use crate::limits;
 use rustix::process::Signal;
 use site::status::{Status, ask};
@@ -68,6 +68,14 @@ impl Running {
     /// Starts all processes of a cluster. `program` is the `raid` program.
     pub fn start(program: &Path, cluster: Cluster) -> Result<Running, RunError> {
         Running::start_in(program, cluster, BTreeMap::new())
+    }
+
+    /// Starts three new sites on free ports, in a folder that holds no cluster yet, and waits until all serve.
+    pub fn start_new(program: &Path, folder: &Path, stop: &AtomicBool) -> Result<Running, RunError> {
+        let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
+        let mut running = Running::start(program, Cluster::create(folder, &wish)?)?;
+        running.wait_until_up(stop)?;
+        Ok(running)
     }
 
     /// As [`Running::start`], each process in the network namespace that is named for it, if one is.
