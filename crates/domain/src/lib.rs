@@ -158,6 +158,8 @@ pub struct Domain<L: Log> {
     buffer: Vec<u8>,
     checkpoint: Option<Checkpoint>,
     checkpointed_at: Position,
+    /// The store has what stands before this.
+    replays_from: Position,
     growth: Growth,
     next_tag: u64,
 }
@@ -185,6 +187,7 @@ impl<L: Log> Domain<L> {
             buffer: Vec::new(),
             checkpoint: None,
             checkpointed_at: log.first(),
+            replays_from: log.first(),
             growth: Growth { looked: (log.appended(), 0), checkpoint_ends: log.first() },
             next_tag: 1,
             settings,
@@ -194,21 +197,15 @@ impl<L: Log> Domain<L> {
         Ok(domain)
     }
 
-    /// Bytes of the log since the last checkpoint began, or since a start began to read it.
-    pub fn replayed_bytes(&self) -> u64 {
-        self.log.appended().0 - self.checkpointed_at.0
-    }
-
     /// Bytes of the log that a start would read if the site ended now.
     pub fn bytes_to_replay(&self) -> u64 {
-        let from = self.access_manager.replay_from().max(self.log.first().0);
-        self.log.appended().0.saturating_sub(from)
+        self.log.appended().0 - self.replays_from.0
     }
 
     fn replay(&mut self) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
         let start = self.replay_start();
-        (self.checkpointed_at, self.growth.checkpoint_ends) = (start, start);
+        (self.checkpointed_at, self.replays_from, self.growth.checkpoint_ends) = (start, start, start);
         let mut next = Some(start);
         while let Some(position) = next.take() {
             // In batches, because a reader borrows the log and replaying needs the servers.
@@ -400,6 +397,7 @@ impl<L: Log> Domain<L> {
         let Some(Checkpoint::Posting { start, tag }) = self.checkpoint else { return };
         if tag == posted {
             self.checkpoint = None;
+            self.replays_from = start;
             if let Err(error) = self.log.truncate_before(start) {
                 self.fail(error);
             }

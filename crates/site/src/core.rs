@@ -330,7 +330,7 @@ impl Core {
         };
         let mut domain = Domain::start(settings, log, Box::new(store))?;
         let replayed = begun.elapsed() - opened;
-        tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.replayed_bytes(), "the copy is read");
+        tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.bytes_to_replay(), "the copy is read");
         self.output.new_life = Some(domain.catalog_rows()?);
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
