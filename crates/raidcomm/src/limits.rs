@@ -70,6 +70,8 @@ pub const SLOTS_MAX: u32 = 31;
 pub const SLOT_BYTES_MAX: u32 = 64 << 20;
 /// Bytes of all slots of a line: the side that is given a line maps no more.
 pub const LINE_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of a ring: the side that is given one maps no more.
+pub const RING_BYTES_MAX: u64 = 16 << 20;
 /// How long one side of a line waits for the other's part of the greeting.
 pub const GREETING_TIME: u64 = SECOND;
 /// Shortest spin for the other side, when spins have been in vain.

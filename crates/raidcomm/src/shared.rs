@@ -36,11 +36,16 @@
 //! * [`client`], [`server`]: the two ends, and calls;
 //! * `segment`: what lies where in the memory, and the slots' states;
 //! * `waiting`: spinning, yielding, sleeping, and waking;
-//! * `greeting`: how the two ends meet; `lifeline`: how one learns that the other is gone.
+//! * `greeting`: how the two ends meet; `lifeline`: how one learns that the other is gone;
+//! * [`ring`]: bytes in one direction, for event loops; [`door`]: how a ring gets to the other process;
+//! * `mapping`: memory that two processes have.
 
 pub mod client;
+pub mod door;
 mod greeting;
 mod lifeline;
+mod mapping;
+pub mod ring;
 mod segment;
 pub mod server;
 mod waiting;
