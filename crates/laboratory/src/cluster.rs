@@ -24,7 +24,7 @@ pub mod supervisor;
 use crate::limits;
 use process::Name;
 use serde::{Deserialize, Serialize};
-use site::config::{ConfigError, MethodName};
+use site::config::{Channels, ConfigError, MethodName};
 use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -117,6 +117,8 @@ pub struct Wish {
     pub required_copies: Option<u16>,
     /// Megabytes of rows that each site keeps in memory.
     pub memory_mb: Option<usize>,
+    /// By what messages go between the processes.
+    pub channels: Option<Channels>,
 }
 
 /// Where a site listens.
@@ -140,6 +142,8 @@ struct Description {
     workers: usize,
     memory_mb: usize,
     required_copies: u16,
+    #[serde(default)]
+    channels: Channels,
     oracle: SocketAddr,
     sites: BTreeMap<String, Addresses>,
 }
@@ -264,7 +268,8 @@ impl Cluster {
         same("--method", &method_text(stored.method), wish.method.map(|method| method_text(method).to_owned()))?;
         same("--workers", &stored.workers, wish.workers.map(text))?;
         same("--required-copies", &stored.required_copies, wish.required_copies.map(|copies| text(copies.into())))?;
-        same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))
+        same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))?;
+        same("--channels", &stored.channels, wish.channels.map(|channels| channels.to_string()))
     }
 
     /// Writes the configuration of every process that has none yet.
@@ -302,6 +307,7 @@ impl Cluster {
                     method: stored.method,
                     workers: stored.workers,
                     memory_mb: stored.memory_mb,
+                    channels: stored.channels,
                     alone: false,
                 }
                 .write(&path)?,
@@ -363,6 +369,7 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         workers: wish.workers.unwrap_or(1),
         memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
         required_copies,
+        channels: wish.channels.unwrap_or_default(),
         oracle,
         sites,
     };

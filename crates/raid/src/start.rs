@@ -7,7 +7,7 @@ use laboratory::cluster::running::Running;
 use laboratory::cluster::supervisor::Supervisor;
 use laboratory::cluster::{Cluster, Wish};
 use laboratory::screen::Screen;
-use site::config::MethodName;
+use site::config::{Channels, MethodName};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -52,6 +52,27 @@ pub struct Options {
     /// Megabytes of rows that each site keeps in memory; further rows come from disk. [default: 512]
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
+    /// By what messages go between the processes. [default: fastest]
+    #[arg(long)]
+    channels: Option<ChannelsName>,
+}
+
+/// By what messages go between processes.
+#[derive(Clone, Copy, ValueEnum)]
+enum ChannelsName {
+    /// Shared memory on one host, streams between hosts.
+    Fastest,
+    /// TCP, also on one host.
+    Streams,
+}
+
+impl From<ChannelsName> for Channels {
+    fn from(name: ChannelsName) -> Channels {
+        match name {
+            ChannelsName::Fastest => Channels::Fastest,
+            ChannelsName::Streams => Channels::Streams,
+        }
+    }
 }
 
 /// A concurrency-control method.
@@ -81,6 +102,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         workers: options.workers,
         required_copies: options.required_copies,
         memory_mb: options.memory_mb,
+        channels: options.channels.map(Channels::from),
     };
     let text = |error: &dyn std::error::Error| error.to_string();
     let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;

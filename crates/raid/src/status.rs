@@ -138,6 +138,14 @@ fn table(answers: &Answers) -> String {
         let peers = status.peers.iter().filter(|peer| peer.connected);
         joined(peers.map(|peer| if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }), " ")
     });
+    row("channels", &|status| {
+        // Of the other sites: what most messages go by.
+        let sites = status.peers.iter().filter(|peer| peer.site != 0 && peer.connected);
+        let mut channels: Vec<String> = sites.map(|peer| peer.channel.clone()).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        joined(channels.into_iter(), ", ")
+    });
     row("clients", &|status| grouped(status.clients as u64));
     for (site, answer) in answers {
         let remark = match answer {

@@ -121,6 +121,15 @@ impl Decoder {
         }
     }
 
+    /// As [`Decoder::feed`], but `read` appends the next bytes of the stream in place. After an error they are dropped.
+    pub fn fill<T>(&mut self, read: impl FnOnce(&mut BytesMut) -> T) -> T {
+        let result = read(&mut self.buffer);
+        if self.error.is_some() {
+            self.buffer.clear();
+        }
+        result
+    }
+
     /// Whether bytes of an incomplete frame, or of frames not asked for, are waiting.
     pub fn has_rest(&self) -> bool {
         !self.buffer.is_empty()

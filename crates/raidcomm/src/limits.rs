@@ -10,7 +10,7 @@ pub const SECOND: u64 = 1_000 * MILLISECOND;
 /// Bytes of one frame's payload.
 pub const FRAME_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a frame's payload before the other side has said who it is.
-pub const GREETING_BYTES_MAX: usize = 64;
+pub const GREETING_BYTES_MAX: usize = 96;
 
 // Streams.
 
@@ -20,9 +20,11 @@ pub const PEERS_MAX: usize = 64;
 pub const HANDSHAKES_MAX: usize = 64;
 /// Connections accepted in one turn of the event loop.
 pub const ACCEPTS_PER_TURN: usize = 64;
-/// Poll tokens that the streams of a site need: the listener, two connections per peer, and those in handshake. One
-/// more, because a connection is accepted before the oldest handshake is closed for it.
-pub const TOKENS: usize = 2 + 2 * PEERS_MAX + HANDSHAKES_MAX;
+/// Poll tokens that the streams of a site need: the listener, the door, each connection and its ring.
+pub const TOKENS: usize = 2 + 2 * CONNECTIONS_MAX;
+/// Connections at a time: two per peer, and those in handshake. One more, because a connection is accepted before the
+/// oldest handshake is closed for it.
+pub const CONNECTIONS_MAX: usize = 1 + 2 * PEERS_MAX + HANDSHAKES_MAX;
 /// Bytes that may wait for one peer; a frame that would make it more is dropped.
 pub const QUEUED_BYTES_MAX: usize = 128 << 20;
 /// Bytes asked for by one read.
@@ -72,6 +74,8 @@ pub const SLOT_BYTES_MAX: u32 = 64 << 20;
 pub const LINE_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of a ring: the side that is given one maps no more.
 pub const RING_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of the ring between two sites, in each direction.
+pub const RING_BYTES: usize = 256 << 10;
 /// How long one side of a line waits for the other's part of the greeting.
 pub const GREETING_TIME: u64 = SECOND;
 /// Shortest spin for the other side, when spins have been in vain.
@@ -97,6 +101,7 @@ pub const GROUPS_MAX: usize = 1_024;
 const _: () = assert!(FRAME_BYTES_MAX < u32::MAX as usize, "a frame's length is a u32");
 const _: () = assert!(2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX, "the largest frame fits behind another one");
 const _: () = assert!(SLOTS_MAX < u32::BITS && SPIN_MIN < SPIN_MAX && YIELD_TIME < YIELD_LONG);
+const _: () = assert!(RING_BYTES.is_power_of_two() && RING_BYTES as u64 <= RING_BYTES_MAX);
 const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");
 const _: () = assert!(RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE, "pauses are shorter than attempts");
 const _: () = assert!(RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX, "waits grow");

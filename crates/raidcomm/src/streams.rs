@@ -17,16 +17,20 @@
 mod connection;
 pub mod hello;
 mod links;
+mod rings;
 pub mod status;
 #[cfg(test)]
 mod tests;
 
 pub use hello::{Hello, INCARNATION_UNKNOWN, PROTOCOL_VERSION, Refusal};
-pub use status::{DisconnectReason, Incoming, PeerCounters, PeerStatus, SendError, StrangerCounters, StreamsError};
+pub use status::{
+    Channel, DisconnectReason, Incoming, PeerCounters, PeerStatus, SendError, StrangerCounters, StreamsError,
+};
 
 use crate::address::SiteId;
 use crate::frame::{self, HEADER_BYTES};
-use crate::limits::{FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEUED_BYTES_MAX, READ_BYTES, TOKENS};
+use crate::limits::{CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEUED_BYTES_MAX, READ_BYTES, TOKENS};
+use crate::shared::door::{Door, HostId};
 use connection::{Connection, Output, Role};
 use links::{Outgoing, Peer};
 use mio::event::Event;
@@ -37,16 +41,24 @@ use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
 
+/// Which token is whose, counted from the first.
+const LISTENER: usize = 0;
+const DOOR: usize = 1;
+const FIRST_CONNECTION: usize = 2;
+const FIRST_BELL: usize = FIRST_CONNECTION + CONNECTIONS_MAX;
+
 /// The connections of one site with its peers.
 ///
 /// Times are nanoseconds of a clock that never goes back.
 #[derive(Debug)]
 pub struct Streams {
     registry: Registry,
-    /// The listener's token; the connection in slot n has the token n + 1 above it.
     first_token: usize,
     local: Hello,
     listener: TcpListener,
+    /// Where peers of this host hand in rings; `None`: they are not offered any.
+    door: Option<Door>,
+    host: Option<HostId>,
     /// Connections may wait that no event will announce.
     accept_again: bool,
     connections: Vec<Option<Connection>>,
@@ -79,7 +91,7 @@ impl Streams {
         let start = || -> io::Result<(Registry, TcpListener)> {
             let registry = registry.try_clone()?;
             let mut listener = TcpListener::bind(address)?;
-            registry.register(&mut listener, Token(tokens.start), Interest::READABLE)?;
+            registry.register(&mut listener, Token(tokens.start + LISTENER), Interest::READABLE)?;
             Ok((registry, listener))
         };
         let (registry, listener) = start().map_err(|source| StreamsError::Listen { address, source })?;
@@ -88,6 +100,8 @@ impl Streams {
             first_token: tokens.start,
             local,
             listener,
+            door: None,
+            host: None,
             accept_again: false,
             connections: Vec::new(),
             free_slots: Vec::new(),
@@ -97,6 +111,19 @@ impl Streams {
             now: 0,
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
         })
+    }
+
+    /// Sends to peers of this host, and receives from them, through shared memory instead of the connection. To be called before the first
+    /// peer is set.
+    ///
+    /// # Errors
+    /// The operating system does not allow it: frames go over connections.
+    pub fn use_shared_memory(&mut self) -> io::Result<()> {
+        let mut door = Door::open()?;
+        self.registry.register(door.source(), Token(self.first_token + DOOR), Interest::READABLE)?;
+        self.door = Some(door);
+        self.host = HostId::own();
+        Ok(())
     }
 
     /// Where other sites can connect to.
@@ -236,7 +263,7 @@ impl Streams {
             }
         }
         for (slot, error) in broken {
-            self.close(slot, error.into());
+            self.close(slot, error);
         }
     }
 
@@ -246,9 +273,12 @@ impl Streams {
         let Some(place) = event.token().0.checked_sub(self.first_token).filter(|&place| place < TOKENS) else {
             return false;
         };
-        match place.checked_sub(1) {
-            None => self.accept(),
-            Some(slot) => {
+        match place {
+            LISTENER => self.accept(),
+            DOOR => self.answer_door(),
+            FIRST_BELL.. => self.rung(place - FIRST_BELL),
+            FIRST_CONNECTION.. => {
+                let slot = place - FIRST_CONNECTION;
                 let ending = event.is_error() || event.is_read_closed() || event.is_write_closed();
                 if event.is_writable() || ending {
                     self.writable(slot);
@@ -313,6 +343,7 @@ impl Streams {
             address: peer.address,
             incarnation: peer.newest,
             connected: peer.reported.is_some(),
+            channel: self.channel(peer.outgoing),
             bytes_queued: queued(peer),
             last_failure: peer.last_failure,
             counters: peer.counters,

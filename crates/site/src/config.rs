@@ -4,6 +4,7 @@ use messages::epoch::Method;
 use messages::{InstanceId, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -58,6 +59,9 @@ pub struct SiteConfig {
     /// Megabytes of row versions kept in memory.
     #[serde(default = "default_memory")]
     pub memory_mb: usize,
+    /// "fastest" or "streams".
+    #[serde(default)]
+    pub channels: Channels,
     /// From the command line only: after a total failure it restarts the instance without the other sites.
     #[serde(skip)]
     pub alone: bool,
@@ -97,6 +101,26 @@ pub enum MethodName {
     Optimistic,
 }
 
+/// By what messages go to other processes of the instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Channels {
+    /// By the fastest that both ends have: shared memory on one host, streams between hosts.
+    #[default]
+    Fastest,
+    /// Over TCP only, also on one host.
+    Streams,
+}
+
+impl fmt::Display for Channels {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Channels::Fastest => "fastest",
+            Channels::Streams => "streams",
+        })
+    }
+}
+
 impl From<MethodName> for Method {
     fn from(name: MethodName) -> Method {
         match name {
@@ -131,6 +155,7 @@ oracle = \"10.0.0.9:7400\"           # where the oracle listens
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
+channels = \"fastest\"             # shared memory to processes of this host; \"streams\": TCP, also on one host
 
 [peers]                            # where the other sites listen, by their number
 2 = \"10.0.0.2:7401\"

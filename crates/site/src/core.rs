@@ -5,7 +5,7 @@
 //! incarnation that the oracle gave it.
 
 use crate::clock;
-use crate::config::SiteConfig;
+use crate::config::{Channels, SiteConfig};
 use crate::huge_pages;
 use crate::limits;
 use crate::repair;
@@ -146,6 +146,11 @@ impl Core {
         self.streams = None;
         let hello = Hello::new(self.config.instance(), self.config.site(), incarnation);
         let mut streams = Streams::listen(&self.registry, self.tokens.clone(), hello, self.config.listen)?;
+        if self.config.channels == Channels::Fastest
+            && let Err(error) = streams.use_shared_memory()
+        {
+            tracing::warn!(%error, "no shared memory with other processes of this host: messages go over streams");
+        }
         streams.set_peer(ORACLE_SITE, self.config.oracle)?;
         if incarnation != INCARNATION_UNKNOWN {
             for (site, address) in self.config.peer_sites() {

@@ -94,6 +94,9 @@ impl OracleProcess {
         let hello = Hello::new(instance, ORACLE_SITE, INCARNATION);
         let mut streams = Streams::listen(poll.registry(), TOKENS_STREAMS, hello, config.listen)
             .map_err(|error| error.to_string())?;
+        if let Err(error) = streams.use_shared_memory() {
+            tracing::warn!(%error, "no shared memory with sites of this host: messages go over streams");
+        }
         for (site, address) in config.all_sites() {
             streams.set_peer(site, address).map_err(|error| error.to_string())?;
         }

@@ -3,6 +3,7 @@
 use crate::config::SiteConfig;
 use crate::core::Core;
 use messages::MemberState;
+use raidcomm::streams::Channel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -105,6 +106,8 @@ pub struct Peer {
     pub site: u16,
     /// Whether both directions work.
     pub connected: bool,
+    /// By what messages go to it: `stream` or `shared memory`; empty: by nothing now.
+    pub channel: String,
     /// Messages sent.
     pub frames_out: u64,
     /// Messages received.
@@ -129,6 +132,12 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     let peer = |peer: raidcomm::streams::PeerStatus| Peer {
         site: peer.site.0,
         connected: peer.connected,
+        channel: match peer.channel {
+            Some(Channel::Stream) => "stream",
+            Some(Channel::SharedMemory) => "shared memory",
+            None => "",
+        }
+        .to_owned(),
         frames_out: peer.counters.frames_out,
         frames_in: peer.counters.frames_in,
         bytes_out: peer.counters.bytes_out,

@@ -161,8 +161,14 @@ mod tests {
         for bytes in [0, 15, 16, 17, 100] {
             let name = SocketAddrUnix::new_abstract_name(address.as_abstract_name().expect("a name")).expect("a name");
             let mut none = SendAncillaryBuffer::default();
-            rustix::net::sendmsg_addr(&stray, &name, &[IoSlice::new(&[1; 100][..bytes])], &mut none, SendFlags::NOSIGNAL)
-                .expect("it is sent");
+            rustix::net::sendmsg_addr(
+                &stray,
+                &name,
+                &[IoSlice::new(&[1; 100][..bytes])],
+                &mut none,
+                SendFlags::NOSIGNAL,
+            )
+            .expect("it is sent");
         }
         let pass = Pass::draw().expect("random numbers");
         let (mut writer, files) = Writer::create(4096).expect("a ring");

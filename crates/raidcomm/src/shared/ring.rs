@@ -138,6 +138,13 @@ impl Writer {
         Ok((self.written - before) as usize)
     }
 
+    /// What a hostile writer may do.
+    #[cfg(test)]
+    pub(crate) fn lie(&mut self) {
+        self.ring.mapping.count(WRITTEN_AT).store(u64::MAX, Ordering::SeqCst);
+        self.ring.wake(self.ring.mapping.word(READER_WAITS_AT));
+    }
+
     /// Looks how far the reader is, and says how much room there is.
     fn look(&mut self) -> Result<u64, Broken> {
         let read = self.ring.mapping.count(READ_AT).load(Ordering::SeqCst);
@@ -226,6 +233,12 @@ impl Reader {
         nothing
     }
 
+    /// Rings this side's own bell: there is more to read than it wanted to read at once.
+    pub fn ring(&self) {
+        // As when the other side rings it.
+        let _ = rustix::io::write(&self.ring.own_bell, &1_u64.to_ne_bytes());
+    }
+
     /// Says that this side is awake, and need not be rung for.
     pub fn wake(&self) {
         self.ring.mapping.word(READER_WAITS_AT).store(0, Ordering::Relaxed);
@@ -287,7 +300,8 @@ mod tests {
     #[test]
     fn bytes_come_out_as_they_went_in_while_both_sides_sleep_when_they_can() {
         let (mut writer, mut reader) = ring(4096);
-        let bytes: Vec<u8> = (0..3_000_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..3_000_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let expected = bytes.clone();
         let writing = thread::spawn(move || {
             let mut rest = &bytes[..];

@@ -4,6 +4,7 @@
 //! will report, by an event, that it takes more.
 
 use super::hello::Greeting;
+use super::rings::Ring;
 use super::status::DisconnectReason;
 use crate::address::SiteId;
 use crate::frame::{self, Decoder};
@@ -65,16 +66,14 @@ impl Output {
     }
 
     /// Writes once and says how many bytes left.
-    fn write(&mut self, stream: &mut TcpStream) -> io::Result<usize> {
-        let count = loop {
-            match stream.write(&self.buffer[self.written..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break 0,
-                other => break other?,
-            }
+    fn write(&mut self, stream: &mut TcpStream, ring: &mut Ring) -> Result<usize, DisconnectReason> {
+        let bytes = &self.buffer[self.written..];
+        let count = match ring {
+            Ring::Out(ring) => ring.write(bytes).map_err(|_| DisconnectReason::Ring)?,
+            Ring::None | Ring::Offered(_) | Ring::In(_) => write_once(stream, bytes)?,
         };
         self.written += count;
-        // A socket that takes less than all is full, and reports when it no longer is (epoll(7), question 9).
+        // Who takes less than all is full, and reports when it no longer is (for sockets epoll(7), question 9).
         self.blocked = self.waiting() > 0;
         if !self.blocked {
             self.buffer.clear();
@@ -82,6 +81,16 @@ impl Output {
             self.written = 0;
         }
         Ok(count)
+    }
+}
+
+fn write_once(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match stream.write(bytes) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+            other => return other,
+        }
     }
 }
 
@@ -105,6 +114,7 @@ pub(super) struct Connection {
     pub role: Role,
     pub decoder: Decoder,
     pub output: Output,
+    pub ring: Ring,
 }
 
 impl Connection {
@@ -116,7 +126,13 @@ impl Connection {
         sockopt::set_tcp_keepidle(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
-        Ok(Connection { stream, role, decoder: Decoder::new(GREETING_BYTES_MAX), output: Output::default() })
+        Ok(Connection {
+            stream,
+            role,
+            decoder: Decoder::new(GREETING_BYTES_MAX),
+            output: Output::default(),
+            ring: Ring::None,
+        })
     }
 
     /// When its handshake began, if that is not over.
@@ -159,12 +175,12 @@ impl Connection {
     }
 
     /// Writes once what waits and says how many bytes left.
-    pub(super) fn write(&mut self) -> io::Result<usize> {
-        self.output.write(&mut self.stream)
+    pub(super) fn write(&mut self) -> Result<usize, DisconnectReason> {
+        self.output.write(&mut self.stream, &mut self.ring)
     }
 
     /// Sends a greeting at once: nothing else waits yet, and it is smaller than any socket's buffer.
-    pub(super) fn greet(&mut self, greeting: Greeting, version: u16) -> io::Result<()> {
+    pub(super) fn greet(&mut self, greeting: Greeting, version: u16) -> Result<(), DisconnectReason> {
         if let Some(payload) = greeting.encode(version) {
             frame::append(self.output.end(), &payload);
             self.write()?;

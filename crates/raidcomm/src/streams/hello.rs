@@ -5,10 +5,11 @@
 //! tell each other so.
 
 use crate::address::{InstanceId, SiteId};
+use crate::shared::door::{DoorName, HostId, Pass};
 use thiserror::Error;
 
 /// The version of the protocol between sites that this code speaks.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 
 /// The incarnation of a process that has not been given one yet; it is older than none and newer than none.
 pub const INCARNATION_UNKNOWN: u32 = 0;
@@ -66,11 +67,33 @@ impl Refusal {
         [(Refusal::Version, 1), (Refusal::Instance, 2), (Refusal::Site, 3), (Refusal::Unknown, 4), (Refusal::Stale, 5)];
 }
 
+/// Where a listener takes the ring of who has connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub door: DoorName,
+    pub pass: Pass,
+}
+
+/// What a hello says of channels that are faster than the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Faster {
+    /// Nothing.
+    None,
+    /// Who connects is on this host.
+    Host(HostId),
+    /// Who listens is on the same.
+    Ring(Offer),
+}
+
+const FASTER_NONE: u8 = 0;
+const FASTER_HOST: u8 = 1;
+const FASTER_RING: u8 = 2;
+
 /// The first frame in either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
     /// Who speaks, and to which site it believes to speak.
-    Hello { hello: Hello, to: SiteId },
+    Hello { hello: Hello, to: SiteId, faster: Faster },
     /// The other side refuses the one that connected, and closes.
     Refused(Refusal),
 }
@@ -81,12 +104,24 @@ impl Greeting {
         let mut payload = MAGIC.to_vec();
         payload.extend_from_slice(&version.to_le_bytes());
         match self {
-            Greeting::Hello { hello, to } => {
+            Greeting::Hello { hello, to, faster } => {
                 payload.push(KIND_HELLO);
                 payload.extend_from_slice(&hello.instance.0.to_le_bytes());
                 payload.extend_from_slice(&hello.site.0.to_le_bytes());
                 payload.extend_from_slice(&hello.incarnation.to_le_bytes());
                 payload.extend_from_slice(&to.0.to_le_bytes());
+                match faster {
+                    Faster::None => payload.push(FASTER_NONE),
+                    Faster::Host(host) => {
+                        payload.push(FASTER_HOST);
+                        payload.extend_from_slice(&host.0);
+                    }
+                    Faster::Ring(offer) => {
+                        payload.push(FASTER_RING);
+                        payload.extend_from_slice(&offer.door.0);
+                        payload.extend_from_slice(&offer.pass.0);
+                    }
+                }
             }
             Greeting::Refused(refusal) => {
                 let (_, code) = Refusal::CODES.into_iter().find(|&(told, _)| told == refusal)?;
@@ -115,7 +150,14 @@ impl Greeting {
                 let site = SiteId(u16::from_le_bytes(fields.take()?));
                 let incarnation = u32::from_le_bytes(fields.take()?);
                 let to = SiteId(u16::from_le_bytes(fields.take()?));
-                Greeting::Hello { hello: Hello { version, instance, site, incarnation }, to }
+                let [faster] = fields.take()?;
+                let faster = match faster {
+                    FASTER_NONE => Faster::None,
+                    FASTER_HOST => Faster::Host(HostId(fields.take()?)),
+                    FASTER_RING => Faster::Ring(Offer { door: DoorName(fields.take()?), pass: Pass(fields.take()?) }),
+                    _ => return Err(Refusal::Foreign),
+                };
+                Greeting::Hello { hello: Hello { version, instance, site, incarnation }, to, faster }
             }
             KIND_REFUSAL => {
                 let [code] = fields.take()?;
@@ -149,7 +191,13 @@ mod tests {
     fn greetings_are_read_as_they_were_written_and_fit_their_bound() {
         let hello = Hello::new(InstanceId(u64::MAX), SiteId(3), 9);
         let refusals = Refusal::CODES.into_iter().map(|(refusal, _)| Greeting::Refused(refusal));
-        for greeting in refusals.chain([Greeting::Hello { hello, to: SiteId(4) }]) {
+        let offer = Offer { door: DoorName([3; 16]), pass: Pass([4; 16]) };
+        let hellos = [Faster::None, Faster::Host(HostId([5; 16])), Faster::Ring(offer)].map(|faster| Greeting::Hello {
+            hello,
+            to: SiteId(4),
+            faster,
+        });
+        for greeting in refusals.chain(hellos) {
             let payload = greeting.encode(PROTOCOL_VERSION).expect("this greeting is told");
             assert!(payload.len() <= GREETING_BYTES_MAX);
             assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION), Ok(greeting));

@@ -4,11 +4,12 @@
 //! others; `Peer::reported` is the incarnation that both carry, and the owner has been told so.
 
 use super::connection::{Connection, Role};
-use super::hello::{Greeting, Hello, INCARNATION_UNKNOWN, Refusal};
+use super::hello::{Faster, Greeting, Hello, INCARNATION_UNKNOWN, Refusal};
+use super::rings::Ring;
 use super::status::{DisconnectReason, Incoming, PeerCounters};
 use super::{Streams, sending};
 use crate::address::SiteId;
-use crate::limits::{ACCEPTS_PER_TURN, FRAME_BYTES_MAX, HANDSHAKES_MAX, RECONNECT_MAX, RECONNECT_MIN, TOKENS};
+use crate::limits::{ACCEPTS_PER_TURN, CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKES_MAX, RECONNECT_MAX, RECONNECT_MIN};
 use bytes::Bytes;
 use mio::net::TcpStream;
 use mio::{Interest, Token};
@@ -34,7 +35,9 @@ pub(super) struct Peer {
     /// The slot of the connection that it made to us.
     pub incoming: Option<usize>,
     /// Attempts in a row that made no lasting connection.
-    attempts: u32,
+    pub(super) attempts: u32,
+    /// The last connection that was made had a ring.
+    pub(super) ring_before: bool,
     /// The life that was reported as connected.
     pub reported: Option<u32>,
     pub last_failure: Option<DisconnectReason>,
@@ -49,6 +52,7 @@ impl Peer {
             outgoing: Outgoing::Waiting { until: 0 },
             incoming: None,
             attempts: 0,
+            ring_before: false,
             reported: None,
             last_failure: None,
             counters: PeerCounters::default(),
@@ -86,7 +90,7 @@ impl Streams {
     fn open(&mut self, stream: TcpStream, role: Role, interest: Interest) -> io::Result<usize> {
         let mut connection = Connection::new(stream, role)?;
         let slot = self.free_slots.pop().unwrap_or(self.connections.len());
-        assert!(slot + 1 < TOKENS, "the bounds on peers and handshakes bound the slots");
+        assert!(slot < CONNECTIONS_MAX, "the bounds on peers and handshakes bound the slots");
         if slot == self.connections.len() {
             self.connections.push(None);
         }
@@ -99,7 +103,7 @@ impl Streams {
     }
 
     fn token(&self, slot: usize) -> Token {
-        Token(self.first_token + 1 + slot)
+        Token(self.first_token + super::FIRST_CONNECTION + slot)
     }
 
     /// Starts our connection to a peer that waits for one.
@@ -159,7 +163,14 @@ impl Streams {
 
     /// The operating system takes bytes, or has made our connection, or has failed to.
     pub(super) fn writable(&mut self, slot: usize) {
-        let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else {
+        let Some(connection) = self.connections.get(slot).and_then(Option::as_ref) else {
+            return;
+        };
+        let host = match connection.role {
+            Role::Connecting { site, .. } => self.host_for(site),
+            _ => None,
+        };
+        let Some(connection) = self.connections[slot].as_mut() else {
             return;
         };
         match connection.role {
@@ -167,7 +178,8 @@ impl Streams {
                 let made = connection.is_made().and_then(|made| {
                     if made {
                         connection.role = Role::Greeting { site, since };
-                        let hello = Greeting::Hello { hello: self.local, to: site };
+                        let faster = host.map_or(Faster::None, Faster::Host);
+                        let hello = Greeting::Hello { hello: self.local, to: site, faster };
                         connection.greet(hello, self.local.version)?;
                     }
                     Ok(())
@@ -176,7 +188,8 @@ impl Streams {
                     self.close(slot, reason);
                 }
             }
-            Role::Sending { .. } => connection.output.unblock(),
+            Role::Sending { .. } if !matches!(connection.ring, Ring::Out(_)) => connection.output.unblock(),
+            Role::Sending { .. } => {}
             Role::Stranger { .. } | Role::Receiving { .. } | Role::Greeting { .. } => {}
         }
     }
@@ -191,11 +204,27 @@ impl Streams {
             return;
         }
         let outcome = connection.read(&mut self.scratch, ending);
-        if let Role::Receiving { site, .. } = connection.role
+        self.received(slot, outcome.bytes, outcome.reads);
+        if let Some(reason) = outcome.end {
+            // What the peer has said before it went still counts, up to what a ring holds.
+            self.read_ring(slot);
+            self.close(slot, reason);
+        } else if outcome.unfinished
+            && let Some(connection) = self.connections[slot].as_mut()
+            // Asking for the events anew makes one at once if bytes wait (epoll_ctl(2), EPOLL_CTL_MOD).
+            && let Err(error) = self.registry.reregister(&mut connection.stream, token, interest(connection.role))
+        {
+            self.close(slot, error.into());
+        }
+    }
+
+    /// Counts what a connection's decoder was fed, and takes the frames that are whole.
+    pub(super) fn received(&mut self, slot: usize, bytes: u64, reads: u64) {
+        if let Some(Connection { role: Role::Receiving { site, .. }, .. }) = self.connections[slot]
             && let Some(peer) = self.peers.get_mut(&site)
         {
-            peer.counters.bytes_in += outcome.bytes;
-            peer.counters.reads += outcome.reads;
+            peer.counters.bytes_in += bytes;
+            peer.counters.reads += reads;
         }
         // A frame may close this connection; then there are no others.
         while let Some(connection) = self.connections[slot].as_mut() {
@@ -204,15 +233,6 @@ impl Streams {
                 Ok(None) => break,
                 Err(error) => self.close(slot, error.into()),
             }
-        }
-        if let Some(reason) = outcome.end {
-            self.close(slot, reason);
-        } else if outcome.unfinished
-            && let Some(connection) = self.connections[slot].as_mut()
-            // Asking for the events anew makes one at once if bytes wait (epoll_ctl(2), EPOLL_CTL_MOD).
-            && let Err(error) = self.registry.reregister(&mut connection.stream, token, interest(connection.role))
-        {
-            self.close(slot, error.into());
         }
     }
 
@@ -229,11 +249,11 @@ impl Streams {
                 self.arrived.push(Incoming::Message { from: site, incarnation, payload });
             }
             Role::Stranger { .. } => match self.judge_stranger(&payload) {
-                Ok(hello) => self.welcome(slot, hello),
+                Ok((hello, faster)) => self.welcome(slot, hello, faster),
                 Err(refusal) => self.refuse(slot, refusal),
             },
             Role::Greeting { site, .. } => match self.judge_answer(site, &payload) {
-                Ok(hello) => self.greeted(slot, hello),
+                Ok((hello, faster)) => self.greeted(slot, hello, faster),
                 Err(reason) => self.close(slot, reason),
             },
             Role::Sending { .. } => self.close(slot, DisconnectReason::Unexpected),
@@ -254,19 +274,19 @@ impl Streams {
     }
 
     /// Whether the first frame of an accepted connection comes from a peer.
-    fn judge_stranger(&self, payload: &[u8]) -> Result<Hello, Refusal> {
+    fn judge_stranger(&self, payload: &[u8]) -> Result<(Hello, Faster), Refusal> {
         match Greeting::decode(payload, self.local.version)? {
             Greeting::Hello { hello, .. } if hello.instance != self.local.instance => Err(Refusal::Instance),
             Greeting::Hello { to, .. } if to != self.local.site => Err(Refusal::Site),
-            Greeting::Hello { hello, .. } => self.judge(hello).map(|()| hello),
+            Greeting::Hello { hello, faster, .. } => self.judge(hello).map(|()| (hello, faster)),
             Greeting::Refused(_) => Err(Refusal::Foreign),
         }
     }
 
     /// Whether the first frame on our connection comes from the site that we wanted.
-    fn judge_answer(&self, site: SiteId, payload: &[u8]) -> Result<Hello, DisconnectReason> {
-        let hello = match Greeting::decode(payload, self.local.version).map_err(DisconnectReason::Refusing)? {
-            Greeting::Hello { hello, .. } => hello,
+    fn judge_answer(&self, site: SiteId, payload: &[u8]) -> Result<(Hello, Faster), DisconnectReason> {
+        let (hello, faster) = match Greeting::decode(payload, self.local.version).map_err(DisconnectReason::Refusing)? {
+            Greeting::Hello { hello, faster, .. } => (hello, faster),
             Greeting::Refused(refusal) => return Err(DisconnectReason::Refused(refusal)),
         };
         let judged = if hello.instance == self.local.instance && hello.site != site {
@@ -274,7 +294,7 @@ impl Streams {
         } else {
             self.judge(hello)
         };
-        judged.map(|()| hello).map_err(DisconnectReason::Refusing)
+        judged.map(|()| (hello, faster)).map_err(DisconnectReason::Refusing)
     }
 
     /// Tells a stranger why it is refused, as far as it can be told, and closes.
@@ -287,13 +307,18 @@ impl Streams {
     }
 
     /// Takes a peer's connection to us into use.
-    fn welcome(&mut self, slot: usize, hello: Hello) {
-        let answer = Greeting::Hello { hello: self.local, to: hello.site };
+    fn welcome(&mut self, slot: usize, hello: Hello, faster: Faster) {
+        let offer = match faster {
+            Faster::Host(host) => self.offer(slot, Some(host)),
+            Faster::None | Faster::Ring(_) => None,
+        };
+        let faster = offer.map_or(Faster::None, Faster::Ring);
+        let answer = Greeting::Hello { hello: self.local, to: hello.site, faster };
         let Some(connection) = self.connections[slot].as_mut() else {
             return;
         };
         if let Err(error) = connection.greet(answer, self.local.version) {
-            self.close(slot, error.into());
+            self.close(slot, error);
             return;
         }
         self.seen(hello);
@@ -314,10 +339,15 @@ impl Streams {
     }
 
     /// Takes our connection to a peer into use.
-    fn greeted(&mut self, slot: usize, hello: Hello) {
+    fn greeted(&mut self, slot: usize, hello: Hello, faster: Faster) {
         self.seen(hello);
+        if let Faster::Ring(offer) = faster {
+            self.accept_offer(slot, offer);
+        }
+        let ring = matches!(self.connections[slot], Some(Connection { ring: Ring::Out(_), .. }));
         if let Some(peer) = self.peers.get_mut(&hello.site) {
             peer.counters.connections += 1;
+            peer.ring_before = ring;
         }
         if let Some(connection) = self.connections[slot].as_mut() {
             connection.role = Role::Sending { site: hello.site, incarnation: hello.incarnation, since: self.now };
@@ -350,6 +380,7 @@ impl Streams {
         let Some(mut connection) = self.connections[slot].take() else {
             return;
         };
+        self.unhear(&connection);
         // The kernel forgets a closed socket by itself; a failure here changes nothing.
         self.registry.deregister(&mut connection.stream).unwrap_or_default();
         self.free_slots.push(slot);

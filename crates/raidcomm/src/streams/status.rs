@@ -71,6 +71,9 @@ pub enum DisconnectReason {
     /// More connections wait for their handshake than [`crate::limits::HANDSHAKES_MAX`].
     #[error("too many connections wait for their handshake")]
     Crowded,
+    /// What a peer on this host handed in as shared memory is none, or it has written there what it may not.
+    #[error("the peer has broken the rules of shared memory")]
+    Ring,
     /// Our own side removed the peer, or gave it another address.
     #[error("the peer was removed or moved")]
     Removed,
@@ -148,6 +151,15 @@ pub struct PeerCounters {
     pub refusals: u64,
 }
 
+/// By what the bytes of a connection go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Over TCP.
+    Stream,
+    /// Through memory that both processes have: the peer is on this host.
+    SharedMemory,
+}
+
 /// The state of one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerStatus {
@@ -159,6 +171,8 @@ pub struct PeerStatus {
     pub incarnation: u32,
     /// Both directions work.
     pub connected: bool,
+    /// By what our frames go to it; `None`: by nothing now.
+    pub channel: Option<Channel>,
     /// Bytes that wait to be sent.
     pub bytes_queued: usize,
     /// What ended the last connection that ended, in either direction.

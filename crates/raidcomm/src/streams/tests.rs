@@ -1,10 +1,13 @@
 //! Streams over real sockets of the loopback interface. Nothing sleeps: each test turns the event loops of its sites until
 //! what it waits for has been observed, or fails at a deadline that only a broken implementation reaches.
 
-use super::hello::Greeting;
+use super::hello::{Faster, Greeting};
+use super::rings::Ring;
 use super::*;
 use crate::address::InstanceId;
-use crate::limits::{HANDSHAKES_MAX, MILLISECOND, RECONNECT_MAX, RECONNECT_MIN, SECOND};
+use crate::limits::{HANDSHAKES_MAX, MILLISECOND, RECONNECT_MAX, RECONNECT_MIN, RING_BYTES, SECOND};
+use crate::shared::door::{self, Pass};
+use crate::shared::ring::Writer;
 use bytes::Bytes;
 use mio::{Events, Poll};
 use std::io::{Read, Write};
@@ -115,13 +118,24 @@ fn until<const N: usize>(mut nodes: [&mut Node; N], mut condition: impl FnMut(&m
     }
 }
 
-/// Two connected sites.
-fn pair() -> (Node, Node) {
-    let (mut a, mut b) = (Node::new(A, 1), Node::new(B, 1));
+/// Two connected sites, over sockets, and two through shared memory.
+fn pairs() -> [(Node, Node); 2] {
+    [Channel::Stream, Channel::SharedMemory].map(|channel| {
+        let (mut a, mut b) = (Node::new(A, 1), Node::new(B, 1));
+        if channel == Channel::SharedMemory {
+            a.streams.use_shared_memory().expect("a door");
+            b.streams.use_shared_memory().expect("a door");
+        }
+        connect(&mut a, &mut b);
+        assert_eq!((a.status(B).channel, b.status(A).channel), (Some(channel), Some(channel)));
+        (a, b)
+    })
+}
+
+fn connect(a: &mut Node, b: &mut Node) {
     a.knows(B, b.address());
     b.knows(A, a.address());
-    until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
-    (a, b)
+    until([a, b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
 }
 
 /// A connection that no `Streams` made.
@@ -174,7 +188,7 @@ impl Raw {
 }
 
 fn greeting(hello: Hello, to: SiteId) -> Vec<u8> {
-    let payload = Greeting::Hello { hello, to }.encode(hello.version).expect("a hello is told");
+    let payload = Greeting::Hello { hello, to, faster: Faster::None }.encode(hello.version).expect("a hello is told");
     let mut bytes = Vec::new();
     frame::append(&mut bytes, &payload);
     bytes
@@ -188,65 +202,69 @@ fn refusal(bytes: &[u8]) -> Greeting {
 #[test]
 fn frames_come_in_order_in_both_directions_and_leave_in_few_writes() {
     const COUNT: u32 = 10_000;
-    let (mut a, mut b) = pair();
-    for number in 0..COUNT {
-        a.streams.send(B, &number.to_le_bytes()).expect("connected");
-        b.streams.send_with(A, |buffer| buffer.extend_from_slice(&number.to_le_bytes())).expect("connected");
-    }
-    until([&mut a, &mut b], |[a, b]| {
-        a.payloads(B).count() == COUNT as usize && b.payloads(A).count() == COUNT as usize
-    });
-    for (node, peer) in [(&a, B), (&b, A)] {
-        assert!(node.payloads(peer).map(|payload| &payload[..]).eq((0..COUNT).map(u32::to_le_bytes)));
-        let counters = node.status(peer).counters;
-        assert_eq!((counters.frames_out, counters.frames_in), (u64::from(COUNT), u64::from(COUNT)));
-        assert_eq!((counters.bytes_out, counters.bytes_in), (12 * u64::from(COUNT), 12 * u64::from(COUNT)));
-        assert!(counters.writes < 100, "{} writes for one turn's frames", counters.writes);
+    for (mut a, mut b) in pairs() {
+        for number in 0..COUNT {
+            a.streams.send(B, &number.to_le_bytes()).expect("connected");
+            b.streams.send_with(A, |buffer| buffer.extend_from_slice(&number.to_le_bytes())).expect("connected");
+        }
+        until([&mut a, &mut b], |[a, b]| {
+            a.payloads(B).count() == COUNT as usize && b.payloads(A).count() == COUNT as usize
+        });
+        for (node, peer) in [(&a, B), (&b, A)] {
+            assert!(node.payloads(peer).map(|payload| &payload[..]).eq((0..COUNT).map(u32::to_le_bytes)));
+            let counters = node.status(peer).counters;
+            assert_eq!((counters.frames_out, counters.frames_in), (u64::from(COUNT), u64::from(COUNT)));
+            assert_eq!((counters.bytes_out, counters.bytes_in), (12 * u64::from(COUNT), 12 * u64::from(COUNT)));
+            assert!(counters.writes < 100, "{} writes for one turn's frames", counters.writes);
+        }
     }
 }
 
 #[test]
 fn large_frames_and_small_ones_keep_their_order() {
     const LARGE: usize = 20 << 20;
-    let (mut a, mut b) = pair();
-    let large = |fill: usize| -> Vec<u8> { (0..LARGE).map(|index| (index * 31 + fill) as u8).collect() };
-    let sent = [large(1), b"small".to_vec(), large(2), Vec::new(), b"last".to_vec()];
-    for payload in &sent {
-        a.streams.send(B, payload).expect("connected");
-        b.streams.send(A, payload).expect("connected");
+    for (mut a, mut b) in pairs() {
+        let large = |fill: usize| -> Vec<u8> { (0..LARGE).map(|index| (index * 31 + fill) as u8).collect() };
+        let sent = [large(1), b"small".to_vec(), large(2), Vec::new(), b"last".to_vec()];
+        for payload in &sent {
+            a.streams.send(B, payload).expect("connected");
+            b.streams.send(A, payload).expect("connected");
+        }
+        until([&mut a, &mut b], |[a, b]| a.payloads(B).count() == sent.len() && b.payloads(A).count() == sent.len());
+        assert!(a.payloads(B).eq(&sent), "a frame is not what was sent");
+        assert!(b.payloads(A).eq(&sent), "a frame is not what was sent");
     }
-    until([&mut a, &mut b], |[a, b]| a.payloads(B).count() == sent.len() && b.payloads(A).count() == sent.len());
-    assert!(a.payloads(B).eq(&sent), "a frame is not what was sent");
-    assert!(b.payloads(A).eq(&sent), "a frame is not what was sent");
 }
 
 #[test]
 fn a_peer_that_dies_is_noticed_and_comes_back_as_a_new_incarnation() {
-    let (mut a, b) = pair();
-    let address = b.address();
-    drop(b);
-    until([&mut a], |[a]| a.changes(B) == [Some(1), None]);
-    let dropped = a.status(B).counters.frames_dropped;
-    assert_eq!(a.streams.send(B, b"nobody listens"), Err(SendError::NotConnected(B)));
-    assert_eq!(a.status(B).counters.frames_dropped, dropped + 1);
+    for (mut a, b) in pairs() {
+        let address = b.address();
+        drop(b);
+        until([&mut a], |[a]| a.changes(B) == [Some(1), None]);
+        let dropped = a.status(B).counters.frames_dropped;
+        assert_eq!(a.streams.send(B, b"nobody listens"), Err(SendError::NotConnected(B)));
+        assert_eq!(a.status(B).counters.frames_dropped, dropped + 1);
 
-    let mut b = Node::with(Hello::new(INSTANCE, B, 2), address);
-    b.knows(A, a.address());
-    until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
-    assert_eq!(a.changes(B), [Some(1), None, Some(2)]);
-    a.streams.send(B, b"welcome back").expect("connected");
-    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "welcome back"));
-    assert_eq!(a.status(B).incarnation, 2);
+        let mut b = Node::with(Hello::new(INSTANCE, B, 2), address);
+        b.knows(A, a.address());
+        until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
+        assert_eq!(a.changes(B), [Some(1), None, Some(2)]);
+        a.streams.send(B, b"welcome back").expect("connected");
+        until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "welcome back"));
+        assert_eq!(a.status(B).incarnation, 2);
+    }
 }
 
 #[test]
 fn a_frame_sent_before_a_peer_dies_is_delivered_before_the_news() {
-    let (mut a, mut b) = pair();
-    b.streams.send(A, b"last words").expect("connected");
-    b.streams.flush();
-    drop(b);
-    until([&mut a], |[a]| a.changes(B) == [Some(1), None]);
-    assert!(a.payloads(B).any(|payload| payload == "last words"));
+    for (mut a, mut b) in pairs() {
+        b.streams.send(A, b"last words").expect("connected");
+        b.streams.flush();
+        drop(b);
+        until([&mut a], |[a]| a.changes(B) == [Some(1), None]);
+        assert!(a.payloads(B).any(|payload| payload == "last words"));
+    }
 }
 
 #[test]
@@ -337,58 +355,60 @@ fn an_answer_from_the_wrong_site_is_not_taken_for_the_peer() {
 
 #[test]
 fn garbage_at_the_port_closes_that_connection_and_no_other() {
-    let (mut a, mut b) = pair();
-    let hello = greeting(Hello::new(INSTANCE, C, 1), A);
-    let random: Vec<u8> = (0..1_000u32).map(|index| (index.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect();
-    let mut damaged = hello.clone();
-    *damaged.last_mut().expect("a hello") ^= 1;
-    let mut foreign = Vec::new();
-    frame::append(&mut foreign, b"GET / HTTP/1.1\r\n\r\n");
-    let cases: [&[u8]; 5] = [&random, &u32::MAX.to_le_bytes(), &[0; 64], &damaged, &foreign];
-    for (count, garbage) in (1..).zip(cases) {
+    for (mut a, mut b) in pairs() {
+        let hello = greeting(Hello::new(INSTANCE, C, 1), A);
+        let random: Vec<u8> = (0..1_000u32).map(|index| (index.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect();
+        let mut damaged = hello.clone();
+        *damaged.last_mut().expect("a hello") ^= 1;
+        let mut foreign = Vec::new();
+        frame::append(&mut foreign, b"GET / HTTP/1.1\r\n\r\n");
+        let cases: [&[u8]; 5] = [&random, &u32::MAX.to_le_bytes(), &[0; 64], &damaged, &foreign];
+        for (count, garbage) in (1..).zip(cases) {
+            let mut raw = Raw::connect(a.address());
+            raw.send(garbage);
+            assert!(raw.closed_by(&mut a).is_empty(), "who does not speak the protocol gets no answer");
+            assert_eq!(a.streams.strangers().broken, count);
+        }
+        // Half a hello, and then the end: noticed from the end itself, for the clock stands still.
+        let broken = a.streams.strangers().broken;
+        a.frozen = Some(a.now());
         let mut raw = Raw::connect(a.address());
-        raw.send(garbage);
-        assert!(raw.closed_by(&mut a).is_empty(), "who does not speak the protocol gets no answer");
-        assert_eq!(a.streams.strangers().broken, count);
-    }
-    // Half a hello, and then the end: noticed from the end itself, for the clock stands still.
-    let broken = a.streams.strangers().broken;
-    a.frozen = Some(a.now());
-    let mut raw = Raw::connect(a.address());
-    raw.send(&hello[..hello.len() / 2]);
-    drop(raw);
-    until([&mut a], |[a]| a.streams.strangers().broken == broken + 1);
-    a.frozen = None;
-    // Half a hello, and then silence.
-    let mut raw = Raw::connect(a.address());
-    raw.send(&hello[..hello.len() / 2]);
-    let accepted = a.streams.strangers().accepted;
-    until([&mut a], |[a]| a.streams.strangers().accepted == accepted + 1);
-    a.ahead += HANDSHAKE;
-    raw.closed_by(&mut a);
-    assert_eq!(a.streams.strangers().last_failure, Some(DisconnectReason::Handshake));
+        raw.send(&hello[..hello.len() / 2]);
+        drop(raw);
+        until([&mut a], |[a]| a.streams.strangers().broken == broken + 1);
+        a.frozen = None;
+        // Half a hello, and then silence.
+        let mut raw = Raw::connect(a.address());
+        raw.send(&hello[..hello.len() / 2]);
+        let accepted = a.streams.strangers().accepted;
+        until([&mut a], |[a]| a.streams.strangers().accepted == accepted + 1);
+        a.ahead += HANDSHAKE;
+        raw.closed_by(&mut a);
+        assert_eq!(a.streams.strangers().last_failure, Some(DisconnectReason::Handshake));
 
-    a.streams.send(B, b"still here").expect("connected");
-    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "still here"));
-    assert_eq!((a.changes(B), b.changes(A)), (vec![Some(1)], vec![Some(1)]));
+        a.streams.send(B, b"still here").expect("connected");
+        until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "still here"));
+        assert_eq!((a.changes(B), b.changes(A)), (vec![Some(1)], vec![Some(1)]));
+    }
 }
 
 #[test]
 fn garbage_behind_a_good_hello_closes_that_connection_and_no_other() {
-    let (mut a, mut b) = pair();
-    a.knows(C, nowhere());
-    let mut raw = Raw::connect(a.address());
-    raw.greet(Hello::new(INSTANCE, C, 1), A);
-    raw.welcomed_by(&mut a);
-    let mut bytes = Vec::new();
-    frame::append(&mut bytes, b"good");
-    bytes.extend_from_slice(&[0xff; 100]);
-    raw.send(&bytes);
-    raw.closed_by(&mut a);
-    assert!(a.payloads(C).eq(["good"]), "the frame before the garbage was good");
-    assert!(matches!(a.status(C).last_failure, Some(DisconnectReason::Frame(_) | DisconnectReason::Failed(_))));
-    b.turn();
-    assert_eq!((a.changes(B), b.changes(A)), (vec![Some(1)], vec![Some(1)]));
+    for (mut a, mut b) in pairs() {
+        a.knows(C, nowhere());
+        let mut raw = Raw::connect(a.address());
+        raw.greet(Hello::new(INSTANCE, C, 1), A);
+        raw.welcomed_by(&mut a);
+        let mut bytes = Vec::new();
+        frame::append(&mut bytes, b"good");
+        bytes.extend_from_slice(&[0xff; 100]);
+        raw.send(&bytes);
+        raw.closed_by(&mut a);
+        assert!(a.payloads(C).eq(["good"]), "the frame before the garbage was good");
+        assert!(matches!(a.status(C).last_failure, Some(DisconnectReason::Frame(_) | DisconnectReason::Failed(_))));
+        b.turn();
+        assert_eq!((a.changes(B), b.changes(A)), (vec![Some(1)], vec![Some(1)]));
+    }
 }
 
 #[test]
@@ -455,60 +475,64 @@ fn a_process_without_an_incarnation_is_heard_beside_the_newest() {
 
 #[test]
 fn a_frame_that_does_not_fit_is_dropped_and_those_before_it_arrive() {
-    let (mut a, mut b) = pair();
-    let size = FRAME_BYTES_MAX - HEADER_BYTES;
-    let write = |buffer: &mut Vec<u8>| buffer.resize(buffer.len() + size, 7);
-    assert_eq!(a.streams.send_with(B, write), Ok(()));
-    assert_eq!(a.streams.send_with(B, write), Ok(()));
-    assert_eq!(a.streams.send(B, b"one too many"), Err(SendError::QueueFull(B)));
-    assert_eq!(a.streams.multicast(&[B], b"one too many"), Ok(1));
-    assert_eq!(a.status(B).bytes_queued, QUEUED_BYTES_MAX);
-    assert_eq!(a.status(B).counters.frames_dropped, 2);
-    until([&mut a, &mut b], |[_, b]| b.payloads(A).count() == 2);
-    assert!(b.payloads(A).all(|payload| payload.len() == size));
-    a.streams.send(B, b"fits again").expect("room");
-    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "fits again"));
+    for (mut a, mut b) in pairs() {
+        let size = FRAME_BYTES_MAX - HEADER_BYTES;
+        let write = |buffer: &mut Vec<u8>| buffer.resize(buffer.len() + size, 7);
+        assert_eq!(a.streams.send_with(B, write), Ok(()));
+        assert_eq!(a.streams.send_with(B, write), Ok(()));
+        assert_eq!(a.streams.send(B, b"one too many"), Err(SendError::QueueFull(B)));
+        assert_eq!(a.streams.multicast(&[B], b"one too many"), Ok(1));
+        assert_eq!(a.status(B).bytes_queued, QUEUED_BYTES_MAX);
+        assert_eq!(a.status(B).counters.frames_dropped, 2);
+        until([&mut a, &mut b], |[_, b]| b.payloads(A).count() == 2);
+        assert!(b.payloads(A).all(|payload| payload.len() == size));
+        a.streams.send(B, b"fits again").expect("room");
+        until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "fits again"));
+    }
 }
 
 #[test]
 fn a_payload_larger_than_a_frame_is_an_error_not_a_panic() {
-    let (mut a, _b) = pair();
-    let bytes = FRAME_BYTES_MAX + 1;
-    assert_eq!(
-        a.streams.send_with(B, |buffer| buffer.resize(buffer.len() + bytes, 0)),
-        Err(SendError::TooLarge { bytes })
-    );
-    assert_eq!(a.streams.multicast(&[B], &vec![0; bytes]), Err(SendError::TooLarge { bytes }));
+    for (mut a, _b) in pairs() {
+        let bytes = FRAME_BYTES_MAX + 1;
+        assert_eq!(
+            a.streams.send_with(B, |buffer| buffer.resize(buffer.len() + bytes, 0)),
+            Err(SendError::TooLarge { bytes })
+        );
+        assert_eq!(a.streams.multicast(&[B], &vec![0; bytes]), Err(SendError::TooLarge { bytes }));
+    }
 }
 
 #[test]
 fn a_multicast_reaches_every_connected_peer_and_counts_the_others() {
-    let (mut a, mut b) = pair();
-    let mut c = Node::new(C, 1);
-    a.knows(C, c.address());
-    c.knows(A, a.address());
-    until([&mut a, &mut c], |[a, c]| a.streams.is_connected(C) && c.streams.is_connected(A));
-    assert_eq!(a.streams.multicast(&[B, C, SiteId(9)], b"to all"), Ok(1));
-    until([&mut a, &mut b, &mut c], |[_, b, c]| b.payloads(A).count() == 1 && c.payloads(A).count() == 1);
-    assert!(b.payloads(A).chain(c.payloads(A)).all(|payload| payload == "to all"));
+    for (mut a, mut b) in pairs() {
+        let mut c = Node::new(C, 1);
+        a.knows(C, c.address());
+        c.knows(A, a.address());
+        until([&mut a, &mut c], |[a, c]| a.streams.is_connected(C) && c.streams.is_connected(A));
+        assert_eq!(a.streams.multicast(&[B, C, SiteId(9)], b"to all"), Ok(1));
+        until([&mut a, &mut b, &mut c], |[_, b, c]| b.payloads(A).count() == 1 && c.payloads(A).count() == 1);
+        assert!(b.payloads(A).chain(c.payloads(A)).all(|payload| payload == "to all"));
+    }
 }
 
 #[test]
 fn a_peer_moves_and_goes() {
-    let (mut a, mut b) = pair();
-    let mut moved = Node::new(B, 2);
-    moved.knows(A, a.address());
-    a.knows(B, moved.address());
-    until([&mut a, &mut b, &mut moved], |[a, _, moved]| {
-        a.changes(B).ends_with(&[Some(2)]) && moved.streams.is_connected(A)
-    });
-    drop(b);
-    a.streams.remove_peer(B);
-    until([&mut a, &mut moved], |[a, moved]| a.changes(B).ends_with(&[None]) && !moved.streams.is_connected(A));
-    assert_eq!(a.streams.send(B, b"gone"), Err(SendError::UnknownPeer(B)));
-    until([&mut a, &mut moved], |[_, moved]| {
-        moved.status(A).last_failure == Some(DisconnectReason::Refused(Refusal::Unknown))
-    });
+    for (mut a, mut b) in pairs() {
+        let mut moved = Node::new(B, 2);
+        moved.knows(A, a.address());
+        a.knows(B, moved.address());
+        until([&mut a, &mut b, &mut moved], |[a, _, moved]| {
+            a.changes(B).ends_with(&[Some(2)]) && moved.streams.is_connected(A)
+        });
+        drop(b);
+        a.streams.remove_peer(B);
+        until([&mut a, &mut moved], |[a, moved]| a.changes(B).ends_with(&[None]) && !moved.streams.is_connected(A));
+        assert_eq!(a.streams.send(B, b"gone"), Err(SendError::UnknownPeer(B)));
+        until([&mut a, &mut moved], |[_, moved]| {
+            moved.status(A).last_failure == Some(DisconnectReason::Refused(Refusal::Unknown))
+        });
+    }
 }
 
 #[test]
@@ -521,10 +545,7 @@ fn many_silent_strangers_do_not_keep_a_peer_out() {
     }
     until([&mut a], |[a]| a.streams.strangers().accepted == silent.len() as u64);
     assert_eq!(a.streams.strangers().broken, 20, "the oldest are closed");
-    let mut b = Node::new(B, 1);
-    a.knows(B, b.address());
-    b.knows(A, a.address());
-    until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
+    connect(&mut a, &mut Node::new(B, 1));
 }
 
 #[test]
@@ -548,4 +569,43 @@ fn peers_are_bounded_and_never_this_site() {
     }
     assert!(matches!(a.streams.set_peer(B, address), Err(StreamsError::TooManyPeers(B))));
     a.knows(SiteId(100), anywhere());
+}
+
+/// If this failed, a site whose peer cannot take a ring, or breaks one, would never talk with it again.
+#[test]
+fn without_a_ring_frames_go_over_the_connection() {
+    let (mut a, mut b) = (Node::new(A, 1), Node::new(B, 1));
+    a.streams.use_shared_memory().expect("a door");
+    connect(&mut a, &mut b);
+    let over_sockets = Some(Channel::Stream);
+    assert_eq!((a.status(B).channel, b.status(A).channel), (over_sockets, over_sockets), "one side has no door");
+
+    let [_, (mut a, mut b)] = pairs();
+    let Outgoing::Open(slot) = a.streams.peers[&B].outgoing else { panic!("they are connected") };
+    let Some(Ring::Out(writer)) = a.streams.connections[slot].as_mut().map(|connection| &mut connection.ring) else {
+        panic!("they have rings")
+    };
+    writer.lie();
+    until([&mut a, &mut b], |[_, b]| b.changes(A).contains(&None));
+    let failure = b.status(A).last_failure;
+    until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
+    assert_eq!(a.status(B).channel, over_sockets);
+    assert_eq!(failure, Some(DisconnectReason::Ring));
+    a.streams.send(B, b"still here").expect("connected");
+    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "still here"));
+}
+
+#[test]
+fn a_ring_with_another_pass_is_nobodys() {
+    let [_, (mut a, mut b)] = pairs();
+    let door = a.streams.door.as_ref().expect("a door").name();
+    let (mut writer, files) = Writer::create(RING_BYTES).expect("a ring");
+    door::hand_in(door, Pass::draw().expect("random numbers"), files).expect("the door is open");
+    let mut frame = Vec::new();
+    frame::append(&mut frame, b"from a stranger");
+    writer.write(&frame).expect("nobody reads it");
+    b.streams.send(A, b"from B").expect("connected");
+    until([&mut a, &mut b], |[a, _]| a.payloads(B).count() > 0);
+    assert!(a.payloads(B).eq(["from B"]));
+    assert_eq!(a.changes(B), [Some(1)]);
 }

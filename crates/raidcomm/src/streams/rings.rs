@@ -1,0 +1,169 @@
+//! Shared memory in the place of a connection's bytes, for peers of the same host.
+//!
+//! The connection stays: it greets, and tells when the peer is gone. Its hello says which host the sender is on; a listener on the same host
+//! answers with its door and a pass; who connects makes a ring, hands it in there, and from then on writes frames to it. Whatever goes wrong
+//! before that, the frames go over the connection. An attempt that follows one that made no lasting connection does without a ring.
+//!
+//! Invariant: whoever reads a ring has said that it waits for its bell, except within [`Streams::read_ring`]; so no owner of an event loop has to
+//! look at rings that were not rung for.
+
+use super::Streams;
+use super::connection::Connection;
+use super::hello::Offer;
+use super::links::Outgoing;
+use super::status::DisconnectReason;
+use crate::address::SiteId;
+use crate::limits::{READ_BYTES_PER_TURN, RING_BYTES};
+use crate::shared::door::{self, HostId, Pass};
+use crate::shared::ring::{Reader, Writer};
+use mio::unix::SourceFd;
+use mio::{Interest, Token};
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// The ring of a connection.
+#[derive(Debug, Default)]
+pub(super) enum Ring {
+    /// Its bytes go over the socket.
+    #[default]
+    None,
+    /// The peer may hand one in with this pass.
+    Offered(Pass),
+    /// The peer's frames come out of it.
+    In(Reader),
+    /// Our frames go into it.
+    Out(Writer),
+}
+
+impl Ring {
+    fn bell(&self) -> Option<i32> {
+        match self {
+            Ring::None | Ring::Offered(_) => None,
+            Ring::In(reader) => Some(reader.as_raw_fd()),
+            Ring::Out(writer) => Some(writer.as_raw_fd()),
+        }
+    }
+}
+
+impl Streams {
+    fn bell_token(&self, slot: usize) -> Token {
+        Token(self.first_token + super::FIRST_BELL + slot)
+    }
+
+    /// Listens for a connection's bell.
+    fn hear(&self, slot: usize, ring: &Ring) -> io::Result<()> {
+        match ring.bell() {
+            Some(bell) => self.registry.register(&mut SourceFd(&bell), self.bell_token(slot), Interest::READABLE),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops listening for it: a descriptor that another process shares is not forgotten when it is closed here.
+    pub(super) fn unhear(&self, connection: &Connection) {
+        if let Some(bell) = connection.ring.bell() {
+            // It was registered; nothing else can be wrong with it.
+            self.registry.deregister(&mut SourceFd(&bell)).unwrap_or_default();
+        }
+    }
+
+    /// The host that we tell a peer when we connect. `None`: frames are to go over the connection.
+    pub(super) fn host_for(&self, site: SiteId) -> Option<HostId> {
+        let lasting = self.peers.get(&site).is_some_and(|peer| peer.attempts == 0 || !peer.ring_before);
+        self.host.filter(|_| lasting)
+    }
+
+    /// What we offer a peer that has connected from this host.
+    pub(super) fn offer(&mut self, slot: usize, host: Option<HostId>) -> Option<Offer> {
+        let door = self.door.as_ref().filter(|_| host.is_some() && host == self.host)?;
+        let offer = Offer { door: door.name(), pass: Pass::draw().ok()? };
+        self.connections[slot].as_mut()?.ring = Ring::Offered(offer.pass);
+        Some(offer)
+    }
+
+    /// Takes a peer's offer: its frames go into a ring, unless there can be none.
+    pub(super) fn accept_offer(&mut self, slot: usize, offer: Offer) {
+        let Ok((writer, files)) = Writer::create(RING_BYTES) else { return };
+        if door::hand_in(offer.door, offer.pass, files).is_err() {
+            return;
+        }
+        let ring = Ring::Out(writer);
+        match self.hear(slot, &ring) {
+            Ok(()) => {
+                if let Some(connection) = self.connections[slot].as_mut() {
+                    connection.ring = ring;
+                }
+            }
+            // The peer has it already.
+            Err(error) => self.close(slot, error.into()),
+        }
+    }
+
+    /// Takes the rings that were handed in.
+    pub(super) fn answer_door(&mut self) {
+        while let Some((pass, files)) = self.door.as_ref().and_then(|door| door.receive().ok().flatten()) {
+            let offered = |connection: &Option<Connection>| matches!(connection, Some(Connection { ring: Ring::Offered(offered), .. }) if *offered == pass);
+            // Nobody's: its connection may have ended meanwhile.
+            let Some(slot) = self.connections.iter().position(offered) else { continue };
+            let taken = Reader::open(files).map_err(|_| DisconnectReason::Ring).and_then(|reader| {
+                let ring = Ring::In(reader);
+                self.hear(slot, &ring)?;
+                Ok(ring)
+            });
+            match taken {
+                Ok(ring) => {
+                    if let Some(connection) = self.connections[slot].as_mut() {
+                        connection.ring = ring;
+                    }
+                    self.read_ring(slot);
+                }
+                Err(reason) => self.close(slot, reason),
+            }
+        }
+    }
+
+    /// A connection's bell was rung.
+    pub(super) fn rung(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else { return };
+        match connection.ring {
+            Ring::In(_) => self.read_ring(slot),
+            Ring::Out(_) => connection.output.unblock(),
+            // A bell of an earlier connection.
+            Ring::None | Ring::Offered(_) => {}
+        }
+    }
+
+    /// Reads a ring until it is empty, or until this turn's share is used up.
+    pub(super) fn read_ring(&mut self, slot: usize) {
+        let mut left = READ_BYTES_PER_TURN;
+        let mut read = 0;
+        let mut end = None;
+        let Some(connection) = self.connections[slot].as_mut() else { return };
+        let Ring::In(reader) = &mut connection.ring else { return };
+        reader.wake();
+        while end.is_none() {
+            match connection.decoder.fill(|buffer| reader.read(buffer, left)) {
+                Ok(0) if left == 0 => {
+                    reader.sleep();
+                    reader.ring();
+                    break;
+                }
+                Ok(0) if reader.sleep() => break,
+                Ok(count) => (left, read) = (left - count, read + count),
+                Err(_) => end = Some(DisconnectReason::Ring),
+            }
+        }
+        self.received(slot, read as u64, u64::from(read > 0));
+        if let Some(reason) = end {
+            self.close(slot, reason);
+        }
+    }
+
+    /// By what a peer's frames go now.
+    pub(super) fn channel(&self, outgoing: Outgoing) -> Option<super::Channel> {
+        let Outgoing::Open(slot) = outgoing else { return None };
+        match self.connections[slot].as_ref()?.ring {
+            Ring::Out(_) => Some(super::Channel::SharedMemory),
+            _ => Some(super::Channel::Stream),
+        }
+    }
+}
