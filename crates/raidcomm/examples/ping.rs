@@ -36,7 +36,7 @@ impl Site {
     fn new(site: SiteId) -> Outcome<Site> {
         let poll = Poll::new()?;
         let hello = Hello::new(INSTANCE, site, 1);
-        let streams = Streams::listen(poll.registry(), 0..TOKENS, hello, SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        let streams = Streams::listen(poll.registry(), 0..TOKENS, hello, SocketAddr::from(([127, 0, 0, 1], 0)), None)?;
         Ok(Site { poll, events: Events::with_capacity(64), streams, incoming: Vec::new(), started: Instant::now() })
     }
 

@@ -1,6 +1,8 @@
 //! Streams over real sockets of the loopback interface. Nothing sleeps: each test turns the event loops of its sites until
 //! what it waits for has been observed, or fails at a deadline that only a broken implementation reaches.
 
+mod encrypted;
+
 use super::hello::Greeting;
 use super::*;
 use crate::address::InstanceId;
@@ -33,9 +35,13 @@ struct Node {
 
 impl Node {
     fn with(hello: Hello, address: SocketAddr) -> Node {
+        Node::with_keys(hello, address, None)
+    }
+
+    fn with_keys(hello: Hello, address: SocketAddr, keys: Option<Keys>) -> Node {
         let poll = Poll::new().expect("a poll");
         let tokens = FIRST_TOKEN..FIRST_TOKEN + TOKENS;
-        let streams = Streams::listen(poll.registry(), tokens, hello, address).expect("a free port");
+        let streams = Streams::listen(poll.registry(), tokens, hello, address, keys).expect("a free port");
         Node {
             poll,
             events: Events::with_capacity(64),
