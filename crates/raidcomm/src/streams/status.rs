@@ -192,7 +192,7 @@ pub struct PeerCounters {
     pub frames_out: u64,
     /// Bytes taken by the operating system, headers and encryption included.
     pub bytes_out: u64,
-    /// Flushes that had bytes for it.
+    /// Flushes that gave them to it: one write each, unless many are encrypted.
     pub writes: u64,
     /// Frames received.
     pub frames_in: u64,
