@@ -1,25 +1,31 @@
-//! Two processes on this machine that talk over streams: the median round trip of a small frame, and frames per second
-//! when many leave in one write.
+//! Two processes on this machine that talk over streams, in clear and encrypted in turns: the median round trip of a small
+//! frame, frames per second when many leave in one write, and bytes per second of large frames.
 //!
 //! `cargo run --release -p raidcomm --example ping`. The program starts itself once more as the other side.
 
 use mio::{Events, Poll};
 use raidcomm::address::{InstanceId, SiteId};
+use raidcomm::keys::{Keys, authority};
 use raidcomm::limits::TOKENS;
 use raidcomm::streams::{Hello, Incoming, Streams};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const INSTANCE: InstanceId = InstanceId(1);
 const PINGER: SiteId = SiteId(1);
 const ECHO: SiteId = SiteId(2);
-const ROUND_TRIPS: usize = 20_000;
+/// Measurements of each kind; the median of each figure counts.
+const ROUNDS: usize = 5;
+const ROUND_TRIPS: usize = 10_000;
 const BATCH: usize = 200;
-const BATCHES: usize = 2_000;
+const BATCHES: usize = 1_000;
 const PAYLOAD: [u8; 64] = [7; 64];
+const LARGE_BYTES: usize = 1 << 20;
+const LARGE_FRAMES: usize = 200;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -33,10 +39,11 @@ struct Site {
 }
 
 impl Site {
-    fn new(site: SiteId) -> Outcome<Site> {
+    fn new(site: SiteId, keys: Option<&Path>) -> Outcome<Site> {
         let poll = Poll::new()?;
         let hello = Hello::new(INSTANCE, site, 1);
-        let streams = Streams::listen(poll.registry(), 0..TOKENS, hello, SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        let keys = keys.map(|folder| Keys::read(folder, INSTANCE, site)).transpose()?;
+        let streams = Streams::listen(poll.registry(), 0..TOKENS, hello, SocketAddr::from(([127, 0, 0, 1], 0)), keys)?;
         Ok(Site { poll, events: Events::with_capacity(64), streams, incoming: Vec::new(), started: Instant::now() })
     }
 
@@ -73,8 +80,8 @@ impl Site {
 }
 
 /// The other side: sends back whatever comes, until the pinger is gone.
-fn echo(pinger: SocketAddr) -> Outcome<()> {
-    let mut site = Site::new(ECHO)?;
+fn echo(pinger: SocketAddr, keys: Option<&Path>) -> Outcome<()> {
+    let mut site = Site::new(ECHO, keys)?;
     site.streams.set_peer(PINGER, pinger)?;
     println!("{}", site.streams.local_address()?);
     loop {
@@ -89,10 +96,19 @@ fn echo(pinger: SocketAddr) -> Outcome<()> {
     }
 }
 
-fn ping() -> Outcome<()> {
-    let mut site = Site::new(PINGER)?;
+/// What was measured once.
+struct Figures {
+    /// Microseconds, the median.
+    round_trip: f64,
+    frames_per_second: f64,
+    megabytes_per_second: f64,
+}
+
+fn ping(keys: Option<&Path>) -> Outcome<Figures> {
+    let mut site = Site::new(PINGER, keys)?;
     let mut other = Command::new(std::env::current_exe()?)
         .arg(site.streams.local_address()?.to_string())
+        .args(keys)
         .stdout(Stdio::piped())
         .spawn()?;
     let outcome = measure(&mut site, &mut other);
@@ -101,7 +117,7 @@ fn ping() -> Outcome<()> {
     outcome
 }
 
-fn measure(site: &mut Site, other: &mut Child) -> Outcome<()> {
+fn measure(site: &mut Site, other: &mut Child) -> Outcome<Figures> {
     let mut line = String::new();
     BufReader::new(other.stdout.take().ok_or("no output of the other side")?).read_line(&mut line)?;
     site.streams.set_peer(ECHO, line.trim().parse()?)?;
@@ -114,18 +130,8 @@ fn measure(site: &mut Site, other: &mut Child) -> Outcome<()> {
         let start = Instant::now();
         site.streams.send(ECHO, &PAYLOAD)?;
         site.receive(1)?;
-        round_trips.push(start.elapsed());
+        round_trips.push(start.elapsed().as_nanos() as f64 / 1e3);
     }
-    round_trips.sort_unstable();
-    let microseconds = |place: usize| round_trips[place].as_nanos() as f64 / 1e3;
-    let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "round trip of {} bytes: median {:.1} us, 99th percentile {:.1} us",
-        PAYLOAD.len(),
-        microseconds(ROUND_TRIPS / 2),
-        microseconds(ROUND_TRIPS * 99 / 100)
-    )?;
 
     let start = Instant::now();
     for _ in 0..BATCHES {
@@ -134,18 +140,51 @@ fn measure(site: &mut Site, other: &mut Child) -> Outcome<()> {
         }
         site.receive(BATCH)?;
     }
-    let seconds = start.elapsed().as_secs_f64();
-    writeln!(
-        out,
-        "batches of {BATCH}: {:.0} frames per second to the other side and as many back",
-        (BATCH * BATCHES) as f64 / seconds
-    )?;
-    Ok(())
+    let frames_per_second = (BATCH * BATCHES) as f64 / start.elapsed().as_secs_f64();
+
+    let large = vec![7; LARGE_BYTES];
+    let start = Instant::now();
+    for _ in 0..LARGE_FRAMES {
+        site.streams.send(ECHO, &large)?;
+        site.receive(1)?;
+    }
+    let bytes = (LARGE_BYTES * LARGE_FRAMES) as f64;
+    let megabytes_per_second = bytes / 1e6 / start.elapsed().as_secs_f64();
+    Ok(Figures { round_trip: median(round_trips), frames_per_second, megabytes_per_second })
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_unstable_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+fn compare() -> Outcome<()> {
+    let folder = tempfile::tempdir()?;
+    authority::make(folder.path(), INSTANCE, &[PINGER, ECHO])?;
+    let mut clear = Vec::new();
+    let mut encrypted = Vec::new();
+    for _ in 0..ROUNDS {
+        clear.push(ping(None)?);
+        encrypted.push(ping(Some(folder.path()))?);
+    }
+    let mut out = std::io::stdout().lock();
+    let mut line = |what: &str, figure: fn(&Figures) -> f64| -> Outcome<()> {
+        let [clear, encrypted] = [&clear, &encrypted].map(|all| median(all.iter().map(figure).collect()));
+        let ratio = encrypted / clear;
+        writeln!(out, "{what}: {clear:.1} in clear, {encrypted:.1} encrypted, {ratio:.2} times")?;
+        Ok(())
+    };
+    line("round trip of 64 bytes, microseconds", |figures| figures.round_trip)?;
+    line("frames per second to the other side and as many back, 200 at once", |figures| figures.frames_per_second)?;
+    line("megabytes per second to the other side and as many back, 1 MiB at once", |figures| {
+        figures.megabytes_per_second
+    })
 }
 
 fn main() -> Outcome<()> {
-    match std::env::args().nth(1) {
-        Some(pinger) => echo(pinger.parse()?),
-        None => ping(),
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next() {
+        Some(pinger) => echo(pinger.parse()?, arguments.next().as_deref().map(Path::new)),
+        None => compare(),
     }
 }

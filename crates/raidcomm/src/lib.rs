@@ -13,6 +13,7 @@
 //! * [`memory`]: the channel between threads of a process;
 //! * [`shared`]: calls between processes of one host, through shared memory;
 //! * [`frame`], [`streams`]: the channel between processes;
+//! * [`keys`]: what sites prove themselves with, and encrypt streams with;
 //! * [`exchange`]: request and reply over any channel, executed at most once;
 //! * [`limits`]: every bound.
 
@@ -20,6 +21,7 @@ pub mod address;
 pub mod directory;
 pub mod exchange;
 pub mod frame;
+pub mod keys;
 pub mod limits;
 pub mod memory;
 pub mod port;

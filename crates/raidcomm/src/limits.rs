@@ -33,6 +33,8 @@ pub const READ_BYTES: usize = 64 << 10;
 pub const READ_BYTES_PER_TURN: usize = 4 * READ_BYTES;
 /// Bytes of an output buffer that are kept when it runs empty; a larger one is given back.
 pub const OUTPUT_BYTES_KEPT: usize = 1 << 20;
+/// Encrypted bytes of one connection that wait for the operating system; more is encrypted when these have left.
+pub const ENCRYPTED_BYTES_MAX: usize = 256 << 10;
 /// From the start of a connection until both sides know each other; a connection that takes longer is closed.
 pub const HANDSHAKE: u64 = SECOND;
 /// Pause after the second failed attempt to connect in a row; the first is repeated at once.

@@ -11,24 +11,33 @@
 //! a newer incarnation. At most one connection in each direction carries frames of a peer. A connection is closed in the
 //! turn in which it breaks, but no slot (and so no poll token) is used again before the next call of the owner.
 //!
-//! In reading order: [`hello`] (the handshake), [`status`] (what the owner is told), `connection` (one socket), `links`
-//! (the life of connections).
+//! With [`Keys`] every connection is encrypted, in both directions, and both sides prove by a certificate of the instance
+//! who they are, before the greeting. Whether a site has keys is settled by its owner, never between the sites: a side with
+//! keys and one without refuse each other, and say so.
+//!
+//! Frames to a peer of the same host go through shared memory instead, if both sides want that; the connection stays, and tells
+//! who is at the two ends and when one of them is gone.
+//!
+//! In reading order: [`hello`] (the handshake), [`status`] (what the owner is told), `connection` (one socket), `secure`
+//! (its encryption), `rings` (shared memory in its place), `links` (the life of connections).
 
 mod connection;
 pub mod hello;
 mod links;
 mod rings;
+mod secure;
 pub mod status;
 #[cfg(test)]
 mod tests;
 
 pub use hello::{Hello, INCARNATION_UNKNOWN, PROTOCOL_VERSION, Refusal};
-pub use status::{
-    Channel, DisconnectReason, Incoming, PeerCounters, PeerStatus, SendError, StrangerCounters, StreamsError,
-};
+pub use secure::Distrust;
+pub use status::{Channel, DisconnectReason, ExportError, Incoming, PeerCounters, PeerStatus, SendError};
+pub use status::{StrangerCounters, StreamsError};
 
 use crate::address::SiteId;
 use crate::frame::{self, HEADER_BYTES};
+use crate::keys::Keys;
 use crate::limits::{CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEUED_BYTES_MAX, READ_BYTES, TOKENS};
 use crate::shared::door::{Door, HostId};
 use connection::{Connection, Output, Role};
@@ -36,6 +45,7 @@ use links::{Outgoing, Peer};
 use mio::event::Event;
 use mio::net::TcpListener;
 use mio::{Interest, Registry, Token};
+use secure::Secure;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -55,6 +65,8 @@ pub struct Streams {
     registry: Registry,
     first_token: usize,
     local: Hello,
+    /// With them every connection is encrypted, without them none.
+    keys: Option<Keys>,
     listener: TcpListener,
     /// Where peers of this host hand in rings; `None`: they are not offered any.
     door: Option<Door>,
@@ -65,6 +77,7 @@ pub struct Streams {
     free_slots: Vec<usize>,
     peers: BTreeMap<SiteId, Peer>,
     strangers: StrangerCounters,
+    stranger_reasons: BTreeMap<&'static str, u64>,
     /// Came in, and is handed out before the current call, or the next one, returns.
     arrived: Vec<Incoming>,
     /// The latest time that a caller has named.
@@ -74,10 +87,11 @@ pub struct Streams {
 
 impl Streams {
     /// Listens at `address` (port 0: any free one) as the site that `local` names. Events with a token in `tokens`, of
-    /// which [`TOKENS`] are needed, belong to these streams.
+    /// which [`TOKENS`] are needed, belong to these streams. With keys all connections are encrypted; without them all
+    /// are in clear, which is safe only where nobody else can listen or send.
     ///
     /// # Errors
-    /// The operating system does not let us listen there.
+    /// The operating system does not let us listen there, or the keys are another site's.
     ///
     /// # Panics
     /// If there are too few tokens.
@@ -86,8 +100,13 @@ impl Streams {
         tokens: Range<usize>,
         local: Hello,
         address: SocketAddr,
+        keys: Option<Keys>,
     ) -> Result<Streams, StreamsError> {
         assert!(tokens.len() >= TOKENS, "streams need {TOKENS} poll tokens, not {}", tokens.len());
+        if let Some(keys) = keys.as_ref().filter(|keys| (keys.instance(), keys.site()) != (local.instance, local.site))
+        {
+            return Err(StreamsError::Keys(keys.site()));
+        }
         let start = || -> io::Result<(Registry, TcpListener)> {
             let registry = registry.try_clone()?;
             let mut listener = TcpListener::bind(address)?;
@@ -99,6 +118,7 @@ impl Streams {
             registry,
             first_token: tokens.start,
             local,
+            keys,
             listener,
             door: None,
             host: None,
@@ -107,6 +127,7 @@ impl Streams {
             free_slots: Vec::new(),
             peers: BTreeMap::new(),
             strangers: StrangerCounters::default(),
+            stranger_reasons: BTreeMap::new(),
             arrived: Vec::new(),
             now: 0,
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
@@ -245,7 +266,8 @@ impl Streams {
         sent
     }
 
-    /// Writes what waits: one write per peer, once per turn of the event loop.
+    /// Writes what waits: one write per peer, once per turn of the event loop. What is encrypted is written a share at a
+    /// time, each in one write.
     pub fn flush(&mut self) {
         let mut broken = Vec::new();
         for peer in self.peers.values_mut() {
@@ -253,7 +275,7 @@ impl Streams {
             let Some(connection) = sending(&mut self.connections, peer.outgoing) else {
                 continue;
             };
-            if !connection.output.is_writable() {
+            if !connection.is_writable() {
                 continue;
             }
             peer.counters.writes += 1;
@@ -344,6 +366,8 @@ impl Streams {
             incarnation: peer.newest,
             connected: peer.reported.is_some(),
             channel: self.channel(peer.outgoing),
+            encrypted: self.channel(peer.outgoing) == Some(Channel::Stream)
+                && self.encryption(peer, Direction::Sending).is_some(),
             bytes_queued: queued(peer),
             last_failure: peer.last_failure,
             counters: peer.counters,
@@ -355,6 +379,61 @@ impl Streams {
     pub fn strangers(&self) -> StrangerCounters {
         self.strangers
     }
+
+    /// How many of them were refused or broken for each reason ([`DisconnectReason::name`]).
+    pub fn stranger_reasons(&self) -> &BTreeMap<&'static str, u64> {
+        &self.stranger_reasons
+    }
+
+    /// Fills `output` with secret bytes that only this site and a peer know, for keys of another channel between them
+    /// (RFC 8446, section 7.5). Each connection has its own: what is exported here for sending to the peer is what the peer
+    /// exports for receiving from us, and they change when that connection is made anew. Other labels and contexts give
+    /// other bytes.
+    ///
+    /// # Errors
+    /// There is no such connection now, or none that is encrypted; or `output` is longer than the library gives.
+    pub fn export_keying_material(
+        &self,
+        site: SiteId,
+        direction: Direction,
+        label: &[u8],
+        context: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExportError> {
+        let peer = self.peers.get(&site).ok_or(ExportError::NotConnected(site))?;
+        let secure = self.encryption(peer, direction).ok_or(ExportError::NotConnected(site))?;
+        secure.export(label, context, output).map_err(|_| ExportError::TooLong(output.len()))
+    }
+
+    /// Has both sides of our connection to a peer go on with new keys.
+    #[cfg(test)]
+    fn refresh(&mut self, site: SiteId) {
+        if let Some(connection) = self.peers.get(&site).and_then(|peer| sending(&mut self.connections, peer.outgoing)) {
+            connection.refresh();
+        }
+    }
+
+    /// The encryption of the connection that carries frames to or from a peer.
+    fn encryption(&self, peer: &Peer, direction: Direction) -> Option<&Secure> {
+        let slot = match direction {
+            Direction::Sending => match peer.outgoing {
+                Outgoing::Open(slot) => Some(slot),
+                Outgoing::Waiting { .. } => None,
+            },
+            Direction::Receiving => peer.incoming,
+        };
+        let connection = self.connections[slot?].as_ref()?;
+        matches!(connection.role, Role::Sending { .. } | Role::Receiving { .. }).then_some(connection.encryption()?)
+    }
+}
+
+/// One of the two connections between this site and a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// That on which this site sends to the peer.
+    Sending,
+    /// That on which it receives from the peer.
+    Receiving,
 }
 
 /// The connection that carries frames to a peer, if it has been greeted.

@@ -1,10 +1,12 @@
-//! One TCP connection: its role, its input and its output. Knows nothing of peers.
+//! One TCP connection: its role, its input and its output, in clear or encrypted. Knows nothing of peers.
 //!
 //! Invariant: bytes leave in the order in which they were appended; `blocked` is true only while the operating system
-//! will report, by an event, that it takes more.
+//! will report, by an event, that it takes more. What a connection is, in clear or encrypted, is settled by its first
+//! byte at the latest.
 
 use super::hello::Greeting;
 use super::rings::Ring;
+use super::secure::{Secure, is_encrypted};
 use super::status::DisconnectReason;
 use crate::address::SiteId;
 use crate::frame::{self, Decoder};
@@ -25,6 +27,8 @@ pub(super) enum Role {
     Receiving { site: SiteId, incarnation: u32 },
     /// Ours since `since`; the operating system is making it.
     Connecting { site: SiteId, since: u64 },
+    /// Ours since `since`; made, and the two sides are proving who they are.
+    Securing { site: SiteId, since: u64 },
     /// Ours since `since`; our hello is on the way, the peer's has not come.
     Greeting { site: SiteId, since: u64 },
     /// Ours, greeted at `since`; carries frames to this life of this peer.
@@ -46,11 +50,6 @@ impl Output {
         self.buffer.len() - self.written
     }
 
-    /// Whether a write now could take something.
-    pub(super) fn is_writable(&self) -> bool {
-        self.waiting() > 0 && !self.blocked
-    }
-
     /// The operating system has reported that it takes more.
     pub(super) fn unblock(&mut self) {
         self.blocked = false;
@@ -65,22 +64,44 @@ impl Output {
         &mut self.buffer
     }
 
-    /// Writes once and says how many bytes left.
-    fn write(&mut self, stream: &mut TcpStream, ring: &mut Ring) -> Result<usize, DisconnectReason> {
-        let bytes = &self.buffer[self.written..];
-        let count = match ring {
-            Ring::Out(ring) => ring.write(bytes).map_err(|_| DisconnectReason::Ring)?,
-            Ring::None | Ring::Offered(_) | Ring::In(_) => write_once(stream, bytes)?,
-        };
+    /// Writes once, by a function that takes what it can, and says how many bytes left.
+    fn write<E>(&mut self, write: impl FnOnce(&[u8]) -> Result<usize, E>) -> Result<usize, E> {
+        let count = write(&self.buffer[self.written..])?;
         self.written += count;
         // Who takes less than all is full, and reports when it no longer is (for sockets epoll(7), question 9).
         self.blocked = self.waiting() > 0;
-        if !self.blocked {
+        self.give_back();
+        Ok(count)
+    }
+
+    /// Encrypts and writes, a share at a time, until the socket is full, and says how many encrypted bytes left.
+    fn write_encrypted(&mut self, secure: &mut Secure, stream: &mut TcpStream) -> io::Result<usize> {
+        let mut written = 0;
+        loop {
+            if self.waiting() > 0 {
+                self.written += secure.encrypt(&self.buffer[self.written..])?;
+                self.give_back();
+            }
+            if !secure.is_waiting() {
+                return Ok(written);
+            }
+            match secure.write(stream)? {
+                Some(count) => written += count,
+                None => {
+                    self.blocked = true;
+                    return Ok(written);
+                }
+            }
+        }
+    }
+
+    /// Gives the buffer back once it has run empty.
+    fn give_back(&mut self) {
+        if self.waiting() == 0 {
             self.buffer.clear();
             self.buffer.shrink_to(OUTPUT_BYTES_KEPT);
             self.written = 0;
         }
-        Ok(count)
     }
 }
 
@@ -92,6 +113,17 @@ fn write_once(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
             other => return other,
         }
     }
+}
+
+/// How the bytes of a connection travel.
+#[derive(Debug)]
+pub(super) enum Transport {
+    /// As they are.
+    Clear,
+    /// This side has keys; the first byte that comes tells whether the other side has.
+    Undecided(Box<Secure>),
+    /// Encrypted.
+    Encrypted(Box<Secure>),
 }
 
 /// What reading brought.
@@ -112,6 +144,7 @@ pub(super) struct ReadOutcome {
 pub(super) struct Connection {
     pub stream: TcpStream,
     pub role: Role,
+    transport: Transport,
     pub decoder: Decoder,
     pub output: Output,
     pub ring: Ring,
@@ -119,26 +152,25 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Prepares a socket: no delay for small frames, and a peer whose host vanished is noticed.
-    pub(super) fn new(stream: TcpStream, role: Role) -> io::Result<Connection> {
+    pub(super) fn new(stream: TcpStream, role: Role, secure: Option<Secure>) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
         sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED_MS)?;
         sockopt::set_socket_keepalive(&stream, true)?;
         sockopt::set_tcp_keepidle(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
-        Ok(Connection {
-            stream,
-            role,
-            decoder: Decoder::new(GREETING_BYTES_MAX),
-            output: Output::default(),
-            ring: Ring::None,
-        })
+        let transport = secure.map_or(Transport::Clear, |secure| Transport::Undecided(Box::new(secure)));
+        let decoder = Decoder::new(GREETING_BYTES_MAX);
+        Ok(Connection { stream, role, transport, decoder, output: Output::default(), ring: Ring::None })
     }
 
     /// When its handshake began, if that is not over.
     pub(super) fn handshake_since(&self) -> Option<u64> {
         match self.role {
-            Role::Stranger { since } | Role::Connecting { since, .. } | Role::Greeting { since, .. } => Some(since),
+            Role::Stranger { since }
+            | Role::Connecting { since, .. }
+            | Role::Securing { since, .. }
+            | Role::Greeting { since, .. } => Some(since),
             Role::Receiving { .. } | Role::Sending { .. } => None,
         }
     }
@@ -154,9 +186,12 @@ impl Connection {
                     return outcome;
                 }
                 Ok(count) => {
-                    self.decoder.feed(&scratch[..count]);
                     outcome.bytes += count as u64;
                     outcome.reads += 1;
+                    if let Err(reason) = self.receive(&scratch[..count]) {
+                        outcome.end = Some(reason);
+                        return outcome;
+                    }
                     // Less than asked for means that nothing is left; what comes later makes another event.
                     if count < scratch.len() && !ending {
                         return outcome;
@@ -174,9 +209,72 @@ impl Connection {
         outcome
     }
 
-    /// Writes once what waits and says how many bytes left.
+    /// Takes bytes of the socket, which are at least one.
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), DisconnectReason> {
+        if matches!(self.transport, Transport::Undecided(_)) {
+            let transport = std::mem::replace(&mut self.transport, Transport::Clear);
+            if let Transport::Undecided(secure) = transport
+                && is_encrypted(bytes[0])
+            {
+                self.transport = Transport::Encrypted(secure);
+            }
+        }
+        let Transport::Encrypted(secure) = &mut self.transport else {
+            self.decoder.feed(bytes);
+            return Ok(());
+        };
+        let received = secure.receive(bytes, &mut self.decoder);
+        // Its part of the handshake, the confirmation of new keys, or an alert: small, and mostly nothing.
+        while secure.is_waiting() && secure.write(&mut self.stream)?.is_some() {}
+        received
+    }
+
+    /// The encryption, once the other side has shown that it encrypts too.
+    pub(super) fn encryption(&self) -> Option<&Secure> {
+        match &self.transport {
+            Transport::Encrypted(secure) => Some(secure),
+            Transport::Clear | Transport::Undecided(_) => None,
+        }
+    }
+
+    /// Has both sides go on with new keys.
+    #[cfg(test)]
+    pub(super) fn refresh(&mut self) {
+        if let Transport::Encrypted(secure) = &mut self.transport {
+            secure.refresh();
+        }
+    }
+
+    /// Begins to prove who is at the two ends, if this side has keys, and says whether it has.
+    pub(super) fn secure(&mut self) -> io::Result<bool> {
+        let Transport::Undecided(secure) = &mut self.transport else { return Ok(false) };
+        // Smaller than any socket's buffer.
+        while secure.is_waiting() && secure.write(&mut self.stream)?.is_some() {}
+        Ok(true)
+    }
+
+    /// Whether a write now could take something.
+    pub(super) fn is_writable(&self) -> bool {
+        let waiting = self.output.waiting() > 0 || self.encryption().is_some_and(Secure::is_waiting);
+        waiting && !self.output.blocked
+    }
+
+    /// Writes what waits, once if it is in clear, and says how many bytes left.
     pub(super) fn write(&mut self) -> Result<usize, DisconnectReason> {
-        self.output.write(&mut self.stream, &mut self.ring)
+        let stream = &mut self.stream;
+        match (&mut self.ring, &mut self.transport) {
+            (Ring::Out(ring), transport) => {
+                // What both sides say to each other to keep their keys goes over the socket.
+                if let Transport::Encrypted(secure) = transport {
+                    while secure.is_waiting() && secure.write(stream)?.is_some() {}
+                }
+                self.output.write(|bytes| ring.write(bytes).map_err(|_| DisconnectReason::Ring))
+            }
+            (_, Transport::Encrypted(secure)) => Ok(self.output.write_encrypted(secure, stream)?),
+            (_, Transport::Clear | Transport::Undecided(_)) => {
+                Ok(self.output.write(|bytes| write_once(stream, bytes))?)
+            }
+        }
     }
 
     /// Sends a greeting at once: nothing else waits yet, and it is smaller than any socket's buffer.

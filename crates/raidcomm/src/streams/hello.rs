@@ -59,12 +59,29 @@ pub enum Refusal {
     /// A newer incarnation of the site has been seen.
     #[error("a newer incarnation of its site has been seen")]
     Stale,
+    /// The side that listens has keys, the side that connects has none.
+    #[error("the side that connects has no keys, and the side that listens takes nothing in clear (`raid keys`)")]
+    Clear,
+    /// The side that connects has keys, the side that listens has none.
+    #[error("the side that connects encrypts, and the side that listens has no keys (`raid keys`)")]
+    Encrypted,
+    /// The certificate is of another site than the greeting says.
+    #[error("its certificate is not of the site that it says it is")]
+    Certificate,
 }
 
 impl Refusal {
     /// The refusals that are told to the other side, with their codes.
-    const CODES: [(Refusal, u8); 5] =
-        [(Refusal::Version, 1), (Refusal::Instance, 2), (Refusal::Site, 3), (Refusal::Unknown, 4), (Refusal::Stale, 5)];
+    const CODES: [(Refusal, u8); 8] = [
+        (Refusal::Version, 1),
+        (Refusal::Instance, 2),
+        (Refusal::Site, 3),
+        (Refusal::Unknown, 4),
+        (Refusal::Stale, 5),
+        (Refusal::Clear, 6),
+        (Refusal::Encrypted, 7),
+        (Refusal::Certificate, 8),
+    ];
 }
 
 /// Where a listener takes the ring of who has connected.

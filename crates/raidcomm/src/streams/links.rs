@@ -1,14 +1,17 @@
 //! The life of connections: connecting, accepting, greeting, closing, and what that means for a peer.
 //!
-//! Invariant: `Peer::outgoing` and `Peer::incoming` name the slots of the connections whose role names that peer, and no
+//! Invariant: a connection that carries frames is encrypted if this site has keys, and then the peer's certificate is of
+//! the peer. `Peer::outgoing` and `Peer::incoming` name the slots of the connections whose role names that peer, and no
 //! others; `Peer::reported` is the incarnation that both carry, and the owner has been told so.
 
 use super::connection::{Connection, Role};
 use super::hello::{Faster, Greeting, Hello, INCARNATION_UNKNOWN, Refusal};
 use super::rings::Ring;
+use super::secure::{Distrust, Secure, is_record};
 use super::status::{DisconnectReason, Incoming, PeerCounters};
 use super::{Streams, sending};
 use crate::address::SiteId;
+use crate::frame::FrameError;
 use crate::limits::{ACCEPTS_PER_TURN, CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKES_MAX, RECONNECT_MAX, RECONNECT_MIN};
 use bytes::Bytes;
 use mio::net::TcpStream;
@@ -79,7 +82,12 @@ impl Peer {
     fn failed(&mut self, reason: DisconnectReason) {
         self.last_failure = Some(reason);
         self.counters.failures += 1;
-        if matches!(reason, DisconnectReason::Refused(_) | DisconnectReason::Refusing(_)) {
+        let is_refusal = match reason {
+            DisconnectReason::Refused(_) | DisconnectReason::Refusing(_) => true,
+            DisconnectReason::Insecure(distrust) => distrust != Distrust::Garbled,
+            _ => false,
+        };
+        if is_refusal {
             self.counters.refusals += 1;
         }
     }
@@ -87,14 +95,14 @@ impl Peer {
 
 impl Streams {
     /// Puts a new connection into a slot and asks for its events.
-    fn open(&mut self, stream: TcpStream, role: Role, interest: Interest) -> io::Result<usize> {
-        let mut connection = Connection::new(stream, role)?;
+    fn open(&mut self, stream: TcpStream, role: Role, secure: Option<Secure>) -> io::Result<usize> {
+        let mut connection = Connection::new(stream, role, secure)?;
         let slot = self.free_slots.pop().unwrap_or(self.connections.len());
         assert!(slot < CONNECTIONS_MAX, "the bounds on peers and handshakes bound the slots");
         if slot == self.connections.len() {
             self.connections.push(None);
         }
-        if let Err(error) = self.registry.register(&mut connection.stream, self.token(slot), interest) {
+        if let Err(error) = self.registry.register(&mut connection.stream, self.token(slot), interest(role)) {
             self.free_slots.push(slot);
             return Err(error);
         }
@@ -110,13 +118,19 @@ impl Streams {
     pub(super) fn connect(&mut self, site: SiteId) {
         let Some(peer) = self.peers.get(&site) else { return };
         let role = Role::Connecting { site, since: self.now };
-        let opened = TcpStream::connect(peer.address)
-            .and_then(|stream| self.open(stream, role, Interest::READABLE | Interest::WRITABLE));
+        let address = peer.address;
+        let opened = self
+            .keys
+            .as_ref()
+            .map(Secure::connecting)
+            .transpose()
+            .map_err(DisconnectReason::from)
+            .and_then(|secure| Ok(TcpStream::connect(address).and_then(|stream| self.open(stream, role, secure))?));
         let Some(peer) = self.peers.get_mut(&site) else { return };
         match opened {
             Ok(slot) => peer.outgoing = Outgoing::Open(slot),
-            Err(error) => {
-                peer.failed(error.into());
+            Err(reason) => {
+                peer.failed(reason);
                 peer.retry_later(self.now);
             }
         }
@@ -143,9 +157,10 @@ impl Streams {
 
     fn accepted(&mut self, stream: TcpStream) {
         self.strangers.accepted += 1;
-        if let Err(error) = self.open(stream, Role::Stranger { since: self.now }, Interest::READABLE) {
-            self.strangers.broken += 1;
-            self.strangers.last_failure = Some(error.into());
+        let role = Role::Stranger { since: self.now };
+        let opened = self.keys.as_ref().map(Secure::accepting).transpose().map_err(DisconnectReason::from);
+        if let Err(reason) = opened.and_then(|secure| Ok(self.open(stream, role, secure)?)) {
+            self.lost_stranger(reason);
             return;
         }
         let since = |connection: &Connection| match connection.role {
@@ -163,34 +178,52 @@ impl Streams {
 
     /// The operating system takes bytes, or has made our connection, or has failed to.
     pub(super) fn writable(&mut self, slot: usize) {
-        let Some(connection) = self.connections.get(slot).and_then(Option::as_ref) else {
-            return;
-        };
-        let host = match connection.role {
-            Role::Connecting { site, .. } => self.host_for(site),
-            _ => None,
-        };
-        let Some(connection) = self.connections[slot].as_mut() else {
+        let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else {
             return;
         };
         match connection.role {
             Role::Connecting { site, since } => {
                 let made = connection.is_made().and_then(|made| {
-                    if made {
-                        connection.role = Role::Greeting { site, since };
-                        let faster = host.map_or(Faster::None, Faster::Host);
-                        let hello = Greeting::Hello { hello: self.local, to: site, faster };
-                        connection.greet(hello, self.local.version)?;
+                    if made && connection.secure()? {
+                        connection.role = Role::Securing { site, since };
+                        return Ok(false);
                     }
-                    Ok(())
+                    Ok(made)
                 });
-                if let Err(reason) = made {
-                    self.close(slot, reason);
+                match made {
+                    Ok(true) => self.greet(slot, site, since),
+                    Ok(false) => {}
+                    Err(reason) => self.close(slot, reason),
                 }
             }
             Role::Sending { .. } if !matches!(connection.ring, Ring::Out(_)) => connection.output.unblock(),
-            Role::Sending { .. } => {}
-            Role::Stranger { .. } | Role::Receiving { .. } | Role::Greeting { .. } => {}
+            Role::Sending { .. }
+            | Role::Stranger { .. }
+            | Role::Receiving { .. }
+            | Role::Securing { .. }
+            | Role::Greeting { .. } => {}
+        }
+    }
+
+    /// Sends our hello on our connection.
+    fn greet(&mut self, slot: usize, site: SiteId, since: u64) {
+        let faster = self.host_for(site).map_or(Faster::None, Faster::Host);
+        let Some(connection) = self.connections[slot].as_mut() else { return };
+        connection.role = Role::Greeting { site, since };
+        let hello = Greeting::Hello { hello: self.local, to: site, faster };
+        if let Err(reason) = connection.greet(hello, self.local.version) {
+            self.close(slot, reason);
+        }
+    }
+
+    /// Goes on once both sides have proved who they are on our connection.
+    fn secured(&mut self, slot: usize) {
+        let Some(connection) = self.connections[slot].as_ref() else { return };
+        let Role::Securing { site, since } = connection.role else { return };
+        match connection.encryption().filter(|secure| secure.is_proved()) {
+            None => {}
+            Some(secure) if secure.is_of_site(self.local.instance, site) => self.greet(slot, site, since),
+            Some(_) => self.close(slot, DisconnectReason::Refusing(Refusal::Site)),
         }
     }
 
@@ -226,11 +259,15 @@ impl Streams {
             peer.counters.bytes_in += bytes;
             peer.counters.reads += reads;
         }
+        self.secured(slot);
         // A frame may close this connection; then there are no others.
         while let Some(connection) = self.connections[slot].as_mut() {
             match connection.decoder.next_frame() {
                 Ok(Some(payload)) => self.frame(slot, payload),
                 Ok(None) => break,
+                Err(FrameError::Length { length, .. }) if self.keys.is_none() && is_record(length) => {
+                    self.refuse(slot, Refusal::Encrypted);
+                }
                 Err(error) => self.close(slot, error.into()),
             }
         }
@@ -248,10 +285,18 @@ impl Streams {
                 }
                 self.arrived.push(Incoming::Message { from: site, incarnation, payload });
             }
-            Role::Stranger { .. } => match self.judge_stranger(&payload) {
+            Role::Stranger { .. } => match self.judge_stranger(connection, &payload) {
                 Ok((hello, faster)) => self.welcome(slot, hello, faster),
                 Err(refusal) => self.refuse(slot, refusal),
             },
+            // Ours are encrypted, and these bytes are not: they may say why.
+            Role::Securing { .. } => {
+                let reason = match Greeting::decode(&payload, self.local.version) {
+                    Ok(Greeting::Refused(refusal)) => DisconnectReason::Refused(refusal),
+                    Ok(Greeting::Hello { .. }) | Err(_) => DisconnectReason::Refusing(Refusal::Encrypted),
+                };
+                self.close(slot, reason);
+            }
             Role::Greeting { site, .. } => match self.judge_answer(site, &payload) {
                 Ok((hello, faster)) => self.greeted(slot, hello, faster),
                 Err(reason) => self.close(slot, reason),
@@ -274,9 +319,17 @@ impl Streams {
     }
 
     /// Whether the first frame of an accepted connection comes from a peer.
-    fn judge_stranger(&self, payload: &[u8]) -> Result<(Hello, Faster), Refusal> {
+    fn judge_stranger(&self, connection: &Connection, payload: &[u8]) -> Result<(Hello, Faster), Refusal> {
+        let (proof, instance) = (connection.encryption(), self.local.instance);
         match Greeting::decode(payload, self.local.version)? {
-            Greeting::Hello { hello, .. } if hello.instance != self.local.instance => Err(Refusal::Instance),
+            Greeting::Hello { .. } if proof.is_some() != self.keys.is_some() => Err(Refusal::Clear),
+            Greeting::Hello { hello, .. } if hello.instance != instance => Err(Refusal::Instance),
+            Greeting::Hello { .. } if proof.is_some_and(|proof| !proof.is_of_instance(instance)) => {
+                Err(Refusal::Instance)
+            }
+            Greeting::Hello { hello, .. } if proof.is_some_and(|proof| !proof.is_of_site(instance, hello.site)) => {
+                Err(Refusal::Certificate)
+            }
             Greeting::Hello { to, .. } if to != self.local.site => Err(Refusal::Site),
             Greeting::Hello { hello, faster, .. } => self.judge(hello).map(|()| (hello, faster)),
             Greeting::Refused(_) => Err(Refusal::Foreign),
@@ -308,6 +361,7 @@ impl Streams {
 
     /// Takes a peer's connection to us into use.
     fn welcome(&mut self, slot: usize, hello: Hello, faster: Faster) {
+        self.assert_proved(slot, hello.site);
         let offer = match faster {
             Faster::Host(host) => self.offer(slot, Some(host)),
             Faster::None | Faster::Ring(_) => None,
@@ -338,8 +392,16 @@ impl Streams {
         self.report(hello.site);
     }
 
+    /// No frame of a peer is taken or sent before this holds.
+    fn assert_proved(&self, slot: usize, site: SiteId) {
+        let proof = self.connections[slot].as_ref().and_then(Connection::encryption);
+        let proved = proof.is_some_and(|proof| proof.is_of_site(self.local.instance, site));
+        assert!(proved || self.keys.is_none(), "a peer proves who it is before a connection with it is used");
+    }
+
     /// Takes our connection to a peer into use.
     fn greeted(&mut self, slot: usize, hello: Hello, faster: Faster) {
+        self.assert_proved(slot, hello.site);
         self.seen(hello);
         if let Faster::Ring(offer) = faster {
             self.accept_offer(slot, offer);
@@ -385,12 +447,7 @@ impl Streams {
         self.registry.deregister(&mut connection.stream).unwrap_or_default();
         self.free_slots.push(slot);
         let (site, lived) = match connection.role {
-            Role::Stranger { .. } => {
-                let refused = matches!(reason, DisconnectReason::Refusing(refusal) if refusal != Refusal::Foreign);
-                *(if refused { &mut self.strangers.refused } else { &mut self.strangers.broken }) += 1;
-                self.strangers.last_failure = Some(reason);
-                return;
-            }
+            Role::Stranger { .. } => return self.lost_stranger(reason),
             Role::Receiving { site, .. } => {
                 if let Some(peer) = self.peers.get_mut(&site) {
                     assert_eq!(peer.incoming, Some(slot), "a peer knows the connection it receives on");
@@ -399,7 +456,7 @@ impl Streams {
                 }
                 return self.report_loss(site, reason);
             }
-            Role::Connecting { site, .. } | Role::Greeting { site, .. } => (site, 0),
+            Role::Connecting { site, .. } | Role::Securing { site, .. } | Role::Greeting { site, .. } => (site, 0),
             Role::Sending { site, since, .. } => (site, self.now.saturating_sub(since)),
         };
         if let Some(peer) = self.peers.get_mut(&site) {
@@ -411,6 +468,14 @@ impl Streams {
             peer.retry_later(self.now);
         }
         self.report_loss(site, reason);
+    }
+
+    /// Counts an accepted connection that became nobody's.
+    fn lost_stranger(&mut self, reason: DisconnectReason) {
+        let refused = reason.is_refusal();
+        *(if refused { &mut self.strangers.refused } else { &mut self.strangers.broken }) += 1;
+        *self.stranger_reasons.entry(reason.name()).or_default() += 1;
+        self.strangers.last_failure = Some(reason);
     }
 
     /// Tells that a peer no longer works in both directions, if it did.
@@ -427,7 +492,7 @@ impl Streams {
         let Some(peer) = self.peers.get_mut(&site) else { return };
         let life = |slot: Option<usize>| match self.connections[slot?].as_ref()?.role {
             Role::Receiving { incarnation, .. } | Role::Sending { incarnation, .. } => Some(incarnation),
-            Role::Stranger { .. } | Role::Connecting { .. } | Role::Greeting { .. } => None,
+            Role::Stranger { .. } | Role::Connecting { .. } | Role::Securing { .. } | Role::Greeting { .. } => None,
         };
         let outgoing = match peer.outgoing {
             Outgoing::Open(slot) => Some(slot),
@@ -446,7 +511,7 @@ impl Streams {
 fn interest(role: Role) -> Interest {
     match role {
         Role::Stranger { .. } | Role::Receiving { .. } => Interest::READABLE,
-        Role::Connecting { .. } | Role::Greeting { .. } | Role::Sending { .. } => {
+        Role::Connecting { .. } | Role::Securing { .. } | Role::Greeting { .. } | Role::Sending { .. } => {
             Interest::READABLE | Interest::WRITABLE
         }
     }

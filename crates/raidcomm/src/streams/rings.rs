@@ -8,10 +8,10 @@
 //! look at rings that were not rung for.
 
 use super::Streams;
-use super::connection::Connection;
+use super::connection::{Connection, Role};
 use super::hello::Offer;
 use super::links::Outgoing;
-use super::status::DisconnectReason;
+use super::status::{Channel, DisconnectReason};
 use crate::address::SiteId;
 use crate::limits::{READ_BYTES_PER_TURN, RING_BYTES};
 use crate::shared::door::{self, HostId, Pass};
@@ -159,11 +159,12 @@ impl Streams {
     }
 
     /// By what a peer's frames go now.
-    pub(super) fn channel(&self, outgoing: Outgoing) -> Option<super::Channel> {
+    pub(super) fn channel(&self, outgoing: Outgoing) -> Option<Channel> {
         let Outgoing::Open(slot) = outgoing else { return None };
-        match self.connections[slot].as_ref()?.ring {
-            Ring::Out(_) => Some(super::Channel::SharedMemory),
-            _ => Some(super::Channel::Stream),
+        match self.connections[slot].as_ref()? {
+            Connection { role: Role::Sending { .. }, ring: Ring::Out(_), .. } => Some(Channel::SharedMemory),
+            Connection { role: Role::Sending { .. }, .. } => Some(Channel::Stream),
+            _ => None,
         }
     }
 }

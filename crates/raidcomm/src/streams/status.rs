@@ -3,6 +3,7 @@
 //! Invariant: counters only grow, and nothing is decided by them.
 
 use super::hello::Refusal;
+use super::secure::Distrust;
 use crate::address::SiteId;
 use crate::frame::FrameError;
 use bytes::Bytes;
@@ -53,6 +54,9 @@ pub enum DisconnectReason {
     /// What came in are no frames.
     #[error("the peer sent bytes that are no frame: {0}")]
     Frame(#[from] FrameError),
+    /// The peer has not proved who it is, or somebody meddles with what it sends; or it does not believe us.
+    #[error("the connection is not safe: {0}")]
+    Insecure(#[from] Distrust),
     /// The peer does not want us.
     #[error("the peer refused us: {0}")]
     Refused(Refusal),
@@ -77,6 +81,53 @@ pub enum DisconnectReason {
     /// Our own side removed the peer, or gave it another address.
     #[error("the peer was removed or moved")]
     Removed,
+}
+
+impl DisconnectReason {
+    /// Whether the other side spoke the protocol and was refused.
+    pub(super) fn is_refusal(self) -> bool {
+        match self {
+            DisconnectReason::Refusing(refusal) => refusal != Refusal::Foreign,
+            DisconnectReason::Insecure(distrust) => distrust.is_of_certificate(),
+            _ => false,
+        }
+    }
+
+    /// The reason in few words, which stay the same: to count by.
+    pub fn name(self) -> &'static str {
+        match self {
+            DisconnectReason::Closed => "closed",
+            DisconnectReason::Failed(_) => "connection failed",
+            DisconnectReason::Frame(_) => "no frames",
+            DisconnectReason::Insecure(distrust) => match distrust {
+                Distrust::Authority => "certificate of another authority",
+                Distrust::Expired => "certificate expired",
+                Distrust::NotYetValid => "certificate not valid yet",
+                Distrust::Instance => "certificate of another instance",
+                Distrust::Absent => "no certificate",
+                Distrust::Certificate => "certificate of no use",
+                Distrust::Ours(_) => "our certificate was refused",
+                Distrust::Garbled => "damaged, forged, or not TLS 1.3",
+            },
+            DisconnectReason::Refused(refusal) | DisconnectReason::Refusing(refusal) => match refusal {
+                Refusal::Foreign => "foreign protocol",
+                Refusal::Version => "another version",
+                Refusal::Instance => "another instance",
+                Refusal::Site => "another site",
+                Refusal::Unknown => "unknown site",
+                Refusal::Stale => "older incarnation",
+                Refusal::Clear => "in clear",
+                Refusal::Encrypted => "encrypted",
+                Refusal::Certificate => "certificate of another site",
+            },
+            DisconnectReason::Superseded => "superseded",
+            DisconnectReason::Handshake => "slow handshake",
+            DisconnectReason::Unexpected => "unexpected frames",
+            DisconnectReason::Crowded => "too many handshakes",
+            DisconnectReason::Ring => "no ring of shared memory",
+            DisconnectReason::Removed => "removed",
+        }
+    }
 }
 
 impl From<io::Error> for DisconnectReason {
@@ -105,6 +156,17 @@ pub enum SendError {
     },
 }
 
+/// Why no keys can be derived from the connection with a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ExportError {
+    /// It is not connected in this direction, or in clear. Retry once it is.
+    #[error("there is no encrypted connection with {0}")]
+    NotConnected(SiteId),
+    /// A retry is pointless.
+    #[error("{0} bytes are more than can be derived at once")]
+    TooLong(usize),
+}
+
 /// Why streams cannot start, or cannot take another peer.
 #[derive(Debug, Error)]
 pub enum StreamsError {
@@ -119,6 +181,9 @@ pub enum StreamsError {
     /// More than [`crate::limits::PEERS_MAX`] peers.
     #[error("{0} is one peer too many")]
     TooManyPeers(SiteId),
+    /// The keys are not ours.
+    #[error("the keys are of {0}, which is not this site")]
+    Keys(SiteId),
     /// A site is no peer of its own.
     #[error("{0} is this site")]
     Local(SiteId),
@@ -129,13 +194,13 @@ pub enum StreamsError {
 pub struct PeerCounters {
     /// Frames given to the output buffer.
     pub frames_out: u64,
-    /// Bytes taken by the operating system, headers included.
+    /// Bytes taken by the operating system, headers and encryption included.
     pub bytes_out: u64,
-    /// Writes that took them.
+    /// Flushes that gave them to it: one write each, unless many are encrypted.
     pub writes: u64,
     /// Frames received.
     pub frames_in: u64,
-    /// Bytes received, headers included.
+    /// Bytes received, headers and encryption included.
     pub bytes_in: u64,
     /// Reads that received them.
     pub reads: u64,
@@ -147,7 +212,7 @@ pub struct PeerCounters {
     pub connections: u64,
     /// How often it broke or could not be made.
     pub failures: u64,
-    /// How often one side refused the other.
+    /// How often one side refused the other, for what it said or for its certificate.
     pub refusals: u64,
 }
 
@@ -173,7 +238,9 @@ pub struct PeerStatus {
     pub connected: bool,
     /// By what our frames go to it; `None`: by nothing now.
     pub channel: Option<Channel>,
-    /// Bytes that wait to be sent.
+    /// Frames to it leave encrypted.
+    pub encrypted: bool,
+    /// Bytes that wait to be sent and, if they are, to be encrypted.
     pub bytes_queued: usize,
     /// What ended the last connection that ended, in either direction.
     pub last_failure: Option<DisconnectReason>,
@@ -186,7 +253,7 @@ pub struct PeerStatus {
 pub struct StrangerCounters {
     /// Connections accepted, those of peers included.
     pub accepted: u64,
-    /// Those that spoke the protocol and were refused.
+    /// Those that spoke the protocol and were refused, for what they said or for their certificate.
     pub refused: u64,
     /// Those that did not speak it: garbage, silence, or closed half way.
     pub broken: u64,

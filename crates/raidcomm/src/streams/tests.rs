@@ -1,6 +1,8 @@
 //! Streams over real sockets of the loopback interface. Nothing sleeps: each test turns the event loops of its sites until
 //! what it waits for has been observed, or fails at a deadline that only a broken implementation reaches.
 
+mod encrypted;
+
 use super::hello::{Faster, Greeting};
 use super::rings::Ring;
 use super::*;
@@ -36,9 +38,13 @@ struct Node {
 
 impl Node {
     fn with(hello: Hello, address: SocketAddr) -> Node {
+        Node::with_keys(hello, address, None)
+    }
+
+    fn with_keys(hello: Hello, address: SocketAddr, keys: Option<Keys>) -> Node {
         let poll = Poll::new().expect("a poll");
         let tokens = FIRST_TOKEN..FIRST_TOKEN + TOKENS;
-        let streams = Streams::listen(poll.registry(), tokens, hello, address).expect("a free port");
+        let streams = Streams::listen(poll.registry(), tokens, hello, address, keys).expect("a free port");
         Node {
             poll,
             events: Events::with_capacity(64),
@@ -120,16 +126,17 @@ fn until<const N: usize>(mut nodes: [&mut Node; N], mut condition: impl FnMut(&m
 
 /// Two connected sites, over sockets, and two through shared memory.
 fn pairs() -> [(Node, Node); 2] {
-    [Channel::Stream, Channel::SharedMemory].map(|channel| {
-        let (mut a, mut b) = (Node::new(A, 1), Node::new(B, 1));
-        if channel == Channel::SharedMemory {
-            a.streams.use_shared_memory().expect("a door");
-            b.streams.use_shared_memory().expect("a door");
-        }
-        connect(&mut a, &mut b);
-        assert_eq!((a.status(B).channel, b.status(A).channel), (Some(channel), Some(channel)));
-        (a, b)
-    })
+    [Channel::Stream, Channel::SharedMemory].map(|channel| pair(channel, Node::new(A, 1), Node::new(B, 1)))
+}
+
+fn pair(channel: Channel, mut a: Node, mut b: Node) -> (Node, Node) {
+    if channel == Channel::SharedMemory {
+        a.streams.use_shared_memory().expect("a door");
+        b.streams.use_shared_memory().expect("a door");
+    }
+    connect(&mut a, &mut b);
+    assert_eq!((a.status(B).channel, b.status(A).channel), (Some(channel), Some(channel)));
+    (a, b)
 }
 
 fn connect(a: &mut Node, b: &mut Node) {
