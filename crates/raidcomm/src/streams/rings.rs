@@ -101,9 +101,12 @@ impl Streams {
     /// Takes the rings that were handed in.
     pub(super) fn answer_door(&mut self) {
         while let Some((pass, files)) = self.door.as_ref().and_then(|door| door.receive().ok().flatten()) {
-            let offered = |connection: &Option<Connection>| matches!(connection, Some(Connection { ring: Ring::Offered(offered), .. }) if *offered == pass);
+            let is_for = |connection: &Option<Connection>| {
+                let Some(Connection { ring: Ring::Offered(offered), .. }) = connection else { return false };
+                *offered == pass
+            };
             // Nobody's: its connection may have ended meanwhile.
-            let Some(slot) = self.connections.iter().position(offered) else { continue };
+            let Some(slot) = self.connections.iter().position(is_for) else { continue };
             let taken = Reader::open(files).map_err(|_| DisconnectReason::Ring).and_then(|reader| {
                 let ring = Ring::In(reader);
                 self.hear(slot, &ring)?;
