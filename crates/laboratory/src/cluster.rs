@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! DIR/raid.toml            what the cluster is: written at its first start, read at every later one
+//! DIR/keys                 keys of its processes, if it encrypts
 //! DIR/lock                 held by whoever runs the cluster
 //! DIR/oracle/oracle.toml   the oracle's configuration; its state lies beside it
 //! DIR/site-N/site.toml     a site's configuration; its log and store lie beside it
@@ -22,9 +23,11 @@ pub mod running;
 pub mod supervisor;
 
 use crate::limits;
+use messages::{InstanceId, SiteId};
 use process::Name;
 use serde::{Deserialize, Serialize};
 use site::config::{ConfigError, MethodName};
+use site::protection::make_keys;
 use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -35,6 +38,9 @@ use thiserror::Error;
 
 /// The file that says what a cluster is.
 pub const DESCRIPTION_FILE: &str = "raid.toml";
+
+/// The folder of the keys of a cluster that encrypts.
+pub const KEYS_FOLDER: &str = "keys";
 
 /// Why a cluster cannot be used.
 #[derive(Debug, Error)]
@@ -50,6 +56,9 @@ pub enum ClusterError {
     /// A configuration file.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// Its keys.
+    #[error("the keys of the cluster: {0}")]
+    Keys(#[from] site::protection::KeysError),
     /// The folder holds no cluster.
     #[error("{0} holds no cluster: name its folder with --data, or start one with `raid start --data {0}`")]
     NoCluster(PathBuf),
@@ -117,6 +126,8 @@ pub struct Wish {
     pub required_copies: Option<u16>,
     /// Megabytes of rows that each site keeps in memory.
     pub memory_mb: Option<usize>,
+    /// Whether its processes encrypt what they say to each other.
+    pub encrypt: Option<bool>,
 }
 
 /// Where a site listens.
@@ -140,6 +151,8 @@ struct Description {
     workers: usize,
     memory_mb: usize,
     required_copies: u16,
+    #[serde(default)]
+    encrypt: bool,
     oracle: SocketAddr,
     sites: BTreeMap<String, Addresses>,
 }
@@ -264,6 +277,7 @@ impl Cluster {
         same("--method", &method_text(stored.method), wish.method.map(|method| method_text(method).to_owned()))?;
         same("--workers", &stored.workers, wish.workers.map(text))?;
         same("--required-copies", &stored.required_copies, wish.required_copies.map(|copies| text(copies.into())))?;
+        same("--encrypt", &stored.encrypt, wish.encrypt.map(|encrypt| encrypt.to_string()))?;
         same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))
     }
 
@@ -271,6 +285,11 @@ impl Cluster {
     fn write_missing(&self) -> Result<(), ClusterError> {
         let stored = &self.description;
         let listen = |(site, addresses): (&u16, &Addresses)| (site.to_string(), addresses.listen);
+        let keys = stored.encrypt.then(|| self.folder.join(KEYS_FOLDER));
+        if let Some(folder) = keys.as_ref().filter(|folder| !folder.exists()) {
+            let sites: Vec<SiteId> = self.sites.keys().copied().map(SiteId).collect();
+            make_keys(folder, InstanceId(stored.instance), &sites)?;
+        }
         for name in self.names() {
             let folder = self.folder_of(name);
             std::fs::create_dir_all(&folder).map_err(file_error(&folder))?;
@@ -285,6 +304,8 @@ impl Cluster {
                     instance: stored.instance,
                     data: folder,
                     listen: stored.oracle,
+                    keys: keys.clone(),
+                    clear: false,
                     sites: self.sites.iter().map(listen).collect(),
                     method: stored.method,
                     required_copies: stored.required_copies,
@@ -298,6 +319,8 @@ impl Cluster {
                     sql: self.sites[&id].sql,
                     console: self.sites[&id].console,
                     oracle: stored.oracle,
+                    keys: keys.clone(),
+                    clear: false,
                     peers: self.sites.iter().filter(|(site, _)| **site != id).map(listen).collect(),
                     method: stored.method,
                     workers: stored.workers,
@@ -363,6 +386,7 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         workers: wish.workers.unwrap_or(1),
         memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
         required_copies,
+        encrypt: wish.encrypt.unwrap_or_default(),
         oracle,
         sites,
     };

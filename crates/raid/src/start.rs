@@ -52,6 +52,11 @@ pub struct Options {
     /// Megabytes of rows that each site keeps in memory; further rows come from disk. [default: 512]
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
+    /// Encrypt what the processes say to each other, with keys in the folder's `keys`.
+    ///
+    /// On one machine nothing leaves it, so the default is to talk in clear; this is to try out what sites on several machines do.
+    #[arg(long)]
+    encrypt: bool,
 }
 
 /// A concurrency-control method.
@@ -81,6 +86,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         workers: options.workers,
         required_copies: options.required_copies,
         memory_mb: options.memory_mb,
+        encrypt: options.encrypt.then_some(true),
     };
     let text = |error: &dyn std::error::Error| error.to_string();
     let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;

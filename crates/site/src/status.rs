@@ -47,6 +47,8 @@ pub struct Status {
     pub log: Log,
     /// Its connections with other sites and the oracle (site 0).
     pub peers: Vec<Peer>,
+    /// How many connections of strangers were closed for each reason, in this life.
+    pub strangers: BTreeMap<String, u64>,
     /// Clients connected.
     pub clients: usize,
 }
@@ -105,6 +107,10 @@ pub struct Peer {
     pub site: u16,
     /// Whether both directions work.
     pub connected: bool,
+    /// Whether what is sent to it is encrypted.
+    pub encrypted: bool,
+    /// If it is not connected, what ended the last connection or attempt.
+    pub failure: Option<String>,
     /// Messages sent.
     pub frames_out: u64,
     /// Messages received.
@@ -129,6 +135,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     let peer = |peer: raidcomm::streams::PeerStatus| Peer {
         site: peer.site.0,
         connected: peer.connected,
+        encrypted: peer.encrypted,
+        failure: peer.last_failure.filter(|_| !peer.connected).map(|reason| reason.to_string()),
         frames_out: peer.counters.frames_out,
         frames_in: peer.counters.frames_in,
         bytes_out: peer.counters.bytes_out,
@@ -136,9 +144,11 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         writes: peer.counters.writes,
     };
     let peers = core.peers().into_iter().map(peer).collect();
+    let strangers = core.strangers();
     let Some(domain) = core.domain() else {
         let refusal = Some("it waits for the oracle to give it an incarnation".to_owned());
-        return Status { site: config.id, state: "starting".to_owned(), refusal, peers, clients, ..Status::default() };
+        let state = "starting".to_owned();
+        return Status { site: config.id, state, refusal, peers, strangers, clients, ..Status::default() };
     };
     let replication = domain.replication();
     let commits = domain.commits();
@@ -170,6 +180,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
             sync_latency_us_max: log.sync_latency_us_max,
         },
         peers,
+        strangers,
         clients,
         ..Status::default()
     };

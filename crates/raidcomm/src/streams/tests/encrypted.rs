@@ -48,6 +48,7 @@ fn strangers_are(mut a: Node, mut b: Node, refused: &str, a_says: DisconnectReas
         b_said |= b.status(A).last_failure == Some(b_says);
         a_said && b_said && count(a, refused) > 0
     });
+    assert!(a.streams.strangers().distrusted > 0 && a.streams.strangers().last_distrust.is_some());
     assert!(a.seen.is_empty() && b.seen.is_empty(), "frames or connections with a stranger");
     assert!(!a.status(B).encrypted && !a.status(B).connected);
     assert_eq!(a.streams.send(B, b"secret"), Err(SendError::NotConnected(B)));
