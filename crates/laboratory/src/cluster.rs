@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! DIR/raid.toml            what the cluster is: written at its first start, read at every later one
+//! DIR/keys                 keys of its processes, if it encrypts
 //! DIR/lock                 held by whoever runs the cluster
 //! DIR/oracle/oracle.toml   the oracle's configuration; its state lies beside it
 //! DIR/site-N/site.toml     a site's configuration; its log and store lie beside it
@@ -22,9 +23,11 @@ pub mod running;
 pub mod supervisor;
 
 use crate::limits;
+use messages::{InstanceId, SiteId};
 use process::Name;
 use serde::{Deserialize, Serialize};
 use site::config::{Channels, ConfigError, MethodName};
+use site::protection::make_keys;
 use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -35,6 +38,9 @@ use thiserror::Error;
 
 /// The file that says what a cluster is.
 pub const DESCRIPTION_FILE: &str = "raid.toml";
+
+/// The folder of the keys of a cluster that encrypts.
+pub const KEYS_FOLDER: &str = "keys";
 
 /// Why a cluster cannot be used.
 #[derive(Debug, Error)]
@@ -50,6 +56,9 @@ pub enum ClusterError {
     /// A configuration file.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// Its keys.
+    #[error("the keys of the cluster: {0}")]
+    Keys(#[from] site::protection::KeysError),
     /// The folder holds no cluster.
     #[error("{0} holds no cluster: name its folder with --data, or start one with `raid start --data {0}`")]
     NoCluster(PathBuf),
@@ -119,6 +128,8 @@ pub struct Wish {
     pub memory_mb: Option<usize>,
     /// By what messages go between the processes.
     pub channels: Option<Channels>,
+    /// Whether its processes encrypt what they say to each other.
+    pub encrypt: Option<bool>,
 }
 
 /// Where a site listens.
@@ -144,6 +155,8 @@ struct Description {
     required_copies: u16,
     #[serde(default)]
     channels: Channels,
+    #[serde(default)]
+    encrypt: bool,
     oracle: SocketAddr,
     sites: BTreeMap<String, Addresses>,
 }
@@ -269,6 +282,7 @@ impl Cluster {
         same("--workers", &stored.workers, wish.workers.map(text))?;
         same("--required-copies", &stored.required_copies, wish.required_copies.map(|copies| text(copies.into())))?;
         same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))?;
+        same("--encrypt", &stored.encrypt, wish.encrypt.map(|encrypt| encrypt.to_string()))?;
         same("--channels", &stored.channels, wish.channels.map(|channels| channels.to_string()))
     }
 
@@ -276,6 +290,11 @@ impl Cluster {
     fn write_missing(&self) -> Result<(), ClusterError> {
         let stored = &self.description;
         let listen = |(site, addresses): (&u16, &Addresses)| (site.to_string(), addresses.listen);
+        let keys = stored.encrypt.then(|| self.folder.join(KEYS_FOLDER));
+        if let Some(folder) = keys.as_ref().filter(|folder| !folder.exists()) {
+            let sites: Vec<SiteId> = self.sites.keys().copied().map(SiteId).collect();
+            make_keys(folder, InstanceId(stored.instance), &sites)?;
+        }
         for name in self.names() {
             let folder = self.folder_of(name);
             std::fs::create_dir_all(&folder).map_err(file_error(&folder))?;
@@ -290,6 +309,8 @@ impl Cluster {
                     instance: stored.instance,
                     data: folder,
                     listen: stored.oracle,
+                    keys: keys.clone(),
+                    clear: false,
                     sites: self.sites.iter().map(listen).collect(),
                     method: stored.method,
                     required_copies: stored.required_copies,
@@ -303,6 +324,8 @@ impl Cluster {
                     sql: self.sites[&id].sql,
                     console: self.sites[&id].console,
                     oracle: stored.oracle,
+                    keys: keys.clone(),
+                    clear: false,
                     peers: self.sites.iter().filter(|(site, _)| **site != id).map(listen).collect(),
                     method: stored.method,
                     workers: stored.workers,
@@ -363,13 +386,16 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         let sql = if port == 0 { chosen } else { SocketAddr::new(loopback, port + site - 1) };
         sites.insert(site.to_string(), Addresses { sql, listen: next(), console: next() });
     }
+    let encrypt = wish.encrypt.unwrap_or_default();
     let description = Description {
         instance: new_instance().map_err(file_error(Path::new(RANDOM_SOURCE)))?,
         method: wish.method.unwrap_or_default(),
         workers: wish.workers.unwrap_or(1),
         memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
         required_copies,
-        channels: wish.channels.unwrap_or_default(),
+        // Who wants to see encryption does not want memory that is shared instead.
+        channels: wish.channels.unwrap_or(if encrypt { Channels::Streams } else { Channels::Fastest }),
+        encrypt,
         oracle,
         sites,
     };

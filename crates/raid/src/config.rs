@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// Explain every key of the configuration files.
 ///
 /// Prints a documented configuration of a site and one of an oracle, as `raid site` and `raid oracle` read them: the way to run sites on
-/// several machines. Start the oracle, then the sites, in any order.
+/// several machines. `raid keys` makes the keys with which they encrypt. Start the oracle, then the sites, in any order.
 #[derive(Args)]
 pub struct Options {}
 

@@ -8,6 +8,7 @@ mod cluster_folder;
 mod config;
 mod demo;
 mod failures;
+mod keys;
 mod limits;
 mod server;
 mod simulate;
@@ -63,6 +64,7 @@ enum Command {
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Config(config::Options),
+    Keys(keys::Options),
     Sim(simulate::Options),
     Bench(bench::Options),
 }
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Config(options) => config::run(&options),
+        Command::Keys(options) => keys::run(&options),
         Command::Sim(options) => simulate::run(options),
         Command::Bench(options) => bench::run(&options),
     };

@@ -55,6 +55,11 @@ pub struct Options {
     /// By what messages go between the processes. [default: fastest]
     #[arg(long)]
     channels: Option<ChannelsName>,
+    /// Encrypt what the processes say to each other, with keys in the folder's `keys`.
+    ///
+    /// On one machine nothing leaves it, so the default is to talk in clear; this is to try out what sites on several machines do.
+    #[arg(long)]
+    encrypt: bool,
 }
 
 /// By what messages go between processes.
@@ -103,6 +108,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         required_copies: options.required_copies,
         memory_mb: options.memory_mb,
         channels: options.channels.map(Channels::from),
+        encrypt: options.encrypt.then_some(true),
     };
     let text = |error: &dyn std::error::Error| error.to_string();
     let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;

@@ -5,7 +5,7 @@ use crate::{limits, stop};
 use clap::Args;
 use laboratory::cluster::Cluster;
 use laboratory::screen::{bytes, grouped};
-use site::status::{Status, ask};
+use site::status::{Peer, Status, ask};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -24,6 +24,8 @@ What the rows mean:
   window at risk   commits that not every site has on disk: lost only if all sites lose power at once
   rounds/commit    message rounds between sites before a commit is answered
   syncs/commit     disk syncs before a commit is answered
+  connected with   sites and the oracle; below it those with whom it encrypts: between hosts it should be the same ones
+  strangers        connections to it that were closed before they were a peer's; below the table, why
 
 Examples:
   raid status
@@ -134,11 +136,8 @@ fn table(answers: &Answers) -> String {
             milliseconds(status.log.sync_latency_us_max)
         )
     });
-    row("connected with", &|status| {
-        let peers = status.peers.iter().filter(|peer| peer.connected);
-        joined(peers.map(|peer| if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }), " ")
-    });
-    row("channels", &|status| {
+    row("connected with", &|status| joined(status.peers.iter().filter(|peer| peer.connected).map(peer_name), " "));
+    row("  channels", &|status| {
         // Of the other sites: what most messages go by.
         let sites = status.peers.iter().filter(|peer| peer.site != 0 && peer.connected);
         let mut channels: Vec<String> = sites.map(|peer| peer.channel.clone()).collect();
@@ -146,6 +145,8 @@ fn table(answers: &Answers) -> String {
         channels.dedup();
         joined(channels.into_iter(), ", ")
     });
+    row("  encrypted", &|status| joined(status.peers.iter().filter(|peer| peer.encrypted).map(peer_name), " "));
+    row("strangers", &|status| grouped(status.strangers.values().sum()));
     row("clients", &|status| grouped(status.clients as u64));
     for (site, answer) in answers {
         let remark = match answer {
@@ -155,7 +156,23 @@ fn table(answers: &Answers) -> String {
         };
         writeln!(text, "site {site}: {remark}").expect("a string takes any text");
     }
+    for (site, status) in answers.iter().filter_map(|(site, answer)| Some((site, answer.as_ref().ok()?))) {
+        for peer in &status.peers {
+            if let Some(failure) = &peer.failure {
+                let name = peer_name(peer);
+                writeln!(text, "site {site}: not connected with {name}: {failure}").expect("a string takes any text");
+            }
+        }
+        for (reason, count) in &status.strangers {
+            let count = grouped(*count);
+            writeln!(text, "site {site}: strangers: {reason}: {count}").expect("a string takes any text");
+        }
+    }
     text
+}
+
+fn peer_name(peer: &Peer) -> String {
+    if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }
 }
 
 fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {

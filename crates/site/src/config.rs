@@ -1,7 +1,10 @@
 //! What a site or an oracle is told: TOML files, every key explained by [`EXPLAINED`].
 
+use crate::protection::{self, ProtectionError, Wanted};
 use messages::epoch::Method;
+use messages::server::ORACLE_SITE;
 use messages::{InstanceId, SiteId};
+use raidcomm::keys::Keys;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,6 +51,12 @@ pub struct SiteConfig {
     pub console: SocketAddr,
     /// Where the oracle listens.
     pub oracle: SocketAddr,
+    /// The folder of its keys: with them it encrypts, without them it talks with nobody outside its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<PathBuf>,
+    /// It talks in clear with other hosts.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub clear: bool,
     /// Where the other sites listen, by number.
     pub peers: BTreeMap<String, SocketAddr>,
     /// "locking" or "optimistic".
@@ -77,6 +86,12 @@ pub struct OracleConfig {
     pub data: PathBuf,
     /// Where it listens for sites.
     pub listen: SocketAddr,
+    /// The folder of its keys: with them it encrypts, without them it talks with nobody outside its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<PathBuf>,
+    /// It talks in clear with other hosts.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub clear: bool,
     /// Where all sites listen, by number.
     pub sites: BTreeMap<String, SocketAddr>,
     /// The method of the first epoch: "locking" or "optimistic".
@@ -130,6 +145,10 @@ impl From<MethodName> for Method {
     }
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 fn one() -> usize {
     1
 }
@@ -142,6 +161,8 @@ fn default_memory() -> usize {
     crate::limits::MEMORY_BYTES_DEFAULT >> 20
 }
 
+const CONTRADICTION: &str = "keys encrypt everything, and clear = true wants nothing encrypted: leave one of them out";
+
 /// What `raid config` prints.
 pub const EXPLAINED: &str = "\
 # A site: `raid site --config FILE`
@@ -152,6 +173,8 @@ listen = \"10.0.0.1:7401\"           # where other sites and the oracle reach it
 sql = \"10.0.0.1:5433\"              # where PostgreSQL clients reach it
 console = \"127.0.0.1:7501\"         # where `raid status` asks it
 oracle = \"10.0.0.9:7400\"           # where the oracle listens
+keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); without them it uses no address outside its host, unless
+# clear = true                     # other hosts reach it in clear, and nobody else can reach this network
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
@@ -165,6 +188,7 @@ channels = \"fastest\"             # shared memory to processes of this host; \"
 # instance = 81985529216486895
 # data = \"/var/lib/raid/oracle\"      # folder for its state
 # listen = \"10.0.0.9:7400\"
+# keys = \"/var/lib/raid/keys\"        # folder with its keys
 # method = \"locking\"                 # the method of the first epoch
 # required_copies = 2                # commits with fewer current copies in memory wait for the disk
 # [sites]                            # where all sites listen, by their number
@@ -187,6 +211,9 @@ impl SiteConfig {
         if config.peers.contains_key(&config.id.to_string()) {
             return Err(wrong("peers must not name the site itself"));
         }
+        if config.keys.is_some() && config.clear {
+            return Err(wrong(CONTRADICTION));
+        }
         sites(&config.peers).map_err(|message| wrong(&message))?;
         Ok(config)
     }
@@ -206,6 +233,17 @@ impl SiteConfig {
         SiteId(self.id)
     }
 
+    /// How its messages to other sites are protected.
+    ///
+    /// # Errors
+    /// There are no keys, or none that can be used, and it would talk in clear with other hosts.
+    pub fn protection(&self) -> Result<Option<Keys>, ProtectionError> {
+        let peers = self.peer_sites().into_iter().map(|(site, address)| (site.to_string(), address));
+        let own = [("listen".to_owned(), self.listen), ("oracle".to_owned(), self.oracle)];
+        let wanted = Wanted { keys: self.keys.as_ref(), clear: self.clear };
+        protection::keys(wanted, self.instance(), self.site(), own.into_iter().chain(peers))
+    }
+
     /// The other sites and where they listen.
     pub fn peer_sites(&self) -> BTreeMap<SiteId, SocketAddr> {
         sites(&self.peers).expect("checked when it was read")
@@ -217,6 +255,9 @@ impl OracleConfig {
     pub fn read(path: &Path) -> Result<OracleConfig, ConfigError> {
         let config: OracleConfig = read(path)?;
         let wrong = |message: String| ConfigError::Text { path: path.to_owned(), message };
+        if config.keys.is_some() && config.clear {
+            return Err(wrong(CONTRADICTION.to_owned()));
+        }
         let sites = sites(&config.sites).map_err(wrong)?;
         if sites.is_empty() {
             return Err(ConfigError::Text { path: path.to_owned(), message: "sites must name a site".to_owned() });
@@ -227,6 +268,17 @@ impl OracleConfig {
     /// Writes a file.
     pub fn write(&self, path: &Path) -> Result<(), ConfigError> {
         write(self, path)
+    }
+
+    /// How its messages to sites are protected.
+    ///
+    /// # Errors
+    /// There are no keys, or none that can be used, and it would talk in clear with other hosts.
+    pub fn protection(&self) -> Result<Option<Keys>, ProtectionError> {
+        let sites = self.all_sites().into_iter().map(|(site, address)| (site.to_string(), address));
+        let own = [("listen".to_owned(), self.listen)];
+        let wanted = Wanted { keys: self.keys.as_ref(), clear: self.clear };
+        protection::keys(wanted, InstanceId(self.instance), ORACLE_SITE, own.into_iter().chain(sites))
     }
 
     /// The sites and where they listen.
@@ -268,6 +320,16 @@ mod tests {
             oracle.lines().skip(1).map(|line| format!("{}\n", line.trim_start_matches("# "))).collect();
         std::fs::write(&path, oracle).expect("the folder can be written");
         OracleConfig::read(&path).expect("what `raid config` prints must be an oracle's configuration");
+    }
+
+    #[test]
+    fn keys_and_a_wish_for_none_contradict_each_other() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("site.toml");
+        let (site, _) = EXPLAINED.split_once("# The oracle").expect("both are explained");
+        std::fs::write(&path, site.replace("# clear", "clear")).expect("the folder can be written");
+        let error = SiteConfig::read(&path).expect_err("one of them would not be what its writer wanted").to_string();
+        assert!(error.contains("leave one of them out"), "{error}");
     }
 
     #[test]

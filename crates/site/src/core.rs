@@ -8,6 +8,7 @@ use crate::clock;
 use crate::config::{Channels, SiteConfig};
 use crate::huge_pages;
 use crate::limits;
+use crate::protection::{ProtectionError, Watch};
 use crate::repair;
 use crate::store::FjallStore;
 use access_manager::store::Store;
@@ -18,7 +19,9 @@ use messages::replication::SiteNotice;
 use messages::server::ORACLE_SITE;
 use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Row, ServerKind, SiteId, Timestamp};
 use mio::Registry;
+use raidcomm::keys::Keys;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,6 +63,9 @@ pub enum StartError {
     /// The connections.
     #[error(transparent)]
     Streams(#[from] raidcomm::streams::StreamsError),
+    /// The keys.
+    #[error(transparent)]
+    Protection(#[from] ProtectionError),
     /// The servers.
     #[error("{0}{advice}", advice = advice(matches!(.0, domain::StartError::Log(commit_log::LogError::Corrupt { .. }))))]
     Domain(#[from] domain::StartError),
@@ -96,7 +102,9 @@ pub struct Core {
     config: Arc<SiteConfig>,
     registry: Registry,
     tokens: Range<usize>,
+    keys: Option<Keys>,
     streams: Option<Streams>,
+    distrust: Watch,
     life: Life,
     output: Output,
     incoming: Vec<Incoming>,
@@ -114,6 +122,7 @@ impl Core {
         tokens: Range<usize>,
         on_synced: commit_log::mapped::OnSynced,
     ) -> Result<Core, StartError> {
+        let keys = config.protection()?;
         let folder = config.data.join(repair::LOG_FOLDER);
         std::fs::create_dir_all(&folder)
             .map_err(|source| StartError::System { what: format!("{}", folder.display()), source })?;
@@ -130,7 +139,9 @@ impl Core {
             config,
             registry,
             tokens,
+            keys,
             streams: None,
+            distrust: Watch::default(),
             life,
             output: Output::default(),
             incoming: Vec::new(),
@@ -145,7 +156,9 @@ impl Core {
     fn listen(&mut self, incarnation: u32) -> Result<(), StartError> {
         self.streams = None;
         let hello = Hello::new(self.config.instance(), self.config.site(), incarnation);
-        let mut streams = Streams::listen(&self.registry, self.tokens.clone(), hello, self.config.listen)?;
+        self.distrust = Watch::default();
+        let (tokens, keys) = (self.tokens.clone(), self.keys.clone());
+        let mut streams = Streams::listen(&self.registry, tokens, hello, self.config.listen, keys)?;
         if self.config.channels == Channels::Fastest
             && let Err(error) = streams.use_shared_memory()
         {
@@ -167,6 +180,12 @@ impl Core {
             Life::Running(domain) => Some(domain),
             _ => None,
         }
+    }
+
+    /// How many connections of strangers were closed for each reason, in this life.
+    pub fn strangers(&self) -> BTreeMap<String, u64> {
+        let reasons = self.streams.iter().flat_map(Streams::stranger_reasons);
+        reasons.map(|(&reason, &count)| (reason.to_owned(), count)).collect()
     }
 
     /// State of the connections.
@@ -214,6 +233,9 @@ impl Core {
         let mut incoming = std::mem::take(&mut self.incoming);
         if let Some(streams) = &mut self.streams {
             streams.tick(clock::boot(), &mut incoming);
+            if tick {
+                self.distrust.look(clock::boot(), streams);
+            }
         }
         for one in incoming.drain(..) {
             self.came(one);

@@ -4,6 +4,7 @@
 //! the domain on their own thread; the first worker also owns the connections with other sites. In reading order:
 //!
 //! * [`config`]: what a site or an oracle is told;
+//! * [`protection`]: keys, and what may go without them;
 //! * [`clock`]: the two clocks;
 //! * [`core`]: the domain with its log, store and connections, and its lives;
 //! * [`worker`]: the event loop and the clients;
@@ -19,6 +20,7 @@ mod huge_pages;
 pub mod limits;
 pub mod open_files;
 pub mod oracle_process;
+pub mod protection;
 pub mod query_host;
 pub mod repair;
 pub mod status;

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const TICK: u64 = 5 * MILLISECOND;
 /// A request to the oracle for a new life is sent again after this long.
 pub const INCARNATE_AGAIN: u64 = 50 * MILLISECOND;
+/// What was refused for want of trust is logged at most this often.
+pub const DISTRUST_LOG_INTERVAL: u64 = 5_000 * MILLISECOND;
 /// Connections of clients to one site.
 pub const CLIENTS_MAX: usize = 1_000;
 /// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.

@@ -3,6 +3,7 @@
 //! Invariant: nothing that the oracle promises leaves before it is synced (the oracle asks for that itself).
 
 use crate::config::OracleConfig;
+use crate::protection::Watch;
 use crate::{clock, limits};
 use commit_log::{Log, LogOptions, MappedLog, Position};
 use messages::log_record::LogRecord;
@@ -42,6 +43,7 @@ pub fn run(config: OracleConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
             }
         }
         process.streams.tick(clock::boot(), &mut incoming);
+        process.distrust.look(clock::boot(), &process.streams);
         for one in incoming.drain(..) {
             process.came(one)?;
         }
@@ -53,6 +55,7 @@ pub fn run(config: OracleConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
 struct OracleProcess {
     poll: Poll,
     streams: Streams,
+    distrust: Watch,
     log: MappedLog,
     oracle: Oracle,
     outbox: Outbox,
@@ -64,6 +67,7 @@ struct OracleProcess {
 impl OracleProcess {
     fn start(config: &OracleConfig) -> Result<OracleProcess, String> {
         let text = |error: std::io::Error| error.to_string();
+        let keys = config.protection().map_err(|error| error.to_string())?;
         let poll = Poll::new().map_err(text)?;
         let waker = Arc::new(Waker::new(poll.registry(), TOKEN_WAKE).map_err(text)?);
         let folder = config.data.join("log");
@@ -92,7 +96,7 @@ impl OracleProcess {
         }
         oracle.give_up(config.lost.iter().copied().map(SiteId));
         let hello = Hello::new(instance, ORACLE_SITE, INCARNATION);
-        let mut streams = Streams::listen(poll.registry(), TOKENS_STREAMS, hello, config.listen)
+        let mut streams = Streams::listen(poll.registry(), TOKENS_STREAMS, hello, config.listen, keys)
             .map_err(|error| error.to_string())?;
         if let Err(error) = streams.use_shared_memory() {
             tracing::warn!(%error, "no shared memory with sites of this host: messages go over streams");
@@ -102,7 +106,8 @@ impl OracleProcess {
         }
         tracing::info!(address = %config.listen, "the oracle listens");
         let truncated = log.first();
-        Ok(OracleProcess { poll, streams, log, oracle, outbox, syncs: VecDeque::new(), last_record, truncated })
+        let (distrust, syncs) = (Watch::default(), VecDeque::new());
+        Ok(OracleProcess { poll, streams, distrust, log, oracle, outbox, syncs, last_record, truncated })
     }
 
     fn came(&mut self, incoming: Incoming) -> Result<(), String> {

@@ -48,6 +48,8 @@ pub struct Status {
     pub log: Log,
     /// Its connections with other sites and the oracle (site 0).
     pub peers: Vec<Peer>,
+    /// How many connections of strangers were closed for each reason, in this life.
+    pub strangers: BTreeMap<String, u64>,
     /// Clients connected.
     pub clients: usize,
 }
@@ -108,6 +110,10 @@ pub struct Peer {
     pub connected: bool,
     /// By what messages go to it: `stream` or `shared memory`; empty: by nothing now.
     pub channel: String,
+    /// Whether what is sent to it is encrypted.
+    pub encrypted: bool,
+    /// If it is not connected, what ended the last connection or attempt.
+    pub failure: Option<String>,
     /// Messages sent.
     pub frames_out: u64,
     /// Messages received.
@@ -138,6 +144,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
             None => "",
         }
         .to_owned(),
+        encrypted: peer.encrypted,
+        failure: peer.last_failure.filter(|_| !peer.connected).map(|reason| reason.to_string()),
         frames_out: peer.counters.frames_out,
         frames_in: peer.counters.frames_in,
         bytes_out: peer.counters.bytes_out,
@@ -145,9 +153,11 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         writes: peer.counters.writes,
     };
     let peers = core.peers().into_iter().map(peer).collect();
+    let strangers = core.strangers();
     let Some(domain) = core.domain() else {
         let refusal = Some("it waits for the oracle to give it an incarnation".to_owned());
-        return Status { site: config.id, state: "starting".to_owned(), refusal, peers, clients, ..Status::default() };
+        let state = "starting".to_owned();
+        return Status { site: config.id, state, refusal, peers, strangers, clients, ..Status::default() };
     };
     let replication = domain.replication();
     let commits = domain.commits();
@@ -179,6 +189,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
             sync_latency_us_max: log.sync_latency_us_max,
         },
         peers,
+        strangers,
         clients,
         ..Status::default()
     };

@@ -95,14 +95,23 @@ impl World {
         World::run(turn, folder, cluster, None)
     }
 
-    /// As `start`, every process in a network of its own; `None` where there can be no networks.
+    /// As `start`, with keys.
+    pub fn start_encrypted() -> World {
+        let turn = turn();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let wish = Wish { sites: Some(3), port: Some(0), encrypt: Some(true), ..Wish::default() };
+        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        World::run(turn, folder, cluster, None)
+    }
+
+    /// As `start`, every process in a network of its own, with keys; `None` where there can be no networks.
     pub fn start_in_networks() -> Option<World> {
         let turn = turn();
         let networks = Networks::build()?;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = |name, port| SocketAddr::new(networks.address(name), port);
         let mut description = format!(
-            "instance = 1\nmethod = \"locking\"\nworkers = 1\nmemory_mb = 512\nrequired_copies = 2\noracle = \"{}\"\n",
+            "instance = 1\nmethod = \"locking\"\nworkers = 1\nmemory_mb = 512\nrequired_copies = 2\nencrypt = true\noracle = \"{}\"\n",
             place(Name::Oracle, 7400)
         );
         for site in 1..=3 {

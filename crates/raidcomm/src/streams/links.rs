@@ -474,6 +474,10 @@ impl Streams {
     fn lost_stranger(&mut self, reason: DisconnectReason) {
         let refused = reason.is_refusal();
         *(if refused { &mut self.strangers.refused } else { &mut self.strangers.broken }) += 1;
+        if reason.is_distrust() {
+            self.strangers.distrusted += 1;
+            self.strangers.last_distrust = Some(reason);
+        }
         *self.stranger_reasons.entry(reason.name()).or_default() += 1;
         self.strangers.last_failure = Some(reason);
     }

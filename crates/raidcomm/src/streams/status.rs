@@ -93,6 +93,19 @@ impl DisconnectReason {
         }
     }
 
+    /// Whether one side does not believe the other, or only one of them encrypts: keys, configurations, clocks or somebody
+    /// else must be looked at, and waiting does not help.
+    pub fn is_distrust(self) -> bool {
+        use Refusal::{Certificate, Clear, Encrypted, Instance};
+        match self {
+            DisconnectReason::Insecure(_) => true,
+            DisconnectReason::Refused(refusal) | DisconnectReason::Refusing(refusal) => {
+                matches!(refusal, Clear | Encrypted | Certificate | Instance)
+            }
+            _ => false,
+        }
+    }
+
     /// The reason in few words, which stay the same: to count by.
     pub fn name(self) -> &'static str {
         match self {
@@ -257,8 +270,12 @@ pub struct StrangerCounters {
     pub refused: u64,
     /// Those that did not speak it: garbage, silence, or closed half way.
     pub broken: u64,
+    /// Of both, those that were not believed ([`DisconnectReason::is_distrust`]).
+    pub distrusted: u64,
     /// How often the operating system could not accept a connection that waited.
     pub accept_failures: u64,
+    /// Why the last one was not believed.
+    pub last_distrust: Option<DisconnectReason>,
     /// Why the last one was refused or broken.
     pub last_failure: Option<DisconnectReason>,
 }

@@ -1,0 +1,56 @@
+//! `raid keys`: the keys with which sites on several hosts encrypt.
+
+use clap::Args;
+use laboratory::screen::Screen;
+use messages::{InstanceId, SiteId};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+What is made:
+  authority.pem, authority.key   sign the keys of all sites; authority.key is needed to add sites only: keep it away from them
+  oracle.pem, oracle.key         of the oracle
+  site-N.pem, site-N.key         of site N
+Copy authority.pem and a site's own two files to a folder on its host, and name the folder in its configuration (keys = \"FOLDER\"); the same
+for the oracle. A .key file is a secret: leave it with mode 0600, owned by the user that runs the site.
+
+Keys of sites are valid for ten years. To replace all of them, because one was lost to a stranger or they are about to end, make new
+ones in another folder, copy them, and start the sites anew: sites with old keys and sites with new ones do not talk.
+
+Examples:
+  raid keys --folder keys --instance 81985529216486895 --sites 1,2,3
+  raid keys --folder keys --instance 81985529216486895 --sites 4     later: a fourth site, by the same authority
+  scp keys/authority.pem keys/site-1.pem keys/site-1.key host1:/var/lib/raid/keys/";
+
+/// Make the keys with which sites on several hosts encrypt and know each other.
+///
+/// Between hosts every connection is encrypted, and both sides prove who they are by a certificate of the instance (TLS 1.3). Nothing is
+/// ever overwritten.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Where to put them.
+    #[arg(long, value_name = "DIR")]
+    folder: PathBuf,
+    /// The instance's number, as in the configuration of its sites and its oracle.
+    #[arg(long, value_name = "NUMBER")]
+    instance: u64,
+    /// The sites' numbers, with commas between them.
+    #[arg(long, value_name = "N,N,...", required = true, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    sites: Vec<u16>,
+}
+
+/// Makes them.
+pub fn run(options: &Options) -> Result<ExitCode, String> {
+    let mut sites: Vec<SiteId> = options.sites.iter().copied().map(SiteId).collect();
+    sites.sort();
+    sites.dedup();
+    let made = site::protection::make_keys(&options.folder, InstanceId(options.instance), &sites)
+        .map_err(|error| error.to_string())?;
+    let mut screen = Screen::default();
+    for path in made {
+        screen.line(&format!("made {}", path.display()));
+    }
+    screen.line("Copy authority.pem and a site's own two files to its host (`raid help keys`).");
+    Ok(ExitCode::SUCCESS)
+}
