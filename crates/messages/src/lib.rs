@@ -17,6 +17,7 @@ pub mod conflict;
 pub mod epoch;
 pub mod identifiers;
 pub mod item;
+pub mod label;
 pub mod limits;
 pub mod log_record;
 pub mod oracle;
