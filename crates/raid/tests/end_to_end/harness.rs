@@ -121,7 +121,21 @@ impl World {
         }
         std::fs::write(folder.path().join(DESCRIPTION_FILE), description).expect("the folder can be written");
         let cluster = Cluster::open_or_create(folder.path(), &Wish::default()).expect("a new cluster");
-        Some(World::run(turn, folder, cluster, Some(networks)))
+        let mut world = World::run(turn, folder, cluster, Some(networks));
+        world.all_is_encrypted();
+        Some(world)
+    }
+
+    /// Fails unless every connection between sites, and with the oracle, is encrypted.
+    pub fn all_is_encrypted(&mut self) {
+        let statuses = self.wait("every site to be connected with all others", |statuses| {
+            statuses.len() == 3 && statuses.values().all(|status| status.peers.iter().all(|peer| peer.connected))
+        });
+        for status in statuses.values() {
+            assert_eq!(status.peers.len(), 3, "two sites and the oracle");
+            let clear: Vec<u16> = status.peers.iter().filter(|peer| !peer.encrypted).map(|peer| peer.site).collect();
+            assert!(clear.is_empty(), "site {} talks in clear with {clear:?}", status.site);
+        }
     }
 
     fn run(
