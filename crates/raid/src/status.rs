@@ -148,6 +148,12 @@ fn table(answers: &Answers) -> String {
     row("  encrypted", &|status| joined(status.peers.iter().filter(|peer| peer.encrypted).map(peer_name), " "));
     row("strangers", &|status| grouped(status.strangers.values().sum()));
     row("clients", &|status| grouped(status.clients as u64));
+    text + &remarks(answers)
+}
+
+/// What a table has no room for.
+fn remarks(answers: &Answers) -> String {
+    let mut text = String::new();
     for (site, answer) in answers {
         let remark = match answer {
             Ok(Status { refusal: Some(refusal), .. }) => format!("serves nothing now: {refusal}"),

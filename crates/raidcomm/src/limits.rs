@@ -102,6 +102,7 @@ pub const GROUPS_MAX: usize = 1_024;
 
 const _: () = assert!(FRAME_BYTES_MAX < u32::MAX as usize, "a frame's length is a u32");
 const _: () = assert!(2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX, "the largest frame fits behind another one");
+const _: () = assert!(ENCRYPTED_BYTES_MAX < QUEUED_BYTES_MAX, "most of what waits is not encrypted yet");
 const _: () = assert!(SLOTS_MAX < u32::BITS && SPIN_MIN < SPIN_MAX && YIELD_TIME < YIELD_LONG);
 const _: () = assert!(RING_BYTES.is_power_of_two() && RING_BYTES as u64 <= RING_BYTES_MAX);
 const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");

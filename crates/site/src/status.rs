@@ -133,26 +133,31 @@ impl Status {
     }
 }
 
+impl From<raidcomm::streams::PeerStatus> for Peer {
+    fn from(peer: raidcomm::streams::PeerStatus) -> Peer {
+        Peer {
+            site: peer.site.0,
+            connected: peer.connected,
+            channel: match peer.channel {
+                Some(Channel::Stream) => "stream",
+                Some(Channel::SharedMemory) => "shared memory",
+                None => "",
+            }
+            .to_owned(),
+            encrypted: peer.encrypted,
+            failure: peer.last_failure.filter(|_| !peer.connected).map(|reason| reason.to_string()),
+            frames_out: peer.counters.frames_out,
+            frames_in: peer.counters.frames_in,
+            bytes_out: peer.counters.bytes_out,
+            bytes_in: peer.counters.bytes_in,
+            writes: peer.counters.writes,
+        }
+    }
+}
+
 /// The state of a site, seen from its core.
 pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
-    let peer = |peer: raidcomm::streams::PeerStatus| Peer {
-        site: peer.site.0,
-        connected: peer.connected,
-        channel: match peer.channel {
-            Some(Channel::Stream) => "stream",
-            Some(Channel::SharedMemory) => "shared memory",
-            None => "",
-        }
-        .to_owned(),
-        encrypted: peer.encrypted,
-        failure: peer.last_failure.filter(|_| !peer.connected).map(|reason| reason.to_string()),
-        frames_out: peer.counters.frames_out,
-        frames_in: peer.counters.frames_in,
-        bytes_out: peer.counters.bytes_out,
-        bytes_in: peer.counters.bytes_in,
-        writes: peer.counters.writes,
-    };
-    let peers = core.peers().into_iter().map(peer).collect();
+    let peers = core.peers().into_iter().map(Peer::from).collect();
     let strangers = core.strangers();
     let Some(domain) = core.domain() else {
         let refusal = Some("it waits for the oracle to give it an incarnation".to_owned());

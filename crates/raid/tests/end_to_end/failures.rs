@@ -1,14 +1,27 @@
 //! Sites and the oracle are killed and stopped under load; afterwards every copy holds exactly what clients were told.
 
 use crate::harness::{World, eventually};
+use laboratory::cluster::Wish;
 use laboratory::cluster::process::Name;
 use laboratory::debit_credit::connect;
 use rustix::process::Signal;
+use site::config::Channels;
 
-/// Losing a site must lose no acknowledged transaction and double none, and must not stop the others.
+/// Losing a site must lose no acknowledged transaction and double none, and must not stop the others, whatever carries the messages.
 #[test]
 fn a_killed_site_loses_nothing_and_comes_back() {
-    let mut world = World::start();
+    for (channels, expected) in [(Channels::Fastest, "shared memory"), (Channels::Streams, "stream")] {
+        a_killed_site_comes_back(World::start_as(Wish { channels: Some(channels), ..Wish::default() }), expected);
+    }
+}
+
+fn a_killed_site_comes_back(mut world: World, channel: &str) {
+    let go_by = |world: &World| world.running.status(1).expect("it answers").peers.into_iter().map(|peer| peer.channel);
+    assert!(
+        go_by(&world).all(|by| by == channel),
+        "one host, and messages go by {:?}",
+        go_by(&world).collect::<Vec<_>>()
+    );
     let crew = world.load(9);
     world.kill(2);
     world.wait_until_without(&[2]);
@@ -18,6 +31,7 @@ fn a_killed_site_loses_nothing_and_comes_back() {
     world.wait_for_commits(&crew, 100);
     let accounts = world.audit(crew);
     let at_victim = accounts.iter().flat_map(|account| &account.commits).filter(|commit| commit.site == 2).count();
+    assert!(go_by(&world).all(|by| by == channel), "after a return, too");
     assert!(at_victim > 0, "no client ever booked at the killed site: the test proves nothing");
 }
 

@@ -97,9 +97,14 @@ impl World {
 
     /// As `start`, with keys.
     pub fn start_encrypted() -> World {
+        World::start_as(Wish { encrypt: Some(true), ..Wish::default() })
+    }
+
+    /// As `start`, with more wishes.
+    pub fn start_as(wish: Wish) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let wish = Wish { sites: Some(3), port: Some(0), encrypt: Some(true), ..Wish::default() };
+        let wish = Wish { sites: Some(3), port: Some(0), ..wish };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         World::run(turn, folder, cluster, None)
     }
@@ -121,7 +126,21 @@ impl World {
         }
         std::fs::write(folder.path().join(DESCRIPTION_FILE), description).expect("the folder can be written");
         let cluster = Cluster::open_or_create(folder.path(), &Wish::default()).expect("a new cluster");
-        Some(World::run(turn, folder, cluster, Some(networks)))
+        let mut world = World::run(turn, folder, cluster, Some(networks));
+        world.all_is_encrypted();
+        Some(world)
+    }
+
+    /// Fails unless every connection between sites, and with the oracle, is encrypted.
+    pub fn all_is_encrypted(&mut self) {
+        let statuses = self.wait("every site to be connected with all others", |statuses| {
+            statuses.len() == 3 && statuses.values().all(|status| status.peers.iter().all(|peer| peer.connected))
+        });
+        for status in statuses.values() {
+            assert_eq!(status.peers.len(), 3, "two sites and the oracle");
+            let clear: Vec<u16> = status.peers.iter().filter(|peer| !peer.encrypted).map(|peer| peer.site).collect();
+            assert!(clear.is_empty(), "site {} talks in clear with {clear:?}", status.site);
+        }
     }
 
     fn run(

@@ -10,6 +10,7 @@ mod cuts;
 mod damage;
 mod disks;
 mod drivers;
+mod encryption;
 mod failures;
 mod harness;
 mod networks;

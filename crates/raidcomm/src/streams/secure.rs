@@ -1,7 +1,7 @@
 //! One connection's encryption: TLS 1.3 with certificates on both sides, between the socket and the frames.
 //!
 //! Invariant: plaintext comes out only of records that whoever holds the peer's private key has sent, unchanged and in
-//! order; what waits here encrypted is at most [`ENCRYPTED_BYTES_MAX`] and what one flush adds.
+//! order; what waits here encrypted is hardly more than [`ENCRYPTED_BYTES_MAX`]: the headers of its records come on top.
 
 use super::status::DisconnectReason;
 use crate::address::{InstanceId, SiteId};
