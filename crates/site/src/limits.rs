@@ -7,8 +7,10 @@ use std::time::Duration;
 pub const TICK: u64 = 5 * MILLISECOND;
 /// A request to the oracle for a new life is sent again after this long.
 pub const INCARNATE_AGAIN: u64 = 50 * MILLISECOND;
+/// How often it is looked whether something was refused for want of trust.
+pub const DISTRUST_LOOK_INTERVAL: u64 = 500 * MILLISECOND;
 /// What was refused for want of trust is logged at most this often.
-pub const DISTRUST_LOG_INTERVAL: u64 = 5_000 * MILLISECOND;
+pub const DISTRUST_LOG_INTERVAL: u64 = 30_000 * MILLISECOND;
 /// Connections of clients to one site.
 pub const CLIENTS_MAX: usize = 1_000;
 /// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.
@@ -30,5 +32,6 @@ pub const MEMORY_BYTES_DEFAULT: usize = 512 << 20;
 /// Connections to the console that are served at once.
 pub const CONSOLE_BYTES_MAX: usize = 1 << 20;
 
+const _: () = assert!(DISTRUST_LOOK_INTERVAL < DISTRUST_LOG_INTERVAL, "what is new is told soon, what goes on seldom");
 const _: () =
     assert!(OPEN_FILES as usize > 4 * (CLIENTS_MAX + REFUSALS_MAX), "clients leave room for the store's files");

@@ -82,23 +82,27 @@ impl Watch {
         if now < self.due {
             return;
         }
-        self.due = now.saturating_add(limits::DISTRUST_LOG_INTERVAL);
         let strangers = streams.strangers();
+        let mut told = false;
         if let Some(reason) = strangers.last_distrust
             && strangers.distrusted > self.strangers
         {
             let count = strangers.distrusted - self.strangers;
             tracing::warn!(count, %reason, "connections from strangers were closed");
+            told = true;
         }
         self.strangers = strangers.distrusted;
         for peer in streams.status() {
-            let told = self.peers.insert(peer.site, peer.counters.refusals).unwrap_or_default();
+            let before = self.peers.insert(peer.site, peer.counters.refusals).unwrap_or_default();
             if let Some(reason) = peer.last_failure.filter(|reason| reason.is_distrust())
-                && peer.counters.refusals > told
+                && peer.counters.refusals > before
             {
-                tracing::warn!(site = %peer.site, address = %peer.address, %reason, "no connection with a peer");
+                tracing::warn!(site = peer.site.0, address = %peer.address, %reason, "no connection with a peer");
+                told = true;
             }
         }
+        let pause = if told { limits::DISTRUST_LOG_INTERVAL } else { limits::DISTRUST_LOOK_INTERVAL };
+        self.due = now.saturating_add(pause);
     }
 }
 

@@ -5,6 +5,7 @@ use laboratory::cluster::process::Name;
 use messages::{InstanceId, SiteId};
 use site::SiteConfig;
 use site::protection::make_keys;
+use site::status::Status;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -32,27 +33,34 @@ fn a_cluster_with_keys_encrypts_and_survives_a_kill() {
     world.audit(crew);
 }
 
-/// Changes the configuration of site 3, starts it, and waits until site 1 has counted what it was refused for and site 3 has logged why.
-fn is_refused(world: &mut World, keys: Option<PathBuf>, counted: &str, logged: &str) {
+/// Gives site 3 other keys, starts it, and waits until both sides have said why they do not talk: site 3 in its log, which is of the
+/// oracle's answer, site 1 in its status, and site 3 in its count of those who came to it.
+fn is_refused(world: &mut World, keys: Option<PathBuf>, logged: &str, at_one: &str, counted: &str) {
     world.kill(3);
     world.wait_until_without(&[3]);
     let path = world.running.cluster().config_of(THREE);
     let good = SiteConfig::read(&path).expect("it was written");
     SiteConfig { keys, ..good.clone() }.write(&path).expect("the folder can be written");
-    // With keys of its own it talks with nobody before it has its life: a connection shows what site 1 thinks of it.
     world.start_again(THREE);
     let log = world.running.cluster().folder_of(THREE).join("log.txt");
     eventually("site 3 to say why it stays alone", || {
         std::fs::read_to_string(&log).unwrap_or_default().contains(logged)
     });
-    world.wait("site 1 to have counted it", |statuses| {
-        statuses.get(&1).is_some_and(|status| status.strangers.get(counted).is_some_and(|count| *count > 0))
+    let statuses = world.wait("both sides to say why they do not talk", |statuses| {
+        let failure = |status: &Status| {
+            let peer = status.peers.iter().find(|peer| peer.site == 3)?;
+            peer.failure.clone().filter(|failure| failure.contains(at_one))
+        };
+        let is_counted = |status: &Status| status.strangers.get(counted).is_some_and(|count| *count > 0);
+        statuses.get(&1).and_then(failure).is_some() && statuses.get(&3).is_some_and(is_counted)
     });
-    let status = world.running.status(3).expect("it tells its state");
+    let status = &statuses[&3];
     assert_eq!((status.state.as_str(), status.incarnation), ("starting", 0), "a stranger got a life from the oracle");
     assert!(status.peers.iter().all(|peer| !peer.connected), "{:?}", status.peers);
     let shown = world.shown_status();
-    assert!(shown.contains(&format!("strangers: {counted}")), "an operator must see it:\n{shown}");
+    for line in ["site 1: not connected with 3: ".to_owned(), format!("site 3: strangers: {counted}")] {
+        assert!(shown.contains(&line), "an operator must see {line:?}:\n{shown}");
+    }
     world.kill(3);
     good.write(&path).expect("the folder can be written");
     world.start_again(THREE);
@@ -70,8 +78,10 @@ fn a_site_without_the_right_keys_takes_no_part() {
     let instance = InstanceId(world.running.cluster().instance());
     make_keys(folder.path(), instance, &[SiteId(3)]).expect("an empty folder");
     let other = Some(folder.path().to_owned());
-    is_refused(&mut world, other, "our certificate was refused", "was not signed by this instance's authority");
-    is_refused(&mut world, None, "in clear", "no keys");
+    let unsigned = "its certificate was not signed by this instance's authority";
+    is_refused(&mut world, other, unsigned, unsigned, "our certificate was refused");
+    let unkeyed = "the side that connects has no keys";
+    is_refused(&mut world, None, unkeyed, "the side that listens has no keys", "encrypted");
 
     // One that speaks no protocol at all.
     let address = world.running.cluster().sites()[&1].listen;
@@ -81,6 +91,9 @@ fn a_site_without_the_right_keys_takes_no_part() {
     // It may be closed with what it sent unread: an error, too.
     let _ = stranger.read_to_end(&mut answer);
     assert_eq!(answer, b"", "it must learn nothing");
+    world.wait("site 1 to count it", |statuses| {
+        statuses.get(&1).is_some_and(|status| status.strangers.get("no frames") == Some(&1))
+    });
     client.batch_execute("INSERT INTO secret VALUES (2)").expect("the cluster goes on");
 }
 
