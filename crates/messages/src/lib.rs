@@ -8,6 +8,7 @@
 //! * [`session`], [`query`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes;
+//! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
 //! * [`conflict`]: why a transaction lost; [`limits`]: every shared bound; [`planted`]: the simulator's switches.
 
 pub mod access;
@@ -30,6 +31,7 @@ pub mod schema;
 pub mod server;
 pub mod session;
 pub mod timestamp;
+pub mod trace;
 
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};
