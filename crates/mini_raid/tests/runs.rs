@@ -25,6 +25,21 @@ fn the_same_seed_gives_the_same_run() {
     }
 }
 
+/// If this fails, a server that was moved behaves otherwise than one that was not: something of its state stays behind.
+#[test]
+fn a_moved_server_behaves_as_one_that_was_not() {
+    let mut moved = 0;
+    for seed in 1..=24 {
+        let [often, never] =
+            [7, 0].map(|moves| run(seed, sites_of(seed), Planted::none(), Bounds { moves, ..Bounds::default() }));
+        must_hold(&often);
+        assert_eq!(often.statistics.trace, never.statistics.trace, "seed {seed}");
+        assert!(!never.statistics.other.contains_key("servers moved"));
+        moved += often.statistics.other["servers moved"];
+    }
+    assert!(moved > 1_000, "only {moved} moves: the test proves little");
+}
+
 /// If this fails, what a sweep finds depends on how many cores the machine has.
 #[test]
 fn a_sweep_finds_the_same_on_any_number_of_threads() {
