@@ -35,5 +35,6 @@ pub mod sweep;
 pub mod workload;
 pub mod world;
 
+pub use mover::Moves;
 pub use run::{Bounds, Outcome, run};
 pub use sweep::Sweep;

@@ -5,7 +5,7 @@
 
 use crate::clock::MachineClock;
 use crate::limits;
-use crate::mover::Mover;
+use crate::mover::{Mover, Moves};
 use crate::profile::Profile;
 use crate::random::Random;
 use access_manager::MemoryStore;
@@ -102,7 +102,7 @@ impl Machine {
         random: &mut Random,
         profile: &Profile,
         planted: Planted,
-        moves: u64,
+        moves: Moves,
     ) -> Machine {
         let settings = Settings {
             site: SiteId(site as u16),
