@@ -133,3 +133,93 @@ fn decode_parts(body: &[u8], outbox: &mut Outbox) -> Result<(), postcard::Error>
     outbox.syncs.extend(syncs);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Host, Stores};
+    use access_manager::{MemoryStore, Store, StoreError};
+    use messages::SessionId;
+    use messages::access::AccessRequest;
+    use messages::session::SessionRequest;
+    use messages::{Key, TableId};
+
+    fn outbox() -> Outbox {
+        let mut outbox = Outbox::default();
+        for tag in 0..5 {
+            let read = AccessRequest::Read { tag, table: TableId(7), key: Key::new(b"key"), snapshot: None };
+            outbox.local(ServerKind::AccessManager, Message::Access(read));
+            outbox.remote(SiteId(2), ServerKind::ReplicationController, EpochNumber(7), Message::Synced(tag));
+            outbox.sync(tag);
+        }
+        outbox.append(LogRecord::Stale { stale: Default::default() });
+        outbox
+    }
+
+    /// If this fails, what a server says is cut or mixed up on its way from another process.
+    #[test]
+    fn an_outbox_comes_through() {
+        let (mut buffer, mut decoded) = (Vec::new(), Outbox::default());
+        let mut sent = outbox();
+        encode_outbox(&mut sent, &mut buffer);
+        assert!(sent.is_empty(), "it is used again");
+        decode_outbox(&buffer, &mut decoded).expect("it was encoded just now");
+        assert_eq!(format!("{decoded:?}"), format!("{:?}", outbox()));
+    }
+
+    /// If this fails, another process can end the site's by what it replies: by a deep tree, or by nonsense.
+    #[test]
+    fn what_no_server_sends_is_refused() {
+        let (mut buffer, mut decoded) = (Vec::new(), Outbox::default());
+        let mut sent = outbox();
+        sent.local(ServerKind::ActionDriver, Message::SessionRequest(SessionId(1), SessionRequest::Close));
+        encode_outbox(&mut sent, &mut buffer);
+        assert!(decode_outbox(&buffer, &mut decoded).is_err(), "programs are trees, and no server's word");
+        buffer.clear();
+        encode_outbox(&mut outbox(), &mut buffer);
+        let mut refused = 0;
+        for place in 0..buffer.len() {
+            let mut damaged = buffer.clone();
+            damaged[place] ^= 0xff;
+            refused += usize::from(decode_outbox(&damaged, &mut Outbox::default()).is_err());
+            assert!(decode_outbox(&buffer[..place], &mut Outbox::default()).is_err(), "cut at {place}");
+        }
+        assert!(refused > 0, "some damage shows");
+        for reply in [&[][..], &[0], &[7, 1]] {
+            assert!(body(reply).is_err());
+        }
+    }
+
+    struct OneStore;
+
+    impl Stores for OneStore {
+        fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
+            Ok(Box::new(MemoryStore::new()))
+        }
+
+        fn close(&mut self, _: Box<dyn Store>) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    /// If this fails, a site that sends nonsense, or calls for a server that is elsewhere, ends the process that it calls, or believes to
+    /// have been obeyed.
+    #[test]
+    fn a_host_refuses_what_it_cannot_execute() {
+        let mut host = Host::new(Box::new(OneStore));
+        let (mut request, mut reply) = (Vec::new(), Vec::new());
+        let now = Now { boot: 1, wall_micros: 1 };
+        encode_request(ServerKind::AccessManager, &Request::Tick(now), &mut request);
+        host.execute(&request, &mut reply);
+        let Err(Lost(reason)) = body(&reply) else { panic!("it has no access manager") };
+        assert!(reason.contains("AccessManager"), "{reason}");
+        for cut in 0..request.len() {
+            host.execute(&request[..cut], &mut reply);
+            assert!(body(&reply).is_err(), "cut at {cut}");
+        }
+        encode_request(ServerKind::ConcurrencyController, &Request::Put, &mut request);
+        request.extend_from_slice(b"\xff\xff\xff\xff\xff");
+        host.execute(&request, &mut reply);
+        assert!(body(&reply).is_err(), "that is no state");
+    }
+}

@@ -139,6 +139,13 @@ fn table(answers: &Answers) -> String {
         joined(peers.map(|peer| if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }), " ")
     });
     row("clients", &|status| grouped(status.clients as u64));
+    row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
+    for kind in ["user-interface", "action-driver", "atomicity-controller", "concurrency-controller"]
+        .into_iter()
+        .chain(["replication-controller", "access-manager"])
+    {
+        row(&format!("  {kind}"), &|status| place(status, kind));
+    }
     for (site, answer) in answers {
         let remark = match answer {
             Ok(Status { refusal: Some(refusal), .. }) => format!("serves nothing now: {refusal}"),
@@ -148,6 +155,15 @@ fn table(answers: &Answers) -> String {
         writeln!(text, "site {site}: {remark}").expect("a string takes any text");
     }
     text
+}
+
+/// In which process a server is, and the number of that.
+fn place(status: &Status, kind: &str) -> String {
+    let found = status.servers.iter().find(|server| server.server == kind);
+    found.map_or("-".to_owned(), |server| match server.process == kind {
+        true => format!("pid {}", server.pid),
+        false => format!("in {}, pid {}", server.process, server.pid),
+    })
 }
 
 fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {

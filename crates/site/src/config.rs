@@ -1,5 +1,6 @@
 //! What a site or an oracle is told: TOML files, every key explained by [`EXPLAINED`].
 
+use crate::layout::Layout;
 use messages::epoch::Method;
 use messages::{InstanceId, SiteId};
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,9 @@ pub struct SiteConfig {
     /// Megabytes of row versions kept in memory.
     #[serde(default = "default_memory")]
     pub memory_mb: usize,
+    /// Which of its servers share a process: "merged", "two-process" or "separate".
+    #[serde(default)]
+    pub layout: Layout,
     /// From the command line only: after a total failure it restarts the instance without the other sites.
     #[serde(skip)]
     pub alone: bool,
@@ -131,6 +135,7 @@ oracle = \"10.0.0.9:7400\"           # where the oracle listens
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
+layout = \"merged\"                  # or \"two-process\": the clients' part in a process of its own; or \"separate\": every server
 
 [peers]                            # where the other sites listen, by their number
 2 = \"10.0.0.2:7401\"

@@ -12,6 +12,7 @@ mod disks;
 mod drivers;
 mod failures;
 mod harness;
+mod layouts;
 mod networks;
 mod postgres_programs;
 mod register;
