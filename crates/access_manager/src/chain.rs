@@ -4,13 +4,14 @@
 //! snapshot at or above the oldest one may see. What lies below the last is "absent", unless `history_unknown`.
 
 use messages::{Row, Timestamp};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// Posts counted when a version was installed: a post brings to the store what was installed before it began.
 pub(crate) type Generation = u32;
 
 /// One version of a row, or its deletion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Version {
     pub(crate) timestamp: Timestamp,
     pub(crate) row: Option<Row>,
@@ -29,7 +30,7 @@ pub(crate) enum Seen {
 }
 
 /// The versions of one item.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Chain {
     versions: SmallVec<[Version; 1]>,
     /// What a post under way has to bring to the store, when no snapshot sees it any more. A row that changes all the time keeps this one

@@ -8,14 +8,15 @@ use crate::chain::{Chain, Generation, Seen, Version};
 use crate::limits::{LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX};
 use crate::ranges::{Extent, KeyRanges, before};
 use crate::recent::RecentWrites;
-use crate::store::{Store, StoreError};
+use crate::store::{self, Store, StoreError};
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 /// One ordered key space.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Storage {
     pub(crate) chains: BTreeMap<Key, Chain>,
     /// Where memory has every key that there is.
@@ -33,7 +34,10 @@ pub(crate) enum Scanned {
 }
 
 /// The versions of all storages.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Local {
+    /// Stays where it is when the rest is moved.
+    #[serde(skip, default = "store::away")]
     pub(crate) store: Box<dyn Store>,
     pub(crate) storages: BTreeMap<TableId, Storage>,
     /// Bytes of all chains.

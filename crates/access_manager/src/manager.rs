@@ -8,7 +8,7 @@ use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::posting::{Metadata, Poster};
 use crate::stale::Stale;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, away};
 use messages::access::{AccessReply, AccessRequest, Copies};
 use messages::limits::COPY_ITEMS_MAX;
 use messages::log_record::LogRecord;
@@ -16,6 +16,7 @@ use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
 use messages::{Envelope, History, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
 use messages::{TableId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// How an access manager is set up.
@@ -36,6 +37,7 @@ impl Default for Settings {
 }
 
 /// The local copy of a site.
+#[derive(Serialize, Deserialize)]
 pub struct AccessManager {
     pub(crate) local: Local,
     pub(crate) stale: Stale,
@@ -72,6 +74,16 @@ impl AccessManager {
     /// The position in the log before which the store has everything. The log's owner replays from there.
     pub fn replay_from(&self) -> u64 {
         self.poster.replay_from()
+    }
+
+    /// Takes the store away, so that the rest can be moved. Nothing may be asked before it has one again.
+    pub fn detach(&mut self) -> Box<dyn Store> {
+        std::mem::replace(&mut self.local.store, away())
+    }
+
+    /// Gives it its store: the one that was taken away, with everything in it that was written, opened anew or not.
+    pub fn attach(&mut self, store: Box<dyn Store>) {
+        self.local.store = store;
     }
 
     /// The log has been replayed.

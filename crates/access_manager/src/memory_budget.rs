@@ -6,11 +6,12 @@ use crate::chain::Chain;
 use crate::limits::{BURY_PER_TICK, FREE_PER_TICK, TOMBSTONE_RETENTION};
 use crate::local::Local;
 use messages::{Key, TableId};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
 /// The eviction sweep: a clock whose hand goes round all items in key order and gives each a second chance.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Sweeper {
     bytes_max: usize,
     /// The item looked at last.
@@ -85,7 +86,7 @@ impl Sweeper {
 }
 
 /// Deletions that are in the store and wait to be forgotten.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Graveyard {
     /// When they were posted (boot clock), in that order.
     deletions: VecDeque<(u64, TableId, Key)>,
@@ -126,7 +127,7 @@ impl Graveyard {
 }
 
 /// Items of removed storages, freed bit by bit.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Garbage {
     storages: Vec<BTreeMap<Key, Chain>>,
 }

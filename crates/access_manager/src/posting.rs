@@ -13,6 +13,7 @@ use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
 use bytes::Bytes;
 use messages::access::AccessReply;
+use messages::remaining;
 use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ impl Metadata {
 }
 
 /// A storage that a committed transaction has dropped.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Drop {
     timestamp: Timestamp,
     table: TableId,
@@ -62,7 +63,7 @@ struct Drop {
 }
 
 /// A post.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Posting {
     tag: u64,
     asker: ServerKind,
@@ -73,6 +74,7 @@ struct Posting {
     /// Where the log begins that is still needed when this post is done.
     replay_from: u64,
     drops: Vec<TableId>,
+    #[serde(with = "remaining")]
     items: std::vec::IntoIter<(TableId, Key)>,
     /// What the store is to write next, and how much that is.
     gathered: Vec<StoreWrite>,
@@ -80,6 +82,7 @@ struct Posting {
     /// When the store was handed what it is writing (boot clock).
     handed_over: Option<u64>,
     /// What the store has written, until it is settled.
+    #[serde(with = "remaining")]
     settling: std::vec::IntoIter<(TableId, Key, Timestamp)>,
     /// The log has on disk what is to be posted: the store must never hold what a loss of power takes back.
     logged: bool,
@@ -87,7 +90,7 @@ struct Posting {
 }
 
 /// The post under way, and drops that wait for one.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Poster {
     posting: Option<Posting>,
     drops: Vec<Drop>,

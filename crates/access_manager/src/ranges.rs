@@ -1,6 +1,7 @@
 //! Sets of keys as disjoint ranges. Invariant: ranges are not empty, and no two of them touch.
 
 use messages::Key;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -8,7 +9,7 @@ use std::ops::Bound;
 pub(crate) type Extent = (Key, Option<Key>);
 
 /// A set of keys of one storage.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeyRanges {
     ranges: BTreeMap<Key, Option<Key>>,
     points: usize,

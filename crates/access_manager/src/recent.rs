@@ -4,6 +4,7 @@
 //! above the horizon is checked against the list alone: no row is visited, and deletions need not be remembered for it.
 
 use messages::{Key, KeyRange, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Whether a range still holds.
@@ -18,7 +19,7 @@ pub(crate) enum RangeVerdict {
 }
 
 /// The latest writes to one storage.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecentWrites {
     /// By timestamp, oldest first.
     writes: VecDeque<(Timestamp, Key)>,

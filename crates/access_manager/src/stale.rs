@@ -6,9 +6,10 @@
 use crate::ranges::{Extent, KeyRanges, before, is_point};
 use messages::access::{CopyRequest, StaleSet};
 use messages::{Item, Key, KeyRange, TableId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct StaleStorage {
     ranges: KeyRanges,
     /// Was stale as a whole: its end is reported.
@@ -16,7 +17,7 @@ struct StaleStorage {
 }
 
 /// What is stale in the own copy.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Stale {
     /// Storages that `storages` does not know are stale as a whole.
     everything: bool,

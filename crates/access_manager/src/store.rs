@@ -9,12 +9,13 @@
 
 use bytes::Bytes;
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub mod conformance;
 
 /// Why a store does not go on. None of these is retried: the site stops.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum StoreError {
     /// The disk is full, gone, or refuses a write or a sync.
     #[error("the store cannot be read or written: {0}; free space or replace the disk, then start the site again")]
@@ -25,7 +26,7 @@ pub enum StoreError {
 }
 
 /// One item to write: its newest version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreWrite {
     /// Storage.
     pub table: TableId,
@@ -74,4 +75,45 @@ pub trait Store: Send {
 
     /// Whether everything that was started has finished. The first error of any of it comes out here, and again ever after.
     fn is_idle(&mut self) -> Result<bool, StoreError>;
+}
+
+/// Stands where a store was taken away: everything fails.
+pub(crate) fn away() -> Box<dyn Store> {
+    Box::new(Away)
+}
+
+struct Away;
+
+impl Away {
+    fn error<T>() -> Result<T, StoreError> {
+        Err(StoreError::Disk("it was taken away from the access manager, which is being moved".to_owned()))
+    }
+}
+
+impl Store for Away {
+    fn metadata(&self) -> Result<Option<Bytes>, StoreError> {
+        Away::error()
+    }
+
+    fn storages(&self) -> Result<Vec<TableId>, StoreError> {
+        Away::error()
+    }
+
+    fn get(&self, _: TableId, _: &Key) -> Result<Option<(Timestamp, Row)>, StoreError> {
+        Away::error()
+    }
+
+    fn scan(&self, _: &KeyRange, _: bool, _: usize, _: usize) -> Result<StoreRows, StoreError> {
+        Away::error()
+    }
+
+    fn write(&mut self, _: Vec<StoreWrite>, _: Bytes) {}
+
+    fn remove_storage(&mut self, _: TableId) {}
+
+    fn persist(&mut self) {}
+
+    fn is_idle(&mut self) -> Result<bool, StoreError> {
+        Away::error()
+    }
 }

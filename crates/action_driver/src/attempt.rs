@@ -20,11 +20,12 @@ use messages::replication::ServiceRequest;
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
 use messages::{Age, EpochNumber, History, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A request under way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Work {
     /// Who asked.
     pub(crate) reply_to: ServerKind,
@@ -40,7 +41,7 @@ pub struct Work {
 }
 
 /// What was asked.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Job {
     /// Run a program.
     Execute(Box<Execution>),
@@ -51,7 +52,7 @@ pub enum Job {
 }
 
 /// A batch of rows for the query processor.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ScanJob {
     range: KeyRange,
     limit: u32,
@@ -61,7 +62,7 @@ pub struct ScanJob {
 }
 
 /// The answer awaited.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Waits {
     /// None: only while an event is handled.
     Nothing,

@@ -8,9 +8,10 @@ use messages::concurrency::AccessKind;
 use messages::program::Action;
 use messages::session::Failure;
 use messages::{Item, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// A schema change under way.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct CatalogRun {
     at: usize,
 }

@@ -8,31 +8,32 @@ use crate::exchange::{Owner, Shared};
 use crate::limits::DROP_RETRY;
 use messages::commit::CommitRequest;
 use messages::{Age, History, Message, Now, Outbox, ServerKind, TableId, TransactionId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Storages to drop.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Cleaner {
     jobs: Vec<Job>,
     waiting: BTreeMap<TransactionId, Waiting>,
 }
 
 /// A commit whose session no longer waits for it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Waiting {
     storages: Vec<TableId>,
     /// Whether a commit, too, leaves the storages unreachable: it was a chunk's.
     chunk: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Job {
     storages: Vec<TableId>,
     stage: Stage,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     Waiting { until: u64 },
     Beginning { tag: u64 },

@@ -10,13 +10,15 @@ use crate::reads::{Event, Need, RangeNeed};
 use crate::rows;
 use messages::concurrency::AccessKind;
 use messages::program::{AccessPath, Source};
+use messages::remaining;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use values::Value;
 
 /// A source being read.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Cursor {
     kind: AccessKind,
     way: Way,
@@ -24,10 +26,10 @@ pub struct Cursor {
     pending: Option<(Key, Option<usize>)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Way {
     /// By key.
-    Keys(smallvec::IntoIter<[Key; 1]>),
+    Keys(#[serde(with = "remaining")] smallvec::IntoIter<[Key; 1]>),
     /// By the keys supplied with the execution, from this one on.
     Supplied(usize),
     /// By a range, of an index at this position or of the table.
@@ -35,9 +37,10 @@ enum Way {
 }
 
 /// A range being read in batches.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct RangeCursor {
     left: Option<KeyRange>,
+    #[serde(with = "remaining")]
     batch: std::vec::IntoIter<(Key, Row)>,
     limit: u32,
     reverse: bool,

@@ -10,10 +10,11 @@ use crate::rows::{self, ColumnSet};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression};
 use messages::session::Failure;
+use serde::{Deserialize, Serialize};
 use values::Value;
 
 /// A deletion under way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct DeleteRun {
     cursor: Cursor,
     columns: ColumnSet,

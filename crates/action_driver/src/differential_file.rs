@@ -4,11 +4,12 @@
 //! as it was when the mark was set. (Severance and Lohman: Differential files, 1976.)
 
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp, Write};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Private writes by item; `None` is a deletion.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct DifferentialFile {
     rows: BTreeMap<Item, Option<Row>>,
     undo: Vec<Undo>,
@@ -17,14 +18,14 @@ pub struct DifferentialFile {
 }
 
 /// What a write replaced: the outer `None` when the item had not been written before.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Undo {
     item: Item,
     before: Option<Option<Row>>,
 }
 
 /// A moment of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark(usize);
 
 impl DifferentialFile {

@@ -13,10 +13,11 @@ use messages::planted::Planted;
 use messages::replication::ServiceReply;
 use messages::session::SessionRequest;
 use messages::{Envelope, Message, Now, Outbox, Server, ServerKind, SessionId, TransactionId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Executes action programs for sessions over the local copy.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ActionDriver {
     sessions: BTreeMap<SessionId, Session>,
     shared: Shared,

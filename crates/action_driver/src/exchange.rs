@@ -14,10 +14,11 @@ use messages::replication::ServiceRequest;
 use messages::session::SessionReply;
 use messages::{Message, Now, Outbox, ServerKind, SessionId, TransactionId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Who wants an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Owner {
     /// A session.
     Session(SessionId),
@@ -26,7 +27,7 @@ pub enum Owner {
 }
 
 /// What all sessions share.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Shared {
     /// Which clause the simulator leaves out.
     pub planted: Planted,

@@ -18,11 +18,12 @@ use crate::update::UpdateRun;
 use messages::program::{Action, Program};
 use messages::session::Failure;
 use messages::{Key, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::Value;
 
 /// A request to run a program, and how far it has come.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Execution {
     program: Arc<Program>,
     parameters: Vec<Value>,
@@ -34,7 +35,7 @@ pub struct Execution {
 }
 
 /// What a program returns.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// Rows of the last action that returns rows.
     pub rows: Vec<Vec<Value>>,
@@ -67,7 +68,7 @@ pub enum Step {
 }
 
 /// One file each.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Running {
     Select(SelectRun),
     Insert(InsertRun),
@@ -152,7 +153,7 @@ impl Execution {
 }
 
 /// The check that catalog rows are those that a program was compiled with, before anything else is done.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Reliance {
     checked: usize,
 }

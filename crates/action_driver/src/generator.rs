@@ -2,10 +2,11 @@
 //!
 //! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). Not for secrets.
 
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
 /// A deterministic generator. It is drawn from behind a shared reference, because evaluating an expression changes nothing else.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Generator(Cell<u64>);
 
 impl Generator {

@@ -9,10 +9,11 @@ use crate::limits::{HIDDEN_COUNTER_BITS, HIDDEN_KEYS_PER_LIFE_MAX};
 use messages::schema::hidden_key;
 use messages::session::Failure;
 use messages::{Incarnation, SiteId, TransactionId};
+use serde::{Deserialize, Serialize};
 use values::Value;
 
 /// The hidden keys of one life of a site.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct HiddenKeys {
     given: u64,
 }

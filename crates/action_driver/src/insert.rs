@@ -13,11 +13,12 @@ use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConfl
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, Row};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use values::Value;
 
 /// An insertion under way.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct InsertRun {
     next: usize,
     stage: Stage,
@@ -25,7 +26,7 @@ pub struct InsertRun {
     touched: BTreeSet<Key>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 enum Stage {
     /// Between two rows.
     #[default]

@@ -13,9 +13,10 @@ use messages::planted::Bug;
 use messages::replication::ServiceRequest;
 use messages::session::Failure;
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// What an executor cannot go on without.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Need {
     /// The row of an item, accessed so.
     Item(Item, AccessKind),
@@ -30,7 +31,7 @@ pub enum Need {
 }
 
 /// A batch of rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeNeed {
     /// What is left to read.
     pub range: KeyRange,
@@ -60,13 +61,13 @@ pub enum Event {
 }
 
 /// Where a read stands.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Reading {
     need: Need,
     stage: Stage,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     /// A new snapshot was asked for (planted bug).
     Moving { tag: u64 },

@@ -14,10 +14,11 @@ use messages::program::{Action, ConflictTarget};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
+use serde::{Deserialize, Serialize};
 use values::Value;
 
 /// A copy under way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct RebuildRun {
     cursor: RangeCursor,
     values: Vec<Value>,

@@ -12,6 +12,7 @@ use messages::program::ConflictTarget;
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Item, Key, Row};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use values::Value;
 
@@ -37,13 +38,13 @@ pub enum Part {
 }
 
 /// The writes of one row, under way.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RowWrite {
     steps: SmallVec<[Step; 2]>,
     at: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Step {
     item: Item,
     row: Option<Row>,

@@ -8,11 +8,12 @@ use messages::program::Expression;
 use messages::schema::{IndexSchema, TableSchema};
 use messages::session::Failure;
 use messages::{ConflictKind, Item, Key, Row};
+use serde::{Deserialize, Serialize};
 use values::row::RowReader;
 use values::{Type, Value, ValueError, key};
 
 /// The columns that expressions use, so that no others are decoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnSet {
     low: u128,
     /// One past the last; columns from 128 on are all taken as used below it.

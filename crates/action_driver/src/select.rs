@@ -11,10 +11,11 @@ use crate::rows::{self, ColumnSet};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, RowLock};
 use messages::session::Failure;
+use serde::{Deserialize, Serialize};
 use values::Value;
 
 /// A selection under way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SelectRun {
     /// `None`: one row without columns.
     cursor: Option<Cursor>,

@@ -13,9 +13,10 @@ use messages::concurrency::ConcurrencyRequest;
 use messages::conflict::Conflict;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
 use messages::{Age, ServerKind, TransactionId};
+use serde::{Deserialize, Serialize};
 
 /// One client's session.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Session {
     /// The client's transaction, or that of the program under way.
     pub(crate) transaction: Option<Transaction>,

@@ -7,10 +7,11 @@
 use crate::limits::OLDEST_SNAPSHOT_PERIOD;
 use messages::access::AccessRequest;
 use messages::{Message, Now, Outbox, ServerKind, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Snapshots in use.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Snapshots {
     in_use: BTreeMap<Timestamp, usize>,
     heard: Timestamp,

@@ -13,10 +13,11 @@ use messages::session::{AccessMode, Failure};
 use messages::{
     Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A transaction that is executing.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Transaction {
     /// What it may do.
     pub mode: AccessMode,
@@ -51,20 +52,20 @@ pub struct Transaction {
     relied_on: Vec<(Key, Timestamp)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct ItemState {
     seen: Option<Timestamp>,
     locked: Option<AccessKind>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Savepoint {
     name: String,
     moment: Moment,
 }
 
 /// What a rollback restores.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Moment {
     mark: Mark,
     drops: usize,

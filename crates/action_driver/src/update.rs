@@ -16,10 +16,11 @@ use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, Source};
 use messages::schema::TableSchema;
 use messages::session::Failure;
+use serde::{Deserialize, Serialize};
 use values::Value;
 
 /// An update under way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct UpdateRun {
     cursor: Cursor,
     in_place: bool,
@@ -29,7 +30,7 @@ pub struct UpdateRun {
     collected_bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Stage {
     Finding,
     /// Writing one row in place.
@@ -40,7 +41,7 @@ enum Stage {
     Adding(usize, RowWrite),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Change {
     old_key: Key,
     old: Vec<Value>,

@@ -5,9 +5,10 @@
 
 use messages::Now;
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS};
+use serde::{Deserialize, Serialize};
 
 /// A hybrid logical clock.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct HybridClock(u64);
 
 impl HybridClock {

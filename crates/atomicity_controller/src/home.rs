@@ -12,11 +12,12 @@ use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
 use messages::{Age, Conflict, Epoch, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How far a transaction of this home is.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Phase {
     /// Votes are coming in.
     Voting {
@@ -39,7 +40,7 @@ pub(crate) enum Phase {
 }
 
 /// One transaction of this home, from its commit request until every participant has logged the outcome.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HomeTransaction {
     age: Age,
     order: u64,

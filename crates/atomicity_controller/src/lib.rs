@@ -31,12 +31,13 @@ use messages::{
     TransactionId,
 };
 use participant::Participants;
+use serde::{Deserialize, Serialize};
 use snapshot::Snapshots;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What commits and aborts have come to, for status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Transactions of this home that committed.
     pub committed: u64,
@@ -57,7 +58,7 @@ pub struct Counters {
 }
 
 /// Whether the controller may vote and decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Standing {
     /// In no epoch, or sealed.
     Stopped,
@@ -66,6 +67,7 @@ enum Standing {
 }
 
 /// What to do when the log is synced up to a token.
+#[derive(Serialize, Deserialize)]
 enum AfterSync {
     /// Vote yes for what was prepared.
     Vote(TransactionId),
@@ -78,6 +80,7 @@ enum AfterSync {
 }
 
 /// The atomicity controller of one site.
+#[derive(Serialize, Deserialize)]
 pub struct AtomicityController {
     site: SiteId,
     incarnation: Incarnation,

@@ -18,6 +18,7 @@ use messages::{
     Age, Conflict, EpochNumber, History, Incarnation, Item, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
     TransactionId,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub(crate) struct Prepare {
 }
 
 /// How far this site is with a transaction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Stage {
     /// The concurrency controller was asked for commit-locks.
     Locking,
@@ -51,7 +52,7 @@ enum Stage {
     Decided(Outcome, EpochNumber),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Participation {
     epoch: EpochNumber,
     order: u64,
@@ -66,7 +67,7 @@ struct Participation {
 }
 
 /// All transactions that this site has been asked to vote for and that are not finished everywhere.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Participants {
     all: BTreeMap<TransactionId, Participation>,
     by_order: BTreeMap<(SiteId, Incarnation), BTreeMap<u64, TransactionId>>,

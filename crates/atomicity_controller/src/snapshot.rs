@@ -8,10 +8,11 @@ use crate::{AtomicityController, Standing, limits};
 use messages::commit::{CommitReply, CommitRequest};
 use messages::planted::Bug;
 use messages::{Message, Now, Outbox, ServerKind, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Readers that wait, in the order in which they came.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Snapshots {
     /// The last vote that the reader has to see decided, and its tag.
     waiting: VecDeque<(u64, u64)>,

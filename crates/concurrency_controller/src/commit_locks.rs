@@ -14,11 +14,12 @@ use crate::lock_table::{LockTable, Mode, Place, places};
 use messages::planted::{Bug, Planted};
 use messages::{Age, Conflict, ConflictKind, History, Timestamp, TransactionId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct CommitLock {
     age: Age,
     history: Arc<History>,
@@ -66,7 +67,7 @@ pub struct Finished {
 }
 
 /// All commit-locks of a site.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct CommitLocks {
     /// Of those that hold and those that wait.
     table: LockTable,

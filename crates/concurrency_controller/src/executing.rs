@@ -13,11 +13,12 @@ use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
 use messages::{Conflict, ConflictKind, History, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// An access that is asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// Who asks.
     pub transaction: TransactionId,
@@ -36,7 +37,7 @@ impl Request {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Transaction {
     /// What to remove from the table of accesses.
     holds: Vec<(Target, Mode)>,
@@ -70,7 +71,7 @@ pub struct Doomed {
 pub type Freed = Vec<Target>;
 
 /// All executing transactions of a site.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Executing {
     held: LockTable,
     waiting: LockTable,

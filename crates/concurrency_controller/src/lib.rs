@@ -32,10 +32,11 @@ use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::{Age, Conflict, Envelope, History, Message, Now, Outbox, Server, ServerKind, TransactionId};
 use sequencer::{Sequencer, sequencer_of};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What the load has come to, for status and [`recommend`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Accesses asked for.
     pub accesses: u64,
@@ -54,7 +55,9 @@ pub struct Counters {
 }
 
 /// The concurrency controller of one site.
+#[derive(Serialize, Deserialize)]
 pub struct ConcurrencyController {
+    #[serde(with = "sequencer::by_name")]
     sequencer: Box<dyn Sequencer + Send>,
     executing: Executing,
     commit_locks: CommitLocks,

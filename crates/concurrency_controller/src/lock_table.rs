@@ -9,6 +9,7 @@ use crate::segments::Segments;
 use messages::concurrency::{AccessKind, Target};
 use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use std::collections::hash_map::Entry;
 use std::ops::{Bound, ControlFlow};
 
 /// How something is locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Mode {
     /// With other readers.
     Shared,
@@ -41,7 +42,7 @@ impl From<AccessKind> for Mode {
 }
 
 /// One lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Holder {
     /// Whose.
     pub transaction: TransactionId,
@@ -107,10 +108,11 @@ pub fn places(history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
     writes.chain(reads).chain(ranges)
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Storage {
     points: FxHashMap<Key, Holders>,
     /// The keys of `points` in order, once a range has asked for them and until nothing is locked.
+    #[serde(skip)]
     in_order: OnceCell<BTreeSet<Key>>,
     ranges: Segments,
     /// Exclusive locks in both: without any, a reader need not look.
@@ -178,7 +180,7 @@ impl Storage {
 }
 
 /// Locks of many transactions on items and ranges.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct LockTable {
     storages: FxHashMap<TableId, Storage>,
     /// Storages that are not empty.

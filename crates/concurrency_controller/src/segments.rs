@@ -6,11 +6,12 @@
 
 use crate::lock_table::{Holder, Holders};
 use messages::{Key, KeyRange};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 /// Locked ranges of one storage.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Segments {
     /// First key of a segment, and its holders in order; a transaction with two ranges over a key is listed twice.
     boundaries: BTreeMap<Key, Holders>,

@@ -8,8 +8,18 @@
 //! * a token of `Outbox::sync` comes back only when everything appended before it is on disk.
 //!
 //! What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
+//!
+//! Any server may be in another process (the layouts `two-process` and `separate`), and may be moved while the site runs: see [`place`]. It is
+//! then called, and its outbox is the reply (Raid's direct control passing), so that neither servers nor protocols know.
 
+mod calls;
+mod host;
 pub mod limits;
+mod moving;
+pub mod place;
+
+pub use host::Host;
+pub use place::{Call, Lost, SERVERS, Stores};
 
 use access_manager::{AccessManager, Store};
 use action_driver::ActionDriver;
@@ -22,9 +32,8 @@ use messages::limits::SYNC_STALL;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
-use messages::{
-    Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, Server, ServerKind, SiteId, Timestamp,
-};
+use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp};
+use place::{Answer, Place, Question};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -81,8 +90,24 @@ pub struct Effects {
     pub local: Vec<Envelope>,
     /// What only the world can do.
     pub notices: Vec<SiteNotice>,
-    /// The log has failed: nothing was sent after that, and the domain does nothing any more. Drop it.
-    pub failed: Option<LogError>,
+    /// Nothing was sent after that, and the domain does nothing any more. Drop it.
+    pub failed: Option<Failure>,
+}
+
+/// Why a domain does nothing any more.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The disk.
+    #[error("{0}")]
+    Log(#[from] LogError),
+    /// A server in another process. What is in the log is whole: the site begins a new life from it.
+    #[error("the {kind:?} is lost: {lost}")]
+    Server {
+        /// Which.
+        kind: ServerKind,
+        /// How.
+        lost: Lost,
+    },
 }
 
 impl Effects {
@@ -145,11 +170,10 @@ impl DiskWatch {
 pub struct Domain<L: Log> {
     settings: Settings,
     log: L,
-    action_driver: ActionDriver,
-    atomicity_controller: AtomicityController,
-    concurrency_controller: ConcurrencyController,
-    replication_controller: ReplicationController,
-    access_manager: AccessManager,
+    /// As in [`SERVERS`].
+    places: [Place; SERVERS.len()],
+    /// Messages that each of them has taken.
+    taken: [u64; SERVERS.len()],
     queue: VecDeque<Envelope>,
     outbox: Outbox,
     effects: Effects,
@@ -173,12 +197,19 @@ impl<L: Log> Domain<L> {
             recent_writes_max: settings.recent_writes_max,
             planted,
         };
+        let access_manager = AccessManager::open(store, access)?;
+        let told = Position(access_manager.replay_from());
+        // What installs before what reads.
+        let places = [
+            Place::here(ReplicationController::new(site, incarnation, &settings.sites, planted)),
+            Place::here(AtomicityController::new(site, incarnation, planted)),
+            Place::here(ConcurrencyController::new(settings.method, planted)),
+            Place::here(access_manager),
+            Place::here(ActionDriver::new(planted, settings.seed)),
+        ];
         let mut domain = Domain {
-            action_driver: ActionDriver::new(planted, settings.seed),
-            atomicity_controller: AtomicityController::new(site, incarnation, planted),
-            concurrency_controller: ConcurrencyController::new(settings.method, planted),
-            replication_controller: ReplicationController::new(site, incarnation, &settings.sites, planted),
-            access_manager: AccessManager::open(store, access)?,
+            places,
+            taken: [0; SERVERS.len()],
             queue: VecDeque::new(),
             outbox: Outbox::default(),
             effects: Effects::default(),
@@ -193,7 +224,7 @@ impl<L: Log> Domain<L> {
             settings,
             log,
         };
-        domain.replay()?;
+        domain.replay(told)?;
         Ok(domain)
     }
 
@@ -202,9 +233,10 @@ impl<L: Log> Domain<L> {
         self.log.appended().0 - self.replays_from.0
     }
 
-    fn replay(&mut self) -> Result<(), StartError> {
+    /// `told` is from where the store says that it needs the log. All servers are here.
+    fn replay(&mut self, told: Position) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
-        let start = self.replay_start();
+        let start = self.replay_start(told);
         (self.checkpointed_at, self.replays_from, self.growth.checkpoint_ends) = (start, start, start);
         let mut next = Some(start);
         while let Some(position) = next.take() {
@@ -226,14 +258,14 @@ impl<L: Log> Domain<L> {
                 self.replay_one(at_start, &record);
             }
         }
-        self.access_manager.replay_ends();
+        SERVERS.iter().for_each(|kind| self.machine(*kind).replay_ends());
         Ok(())
     }
 
     /// Where the last checkpoint begins of which the store has everything; the start of the log when the store does not tell, or speaks of
     /// another log: a checkpoint begins with the epoch.
-    fn replay_start(&self) -> Position {
-        let (first, told) = (self.log.first(), Position(self.access_manager.replay_from()));
+    fn replay_start(&self, told: Position) -> Position {
+        let first = self.log.first();
         if told <= first || told >= self.log.appended() {
             return first;
         }
@@ -247,7 +279,7 @@ impl<L: Log> Domain<L> {
     fn replay_one(&mut self, now: Now, record: &LogRecord) {
         for kind in SERVERS {
             let mut outbox = std::mem::take(&mut self.outbox);
-            self.server(kind).replay(record, &mut outbox);
+            self.machine(kind).replay(record, &mut outbox);
             assert!(outbox.records.is_empty(), "a replay writes nothing to the log");
             self.outbox = outbox;
             self.collect(kind);
@@ -277,27 +309,36 @@ impl<L: Log> Domain<L> {
 
     /// Why the site may not serve now; `None`: it may.
     pub fn refusal(&self, now: Now) -> Option<String> {
-        self.replication_controller.refusal(now)
+        match self.ask(ServerKind::ReplicationController, Question::Refusal(now)) {
+            Ok(Answer::Refusal(refusal)) => refusal,
+            other => Some(format!("the replication controller does not tell: {}", wrong(other))),
+        }
     }
 
     /// What replication looks like from here.
     pub fn replication(&self) -> replication_controller::Status {
-        self.replication_controller.status()
+        match self.ask(ServerKind::ReplicationController, Question::Replication) {
+            Ok(Answer::Replication(status)) => *status,
+            _ => replication_controller::Status { state: "lost".into(), ..replication_controller::Status::default() },
+        }
     }
 
     /// What commits and aborts have come to.
     pub fn commits(&self) -> atomicity_controller::Counters {
-        self.atomicity_controller.counters()
+        match self.ask(ServerKind::AtomicityController, Question::Commits) {
+            Ok(Answer::Commits(counters)) => counters,
+            _ => atomicity_controller::Counters::default(),
+        }
     }
 
-    /// The local copy, for checkers and status.
-    pub fn access_manager(&self) -> &AccessManager {
-        &self.access_manager
+    /// A server that is lost is found out by whoever changes something: who only looks goes on without.
+    fn ask(&self, kind: ServerKind, question: Question) -> Result<Answer, Lost> {
+        self.places[index(kind)].ask(question)
     }
 
-    /// All rows of the catalog, for a user interface that starts.
+    /// All rows of the catalog, for a user interface that starts. Before the access manager is given to another process.
     pub fn catalog_rows(&mut self) -> Result<Vec<(Key, Timestamp, Option<Row>)>, access_manager::StoreError> {
-        self.access_manager.catalog_rows()
+        self.machine(ServerKind::AccessManager).catalog_rows()
     }
 
     /// Delivers a message from another site, from a session of this site, or from the world.
@@ -321,8 +362,11 @@ impl<L: Log> Domain<L> {
         }
         for kind in SERVERS {
             let mut outbox = std::mem::take(&mut self.outbox);
-            self.server(kind).tick(clock(), &mut outbox);
+            let ticked = self.places[index(kind)].tick(clock(), &mut outbox);
             self.outbox = outbox;
+            if !self.has(kind, ticked) {
+                return;
+            }
             self.collect(kind);
         }
         self.run(clock);
@@ -345,7 +389,7 @@ impl<L: Log> Domain<L> {
         }
         let synced = match self.log.poll_synced() {
             Ok(synced) => synced,
-            Err(error) => return self.fail(error),
+            Err(error) => return self.fail(error.into()),
         };
         while let Some((position, kind, token)) = self.syncs.front().copied() {
             if position > synced {
@@ -379,7 +423,10 @@ impl<L: Log> Domain<L> {
         self.checkpoint = Some(Checkpoint::Posting { start, tag });
         self.checkpointed_at = start;
         self.growth.checkpoint_ends = self.log.appended();
-        self.access_manager.checkpoint_from(start.0);
+        let told = self.places[index(ServerKind::AccessManager)].checkpoint_from(start.0);
+        if !self.has(ServerKind::AccessManager, told) {
+            return;
+        }
         let post = Message::Access(AccessRequest::Post { tag });
         let envelope = self.inside(ServerKind::Site, ServerKind::AccessManager, post);
         self.deliver(clock, envelope);
@@ -399,25 +446,32 @@ impl<L: Log> Domain<L> {
             self.checkpoint = None;
             self.replays_from = start;
             if let Err(error) = self.log.truncate_before(start) {
-                self.fail(error);
+                self.fail(error.into());
             }
         }
     }
 
-    fn fail(&mut self, error: LogError) {
+    fn fail(&mut self, failure: Failure) {
         self.queue.clear();
         self.syncs.clear();
-        self.effects.failed.get_or_insert(error);
+        self.effects.failed.get_or_insert(failure);
     }
 
-    fn server(&mut self, kind: ServerKind) -> &mut dyn Server {
-        match kind {
-            ServerKind::ActionDriver => &mut self.action_driver,
-            ServerKind::AtomicityController => &mut self.atomicity_controller,
-            ServerKind::ConcurrencyController => &mut self.concurrency_controller,
-            ServerKind::ReplicationController => &mut self.replication_controller,
-            ServerKind::AccessManager => &mut self.access_manager,
-            other => unreachable!("no {other:?} in a domain"),
+    /// Whether a server has done what it was called for; without it the domain fails.
+    fn has(&mut self, kind: ServerKind, done: Result<(), Lost>) -> bool {
+        if let Err(lost) = done {
+            self.outbox = Outbox::default();
+            self.fail(Failure::Server { kind, lost });
+            return false;
+        }
+        true
+    }
+
+    /// A server that is here, as all of them are at a start.
+    fn machine(&mut self, kind: ServerKind) -> &mut dyn place::Machine {
+        match &mut self.places[index(kind)] {
+            Place::Here(machine) => &mut **machine,
+            Place::Elsewhere(_) => unreachable!("the {kind:?} was moved before the log was replayed"),
         }
     }
 
@@ -439,8 +493,21 @@ impl<L: Log> Domain<L> {
                 continue;
             }
             let mut outbox = std::mem::take(&mut self.outbox);
-            self.server(kind).handle(clock(), envelope, &mut outbox);
+            let mut taken = 1;
+            let queue = &mut self.queue;
+            let more = |envelopes: &mut Vec<Envelope>| {
+                // What would come next anyway, so one call does for all of it.
+                while let Some(next) = queue.pop_front_if(|next| next.to == kind) {
+                    envelopes.push(next);
+                }
+                taken = envelopes.len();
+            };
+            let handled = self.places[index(kind)].handle(clock(), envelope, more, &mut outbox);
             self.outbox = outbox;
+            self.taken[index(kind)] += taken as u64;
+            if !self.has(kind, handled) {
+                return;
+            }
             self.collect(kind);
         }
     }
@@ -464,7 +531,7 @@ impl<L: Log> Domain<L> {
             self.buffer.clear();
             record.encode_into(&mut self.buffer);
             if let Err(error) = self.log.append(&self.buffer) {
-                self.fail(error);
+                self.fail(error.into());
                 return;
             }
         }
@@ -493,14 +560,21 @@ impl<L: Log> Domain<L> {
     }
 }
 
-/// The servers of a domain, in the order in which they tick and replay: whoever installs before whoever reads.
-const SERVERS: [ServerKind; 5] = [
-    ServerKind::ReplicationController,
-    ServerKind::AtomicityController,
-    ServerKind::ConcurrencyController,
-    ServerKind::AccessManager,
-    ServerKind::ActionDriver,
-];
+fn index(kind: ServerKind) -> usize {
+    match kind {
+        ServerKind::ReplicationController => 0,
+        ServerKind::AtomicityController => 1,
+        ServerKind::ConcurrencyController => 2,
+        ServerKind::AccessManager => 3,
+        ServerKind::ActionDriver => 4,
+        other => unreachable!("no {other:?} in a domain"),
+    }
+}
+
+/// What came instead of an answer.
+fn wrong(other: Result<Answer, Lost>) -> String {
+    other.map_or_else(|lost| lost.to_string(), |_| "it has answered something else".to_owned())
+}
 
 /// Bytes of records read at a time during a replay.
 const REPLAY_BATCH_BYTES: usize = 16 << 20;

@@ -27,6 +27,7 @@ use messages::{InstanceId, SiteId};
 use process::Name;
 use serde::{Deserialize, Serialize};
 use site::config::{Channels, ConfigError, MethodName};
+use site::layout::Layout;
 use site::protection::make_keys;
 use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
@@ -120,6 +121,8 @@ pub struct Wish {
     pub port: Option<u16>,
     /// Concurrency control.
     pub method: Option<MethodName>,
+    /// Which servers of a site share a process.
+    pub layout: Option<Layout>,
     /// Threads that serve clients, in each site.
     pub workers: Option<usize>,
     /// Commits with fewer current copies in memory wait for the disk.
@@ -150,6 +153,8 @@ pub struct Addresses {
 struct Description {
     instance: u64,
     method: MethodName,
+    #[serde(default)]
+    layout: Layout,
     workers: usize,
     memory_mb: usize,
     required_copies: u16,
@@ -279,6 +284,7 @@ impl Cluster {
         same("--sites", &self.sites.len(), wish.sites.map(|sites| text(sites.into())))?;
         same("--port", &first_port, wish.port.filter(|port| *port != 0).map(|port| text(port.into())))?;
         same("--method", &method_text(stored.method), wish.method.map(|method| method_text(method).to_owned()))?;
+        same("--layout", &stored.layout, wish.layout.map(|layout| layout.to_string()))?;
         same("--workers", &stored.workers, wish.workers.map(text))?;
         same("--required-copies", &stored.required_copies, wish.required_copies.map(|copies| text(copies.into())))?;
         same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))?;
@@ -328,6 +334,7 @@ impl Cluster {
                     clear: false,
                     peers: self.sites.iter().filter(|(site, _)| **site != id).map(listen).collect(),
                     method: stored.method,
+                    layout: stored.layout,
                     workers: stored.workers,
                     memory_mb: stored.memory_mb,
                     channels: stored.channels,
@@ -390,6 +397,7 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
     let description = Description {
         instance: new_instance().map_err(file_error(Path::new(RANDOM_SOURCE)))?,
         method: wish.method.unwrap_or_default(),
+        layout: wish.layout.unwrap_or_default(),
         workers: wish.workers.unwrap_or(1),
         memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
         required_copies,

@@ -7,7 +7,7 @@
 //! * [`schema`], [`program`]: tables, and the action programs that statements compile to;
 //! * [`session`], [`query`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
 //! * [`log_record`]: what a site writes to its log;
-//! * [`server`]: the machine interface that all servers have, their outbox and envelopes;
+//! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
 //! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
 //! * [`conflict`]: why a transaction lost; [`limits`]: every shared bound; [`planted`]: the simulator's switches.
 
@@ -26,6 +26,7 @@ pub mod planted;
 pub mod program;
 mod program_text;
 pub mod query;
+pub mod remaining;
 pub mod replication;
 pub mod schema;
 pub mod server;

@@ -2,8 +2,10 @@
 //!
 //! Outside the simulator there is only [`Planted::none`].
 
+use serde::{Deserialize, Serialize};
+
 /// Which clause is left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planted(Option<Bug>);
 
 impl Planted {
@@ -26,7 +28,7 @@ impl Planted {
 macro_rules! bugs {
     ($($variant:ident = $name:literal, rule $rule:literal: $breaks:literal;)*) => {
         /// A clause that can be left out, named by what goes wrong.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Bug {
             $(#[doc = $breaks] $variant,)*
         }

@@ -18,7 +18,7 @@ use raidcomm::address::{ServerKind, SiteId};
 use serde::{Deserialize, Serialize};
 
 /// What time it is, read anew for every message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Now {
     /// Nanoseconds of a clock that never jumps: for leases and time-outs.
     pub boot: u64,
@@ -119,7 +119,7 @@ pub enum Message {
 }
 
 /// Where a server puts what comes out of it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Outbox {
     /// Log records, in order, appended before any message leaves.
     pub records: Vec<LogRecord>,
@@ -131,7 +131,7 @@ pub struct Outbox {
 }
 
 /// A message as a server hands it out; whoever runs the server knows the rest of the envelope.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Outgoing {
     /// To which site; `None`: the server's own.
     pub site: Option<SiteId>,

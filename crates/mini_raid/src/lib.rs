@@ -9,7 +9,7 @@
 //! * [`mod@run`] and [`sweep`]: one run, many runs; [`cli`]: `raid sim`; [`statistics`];
 //! * [`world`]: what happens; [`event`]: in which order; [`random`]: by which chance;
 //! * [`machine`], [`clock`], [`network`], [`oracle_host`]: what sites run on;
-//! * [`profile`], [`faults`], [`message_kind`]: what goes wrong;
+//! * [`profile`], [`faults`], [`message_kind`]: what goes wrong; [`mover`]: what must not matter;
 //! * [`client`], [`workload`], [`programs`], [`history`]: what is asked, and what was seen;
 //! * [`checkers`]: what must hold; [`limits`].
 
@@ -23,6 +23,7 @@ pub mod history;
 pub mod limits;
 pub mod machine;
 pub mod message_kind;
+pub mod mover;
 pub mod network;
 pub mod oracle_host;
 pub mod profile;
@@ -34,5 +35,6 @@ pub mod sweep;
 pub mod workload;
 pub mod world;
 
+pub use mover::Moves;
 pub use run::{Bounds, Outcome, run};
 pub use sweep::Sweep;

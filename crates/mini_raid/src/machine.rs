@@ -5,6 +5,7 @@
 
 use crate::clock::MachineClock;
 use crate::limits;
+use crate::mover::{Mover, Moves};
 use crate::profile::Profile;
 use crate::random::Random;
 use access_manager::MemoryStore;
@@ -74,6 +75,7 @@ pub struct Machine {
     settings: Settings,
     /// Chance of this machine alone: pauses between messages.
     random: Random,
+    mover: Mover,
     stall: Stall,
     /// Mean time of a sync.
     sync_latency: u64,
@@ -94,7 +96,14 @@ struct Stall {
 
 impl Machine {
     /// A machine with an empty disk.
-    pub fn new(site: usize, sites: usize, random: &mut Random, profile: &Profile, planted: Planted) -> Machine {
+    pub fn new(
+        site: usize,
+        sites: usize,
+        random: &mut Random,
+        profile: &Profile,
+        planted: Planted,
+        moves: Moves,
+    ) -> Machine {
         let settings = Settings {
             site: SiteId(site as u16),
             incarnation: Incarnation(0),
@@ -121,6 +130,7 @@ impl Machine {
             serving: None,
             looked_at: Position::START,
             store: MemoryStore::new(),
+            mover: Mover::new(settings.seed, moves),
             settings,
             stall: Stall { left, every, length, count: 0 },
             sync_latency: profile.sync_latency,
@@ -149,6 +159,11 @@ impl Machine {
     /// How often it has paused between two messages of one step.
     pub fn stalls(&self) -> u64 {
         self.stall.count
+    }
+
+    /// How often a server of it was moved.
+    pub fn moves(&self) -> u64 {
+        self.mover.moved
     }
 
     /// The log, wherever it is.
@@ -242,8 +257,9 @@ impl Machine {
 
     /// Lets the servers do something, from this true time on. Returns when they are done: time passes between messages.
     pub fn act(&mut self, now: u64, act: impl FnOnce(&mut Domain<MemoryLog>, &mut domain::Clock<'_>)) -> u64 {
-        let Machine { process, clock, random, stall, .. } = self;
+        let Machine { process, clock, random, stall, mover, .. } = self;
         let Process::Running(domain) = process else { return now };
+        mover.step(domain);
         let mut elapsed = 0;
         let mut read = || -> Now {
             stall.left -= 1;

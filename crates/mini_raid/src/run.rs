@@ -2,7 +2,8 @@
 //!
 //! Invariant: a broken invariant inside a server is a failure of the run like any other; it never ends the program.
 
-use crate::limits::{EVENTS_MAX, RUN_DEFAULT};
+use crate::limits::{EVENTS_MAX, MOVES_EVERY, RUN_DEFAULT};
+use crate::mover::Moves;
 use crate::statistics::Statistics;
 use crate::world::World;
 use messages::planted::Planted;
@@ -21,11 +22,19 @@ pub struct Bounds {
     pub calm: bool,
     /// Tell on standard error what happens.
     pub tell: bool,
+    /// Moves of servers, which the run shows nothing of.
+    pub moves: Moves,
 }
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { time: RUN_DEFAULT, events: EVENTS_MAX, calm: false, tell: false }
+        Bounds {
+            time: RUN_DEFAULT,
+            events: EVENTS_MAX,
+            calm: false,
+            tell: false,
+            moves: Moves { every: MOVES_EVERY, elsewhere: false },
+        }
     }
 }
 

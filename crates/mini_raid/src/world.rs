@@ -80,7 +80,7 @@ impl World {
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
-            machines.push(Some(Machine::new(site, sites, &mut random, &profile, planted)));
+            machines.push(Some(Machine::new(site, sites, &mut random, &profile, planted, bounds.moves)));
         }
         let clients = (0..profile.mix.clients).map(|number| Client::new(number, 1 + number % sites)).collect();
         let mut world = World {
@@ -247,6 +247,10 @@ impl World {
     /// What the run came to, so far.
     pub fn into_result(mut self) -> (Statistics, Option<String>) {
         self.statistics.virtual_time = self.now;
+        let moves: u64 = self.machines.iter().flatten().map(Machine::moves).sum();
+        if moves > 0 {
+            self.statistics.other.insert("servers moved", moves);
+        }
         let stalls: u64 = self.machines.iter().flatten().map(Machine::stalls).sum();
         if stalls > 0 {
             self.statistics.faults.insert("pause inside a step", stalls);

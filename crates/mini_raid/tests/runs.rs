@@ -3,7 +3,7 @@
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
 use mini_raid::sweep::sites_of;
-use mini_raid::{Bounds, Outcome, Sweep, run};
+use mini_raid::{Bounds, Moves, Outcome, Sweep, run};
 
 fn storm(seed: u64, sites: usize) -> Outcome {
     run(seed, sites, Planted::none(), Bounds::default())
@@ -23,6 +23,44 @@ fn the_same_seed_gives_the_same_run() {
         assert_eq!(first, second);
         assert_ne!(first.statistics.trace, storm(seed + 1, 3).statistics.trace, "the seed makes no difference");
     }
+}
+
+/// If this fails, a server that was moved behaves otherwise than one that was not: something of its state stays behind.
+#[test]
+fn a_moved_server_behaves_as_one_that_was_not() {
+    let mut moved = 0;
+    for seed in 1..=24 {
+        let simulated = |every| {
+            let moves = Moves { every, elsewhere: false };
+            run(seed, sites_of(seed), Planted::none(), Bounds { moves, ..Bounds::default() })
+        };
+        let (often, never) = (simulated(7), simulated(0));
+        must_hold(&often);
+        assert_eq!(often.statistics.trace, never.statistics.trace, "seed {seed}");
+        assert!(!never.statistics.other.contains_key("servers moved"));
+        moved += often.statistics.other["servers moved"];
+    }
+    assert!(moved > 1_000, "only {moved} moves: the test proves little");
+}
+
+/// If this fails, a server in another process behaves otherwise than one in the site's: something is lost between the two.
+#[test]
+fn a_server_in_another_process_behaves_as_one_in_the_sites() {
+    let mut moved = 0;
+    for seed in 1..=16 {
+        let simulated = |every, calm| {
+            let moves = Moves { every, elsewhere: true };
+            run(seed, sites_of(seed), Planted::none(), Bounds { moves, calm, ..Bounds::default() })
+        };
+        // Without pauses between messages, it does not matter how many go in one call.
+        let (often, never) = (simulated(7, true), simulated(0, true));
+        must_hold(&often);
+        assert_eq!(often.statistics.trace, never.statistics.trace, "seed {seed}");
+        let storm = simulated(7, false);
+        must_hold(&storm);
+        moved += storm.statistics.other["servers moved"];
+    }
+    assert!(moved > 1_000, "only {moved} moves: the test proves little");
 }
 
 /// If this fails, what a sweep finds depends on how many cores the machine has.

@@ -10,6 +10,7 @@ mod demo;
 mod failures;
 mod keys;
 mod limits;
+mod moving;
 mod server;
 mod simulate;
 mod start;
@@ -61,8 +62,11 @@ enum Command {
     ///
     /// For a site whose log or store is damaged, or lost. Nothing is deleted: the old copy stays in a folder of its own below the site's.
     Repair(failures::Options),
+    Move(moving::Options),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
+    #[command(hide = true)]
+    Server(server::ServerOptions),
     Config(config::Options),
     Keys(keys::Options),
     Sim(simulate::Options),
@@ -77,8 +81,10 @@ fn main() -> ExitCode {
         Command::Kill(options) => failures::kill(&options),
         Command::Restart(options) => failures::restart(&options),
         Command::Repair(options) => failures::repair(&options),
+        Command::Move(options) => moving::run(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
+        Command::Server(options) => server::server(&options),
         Command::Config(options) => config::run(&options),
         Command::Keys(options) => keys::run(&options),
         Command::Sim(options) => simulate::run(options),

@@ -1,8 +1,9 @@
-//! `raid site` and `raid oracle`: one server process, from its configuration file.
+//! `raid site`, `raid oracle` and the hidden `raid server`: one server process, from its configuration file.
 //!
 //! Invariant: a process that was started with `--watch-stdin` ends soon after the other end of its standard input is closed, whatever ended
 //! its parent; no site of a cluster in the foreground is left behind.
 
+use crate::start::Layout;
 use crate::{limits, stop};
 use clap::Args;
 use site::{OracleConfig, SiteConfig};
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
 /// Environment variable with the log filter.
@@ -33,6 +35,9 @@ pub struct SiteOptions {
     /// Its number, which must be the one in the configuration: it tells processes apart in a list of processes.
     #[arg(long, value_name = "N")]
     id: Option<u16>,
+    /// Which of its servers share a process, whatever its configuration says.
+    #[arg(long)]
+    layout: Option<Layout>,
     /// Set this site's log and store aside and take a new copy from the other sites.
     ///
     /// For a copy that is damaged or lost. Nothing is deleted; the new copy needs its own room on the disk. Other sites must have a current
@@ -74,10 +79,22 @@ pub struct OracleOptions {
     watch_stdin: bool,
 }
 
+/// Run servers of a site in a process of their own; `raid site` starts and calls it.
+#[derive(Args)]
+pub struct ServerOptions {
+    /// The site's configuration.
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// The server that it is started for.
+    #[arg(long, value_name = "SERVER", value_parser = site::layout::server)]
+    kind: site::layout::ServerKind,
+}
+
 /// Runs a site.
 pub fn site(options: &SiteOptions) -> Result<ExitCode, String> {
     let mut config = SiteConfig::read(&options.config).map_err(|error| error.to_string())?;
     config.alone = options.alone_after_total_failure;
+    config.layout = options.layout.map_or(config.layout, site::layout::Layout::from);
     if let Some(id) = options.id
         && id != config.id
     {
@@ -106,7 +123,27 @@ pub fn oracle(options: &OracleOptions) -> Result<ExitCode, String> {
     site::oracle_process::run(config, stop).map(|()| ExitCode::SUCCESS)
 }
 
+/// Runs servers of a site.
+pub fn server(options: &ServerOptions) -> Result<ExitCode, String> {
+    let config = SiteConfig::read(&options.config).map_err(|error| error.to_string())?;
+    log_lines()?;
+    stop::with_parent()?;
+    std::thread::spawn(|| end_with_stdin(&AtomicBool::new(false), Duration::ZERO));
+    site::open_files::raise();
+    site::layout::server_process::run(config, options.kind).map(|()| ExitCode::SUCCESS)
+}
+
 fn prepare(watch_stdin: bool) -> Result<Arc<AtomicBool>, String> {
+    log_lines()?;
+    let stop = stop::on_signal()?;
+    if watch_stdin {
+        let stop = stop.clone();
+        std::thread::spawn(move || end_with_stdin(&stop, limits::ORPHAN_TIME_MAX));
+    }
+    Ok(stop)
+}
+
+fn log_lines() -> Result<(), String> {
     let filter = match std::env::var(LOG_VARIABLE) {
         Ok(text) => EnvFilter::try_new(&text).map_err(|error| format!("{LOG_VARIABLE}={text}: {error}"))?,
         Err(_) => EnvFilter::new("info,fjall=warn,lsm_tree=warn"),
@@ -116,15 +153,10 @@ fn prepare(watch_stdin: bool) -> Result<Arc<AtomicBool>, String> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
-    let stop = stop::on_signal()?;
-    if watch_stdin {
-        let stop = stop.clone();
-        std::thread::spawn(move || end_with_stdin(&stop));
-    }
-    Ok(stop)
+    Ok(())
 }
 
-fn end_with_stdin(stop: &AtomicBool) {
+fn end_with_stdin(stop: &AtomicBool, patience: Duration) {
     let mut stdin = std::io::stdin().lock();
     let mut buffer = [0; 64];
     loop {
@@ -136,6 +168,6 @@ fn end_with_stdin(stop: &AtomicBool) {
     }
     stop.store(true, Ordering::SeqCst);
     // The process ends with its main thread; this thread only sees to it that it does.
-    std::thread::sleep(limits::ORPHAN_TIME_MAX);
+    std::thread::sleep(patience);
     std::process::exit(1);
 }

@@ -43,6 +43,9 @@ pub struct Options {
     /// Concurrency control. [default: locking]
     #[arg(long)]
     method: Option<Method>,
+    /// Which servers of a site share a process. [default: merged]
+    #[arg(long)]
+    layout: Option<Layout>,
     /// Threads that serve clients, in each site. [default: 1]
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
@@ -98,12 +101,34 @@ impl From<Method> for MethodName {
     }
 }
 
+/// Which servers of a site share a process.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Layout {
+    /// All: nothing is faster.
+    Merged,
+    /// User interface, query processor and action driver in one process, all others in another.
+    TwoProcess,
+    /// Every server has a process of its own.
+    Separate,
+}
+
+impl From<Layout> for site::layout::Layout {
+    fn from(layout: Layout) -> site::layout::Layout {
+        match layout {
+            Layout::Merged => site::layout::Layout::Merged,
+            Layout::TwoProcess => site::layout::Layout::TwoProcess,
+            Layout::Separate => site::layout::Layout::Separate,
+        }
+    }
+}
+
 /// Runs it until a signal comes.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
     let wish = Wish {
         sites: options.sites,
         port: options.port,
         method: options.method.map(MethodName::from),
+        layout: options.layout.map(site::layout::Layout::from),
         workers: options.workers,
         required_copies: options.required_copies,
         memory_mb: options.memory_mb,

@@ -148,6 +148,13 @@ fn table(answers: &Answers) -> String {
     row("  encrypted", &|status| joined(status.peers.iter().filter(|peer| peer.encrypted).map(peer_name), " "));
     row("strangers", &|status| grouped(status.strangers.values().sum()));
     row("clients", &|status| grouped(status.clients as u64));
+    row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
+    for kind in ["user-interface", "action-driver", "atomicity-controller", "concurrency-controller"]
+        .into_iter()
+        .chain(["replication-controller", "access-manager"])
+    {
+        row(&format!("  {kind}"), &|status| place(status, kind));
+    }
     text + &remarks(answers)
 }
 
@@ -179,6 +186,15 @@ fn remarks(answers: &Answers) -> String {
 
 fn peer_name(peer: &Peer) -> String {
     if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }
+}
+
+/// In which process a server is, and the number of that.
+fn place(status: &Status, kind: &str) -> String {
+    let found = status.servers.iter().find(|server| server.server == kind);
+    found.map_or("-".to_owned(), |server| match server.process == kind {
+        true => format!("pid {}", server.pid),
+        false => format!("in {}, pid {}", server.process, server.pid),
+    })
 }
 
 fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {

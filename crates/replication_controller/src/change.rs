@@ -15,10 +15,12 @@ use messages::replication::{MemberReport, ReplicationMessage, SiteNotice};
 use messages::{
     Epoch, EpochNumber, Incarnation, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A change under way at this site.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Change {
     epoch: Arc<Epoch>,
     reports: BTreeMap<SiteId, Arc<MemberReport>>,

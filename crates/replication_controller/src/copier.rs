@@ -9,11 +9,12 @@ use messages::limits::{COPY_ITEMS_MAX, LEASE_RENEWAL};
 use messages::planted::Bug;
 use messages::replication::{ReplicationMessage, ServiceReply};
 use messages::{EpochNumber, Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Who waits for a fetch.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Question {
     tag: u64,
     range: KeyRange,
@@ -21,6 +22,7 @@ struct Question {
 }
 
 /// One copier.
+#[derive(Serialize, Deserialize)]
 struct Fetch {
     /// `None`: the background batch.
     question: Option<Question>,
@@ -29,7 +31,7 @@ struct Fetch {
 }
 
 /// All copiers of this site, and those of others that it serves.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Copiers {
     /// Something may be stale here.
     active: bool,

@@ -11,6 +11,7 @@ use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
 use messages::{Epoch, EpochNumber, History, Item, Now, Outbox, SiteId, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ fn point(timestamp: &Timestamp) -> Point {
 }
 
 /// Items of a commit, made only when somebody needs them.
+#[derive(Serialize, Deserialize)]
 enum Written {
     By(Arc<History>),
     Items(Vec<Item>),
@@ -39,7 +41,7 @@ impl Written {
 }
 
 /// Fail-locks that this site keeps for all others.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct FailLocks {
     tables: BTreeMap<SiteId, StaleSet>,
     /// What each other site is known to have synced.

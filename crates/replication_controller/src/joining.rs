@@ -9,11 +9,12 @@ use messages::limits::JOIN_RETRY;
 use messages::planted::Bug;
 use messages::replication::ReplicationMessage;
 use messages::{Epoch, EpochNumber, Incarnation, MemberState, Now, Outbox, SiteId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A site's wish to be taken in.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Wish {
     life: Incarnation,
     last: Option<(EpochNumber, ProposalId)>,
@@ -22,6 +23,7 @@ struct Wish {
 }
 
 /// A site was taken in.
+#[derive(Serialize, Deserialize)]
 struct TakenIn {
     at: u64,
     /// For so long it is not taken in again.
@@ -29,6 +31,7 @@ struct TakenIn {
 }
 
 /// Who wants in, who wants up, and who is in reach.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Joiners {
     others: Vec<SiteId>,
     heard: BTreeMap<SiteId, (Incarnation, u64)>,

@@ -8,10 +8,11 @@ use messages::limits::{LEASE, LEASE_MARGIN, LEASE_RENEWAL, SUSPICION};
 use messages::planted::Bug;
 use messages::replication::ReplicationMessage;
 use messages::{Epoch, Incarnation, Now, Outbox, SiteId};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Leases held and granted, and when members were last heard.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Leases {
     /// Until when each other member lets this site read.
     held: BTreeMap<SiteId, u64>,

@@ -44,11 +44,14 @@ use messages::{
 };
 use proposal::{Proposals, SealAsked};
 use replay::LogTail;
+use serde::{Deserialize, Serialize};
 use service::Questions;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the site is with respect to epochs.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum State {
     /// In no epoch in this life, or not yet.
     Joining,
@@ -59,6 +62,7 @@ pub(crate) enum State {
 }
 
 /// What to do when the log is synced up to a token.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum AfterSync {
     /// The empty copy of an instance without an epoch is on disk.
     Empty(Arc<Epoch>),
@@ -73,6 +77,7 @@ pub(crate) enum AfterSync {
 }
 
 /// The replication controller of one site.
+#[derive(Serialize, Deserialize)]
 pub struct ReplicationController {
     pub(crate) site: SiteId,
     pub(crate) incarnation: Incarnation,
@@ -120,12 +125,12 @@ pub struct ReplicationController {
 }
 
 /// What `raid status` shows of replication at a site.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Status {
     /// The highest epoch known.
     pub epoch: Option<Arc<Epoch>>,
     /// In words.
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
     /// Fail-locked items of every other site, as this one keeps them.
     pub fail_locks: BTreeMap<SiteId, u64>,
     /// Stale items of the own copy, at the last look.
@@ -188,7 +193,7 @@ impl ReplicationController {
         };
         Status {
             epoch: self.known.clone(),
-            state,
+            state: Cow::Borrowed(state),
             fail_locks: self.fail_locks.counts(),
             stale: self.copiers.left(),
             copied_bytes: self.copiers.bytes(),

@@ -11,10 +11,12 @@ use messages::oracle::OracleRequest;
 use messages::planted::Bug;
 use messages::replication::ReplicationMessage;
 use messages::{Epoch, EpochNumber, Incarnation, MemberState, Message, Now, OracleLife, Outbox, ServerKind, SiteId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How far a proposal is.
+#[derive(Serialize, Deserialize)]
 enum Stage {
     /// Waiting for the oracle's epoch.
     Reading,
@@ -25,6 +27,7 @@ enum Stage {
 }
 
 /// The proposal under way at this site.
+#[derive(Serialize, Deserialize)]
 struct Proposal {
     id: ProposalId,
     /// The epoch to replace.
@@ -37,7 +40,7 @@ struct Proposal {
 }
 
 /// Who asks for which epoch to be sealed, for which proposal.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SealAsked {
     pub(crate) proposer: SiteId,
     pub(crate) epoch: EpochNumber,
@@ -45,7 +48,7 @@ pub(crate) struct SealAsked {
 }
 
 /// Proposals of this site.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Proposals {
     under_way: Option<Proposal>,
     sequence: u64,

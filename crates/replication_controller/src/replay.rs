@@ -5,12 +5,13 @@ use messages::commit::Outcome;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::{EpochNumber, History, Item, Outbox, TransactionId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the log says was voted for and not decided, until the site takes part again. What was decided and others may have lost is among
 /// the recent commits.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct LogTail {
     /// The last epoch in which this site voted: it was active, so nothing of earlier ones was open. An epoch that was merely logged
     /// may have failed.

@@ -6,9 +6,10 @@ use crate::{ReplicationController, State, service_reply};
 use messages::planted::Bug;
 use messages::replication::ServiceRequest;
 use messages::{EpochNumber, Now, Outbox};
+use serde::{Deserialize, Serialize};
 
 /// Questions that wait for the answer yes.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Questions {
     /// Tag and deadline (boot clock).
     waiting: Vec<(u64, u64)>,

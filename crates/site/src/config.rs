@@ -1,5 +1,6 @@
 //! What a site or an oracle is told: TOML files, every key explained by [`EXPLAINED`].
 
+use crate::layout::Layout;
 use crate::protection::{self, ProtectionError, Wanted};
 use messages::epoch::Method;
 use messages::server::ORACLE_SITE;
@@ -71,6 +72,9 @@ pub struct SiteConfig {
     /// "fastest" or "streams".
     #[serde(default)]
     pub channels: Channels,
+    /// Which of its servers share a process: "merged", "two-process" or "separate".
+    #[serde(default)]
+    pub layout: Layout,
     /// From the command line only: after a total failure it restarts the instance without the other sites.
     #[serde(skip)]
     pub alone: bool,
@@ -178,7 +182,8 @@ keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); witho
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
-channels = \"fastest\"             # shared memory to processes of this host; \"streams\": TCP, also on one host
+channels = \"fastest\"               # shared memory to processes of this host; \"streams\": TCP, also on one host
+layout = \"merged\"                  # or \"two-process\": the clients' part in a process of its own; or \"separate\": every server
 
 [peers]                            # where the other sites listen, by their number
 2 = \"10.0.0.2:7401\"

@@ -7,13 +7,16 @@
 use crate::clock;
 use crate::config::{Channels, SiteConfig};
 use crate::huge_pages;
+use crate::layout::Place;
+use crate::layout::door::Door;
+use crate::layout::processes::{Moved, Processes};
 use crate::limits;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
 use crate::store::FjallStore;
 use access_manager::store::Store;
 use commit_log::{Log, LogOptions, MappedLog, Position};
-use domain::{Domain, Effects};
+use domain::{Domain, Effects, Failure};
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::replication::SiteNotice;
 use messages::server::ORACLE_SITE;
@@ -21,7 +24,7 @@ use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Row, ServerKind
 use mio::Registry;
 use raidcomm::keys::Keys;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,6 +92,8 @@ enum Life {
 /// What came out of the core for the rest of the process.
 #[derive(Default)]
 pub struct Output {
+    /// Outputs with anything in them are counted from 1, anew for each process that serves clients; 0: there is nothing in it.
+    pub number: u64,
     /// To user interfaces and the query processor.
     pub local: Vec<Envelope>,
     /// A new life has begun: everything under way is gone; the catalog as it is now.
@@ -106,7 +111,11 @@ pub struct Core {
     streams: Option<Streams>,
     distrust: Watch,
     life: Life,
+    processes: Processes,
+    /// When servers were lost lately (boot clock).
+    losses: VecDeque<u64>,
     output: Output,
+    outputs: u64,
     incoming: Vec<Incoming>,
     nonce_seed: u64,
     /// The operator's word, until the site has served.
@@ -116,11 +125,12 @@ pub struct Core {
 
 impl Core {
     /// Opens the log and asks the oracle for a life. `on_synced` is called whenever the log has synced something.
-    pub fn start(
+    pub(crate) fn start(
         config: Arc<SiteConfig>,
         registry: Registry,
         tokens: Range<usize>,
         on_synced: commit_log::mapped::OnSynced,
+        door: Option<Arc<Door>>,
     ) -> Result<Core, StartError> {
         let keys = config.protection()?;
         let folder = config.data.join(repair::LOG_FOLDER);
@@ -132,6 +142,10 @@ impl Core {
             tracing::warn!(file = %cut.file.display(), offset = cut.offset, bytes = cut.bytes,
                 "the log was cut at its last whole record; the other sites have what stood behind it");
         }
+        let processes = Processes::new(config.clone(), door).map_err(|source| StartError::System {
+            what: format!("{}", config.data.join(crate::layout::FOLDER).display()),
+            source,
+        })?;
         let nonce_seed = clock::wall_micros() ^ (u64::from(std::process::id()) << 40);
         let life = Life::Asking { log: Box::new(log), nonce: nonce_seed, asked_at: 0 };
         let mut core = Core {
@@ -143,7 +157,10 @@ impl Core {
             streams: None,
             distrust: Watch::default(),
             life,
+            processes,
+            losses: VecDeque::new(),
             output: Output::default(),
+            outputs: 0,
             incoming: Vec::new(),
             nonce_seed,
             dropped: 0,
@@ -186,6 +203,22 @@ impl Core {
     pub fn strangers(&self) -> BTreeMap<String, u64> {
         let reasons = self.streams.iter().flat_map(Streams::stranger_reasons);
         reasons.map(|(&reason, &count)| (reason.to_owned(), count)).collect()
+    }
+
+    /// The processes of the servers.
+    pub(crate) fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// Moves a server to another process of this site, between two messages. Errors: it stays where it is, or is lost, and the site
+    /// begins a new life.
+    pub(crate) fn move_server(&mut self, kind: ServerKind, to: Place) -> Result<Moved, String> {
+        let Life::Running(domain) = &mut self.life else {
+            return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
+        };
+        let moved = self.processes.move_server(domain, kind, to)?;
+        tracing::info!(server = %kind, from = %moved.from, %to, bytes = moved.bytes, pause = ?moved.pause, "a server is moved");
+        Ok(moved)
     }
 
     /// State of the connections.
@@ -246,6 +279,10 @@ impl Core {
                 domain.poll_log(&mut clock::now);
                 if tick {
                     domain.tick(&mut clock::now);
+                    if let Some(reason) = self.processes.check() {
+                        self.settle();
+                        return self.lost(&reason);
+                    }
                 }
             }
             Life::Asking { .. } => self.ask_for_life(),
@@ -336,6 +373,7 @@ impl Core {
 
     fn build(&mut self, log: MappedLog, incarnation: Incarnation) -> Result<(), StartError> {
         let folder = self.config.data.join(repair::STORE_FOLDER);
+        self.processes.end_life();
         let begun = Instant::now();
         let store = FjallStore::open(&folder)?;
         let opened = begun.elapsed();
@@ -362,8 +400,36 @@ impl Core {
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }
+        let settled = self.processes.settle(&mut domain);
         self.life = Life::Running(Box::new(domain));
-        self.listen(incarnation.0)
+        match settled {
+            Ok(false) => self.listen(incarnation.0),
+            Ok(true) => {
+                // The new process knows nothing of what the one before was still to be told.
+                self.output.local.clear();
+                self.outputs = 0;
+                self.listen(incarnation.0)
+            }
+            Err(reason) => {
+                self.lost(&reason);
+                Ok(())
+            }
+        }
+    }
+
+    /// A server, or its process, is lost: the site begins a new life, unless that has not helped so often that it will not.
+    fn lost(&mut self, reason: &str) {
+        let now = clock::boot();
+        self.losses.push_back(now);
+        self.losses.retain(|at| *at + limits::LOSSES_TIME > now);
+        if self.losses.len() > limits::LOSSES_MAX {
+            let (losses, seconds) = (self.losses.len(), limits::LOSSES_TIME / messages::limits::SECOND);
+            return self.end(format!(
+                "site {} stops: {losses} losses of servers in {seconds} s, the last: {reason}",
+                self.config.id
+            ));
+        }
+        self.start_again(reason);
     }
 
     /// Hands what the servers said to the connections, and does what they ask of the world.
@@ -391,8 +457,13 @@ impl Core {
                 | SiteNotice::RestartAlone => {}
             }
         }
-        if let Some(error) = failed {
-            self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
+        match failed {
+            Some(Failure::Log(error)) => {
+                self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
+            }
+            // Nothing is sent any more, leases least of all: the others go on without this life.
+            Some(failure @ Failure::Server { .. }) => self.lost(&failure.to_string()),
+            None => {}
         }
     }
 
@@ -429,7 +500,12 @@ impl Core {
 
     /// What came out since the last call.
     pub fn take_output(&mut self) -> Output {
-        std::mem::take(&mut self.output)
+        let mut output = std::mem::take(&mut self.output);
+        if !output.local.is_empty() || output.new_life.is_some() {
+            self.outputs += 1;
+            output.number = self.outputs;
+        }
+        output
     }
 
     /// Syncs the log and ends, after a request to stop.
@@ -443,6 +519,7 @@ impl Core {
             }
             Life::Asking { .. } | Life::Over => {}
         }
+        self.processes.end(false);
     }
 }
 

@@ -1,13 +1,14 @@
 //! The real world: puts servers into processes; loops, sockets, files, clocks, configuration.
 //!
-//! The merged layout: all servers of a site in one process, wired together by `domain`, under one lock. Workers own clients' connections and run
+//! All servers of a site are wired together by `domain`, under one lock, whatever process they are in. Workers own clients' connections and run
 //! the domain on their own thread; the first worker also owns the connections with other sites. In reading order:
 //!
 //! * [`config`]: what a site or an oracle is told;
 //! * [`protection`]: keys, and what may go without them;
 //! * [`clock`]: the two clocks;
 //! * [`core`]: the domain with its log, store and connections, and its lives;
-//! * [`worker`]: the event loop and the clients;
+//! * [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
+//! * [`layout`]: servers in processes of their own;
 //! * [`query_host`]: DataFusion on a thread of its own;
 //! * [`oracle_process`]: the embedded oracle;
 //! * [`status`]: what `raid status` shows; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
@@ -17,12 +18,14 @@ pub mod clock;
 pub mod config;
 pub mod core;
 mod huge_pages;
+pub mod layout;
 pub mod limits;
 pub mod open_files;
 pub mod oracle_process;
 pub mod protection;
 pub mod query_host;
 pub mod repair;
+pub mod shared;
 pub mod status;
 pub mod store;
 mod store_files;

@@ -1,6 +1,6 @@
 //! Bounds of a site's process; times in nanoseconds of the boot clock.
 
-use messages::limits::MILLISECOND;
+use messages::limits::{MILLISECOND, SECOND};
 use std::time::Duration;
 
 /// How often the servers are asked whether something is due.
@@ -33,5 +33,34 @@ pub const MEMORY_BYTES_DEFAULT: usize = 512 << 20;
 pub const CONSOLE_BYTES_MAX: usize = 1 << 20;
 
 const _: () = assert!(DISTRUST_LOOK_INTERVAL < DISTRUST_LOG_INTERVAL, "what is new is told soon, what goes on seldom");
+/// Bytes of one piece of what two processes of a site say to each other.
+pub const LINE_BYTES: u32 = 1 << 20;
+/// Bytes of room that is kept for replies; what was larger is given back.
+pub const LINE_BYTES_KEPT: usize = 4 << 20;
+/// A server's process that has not answered for this long is lost.
+pub const CALL_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a server's process may take to end when the site's has ended its line; then it is killed.
+pub const PROCESS_END_MAX: Duration = Duration::from_secs(5);
+/// How often is looked whether a process has ended, or what it held is free.
+pub const PROCESS_LOOK: Duration = Duration::from_millis(1);
+/// Losses of servers within [`LOSSES_TIME`] after which the site stops instead of beginning another life.
+pub const LOSSES_MAX: usize = 10;
+/// See [`LOSSES_MAX`].
+pub const LOSSES_TIME: u64 = 20 * SECOND;
+/// How long the user interface's process waits at the door before it asks again.
+pub const DOOR_WAIT: Duration = Duration::from_millis(500);
+/// How long the process before may take to let go of the store.
+pub const STORE_FREE_MAX: Duration = Duration::from_secs(3);
+/// How long a store that changes hands may take to write what is under way.
+pub const STORE_CLOSE_MAX: Duration = Duration::from_secs(10);
+/// How often is looked whether it has.
+pub const STORE_CLOSE_LOOK: Duration = Duration::from_millis(1);
+/// How long whoever gives an order may take to say it.
+pub const ORDER_TIME_MAX: Duration = Duration::from_secs(1);
+/// Bytes of an order.
+pub const ORDER_BYTES_MAX: u64 = 256;
+
+const _: () = assert!(LINE_BYTES <= raidcomm::limits::SLOT_BYTES_MAX && LINE_BYTES > 1);
+const _: () = assert!(STORE_CLOSE_MAX.as_nanos() < CALL_TIME_MAX.as_nanos(), "a store is closed within one call");
 const _: () =
     assert!(OPEN_FILES as usize > 4 * (CLIENTS_MAX + REFUSALS_MAX), "clients leave room for the store's files");

@@ -4,7 +4,7 @@
 //! session has at most one query, and a query at most one batch under way. A panic inside a query ends that query only.
 
 use crate::clock;
-use crate::worker::Shared;
+use crate::shared::Shared;
 use futures::future::FutureExt;
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::limits::QUERY_BATCH_ROWS;

@@ -2,6 +2,7 @@
 
 use crate::config::SiteConfig;
 use crate::core::Core;
+use crate::layout::{Place, name_of};
 use messages::MemberState;
 use raidcomm::streams::Channel;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,27 @@ pub struct Status {
     pub strangers: BTreeMap<String, u64>,
     /// Clients connected.
     pub clients: usize,
+    /// Which of its servers share a process, as configured.
+    #[serde(default)]
+    pub layout: String,
+    /// Its servers, where they are now.
+    #[serde(default)]
+    pub servers: Vec<ServerStatus>,
+}
+
+/// A server of the site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerStatus {
+    /// Which.
+    pub server: String,
+    /// In which process: `site`, or the server that it is named after.
+    pub process: String,
+    /// The number of that; 0 while it does not run.
+    pub pid: u32,
+    /// Messages that it has taken in this life.
+    pub messages: u64,
+    /// Calls made for it since it is in another process than the site's.
+    pub calls: u64,
 }
 
 /// A member of the epoch.
@@ -159,10 +181,13 @@ impl From<raidcomm::streams::PeerStatus> for Peer {
 pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     let peers = core.peers().into_iter().map(Peer::from).collect();
     let strangers = core.strangers();
+    let layout = config.layout.name().to_owned();
+    let servers = servers(core);
     let Some(domain) = core.domain() else {
         let refusal = Some("it waits for the oracle to give it an incarnation".to_owned());
         let state = "starting".to_owned();
-        return Status { site: config.id, state, refusal, peers, strangers, clients, ..Status::default() };
+        let rest = Status::default();
+        return Status { site: config.id, state, refusal, peers, strangers, clients, layout, servers, ..rest };
     };
     let replication = domain.replication();
     let commits = domain.commits();
@@ -170,7 +195,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     let mut status = Status {
         site: config.id,
         incarnation: domain.settings().incarnation.0,
-        state: replication.state.to_owned(),
+        state: replication.state.into_owned(),
         refusal: domain.refusal(crate::clock::now()),
         fail_locks: replication.fail_locks.iter().map(|(site, count)| (site.0, *count)).collect(),
         stale: replication.stale,
@@ -196,6 +221,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         peers,
         strangers,
         clients,
+        layout,
+        servers,
         ..Status::default()
     };
     if let Some(epoch) = &replication.epoch {
@@ -218,6 +245,21 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         status.members = epoch.members.iter().map(member).collect();
     }
     status
+}
+
+fn servers(core: &Core) -> Vec<ServerStatus> {
+    let calls = core.domain().map(domain::Domain::calls).unwrap_or_default();
+    let server = |(kind, place, pid)| {
+        let calls = calls.iter().find(|calls| calls.kind == kind);
+        ServerStatus {
+            server: name_of(kind),
+            process: Place::to_string(&place),
+            pid,
+            messages: calls.map_or(0, |calls| calls.messages),
+            calls: calls.map_or(0, |calls| calls.calls),
+        }
+    };
+    core.processes().list().into_iter().map(server).collect()
 }
 
 /// Asks a site.

@@ -11,7 +11,7 @@
 //!
 //! Invariant: readers find in `Shared::readable` only keyspaces that no later removal is waiting for.
 
-use crate::store_files;
+use crate::{limits, store_files};
 use access_manager::store::{Store, StoreError, StoreRows, StoreWrite};
 
 use bytes::Bytes;
@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// Bytes of blocks that fjall keeps: small, because the access manager keeps rows.
 const BLOCK_CACHE_BYTES: u64 = 32 << 20;
@@ -84,8 +85,8 @@ impl FjallStore {
     /// The disk fails, another process has the store open, or what is in the folder is damaged or no store of ours.
     pub fn open(folder: &Path) -> Result<FjallStore, StoreError> {
         store_files::check(folder).map_err(StoreError::Damaged)?;
-        let builder = Database::builder(folder).cache_size(BLOCK_CACHE_BYTES).worker_threads(BACKGROUND_THREADS);
-        let database = builder.open().map_err(|error| error_of(folder, &error))?;
+        let builder = || Database::builder(folder).cache_size(BLOCK_CACHE_BYTES).worker_threads(BACKGROUND_THREADS);
+        let database = when_free(|| builder().open()).map_err(|error| error_of(folder, &error))?;
         let metadata = database.keyspace(METADATA, options).map_err(|error| error_of(folder, &error))?;
         pass_over_removals(&database, &metadata).map_err(|error| error_of(folder, &error))?;
         let mut tables = BTreeMap::new();
@@ -394,6 +395,19 @@ fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
     match path.parent() {
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),
+    }
+}
+
+/// A process that has just been ended may still have the store.
+fn when_free<T>(open: impl Fn() -> fjall::Result<T>) -> fjall::Result<T> {
+    let begun = Instant::now();
+    loop {
+        match open() {
+            Err(fjall::Error::Locked) if begun.elapsed() < limits::STORE_FREE_MAX => {
+                std::thread::sleep(limits::PROCESS_LOOK);
+            }
+            opened => return opened,
+        }
     }
 }
 

@@ -7,145 +7,31 @@
 //! Invariant: a session belongs to one worker for life; its number says to which.
 
 use crate::config::SiteConfig;
-use crate::core::{CatalogRows, Core, Output};
-use crate::query_host::QueryHost;
-use crate::{clock, huge_pages, limits, status};
+use crate::core::Core;
+use crate::layout::door::Door;
+use crate::layout::front::Front;
+use crate::layout::{Layout, orders};
+use crate::shared::{Heart, Mail, SESSION_BITS, Shared};
+use crate::{clock, huge_pages, limits};
 use bytes::BytesMut;
 use messages::access::AccessReply;
 use messages::{Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SessionId};
 use mio::net::{TcpListener, TcpStream};
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use rustix::net::sockopt;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use user_interface::{CancelKey, UserInterface};
+use user_interface::UserInterface;
 
 const TOKEN_WAKE: Token = Token(0);
 const TOKEN_SQL: Token = Token(1);
 const TOKEN_CONSOLE: Token = Token(2);
 const TOKENS_STREAMS: std::ops::Range<usize> = 16..16 + raidcomm::limits::TOKENS;
 const TOKENS_CLIENTS: usize = 1 << 16;
-/// Bits of a session's number that count within its worker.
-const SESSION_BITS: u32 = 48;
-
-/// What reaches a worker from other threads.
-enum Mail {
-    /// An answer for one of its sessions, or a change of the catalog.
-    Answer(Envelope),
-    /// A connection that the first worker accepted for it.
-    Client(TcpStream),
-    /// The site has begun a new life.
-    NewLife(Arc<CatalogRows>),
-    /// A client of another worker wants one of this worker's sessions to cancel what it does.
-    Cancel(CancelKey),
-}
-
-/// The door of a worker.
-struct Mailbox {
-    mail: Mutex<Vec<Mail>>,
-    waker: Arc<Waker>,
-}
-
-impl Mailbox {
-    fn post(&self, mail: Mail) {
-        let mut waiting = self.mail.lock().expect("no holder of this lock panics");
-        waiting.push(mail);
-        if waiting.len() == 1 {
-            // An error means that the poll is gone, and with it whoever would read the mail.
-            let _ = self.waker.wake();
-        }
-    }
-}
-
-/// What all threads of a site share.
-pub struct Shared {
-    core: Mutex<Core>,
-    mailboxes: Vec<Mailbox>,
-    query: QueryHost,
-    over: Mutex<Option<String>>,
-    stop: Arc<AtomicBool>,
-    clients: AtomicUsize,
-}
-
-impl Shared {
-    /// Runs requests of sessions under the core's lock, on this thread, and hands out the answers.
-    pub fn submit(&self, envelopes: impl IntoIterator<Item = Envelope>) {
-        let output = {
-            let mut core = self.core.lock().expect("a panic under the core's lock ends the process");
-            core.deliver(envelopes);
-            core.settle();
-            core.flush();
-            core.take_output()
-        };
-        self.route(output, None, &mut Vec::new());
-    }
-
-    /// Answers go to the worker that owns the session; those of worker `own` are put into `mine`.
-    fn route(&self, output: Output, own: Option<usize>, mine: &mut Vec<Mail>) {
-        if let Some(message) = output.over {
-            tracing::error!(message);
-            self.over.lock().expect("no holder of this lock panics").get_or_insert(message);
-            self.stop.store(true, Ordering::SeqCst);
-            self.wake_all();
-        }
-        if let Some(rows) = output.new_life {
-            self.query.forget_all();
-            let rows = Arc::new(rows);
-            for worker in 0..self.mailboxes.len() {
-                self.hand(worker, own, mine, Mail::NewLife(rows.clone()));
-            }
-        }
-        for envelope in output.local {
-            match &envelope.message {
-                Message::SessionReply(session, _) if envelope.to == ServerKind::Query => {
-                    self.query.scanned(*session, envelope.message);
-                }
-                Message::SessionReply(session, _) | Message::QueryReply(session, _) => {
-                    self.hand(worker_of(*session), own, mine, Mail::Answer(envelope));
-                }
-                _ => {
-                    for worker in 0..self.mailboxes.len() {
-                        self.hand(worker, own, mine, Mail::Answer(envelope.clone()));
-                    }
-                }
-            }
-        }
-    }
-
-    fn hand(&self, worker: usize, own: Option<usize>, mine: &mut Vec<Mail>, mail: Mail) {
-        if own == Some(worker) {
-            mine.push(mail);
-        } else if let Some(mailbox) = self.mailboxes.get(worker) {
-            mailbox.post(mail);
-        }
-    }
-
-    /// An answer of the query processor.
-    pub fn answer(&self, envelope: Envelope) {
-        if let Message::QueryReply(session, _) = &envelope.message {
-            self.hand(worker_of(*session), None, &mut Vec::new(), Mail::Answer(envelope));
-        }
-    }
-
-    /// The door to the query processor.
-    pub(crate) fn query(&self) -> &QueryHost {
-        &self.query
-    }
-
-    fn wake_all(&self) {
-        for mailbox in &self.mailboxes {
-            let _ = mailbox.waker.wake();
-        }
-    }
-}
-
-fn worker_of(session: SessionId) -> usize {
-    (session.0 >> SESSION_BITS) as usize
-}
-
 /// A client's connection.
 struct Client {
     socket: TcpStream,
@@ -163,67 +49,128 @@ struct Client {
 
 /// Runs a site until `stop` is set. An error is what ended it instead.
 pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
-    let config = Arc::new(config);
-    let workers = config.workers;
     huge_pages::allow(false);
-    let text = |error: std::io::Error| error.to_string();
-    let mut polls = Vec::new();
-    let mut mailboxes = Vec::new();
-    for _ in 0..workers {
-        let poll = Poll::new().map_err(text)?;
-        let waker = Arc::new(Waker::new(poll.registry(), TOKEN_WAKE).map_err(text)?);
-        polls.push(poll);
-        mailboxes.push(Mailbox { mail: Mutex::default(), waker });
+    // In other layouts than the merged one clients are served by another process.
+    let merged = config.layout == Layout::Merged;
+    let prepared = Prepared::new(config, stop, |config, registry, waker| {
+        let door = (!merged).then(Arc::<Door>::default);
+        let on_synced: commit_log::mapped::OnSynced = Box::new(move || drop(waker.wake()));
+        let core =
+            Core::start(config.clone(), registry.try_clone().map_err(text)?, TOKENS_STREAMS, on_synced, door.clone())
+                .map_err(|error| format!("site {} does not start: {error}", config.id))?;
+        let listen = |address, token| listen(std::net::TcpListener::bind(address), address, token, registry);
+        let sql = merged.then(|| listen(config.sql, TOKEN_SQL)).transpose()?;
+        let listeners = Listeners { sql, console: Some(listen(config.console, TOKEN_CONSOLE)?) };
+        Ok((Heart::Here { core: Box::new(Mutex::new(core)), door }, listeners, if merged { config.workers } else { 1 }))
+    })?;
+    let shared = prepared.shared();
+    if let Some((_, door)) = shared.door() {
+        let (door, shared) = (door.clone(), shared.clone());
+        std::thread::Builder::new().name("door".to_owned()).spawn(move || door.serve(&shared)).map_err(text)?;
     }
-    let first = polls[0].registry();
-    let waker = mailboxes[0].waker.clone();
-    let on_synced: commit_log::mapped::OnSynced = Box::new(move || drop(waker.wake()));
-    let core = Core::start(config.clone(), first.try_clone().map_err(text)?, TOKENS_STREAMS, on_synced)
-        .map_err(|error| format!("site {} does not start: {error}", config.id))?;
-    let listen = |address, token| -> Result<TcpListener, String> {
-        let mut listener =
-            TcpListener::bind(address).map_err(|error| format!("cannot listen at {address}: {error}"))?;
-        first.register(&mut listener, token, Interest::READABLE).map_err(text)?;
-        Ok(listener)
-    };
-    let listeners = Listeners { sql: listen(config.sql, TOKEN_SQL)?, console: listen(config.console, TOKEN_CONSOLE)? };
-    let shared = Arc::new(Shared {
-        core: Mutex::new(core),
-        mailboxes,
-        query: QueryHost::new(),
-        over: Mutex::default(),
-        stop,
-        clients: AtomicUsize::new(0),
-    });
-    shared.query.start(&shared).map_err(|error| format!("the query processor does not start: {error}"))?;
-    let mut threads = Vec::new();
-    let mut polls = polls.into_iter().enumerate();
-    let (_, poll) = polls.next().expect("there is at least one worker");
-    for (number, poll) in polls {
-        let worker = Worker::new(number, poll, None, shared.clone(), &config);
-        threads.push(std::thread::spawn(move || worker.run()));
+    orders::serve(&prepared.config, &shared)?;
+    prepared.run()
+}
+
+/// The workers of a process that only serves clients, and reaches the site's process through `front`.
+pub(crate) fn prepare_front(config: SiteConfig, front: Front, sql: std::net::TcpListener) -> Result<Prepared, String> {
+    let prepared = Prepared::new(config, Arc::default(), |config, registry, _| {
+        let sql = listen(Ok(sql), config.sql, TOKEN_SQL, registry)?;
+        Ok((Heart::Elsewhere(front), Listeners { sql: Some(sql), console: None }, config.workers))
+    })?;
+    Ok(prepared)
+}
+
+fn text(error: std::io::Error) -> String {
+    error.to_string()
+}
+
+fn listen(
+    bound: std::io::Result<std::net::TcpListener>,
+    address: SocketAddr,
+    token: Token,
+    registry: &Registry,
+) -> Result<TcpListener, String> {
+    let bound = bound.and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    let bound = bound.map_err(|error| format!("cannot listen at {address}: {error}"))?;
+    let mut listener = TcpListener::from_std(bound);
+    registry.register(&mut listener, token, Interest::READABLE).map_err(text)?;
+    Ok(listener)
+}
+
+/// A process whose workers can begin.
+pub(crate) struct Prepared {
+    config: Arc<SiteConfig>,
+    polls: Vec<Poll>,
+    listeners: Listeners,
+    shared: Arc<Shared>,
+}
+
+impl Prepared {
+    /// `build` is given the first worker's poll and its waker, and says where the core is, what is listened at, and how many workers
+    /// there are.
+    fn new(
+        config: SiteConfig,
+        stop: Arc<AtomicBool>,
+        build: impl FnOnce(&Arc<SiteConfig>, &Registry, Arc<Waker>) -> Result<(Heart, Listeners, usize), String>,
+    ) -> Result<Prepared, String> {
+        let config = Arc::new(config);
+        let poll = || -> Result<(Poll, Arc<Waker>), String> {
+            let poll = Poll::new().map_err(text)?;
+            let waker = Arc::new(Waker::new(poll.registry(), TOKEN_WAKE).map_err(text)?);
+            Ok((poll, waker))
+        };
+        let (first, waker) = poll()?;
+        let (heart, listeners, workers) = build(&config, first.registry(), waker.clone())?;
+        let (mut polls, mut wakers) = (vec![first], vec![waker]);
+        for _ in 1..workers {
+            let (poll, waker) = poll()?;
+            polls.push(poll);
+            wakers.push(waker);
+        }
+        let serves_clients = listeners.sql.is_some();
+        let shared = Arc::new(Shared::new(heart, wakers, stop));
+        if serves_clients {
+            shared.query().start(&shared).map_err(|error| format!("the query processor does not start: {error}"))?;
+        }
+        Ok(Prepared { config, polls, listeners, shared })
     }
-    Worker::new(0, poll, Some(listeners), shared.clone(), &config).run();
-    for thread in threads {
-        drop(thread.join());
+
+    /// What its threads share.
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
     }
-    shared.query.stop();
-    shared.core.lock().expect("the workers have ended").close();
-    let over = shared.over.lock().expect("the workers have ended").take();
-    over.map_or(Ok(()), Err)
+
+    /// Runs until it is told to stop. An error is what ended it instead.
+    pub(crate) fn run(self) -> Result<(), String> {
+        let Prepared { config, polls, listeners, shared } = self;
+        let mut threads = Vec::new();
+        let mut polls = polls.into_iter().enumerate();
+        let (_, poll) = polls.next().expect("there is at least one worker");
+        for (number, poll) in polls {
+            let worker = Worker::new(number, poll, Listeners::default(), shared.clone(), &config);
+            threads.push(std::thread::spawn(move || worker.run()));
+        }
+        Worker::new(0, poll, listeners, shared.clone(), &config).run();
+        for thread in threads {
+            drop(thread.join());
+        }
+        shared.end().map_or(Ok(()), Err)
+    }
 }
 
 /// What only the first worker listens at.
+#[derive(Default)]
 struct Listeners {
-    sql: TcpListener,
-    console: TcpListener,
+    sql: Option<TcpListener>,
+    console: Option<TcpListener>,
 }
 
 /// One thread that serves clients.
 struct Worker {
     number: usize,
     poll: Poll,
-    listeners: Option<Listeners>,
+    listeners: Listeners,
     shared: Arc<Shared>,
     config: Arc<SiteConfig>,
     user_interface: UserInterface,
@@ -238,13 +185,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(
-        number: usize,
-        poll: Poll,
-        listeners: Option<Listeners>,
-        shared: Arc<Shared>,
-        config: &Arc<SiteConfig>,
-    ) -> Worker {
+    fn new(number: usize, poll: Poll, listeners: Listeners, shared: Arc<Shared>, config: &Arc<SiteConfig>) -> Worker {
         let interface = user_interface::Config::new(
             config.site(),
             &format!("{:016x}", config.instance),
@@ -272,7 +213,7 @@ impl Worker {
 
     fn run(mut self) {
         let mut events = Events::with_capacity(limits::EVENTS_PER_TURN);
-        while !self.shared.stop.load(Ordering::SeqCst) {
+        while !self.shared.stops() {
             let due = (self.ticked_at + limits::TICK).saturating_sub(clock::boot());
             match self.poll.poll(&mut events, Some(Duration::from_nanos(due))) {
                 Ok(()) => {}
@@ -294,15 +235,10 @@ impl Worker {
                 TOKEN_SQL => self.accept(),
                 TOKEN_CONSOLE => self.tell_status(),
                 Token(token) if token >= TOKENS_CLIENTS => self.client_event(token, event),
-                _ => {
-                    let mut core = self.shared.core.lock().expect("a panic under the core's lock ends the process");
-                    core.ready(event);
-                }
+                _ => self.shared.ready(event),
             }
         }
-        let mut waiting =
-            std::mem::take(&mut *self.shared.mailboxes[self.number].mail.lock().expect("no holder panics"));
-        self.mail.append(&mut waiting);
+        self.shared.take_mail(self.number, &mut self.mail);
         let now = clock::now();
         let tick = now.boot >= self.ticked_at + limits::TICK;
         if tick {
@@ -323,22 +259,12 @@ impl Worker {
             if self.requests.is_empty() && !core_turn {
                 break;
             }
-            let output = {
-                let mut core = self.shared.core.lock().expect("a panic under the core's lock ends the process");
-                core.deliver(self.requests.drain(..));
-                if core_turn {
-                    core.turn(tick);
-                } else {
-                    core.settle();
-                }
-                core.take_output()
-            };
+            let requests = std::mem::take(&mut self.requests);
+            let turn = core_turn.then_some(tick);
             core_turn = false;
-            let mut mine = std::mem::take(&mut self.mail);
-            self.shared.clone().route(output, Some(self.number), &mut mine);
-            self.mail = mine;
+            self.shared.exchange(self.number, requests, turn, &mut self.mail);
         }
-        self.shared.core.lock().expect("a panic under the core's lock ends the process").flush();
+        self.shared.flush();
     }
 
     fn take_mail(&mut self, now: Now) {
@@ -383,26 +309,26 @@ impl Worker {
                 message: outgoing.message,
             };
             match envelope.message {
-                Message::Query(session, request) => self.shared.query.ask(session, request),
+                Message::Query(session, request) => self.shared.query().ask(session, request),
                 _ => self.requests.push(envelope),
             }
         }
     }
 
     fn accept(&mut self) {
-        while let Some(listeners) = &self.listeners {
-            match listeners.sql.accept() {
+        while let Some(sql) = &self.listeners.sql {
+            match sql.accept() {
                 Ok((socket, _)) => {
-                    if self.shared.clients.load(Ordering::Relaxed) >= limits::CLIENTS_MAX + limits::REFUSALS_MAX {
+                    if self.shared.clients() >= limits::CLIENTS_MAX + limits::REFUSALS_MAX {
                         tracing::warn!(max = limits::CLIENTS_MAX, "far too many clients: a connection is dropped");
                         continue;
                     }
-                    let worker = self.next_worker % self.shared.mailboxes.len();
+                    let worker = self.next_worker % self.shared.workers();
                     self.next_worker += 1;
                     if worker == self.number {
                         self.add_client(socket);
                     } else {
-                        self.shared.mailboxes[worker].post(Mail::Client(socket));
+                        self.shared.post(worker, Mail::Client(socket));
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -424,7 +350,7 @@ impl Worker {
         if prepare(&socket).is_err() || self.poll.registry().register(&mut socket, token, both).is_err() {
             return;
         }
-        if self.shared.clients.fetch_add(1, Ordering::Relaxed) < limits::CLIENTS_MAX {
+        if self.shared.client_came() < limits::CLIENTS_MAX {
             self.user_interface.open(session);
         } else {
             tracing::warn!(max = limits::CLIENTS_MAX, "too many clients: a connection is refused");
@@ -468,8 +394,8 @@ impl Worker {
         {
             self.user_interface.receive(now, session, &mut client.input, &mut self.outbox);
             while let Some(key) = self.user_interface.unrouted_cancel() {
-                let others = self.shared.mailboxes.iter().enumerate().filter(|(worker, _)| *worker != self.number);
-                others.for_each(|(_, mailbox)| mailbox.post(Mail::Cancel(key)));
+                let others = (0..self.shared.workers()).filter(|worker| *worker != self.number);
+                others.for_each(|worker| self.shared.post(worker, Mail::Cancel(key)));
             }
             self.collect();
         }
@@ -495,7 +421,7 @@ impl Worker {
             }
         }
         if !self.touched.is_empty() {
-            let _ = self.shared.mailboxes[self.number].waker.wake();
+            self.shared.wake(self.number);
         }
         self.touched.append(&mut touched);
         self.collect();
@@ -504,18 +430,15 @@ impl Worker {
     fn close_client(&mut self, session: SessionId) {
         let Some(mut client) = self.clients.remove(&session) else { return };
         self.user_interface.close(session, &mut self.outbox);
-        self.shared.query.forget(session);
-        self.shared.clients.fetch_sub(1, Ordering::Relaxed);
+        self.shared.query().forget(session);
+        self.shared.client_went();
         drop(self.poll.registry().deregister(&mut client.socket));
     }
 
     fn tell_status(&mut self) {
-        while let Some(listeners) = &self.listeners {
-            let Ok((mut socket, _)) = listeners.console.accept() else { return };
-            let text = {
-                let core = self.shared.core.lock().expect("a panic under the core's lock ends the process");
-                status::of(&self.config, &core, self.shared.clients.load(Ordering::Relaxed)).to_json()
-            };
+        while let Some(console) = &self.listeners.console {
+            let Ok((mut socket, _)) = console.accept() else { return };
+            let text = self.shared.status(&self.config).to_json();
             // A new socket takes this much at once; a console that reads nothing gets what fits.
             drop(socket.write(text.as_bytes()));
             drop(socket.shutdown(std::net::Shutdown::Write));

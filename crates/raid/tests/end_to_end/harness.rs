@@ -9,6 +9,7 @@ use laboratory::debit_credit::client::Account;
 use laboratory::debit_credit::crew::Crew;
 use laboratory::debit_credit::{connect, explain, load};
 use laboratory::screen::Screen;
+use site::layout::Layout;
 use site::status::Status;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,19 @@ pub const WIDE_ROWS: i64 = 7_200;
 pub const WIDE_BYTES: i64 = 10_000;
 
 static TURN: Mutex<()> = Mutex::new(());
+
+/// The environment variable with the layout that all tests use which name none; without it they use the merged one.
+const LAYOUT_VARIABLE: &str = "RAID_TEST_LAYOUT";
+
+fn layout() -> Layout {
+    match std::env::var(LAYOUT_VARIABLE) {
+        Ok(name) => [Layout::Merged, Layout::TwoProcess, Layout::Separate]
+            .into_iter()
+            .find(|layout| layout.name() == name)
+            .unwrap_or_else(|| panic!("{LAYOUT_VARIABLE}={name} is no layout")),
+        Err(_) => Layout::Merged,
+    }
+}
 
 /// One cluster at a time.
 pub fn turn() -> MutexGuard<'static, ()> {
@@ -89,7 +103,7 @@ impl World {
     pub fn start_changed(change: impl FnOnce(&Cluster)) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
+        let wish = Wish { sites: Some(3), port: Some(0), layout: Some(layout()), ..Wish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         change(&cluster);
         World::run(turn, folder, cluster, None)
@@ -100,13 +114,24 @@ impl World {
         World::start_as(Wish { encrypt: Some(true), ..Wish::default() })
     }
 
+    /// Three sites in this layout.
+    pub fn start_in(layout: Layout) -> World {
+        World::start_as(Wish { layout: Some(layout), ..Wish::default() })
+    }
+
     /// As `start`, with more wishes.
     pub fn start_as(wish: Wish) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let wish = Wish { sites: Some(3), port: Some(0), ..wish };
+        let layout = wish.layout.or(Some(layout()));
+        let wish = Wish { sites: Some(3), port: Some(0), layout, ..wish };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         World::run(turn, folder, cluster, None)
+    }
+
+    /// Ends all processes as a person would who has had enough; returns what did not end well.
+    pub fn stop(self) -> Vec<String> {
+        self.running.stop()
     }
 
     /// As `start`, every process in a network of its own, with keys; `None` where there can be no networks.
@@ -116,7 +141,8 @@ impl World {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = |name, port| SocketAddr::new(networks.address(name), port);
         let mut description = format!(
-            "instance = 1\nmethod = \"locking\"\nworkers = 1\nmemory_mb = 512\nrequired_copies = 2\nencrypt = true\noracle = \"{}\"\n",
+            "instance = 1\nmethod = \"locking\"\nlayout = \"{}\"\nworkers = 1\nmemory_mb = 512\nrequired_copies = 2\nencrypt = true\noracle = \"{}\"\n",
+            layout(),
             place(Name::Oracle, 7400)
         );
         for site in 1..=3 {

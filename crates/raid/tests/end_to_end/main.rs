@@ -13,6 +13,7 @@ mod drivers;
 mod encryption;
 mod failures;
 mod harness;
+mod layouts;
 mod networks;
 mod postgres_programs;
 mod register;

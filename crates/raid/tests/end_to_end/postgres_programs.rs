@@ -5,8 +5,12 @@ use crate::harness::{World, postgres_program, succeeds};
 /// psql must find one database behind three doors, and its own describing commands must work.
 #[test]
 fn psql_finds_one_database_at_every_site() {
+    psql_finds_one_database(&World::start());
+}
+
+/// See the test of this name.
+pub fn psql_finds_one_database(world: &World) {
     let Some(psql) = postgres_program("psql") else { return };
-    let world = World::start();
     let run = |site: u16, format: &str, statement: &str| {
         let mut command = world.client(&psql, site);
         command.args(["-X", "-q", format, "-v", "ON_ERROR_STOP=1", "-c", statement, "raid"]);

@@ -7,9 +7,13 @@ use postgres::error::SqlState;
 /// site to site is told that there is no such table.
 #[test]
 fn what_one_site_makes_the_others_have_at_once() {
-    let world = World::start();
+    what_one_site_makes(&World::start(), 60);
+}
+
+/// See the test of this name.
+pub fn what_one_site_makes(world: &World, rounds: usize) {
     let mut clients: Vec<postgres::Client> = (1..=3).map(|site| world.connect(site)).collect();
-    for round in 0..60 {
+    for round in 0..rounds {
         let (maker, reader, dropper) = (round % 3, (round + 1) % 3, (round + 2) % 3);
         let table = format!("t{round}");
         let made = clients[maker].batch_execute(&format!("CREATE TABLE {table} (k int PRIMARY KEY)"));

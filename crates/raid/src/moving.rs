@@ -1,0 +1,66 @@
+//! `raid move`: a server of a running site goes to another process of it.
+
+use crate::cluster_folder::ClusterFolder;
+use clap::Args;
+use laboratory::cluster::Cluster;
+use laboratory::cluster::process::Name;
+use site::SiteConfig;
+use site::layout::{Place, ServerKind, orders, server};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  raid move access-manager --site 1 --to access-manager      into a process of its own
+  raid move action-driver --site 1 --to access-manager       into the same one
+  raid move access-manager --site 1 --to site                back into the site's own process
+  raid move action-driver --config /etc/raid/site.toml --to site
+
+Servers: action-driver, atomicity-controller, concurrency-controller, replication-controller, access-manager. A process is called `site`, which is
+the site's own, or after the server that it was or is to be started for; it ends when its last server leaves it. The user interface has the
+clients' connections and stays where the layout puts it.";
+
+/// Move a server of a running site to another process, under load
+///
+/// Between two messages the server's whole state goes to the other process, which takes milliseconds; no transaction is lost or refused.
+/// The move lasts until the site's process ends, or the server moves again: a later start follows the site's layout.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Which server.
+    #[arg(value_name = "SERVER", value_parser = server)]
+    server: ServerKind,
+    /// Of which site of the cluster in the folder.
+    #[arg(long, value_name = "N", required_unless_present = "config")]
+    site: Option<u16>,
+    /// To which process.
+    #[arg(long, value_name = "PROCESS")]
+    to: Place,
+    #[command(flatten)]
+    folder: ClusterFolder,
+    /// Instead of folder and number: the site's configuration file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["site", "data"])]
+    config: Option<PathBuf>,
+}
+
+/// Moves it.
+pub fn run(options: &Options) -> Result<ExitCode, String> {
+    let data = match (&options.config, options.site) {
+        (Some(path), _) => SiteConfig::read(path).map_err(|error| error.to_string())?.data,
+        (None, Some(site)) => {
+            let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+            if !cluster.has(Name::Site(site)) {
+                return Err(format!("{} has no site {site}", options.folder.data.display()));
+            }
+            cluster.folder_of(Name::Site(site))
+        }
+        (None, None) => return Err("give --site or --config".to_owned()),
+    };
+    let moved = orders::move_server(&data, options.server, options.to)?;
+    let pause_ms = moved.pause_us as f64 / 1e3;
+    println!(
+        "{} is moved from {} to {} with {} bytes of state; the site stood still for {pause_ms:.1} ms",
+        moved.server, moved.from, moved.to, moved.bytes
+    );
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,155 @@
+//! Requests and replies of any length over a line of shared memory, whose slots are bounded.
+//!
+//! The first byte of each piece says whether more follow; the side that waits for the rest answers with, or asks by, a piece without bytes. Invariant:
+//! one request is under way at a time, and its pieces come in order.
+
+use crate::layout::Meeting;
+use crate::limits;
+use domain::{Call, Lost};
+use messages::ServerKind;
+use raidcomm::shared::{CallError, Client, LineError, ServeError, Server, Shape};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// One call at a time, and room for what most of them say.
+const SHAPE: Shape = Shape { slots: 1, slot_bytes: limits::LINE_BYTES };
+/// Bytes of a piece besides its first.
+const PIECE: usize = limits::LINE_BYTES as usize - 1;
+const LAST: u8 = 0;
+const MORE: u8 = 1;
+
+/// The calling end.
+pub(crate) struct Line {
+    client: Client,
+    piece: Vec<u8>,
+}
+
+impl Line {
+    /// To whoever listens under this name.
+    pub(crate) fn connect(meeting: &Meeting, name: &str) -> Result<Line, LineError> {
+        Ok(Line { client: Client::connect(&meeting.path(name), SHAPE)?, piece: Vec::new() })
+    }
+
+    /// Makes a call. `reply` is replaced.
+    pub(crate) fn call(
+        &mut self,
+        request: &[u8],
+        reply: &mut Vec<u8>,
+        timeout: Option<Duration>,
+    ) -> Result<(), CallError> {
+        let mut rest = request;
+        loop {
+            let (piece, behind) = rest.split_at(rest.len().min(PIECE));
+            self.piece.clear();
+            self.piece.push(if behind.is_empty() { LAST } else { MORE });
+            self.piece.extend_from_slice(piece);
+            self.client.call(&self.piece, reply, timeout)?;
+            if behind.is_empty() {
+                break;
+            }
+            rest = behind;
+        }
+        let mut more = take_mark(reply)?;
+        let mut next = Vec::new();
+        while more {
+            self.client.call(&[LAST], &mut next, timeout)?;
+            more = take_mark(&mut next)?;
+            reply.append(&mut next);
+        }
+        Ok(())
+    }
+}
+
+/// Takes the first byte off: whether more follows.
+fn take_mark(piece: &mut Vec<u8>) -> Result<bool, CallError> {
+    let more = match piece.first() {
+        Some(&LAST) => false,
+        Some(&MORE) => true,
+        _ => return Err(CallError::Broken),
+    };
+    piece.remove(0);
+    Ok(more)
+}
+
+/// The answering end: `execute` is given a request and fills in the reply. Returns when the other side is gone.
+///
+/// # Errors
+/// The other side does not keep to the protocol.
+pub(crate) fn serve(server: &mut Server, mut execute: impl FnMut(&[u8], &mut Vec<u8>)) -> Result<(), ServeError> {
+    let (mut gathered, mut reply, mut told) = (Vec::new(), Vec::new(), 0);
+    let mut broken = false;
+    let served = server.serve(|piece, said| {
+        said.push(LAST);
+        match piece.split_first() {
+            Some((&LAST, [])) if told < reply.len() => {}
+            Some((&MORE, piece)) => return gathered.extend_from_slice(piece),
+            Some((&LAST, piece)) => {
+                reply.clear();
+                told = 0;
+                if gathered.is_empty() {
+                    execute(piece, &mut reply);
+                } else {
+                    gathered.extend_from_slice(piece);
+                    execute(&gathered, &mut reply);
+                    // A long request is rare, and may have been very long.
+                    gathered = Vec::new();
+                }
+            }
+            _ => broken = true,
+        }
+        let until = reply.len().min(told + PIECE);
+        said[0] = if until < reply.len() { MORE } else { LAST };
+        said.extend_from_slice(&reply[told..until]);
+        told = until;
+        if told == reply.len() && reply.capacity() > limits::LINE_BYTES_KEPT {
+            (reply, told) = (Vec::new(), 0);
+        }
+    });
+    if broken { Err(ServeError::Broken) } else { served }
+}
+
+/// A way to a process, for each of the servers in it.
+#[derive(Clone)]
+pub(crate) struct Way {
+    pub(crate) process: ServerKind,
+    pub(crate) pid: u32,
+    pub(crate) line: Arc<Mutex<Line>>,
+}
+
+impl Call for Way {
+    fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
+        let mut line = self.line.lock().expect("no holder of a line panics");
+        line.call(request, reply, Some(limits::CALL_TIME_MAX)).map_err(|error| {
+            Lost(format!("the {}'s process (pid {}) does not answer: {error}", self.process, self.pid))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raidcomm::shared::Listener;
+
+    /// If this fails, a large state, batch of rows or program is cut or mixed up on its way between two processes.
+    #[test]
+    fn requests_and_replies_of_any_length_come_through() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(folder.path().join(crate::layout::FOLDER)).expect("a folder");
+        let meeting = Meeting::open(folder.path()).expect("it was made");
+        let listener = Listener::bind(&meeting.path("here")).expect("it listens");
+        let serving = std::thread::spawn(move || {
+            let mut server = listener.accept().expect("a client");
+            serve(&mut server, |request, reply| reply.extend(request.iter().rev().chain(request)))
+        });
+        let mut line = Line::connect(&meeting, "here").expect("a line");
+        let mut reply = Vec::new();
+        for length in [0, 1, PIECE / 2, PIECE / 2 + 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 5 * PIECE + 7, 2] {
+            let request: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
+            line.call(&request, &mut reply, None).expect("a reply");
+            let expected: Vec<u8> = request.iter().rev().chain(&request).copied().collect();
+            assert!(reply == expected, "{length} bytes");
+        }
+        drop(line);
+        serving.join().expect("it ends").expect("nothing was broken");
+    }
+}

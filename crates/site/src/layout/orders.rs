@@ -1,0 +1,89 @@
+//! What `raid move` asks of a site: one line of text to a socket in the site's folder, one JSON document back.
+//!
+//! Invariant: only who may enter the site's folder can ask.
+
+use crate::config::SiteConfig;
+use crate::layout::{Meeting, Place, name_of, server};
+use crate::limits;
+use crate::shared::Shared;
+use messages::ServerKind;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The name of the socket.
+const NAME: &str = "orders";
+
+/// What a move has come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Which server.
+    pub server: String,
+    /// In which process it was.
+    pub from: String,
+    /// In which process it is.
+    pub to: String,
+    /// Bytes of its state.
+    pub bytes: usize,
+    /// How long the site stood still, in microseconds.
+    pub pause_us: u64,
+}
+
+/// Serves orders until the process ends.
+pub(crate) fn serve(config: &SiteConfig, shared: &Arc<Shared>) -> Result<(), String> {
+    let text = |error: std::io::Error| format!("site {} cannot take orders: {error}", config.id);
+    let listener = UnixListener::bind(Meeting::open(&config.data).map_err(text)?.path(NAME)).map_err(text)?;
+    let shared = shared.clone();
+    let thread = std::thread::Builder::new().name("orders".to_owned()).spawn(move || {
+        for socket in listener.incoming().flatten() {
+            // Who asked may be gone.
+            let _ = answer(socket, &shared);
+        }
+    });
+    thread.map(drop).map_err(text)
+}
+
+fn answer(mut socket: UnixStream, shared: &Shared) -> std::io::Result<()> {
+    socket.set_read_timeout(Some(limits::ORDER_TIME_MAX))?;
+    let mut line = String::new();
+    BufReader::new(Read::by_ref(&mut socket).take(limits::ORDER_BYTES_MAX)).read_line(&mut line)?;
+    let outcome = execute(line.trim_end(), shared);
+    let text = serde_json::to_string(&outcome).expect("an outcome always encodes");
+    socket.write_all(text.as_bytes())
+}
+
+fn execute(line: &str, shared: &Shared) -> Result<Moved, String> {
+    let (kind, to) = line.split_once(' ').ok_or("an order is a server and a process")?;
+    let (kind, to): (ServerKind, Place) = (server(kind)?, to.parse()?);
+    let mut core = shared.core().ok_or("this process takes no orders")?;
+    let moved = core.move_server(kind, to);
+    core.settle();
+    drop(core);
+    // What the site now has to say goes out with its next turn.
+    shared.wake(0);
+    let moved = moved?;
+    Ok(Moved {
+        server: name_of(kind),
+        from: moved.from.to_string(),
+        to: to.to_string(),
+        bytes: moved.bytes,
+        pause_us: u64::try_from(moved.pause.as_micros()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Moves a server of the site with this data folder to another of its processes.
+///
+/// # Errors
+/// The site does not run, or does not do it; the text says why.
+pub fn move_server(data: &Path, kind: ServerKind, to: Place) -> Result<Moved, String> {
+    let text = |error: std::io::Error| format!("the site in {} does not answer: {error}", data.display());
+    let mut socket = UnixStream::connect(Meeting::open(data).map_err(text)?.path(NAME)).map_err(text)?;
+    socket.write_all(format!("{} {to}\n", name_of(kind)).as_bytes()).map_err(text)?;
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).map_err(text)?;
+    let outcome: Result<Moved, String> =
+        serde_json::from_str(&answer).map_err(|error| format!("the site does not answer like one: {error}"))?;
+    outcome
+}

@@ -1,0 +1,53 @@
+//! A process with servers of a site, which the site's own process started and calls.
+//!
+//! Invariant: it ends at once when the site's process is gone, whatever ended that; what it has not replied has not happened.
+
+use crate::config::SiteConfig;
+use crate::layout::stores::FolderStores;
+use crate::layout::{Meeting, front, line, name_of, processes};
+use crate::{huge_pages, repair};
+use domain::Host;
+use messages::ServerKind;
+use raidcomm::shared::Listener;
+use std::io::Write;
+
+/// Runs the process that is named after this server until the site's process is gone.
+///
+/// # Errors
+/// It cannot be called, or the site's process does not keep to the protocol.
+pub fn run(config: SiteConfig, process: ServerKind) -> Result<(), String> {
+    huge_pages::allow(true);
+    let meeting = Meeting::open(&config.data).map_err(|error| format!("{}: {error}", config.data.display()))?;
+    let listener = Listener::bind(&meeting.path(&name_of(process))).map_err(|error| error.to_string())?;
+    let stores = FolderStores(config.data.join(repair::STORE_FOLDER));
+    let ready = || say_ready().map_err(|error| error.to_string());
+    if process == ServerKind::UserInterface {
+        let front = front::start(config, &meeting)?;
+        ready()?;
+        let serving = std::thread::Builder::new().name("servers".to_owned());
+        let thread = serving.spawn(move || {
+            // The clients' connections are worth nothing without the site.
+            let served = serve(&listener, stores);
+            if let Err(error) = served {
+                tracing::error!(error, "the user interface's process ends");
+            }
+            std::process::exit(0);
+        });
+        drop(thread.map_err(|error| error.to_string())?);
+        return front.run();
+    }
+    ready()?;
+    serve(&listener, stores)
+}
+
+fn serve(listener: &Listener, stores: FolderStores) -> Result<(), String> {
+    let mut server = listener.accept().map_err(|error| error.to_string())?;
+    let mut host = Host::new(Box::new(stores));
+    line::serve(&mut server, |request, reply| host.execute(request, reply)).map_err(|error| error.to_string())
+}
+
+fn say_ready() -> std::io::Result<()> {
+    let mut output = std::io::stdout().lock();
+    output.write_all(processes::READY.as_bytes())?;
+    output.flush()
+}

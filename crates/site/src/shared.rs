@@ -1,0 +1,295 @@
+//! What all threads of a process that serves clients share: the way to the core, the workers' mailboxes, the query processor.
+//!
+//! The core is here, behind its lock, or in the site's own process. Invariant: what comes out of it is handed out in the order in which it came
+//! out, each answer to the worker that owns the session.
+
+use crate::config::SiteConfig;
+use crate::core::{CatalogRows, Core, Output};
+use crate::layout::door::Door;
+use crate::layout::front::Front;
+use crate::query_host::QueryHost;
+use crate::status::{self, Status};
+use messages::{Envelope, Message, ServerKind, SessionId};
+use mio::Waker;
+use mio::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use user_interface::CancelKey;
+
+/// Bits of a session's number that count within its worker.
+pub(crate) const SESSION_BITS: u32 = 48;
+
+/// What reaches a worker from other threads.
+pub(crate) enum Mail {
+    /// An answer for one of its sessions, or a change of the catalog.
+    Answer(Envelope),
+    /// A connection that the first worker accepted for it.
+    Client(TcpStream),
+    /// The site has begun a new life.
+    NewLife(Arc<CatalogRows>),
+    /// A client of another worker wants one of this worker's sessions to cancel what it does.
+    Cancel(CancelKey),
+}
+
+/// The door of a worker.
+struct Mailbox {
+    mail: Mutex<Vec<Mail>>,
+    waker: Arc<Waker>,
+}
+
+impl Mailbox {
+    fn post(&self, mail: Mail) {
+        let mut waiting = self.mail.lock().expect("no holder of this lock panics");
+        waiting.push(mail);
+        if waiting.len() == 1 {
+            // An error means that the poll is gone, and with it whoever would read the mail.
+            let _ = self.waker.wake();
+        }
+    }
+}
+
+/// Where the core is.
+pub(crate) enum Heart {
+    /// In this process; clients come here, or to the process behind the door.
+    Here {
+        /// The core.
+        core: Box<Mutex<Core>>,
+        /// Where the user interface's process comes in, if it is not this one.
+        door: Option<Arc<Door>>,
+    },
+    /// In the site's own process.
+    Elsewhere(Front),
+}
+
+/// See the module's description.
+pub struct Shared {
+    heart: Heart,
+    mailboxes: Vec<Mailbox>,
+    query: QueryHost,
+    over: Mutex<Option<String>>,
+    stop: Arc<AtomicBool>,
+    clients: AtomicUsize,
+}
+
+fn locked(core: &Mutex<Core>) -> MutexGuard<'_, Core> {
+    core.lock().expect("a panic under the core's lock ends the process")
+}
+
+impl Shared {
+    pub(crate) fn new(heart: Heart, wakers: Vec<Arc<Waker>>, stop: Arc<AtomicBool>) -> Shared {
+        let mailboxes = wakers.into_iter().map(|waker| Mailbox { mail: Mutex::default(), waker }).collect();
+        let (query, over, clients) = (QueryHost::new(), Mutex::default(), AtomicUsize::new(0));
+        Shared { heart, mailboxes, query, over, stop, clients }
+    }
+
+    /// Runs requests of sessions and hands out the answers.
+    pub fn submit(&self, envelopes: impl IntoIterator<Item = Envelope>) {
+        match &self.heart {
+            Heart::Here { core, .. } => {
+                let output = {
+                    let mut core = locked(core);
+                    core.deliver(envelopes);
+                    core.settle();
+                    core.flush();
+                    core.take_output()
+                };
+                self.route(output, None, &mut Vec::new());
+            }
+            Heart::Elsewhere(front) => {
+                let envelopes = envelopes.into_iter().collect();
+                front.submit(None, envelopes, self.clients(), |output| self.route(output, None, &mut Vec::new()));
+            }
+        }
+    }
+
+    /// Runs requests of a worker's sessions; what is for that worker is put into `mine`. `turn`: the core has its turn, with what is due or
+    /// without.
+    pub(crate) fn exchange(&self, worker: usize, requests: Vec<Envelope>, turn: Option<bool>, mine: &mut Vec<Mail>) {
+        match &self.heart {
+            Heart::Here { core, .. } => {
+                let output = {
+                    let mut core = locked(core);
+                    core.deliver(requests);
+                    match turn {
+                        Some(tick) => core.turn(tick),
+                        None => core.settle(),
+                    }
+                    core.take_output()
+                };
+                self.route(output, Some(worker), mine);
+            }
+            Heart::Elsewhere(_) if requests.is_empty() => {}
+            Heart::Elsewhere(front) => {
+                let clients = self.clients();
+                front.submit(Some(worker), requests, clients, |output| self.route(output, Some(worker), mine));
+            }
+        }
+    }
+
+    /// Writes what waits for other sites.
+    pub(crate) fn flush(&self) {
+        if let Heart::Here { core, .. } = &self.heart {
+            locked(core).flush();
+        }
+    }
+
+    /// An event of a connection with another site.
+    pub(crate) fn ready(&self, event: &mio::event::Event) {
+        if let Heart::Here { core, .. } = &self.heart {
+            locked(core).ready(event);
+        }
+    }
+
+    /// The core and the door of a site whose clients another process serves.
+    pub(crate) fn door(&self) -> Option<(&Mutex<Core>, &Arc<Door>)> {
+        match &self.heart {
+            Heart::Here { core, door: Some(door) } => Some((core, door)),
+            _ => None,
+        }
+    }
+
+    /// The core, if it is here.
+    pub(crate) fn core(&self) -> Option<MutexGuard<'_, Core>> {
+        match &self.heart {
+            Heart::Here { core, .. } => Some(locked(core)),
+            Heart::Elsewhere(_) => None,
+        }
+    }
+
+    /// The way to the site's process, if that is not this one.
+    pub(crate) fn front(&self) -> Option<&Front> {
+        match &self.heart {
+            Heart::Elsewhere(front) => Some(front),
+            Heart::Here { .. } => None,
+        }
+    }
+
+    /// Ends the process if the output says so.
+    pub(crate) fn note_end(&self, output: &mut Output) {
+        if let Some(message) = output.over.take() {
+            tracing::error!(message);
+            self.over.lock().expect("no holder of this lock panics").get_or_insert(message);
+            self.stop.store(true, Ordering::SeqCst);
+            self.wake_all();
+        }
+    }
+
+    /// Answers go to the worker that owns the session; those of worker `own` are put into `mine`.
+    pub(crate) fn route(&self, mut output: Output, own: Option<usize>, mine: &mut Vec<Mail>) {
+        self.note_end(&mut output);
+        if let Some((_, door)) = self.door() {
+            return door.push(output);
+        }
+        if let Some(rows) = output.new_life {
+            self.query.forget_all();
+            let rows = Arc::new(rows);
+            for worker in 0..self.mailboxes.len() {
+                self.hand(worker, own, mine, Mail::NewLife(rows.clone()));
+            }
+        }
+        for envelope in output.local {
+            match &envelope.message {
+                Message::SessionReply(session, _) if envelope.to == ServerKind::Query => {
+                    self.query.scanned(*session, envelope.message);
+                }
+                Message::SessionReply(session, _) | Message::QueryReply(session, _) => {
+                    self.hand(worker_of(*session), own, mine, Mail::Answer(envelope));
+                }
+                _ => {
+                    for worker in 0..self.mailboxes.len() {
+                        self.hand(worker, own, mine, Mail::Answer(envelope.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn hand(&self, worker: usize, own: Option<usize>, mine: &mut Vec<Mail>, mail: Mail) {
+        if own == Some(worker) {
+            mine.push(mail);
+        } else {
+            self.post(worker, mail);
+        }
+    }
+
+    /// Puts something into a worker's mailbox.
+    pub(crate) fn post(&self, worker: usize, mail: Mail) {
+        if let Some(mailbox) = self.mailboxes.get(worker) {
+            mailbox.post(mail);
+        }
+    }
+
+    /// Empties a worker's mailbox.
+    pub(crate) fn take_mail(&self, worker: usize, into: &mut Vec<Mail>) {
+        let mut waiting =
+            std::mem::take(&mut *self.mailboxes[worker].mail.lock().expect("no holder of this lock panics"));
+        into.append(&mut waiting);
+    }
+
+    /// How many workers there are.
+    pub(crate) fn workers(&self) -> usize {
+        self.mailboxes.len()
+    }
+
+    /// An answer of the query processor.
+    pub fn answer(&self, envelope: Envelope) {
+        if let Message::QueryReply(session, _) = &envelope.message {
+            self.hand(worker_of(*session), None, &mut Vec::new(), Mail::Answer(envelope));
+        }
+    }
+
+    /// The door to the query processor.
+    pub(crate) fn query(&self) -> &QueryHost {
+        &self.query
+    }
+
+    /// Clients connected to this process.
+    pub(crate) fn clients(&self) -> usize {
+        self.clients.load(Ordering::Relaxed)
+    }
+
+    /// One more client. Returns how many there were.
+    pub(crate) fn client_came(&self) -> usize {
+        self.clients.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// One less.
+    pub(crate) fn client_went(&self) {
+        self.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The state of the site whose core is here.
+    pub(crate) fn status(&self, config: &SiteConfig) -> Status {
+        let Heart::Here { core, door } = &self.heart else { return Status::default() };
+        let clients = door.as_ref().map_or_else(|| self.clients(), |door| door.clients());
+        status::of(config, &locked(core), clients)
+    }
+
+    /// Whether the workers are to end.
+    pub(crate) fn stops(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Wakes a worker.
+    pub(crate) fn wake(&self, worker: usize) {
+        let _ = self.mailboxes[worker].waker.wake();
+    }
+
+    /// Wakes all workers.
+    pub(crate) fn wake_all(&self) {
+        (0..self.mailboxes.len()).for_each(|worker| self.wake(worker));
+    }
+
+    /// After the workers have ended: what ended them, if it was not a request to stop.
+    pub(crate) fn end(&self) -> Option<String> {
+        self.query.stop();
+        if let Some(mut core) = self.core() {
+            core.close();
+        }
+        self.over.lock().expect("the workers have ended").take()
+    }
+}
+
+fn worker_of(session: SessionId) -> usize {
+    (session.0 >> SESSION_BITS) as usize
+}
