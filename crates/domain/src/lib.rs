@@ -32,6 +32,7 @@ use messages::limits::SYNC_STALL;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
+use messages::trace::{Event, Happened, Selection, Tracer};
 use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp};
 use place::{Answer, Place, Question};
 use replication_controller::ReplicationController;
@@ -186,6 +187,9 @@ pub struct Domain<L: Log> {
     replays_from: Position,
     growth: Growth,
     next_tag: u64,
+    tracer: Tracer,
+    /// When the message that is being handled was taken (boot clock).
+    now: u64,
 }
 
 impl<L: Log> Domain<L> {
@@ -221,6 +225,8 @@ impl<L: Log> Domain<L> {
             replays_from: log.first(),
             growth: Growth { looked: (log.appended(), 0), checkpoint_ends: log.first() },
             next_tag: 1,
+            tracer: Tracer::default(),
+            now: 0,
             settings,
             log,
         };
@@ -341,6 +347,16 @@ impl<L: Log> Domain<L> {
         self.machine(ServerKind::AccessManager).catalog_rows()
     }
 
+    /// Traces these messages from now on.
+    pub fn trace(&mut self, selection: Selection) {
+        self.tracer = Tracer::new(selection);
+    }
+
+    /// What was traced since the last call.
+    pub fn take_trace(&mut self) -> Vec<Event> {
+        self.tracer.take()
+    }
+
     /// Delivers a message from another site, from a session of this site, or from the world.
     pub fn deliver(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
         if self.effects.failed.is_none() {
@@ -362,7 +378,9 @@ impl<L: Log> Domain<L> {
         }
         for kind in SERVERS {
             let mut outbox = std::mem::take(&mut self.outbox);
-            let ticked = self.places[index(kind)].tick(clock(), &mut outbox);
+            let now = clock();
+            self.now = now.boot;
+            let ticked = self.places[index(kind)].tick(now, &mut outbox);
             self.outbox = outbox;
             if !self.has(kind, ticked) {
                 return;
@@ -492,24 +510,36 @@ impl<L: Log> Domain<L> {
                 self.leave(envelope);
                 continue;
             }
+            let now = clock();
+            self.now = now.boot;
+            let event = self.trace_of(&envelope, Happened::Handled { took: 0 });
             let mut outbox = std::mem::take(&mut self.outbox);
             let mut taken = 1;
             let queue = &mut self.queue;
             let more = |envelopes: &mut Vec<Envelope>| {
-                // What would come next anyway, so one call does for all of it.
-                while let Some(next) = queue.pop_front_if(|next| next.to == kind) {
+                // What would come next anyway, so one call does for all of it; but each message that is traced has its own time.
+                while let Some(next) = queue.pop_front_if(|next| next.to == kind && event.is_none()) {
                     envelopes.push(next);
                 }
                 taken = envelopes.len();
             };
-            let handled = self.places[index(kind)].handle(clock(), envelope, more, &mut outbox);
+            let handled = self.places[index(kind)].handle(now, envelope, more, &mut outbox);
             self.outbox = outbox;
             self.taken[index(kind)] += taken as u64;
             if !self.has(kind, handled) {
                 return;
             }
             self.collect(kind);
+            if let Some(event) = event {
+                let took = clock().boot.saturating_sub(event.at);
+                self.tracer.note(Event { happened: Happened::Handled { took }, ..event });
+            }
         }
+    }
+
+    fn trace_of(&self, envelope: &Envelope, happened: Happened) -> Option<Event> {
+        let label = self.tracer.wants(envelope)?;
+        Some(Event::of(envelope, label, self.now, happened))
     }
 
     /// A message inside the site that is for none of the servers here.
@@ -549,7 +579,12 @@ impl<L: Log> Domain<L> {
             };
             match to_site == site {
                 true => self.queue.push_back(envelope),
-                false => self.effects.remote.push(envelope),
+                false => {
+                    if let Some(event) = self.trace_of(&envelope, Happened::Sent) {
+                        self.tracer.note(event);
+                    }
+                    self.effects.remote.push(envelope);
+                }
             }
         }
         for token in outbox.syncs.drain(..) {

@@ -7,6 +7,7 @@
 //! * [`debit_credit`]: pgbench's tables, clients that book into them, and the audit that finds every lost or doubled booking;
 //! * [`demo`]: a cluster under load that loses a site and takes it back;
 //! * [`returning`]: how soon a site that was away answers again;
+//! * [`trace`]: what became of each message, read offline;
 //! * [`screen`]: what a person sees of long work.
 
 pub mod cluster;
@@ -15,3 +16,4 @@ pub mod demo;
 pub mod limits;
 pub mod returning;
 pub mod screen;
+pub mod trace;

@@ -31,7 +31,9 @@ pub enum TraceFileError {
         source: TraceError,
     },
     /// There are none.
-    #[error("no traces below {0}: set RAID_TRACE=all in the environment of `raid start` or `raid site`, and run a load")]
+    #[error(
+        "no traces below {0}: set RAID_TRACE=all in the environment of `raid start` or `raid site`, and run a load"
+    )]
     None(PathBuf),
 }
 
@@ -94,7 +96,10 @@ impl Trace {
             return "The traces are empty.\n".to_owned();
         };
         let seconds = (last.at - first.at) as f64 / 1e9;
-        say(&mut text, format_args!("{} events in {seconds:.1} s, {commits} transactions committed.", self.events.len()));
+        say(
+            &mut text,
+            format_args!("{} events in {seconds:.1} s, {commits} transactions committed.", self.events.len()),
+        );
         if self.cut > 0 {
             say(&mut text, format_args!("The last record of {} files is cut off and left out.", self.cut));
         }
@@ -118,7 +123,8 @@ impl Trace {
             server.2 += took;
         }
         let total: u64 = servers.values().map(|server| server.2).sum();
-        let header = format!("{:<26}{:>12}{:>18}{:>12}{:>8}", "server, all sites", "messages", "of other sites", "us", "share");
+        let header =
+            format!("{:<26}{:>12}{:>18}{:>12}{:>8}", "server, all sites", "messages", "of other sites", "us", "share");
         say(text, format_args!("\nFor each committed transaction:\n{header}"));
         for (server, (messages, foreign, took)) in servers {
             let share = 100.0 * took as f64 / total.max(1) as f64;
@@ -172,7 +178,12 @@ impl Trace {
             return;
         }
         let header = format!("{:<30}{:>10}{:>12}{:>12}", "under way", "messages", "median us", "99% us");
-        say(text, format_args!("\nFrom leaving its site's servers to being taken at the other site, in queues and all:\n{header}"));
+        say(
+            text,
+            format_args!(
+                "\nFrom leaving its site's servers to being taken at the other site, in queues and all:\n{header}"
+            ),
+        );
         for ((from, to), mut times) in under_way {
             let (median, high) = (percentile(&mut times, 50), percentile(&mut times, 99));
             let pair = format!("site {} to site {}", from.0, to.0);
@@ -268,7 +279,11 @@ mod tests {
         let line = |start: &str| summary.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
         assert!(summary.contains("2 transactions committed"), "{summary}");
         let server = line("atomicity controller");
-        assert_eq!(server.split_whitespace().skip(2).collect::<Vec<_>>(), ["2.00", "1.00", "6.00", "100%"], "{summary}");
+        assert_eq!(
+            server.split_whitespace().skip(2).collect::<Vec<_>>(),
+            ["2.00", "1.00", "6.00", "100%"],
+            "{summary}"
+        );
         assert!(line("site 1 to site 2").ends_with("30.0        30.0"), "{summary}");
         let course = trace.course("1.1.7");
         assert_eq!(course.lines().count(), 6, "{course}");

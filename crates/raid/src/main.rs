@@ -16,6 +16,7 @@ mod simulate;
 mod start;
 mod status;
 mod stop;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ enum Command {
     Demo(demo::Options),
     Start(start::Options),
     Status(status::Options),
+    Trace(trace::Options),
     /// Kill a site of a running cluster with SIGKILL, to see what happens
     ///
     /// Nothing is flushed and nobody is told. The site stays down until `raid restart`.
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Start(options) => start::run(&options),
         Command::Status(options) => status::run(&options),
+        Command::Trace(options) => trace::run(&options),
         Command::Kill(options) => failures::kill(&options),
         Command::Restart(options) => failures::restart(&options),
         Command::Repair(options) => failures::repair(&options),

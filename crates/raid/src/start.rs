@@ -136,6 +136,8 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         encrypt: options.encrypt.then_some(true),
     };
     let text = |error: &dyn std::error::Error| error.to_string();
+    // A slip of the pen is told here, not in the sites' logs.
+    site::trace_file::selection()?;
     let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
     let stop = stop::on_signal()?;
     let begun = Instant::now();

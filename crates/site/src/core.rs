@@ -14,6 +14,7 @@ use crate::limits;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
 use crate::store::FjallStore;
+use crate::trace_file::TraceFile;
 use access_manager::store::Store;
 use commit_log::{Log, LogOptions, MappedLog, Position};
 use domain::{Domain, Effects, Failure};
@@ -116,6 +117,7 @@ pub struct Core {
     losses: VecDeque<u64>,
     output: Output,
     outputs: u64,
+    trace: TraceFile,
     incoming: Vec<Incoming>,
     nonce_seed: u64,
     /// The operator's word, until the site has served.
@@ -161,6 +163,7 @@ impl Core {
             losses: VecDeque::new(),
             output: Output::default(),
             outputs: 0,
+            trace: TraceFile::default(),
             incoming: Vec::new(),
             nonce_seed,
             dropped: 0,
@@ -397,6 +400,8 @@ impl Core {
         let replayed = begun.elapsed() - opened;
         tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.bytes_to_replay(), "the copy is read");
         self.output.new_life = Some(domain.catalog_rows()?);
+        self.trace = TraceFile::begin(&self.config, incarnation);
+        domain.trace(self.trace.selection().clone());
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }
@@ -436,6 +441,7 @@ impl Core {
     pub fn settle(&mut self) {
         let Life::Running(domain) = &mut self.life else { return };
         let Effects { remote, local, notices, failed } = domain.take_effects();
+        self.trace.write(domain.take_trace());
         for envelope in remote {
             self.send(envelope);
         }

@@ -11,7 +11,7 @@
 //! * [`layout`]: servers in processes of their own;
 //! * [`query_host`]: DataFusion on a thread of its own;
 //! * [`oracle_process`]: the embedded oracle;
-//! * [`status`]: what `raid status` shows; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
+//! * [`status`]: what `raid status` shows; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
 //!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them.
 
 pub mod clock;
@@ -29,6 +29,7 @@ pub mod shared;
 pub mod status;
 pub mod store;
 mod store_files;
+pub mod trace_file;
 pub mod worker;
 
 pub use config::{OracleConfig, SiteConfig};

@@ -33,6 +33,10 @@ pub const MEMORY_BYTES_DEFAULT: usize = 512 << 20;
 pub const CONSOLE_BYTES_MAX: usize = 1 << 20;
 
 const _: () = assert!(DISTRUST_LOOK_INTERVAL < DISTRUST_LOG_INTERVAL, "what is new is told soon, what goes on seldom");
+/// Bytes of a trace of messages that are kept before they are written,
+pub const TRACE_BUFFER_BYTES: usize = 256 << 10;
+/// and bytes after which it ends.
+pub const TRACE_BYTES_MAX: u64 = 2 << 30;
 /// Bytes of one piece of what two processes of a site say to each other.
 pub const LINE_BYTES: u32 = 1 << 20;
 /// Bytes of room that is kept for replies; what was larger is given back.
