@@ -11,6 +11,7 @@
 //! * [`memory`]: what a process lends, with rights;
 //! * [`round_trip`]: how long to wait for an answer; `hints`: where others were last heard from;
 //! * [`kernel`]: the machine; [`outbox`]: what comes out of it;
+//! * [`host`]: the machine on a network, with calls that block or are awaited;
 //! * [`limits`]: every bound;
 //! * [`simulation`]: kernels on a network that misbehaves; [`planted`]: bugs for it to find; [`random`]: its generator.
 //!
@@ -41,6 +42,7 @@
 
 pub mod codec;
 mod hints;
+pub mod host;
 pub mod identifier;
 pub mod kernel;
 pub mod limits;

@@ -246,7 +246,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return;
         }
         if let Some(place) = from {
-            self.hints.learn(header.kernel, header.source, place);
+            // A kernel that says where a process is not speaks for itself alone.
+            let itself = matches!(body, Body::NoProcess { .. } | Body::Moved { .. });
+            let source = if itself { header.kernel.kernel_server() } else { header.source };
+            self.hints.learn(header.kernel, source, place);
         }
         match *body {
             Body::Send(ref request) => return self.arrived(now, from, header, request),
@@ -285,12 +288,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         if self.processes.contains_key(&to) {
             return None;
         }
-        let at = match self.moved.get(&to) {
-            Some(kernel) => self.hints.place(to).or_else(|| self.hints.place(kernel.kernel_server())),
-            None if to.host() == self.host => return None,
-            None => self.hints.place(to),
-        };
-        Some(at.map_or(Route::Everybody, Route::Place))
+        if to.host() == self.host && !self.moved.contains_key(&to) {
+            return None;
+        }
+        Some(self.hints.place(to).map_or(Route::Everybody, Route::Place))
     }
 
     fn header(&self, identity: Identity, source: ProcessId, destination: impl Into<Destination>) -> Header {

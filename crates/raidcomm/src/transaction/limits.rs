@@ -85,6 +85,25 @@ pub const WINDOW_MAX: u32 = 256;
 /// A chunk is lost when so many that were asked for after it have arrived.
 pub const REORDERED_MAX: u64 = 16;
 
+// The real world.
+
+/// Bytes of packets that leave in one system call: at most 64 packets, and less than an IP packet can hold.
+pub const TRAIN_BYTES_MAX: usize = 44 * PACKET_BYTES_MAX;
+/// Bytes asked for by one read: a train that arrives as it left.
+pub const READ_BYTES: usize = 64 << 10;
+/// Bytes that the operating system is asked to keep for a socket that is not read.
+pub const SOCKET_BYTES: usize = 4 << 20;
+/// Longest wait of whoever reads the socket while something is due soon.
+pub const WAIT_SHORT: u64 = 4 * MILLISECOND;
+/// Longest wait of whoever reads the socket.
+pub const WAIT_LONG: u64 = 256 * MILLISECOND;
+/// Nobody has read the socket for at most twice this long when the keeper does.
+pub const KEEPER_INTERVAL: u64 = 5 * MILLISECOND;
+/// Other kernels that a host is told of.
+pub const PEERS_MAX: usize = 1_024;
+
+const _: () = assert!(TRAIN_BYTES_MAX <= READ_BYTES && TRAIN_BYTES_MAX / PACKET_BYTES_MAX <= 64);
+const _: () = assert!(WAIT_SHORT <= RETRANSMIT_MIN && WAIT_SHORT < WAIT_LONG);
 const _: () = assert!(MESSAGE_BYTES_MAX <= PAYLOAD_BYTES_MAX && PAYLOAD_BYTES_MAX < PACKET_BYTES_MAX);
 const _: () = assert!(CHUNK_BYTES < PACKET_BYTES_MAX);
 const _: () = assert!(RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX, "waits grow");

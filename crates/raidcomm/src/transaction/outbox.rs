@@ -4,6 +4,7 @@
 
 use super::codec;
 use super::identifier::{GroupId, ProcessId};
+use super::limits::TRAIN_BYTES_MAX;
 use super::memory::{Memory, Rights};
 use super::packet::{Body, Header, Identity};
 use std::collections::VecDeque;
@@ -19,6 +20,17 @@ pub enum Route<A> {
     Group(GroupId),
     /// To all kernels.
     Everybody,
+}
+
+/// Packets behind each other to one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Train<'a, A> {
+    /// Where they go.
+    pub route: Route<A>,
+    /// All of them.
+    pub bytes: &'a [u8],
+    /// Length of each but the last, which may be shorter.
+    pub packet_bytes: usize,
 }
 
 /// A change of the groups whose packets this kernel wants.
@@ -186,6 +198,30 @@ impl<A: Copy, M: Memory> Outbox<A, M> {
     /// Packets to send, in order.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = (Route<A>, &[u8])> {
         self.packets.iter().map(|(route, range)| (*route, &self.bytes[range.clone()]))
+    }
+
+    /// The same packets, those to one place that have the same length joined: the last of a train may be shorter.
+    pub fn trains(&self) -> impl Iterator<Item = Train<'_, A>>
+    where
+        A: PartialEq,
+    {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let (route, first) = self.packets.get(at)?;
+            let packet_bytes = first.len();
+            let mut end = first.end;
+            at += 1;
+            while let Some((next_route, next)) = self.packets.get(at)
+                && next_route == route
+                && next.len() <= packet_bytes
+                && next.end - first.start <= TRAIN_BYTES_MAX
+                && (end - first.start).is_multiple_of(packet_bytes)
+            {
+                end = next.end;
+                at += 1;
+            }
+            Some(Train { route: *route, bytes: &self.bytes[first.start..end], packet_bytes })
+        })
     }
 
     /// Forgets the packets, once they have been sent.

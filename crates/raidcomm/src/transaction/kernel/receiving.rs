@@ -99,6 +99,23 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
     }
 
+    /// A message that was given to a process, which has not looked at it, waits again, before all others.
+    pub fn put_back(&mut self, by: ProcessId, delivery: Delivery) {
+        let (sender, wants_reply) = (delivery.exchange.sender, delivery.exchange.wants_reply);
+        let (exchange, delivery) = (delivery.exchange, Box::new(delivery));
+        let waiting = if wants_reply { Waiting::Alien(sender) } else { Waiting::Notification(delivery.clone()) };
+        if wants_reply {
+            let alien = self.aliens.get_mut(&(sender, by)).filter(|alien| {
+                alien.identity == exchange.identity && matches!(alien.progress, Progress::Delivered { .. })
+            });
+            let Some(alien) = alien else { return };
+            alien.progress = Progress::Queued { delivery };
+        }
+        if let Some(process) = self.processes.get_mut(&by) {
+            process.queue.push_front(waiting);
+        }
+    }
+
     fn next_message(&mut self, now: u64, by: ProcessId, from: Option<ProcessId>) -> Option<Delivery> {
         let last_first = self.has(Planted::LastInFirstOut);
         let process = self.processes.get_mut(&by)?;

@@ -66,6 +66,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         let mut process = self.processes.remove(&id).expect("it was looked at a moment ago");
         process.armed = None;
         self.moved.insert(id, to);
+        self.hints.moved(id, to);
         let keys: Vec<_> = self.aliens.keys().filter(|(_, receiver)| *receiver == id).copied().collect();
         let mut aliens: Vec<_> =
             keys.into_iter().filter_map(|key| Some((key.0, self.aliens.remove(&key)?))).collect();

@@ -332,6 +332,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     pub(super) fn told_moved(&mut self, now: u64, to: ProcessId, header: &Header, kernel: HostId) {
+        if let Some(last) = self.moved.get_mut(&header.source) {
+            *last = kernel;
+        }
         let ours = self.is_gathering(to, header.identity) || self.exchange_with(to, header).is_some();
         if ours && !self.hints.moved(header.source, kernel) {
             self.hints.forget(header.source);

@@ -456,6 +456,10 @@ impl World {
             Wish::Data => pattern(job.operation, job.bytes.min(100)),
             _ => Vec::new(),
         };
+        if self.ledger.operation(job.operation).executed == 0 {
+            // There was a server to forward it to, which has crashed since.
+            self.ledger.execute(job.operation)?;
+        }
         self.programs[number].job = None;
         let Some((kernel, by)) = self.kernel(number) else { return Ok(()) };
         let message = encode(job.operation, job.wish, job.bytes);
