@@ -76,14 +76,14 @@ pub const ENDED_MAX: usize = 4_096;
 
 /// Bytes that one transfer moves.
 pub const MOVE_BYTES_MAX: usize = 1 << 30;
-/// Chunks under way when a transfer begins, and least number after losses.
+/// Chunks under way when a transfer begins.
 pub const WINDOW_FIRST: u32 = 32;
 /// Least number of chunks under way.
-pub const WINDOW_MIN: u32 = 16;
+pub const WINDOW_MIN: u32 = 32;
 /// Most chunks under way.
 pub const WINDOW_MAX: u32 = 256;
 /// A chunk is lost when so many that were asked for after it have arrived.
-pub const REORDERED_MAX: u64 = 16;
+pub const REORDERED_MAX: u64 = 5;
 
 // The real world.
 

@@ -153,7 +153,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         let Some(Activity::Sending(sending)) = self.processes.get(&by).map(|process| &process.activity) else { return };
         match sending.to {
             Destination::Process(to) => {
-                let route = self.route(to);
+                let route = self.route_after(to, sending.unheard);
                 let header = self.header(sending.identity, by, to);
                 let body = request(sending, route == Some(Route::Everybody));
                 match route {
@@ -165,7 +165,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
                 let missing = sending.gather.as_ref().map(|gather| gather.missing()).unwrap_or_default();
                 if sending.retransmissions > 0 && !missing.is_empty() {
                     for member in missing {
-                        let route = self.route(member);
+                        let route = self.route_after(member, sending.retransmissions);
                         let header = self.header(sending.identity, by, member);
                         let body = request(sending, route == Some(Route::Everybody));
                         match route {
@@ -183,6 +183,13 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
                 }
             }
         }
+    }
+
+    /// Where a message goes after so many transmissions in vain: after some, everybody is asked every other time, because hints may
+    /// lead round in a circle for ever.
+    fn route_after(&self, to: ProcessId, unheard: u32) -> Option<Route<A>> {
+        let everybody = unheard >= HINT_TRIES && (unheard - HINT_TRIES).is_multiple_of(2);
+        self.route(to).map(|route| if everybody { Route::Everybody } else { route })
     }
 
     pub(super) fn sending_due(&mut self, now: u64, id: ProcessId) {
