@@ -1,6 +1,6 @@
 //! The experiments on communication without the rest of Raid: `cargo run --release -p communication_laboratory --example communication`.
 //!
-//! Arguments: names of experiments (all of them if there are none), `--rounds N`, `--output DIR`, `--list`. The `raid` program has the same as
+//! Arguments: names of experiments (all of them if there are none), `--place NAME`, `--rounds N`, `--output DIR`, `--list`. The `raid` program has the same as
 //! `raid bench comm`.
 
 use communication_laboratory::experiments::{ALL, list};
@@ -15,7 +15,7 @@ fn start(arguments: &[String]) -> Outcome<()> {
     if let [JOB, text] = arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         return job::perform(text, &methods::all(), &ALL);
     }
-    let mut options = Options { only: None, rounds: limits::ROUNDS, output: None };
+    let mut options = Options { only: None, place: None, rounds: limits::ROUNDS, output: None };
     let mut names = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -25,6 +25,7 @@ fn start(arguments: &[String]) -> Outcome<()> {
                 print!("{}", list(&ALL));
                 return Ok(());
             }
+            "--place" => options.place = Some(value()?.clone()),
             "--rounds" => options.rounds = value()?.parse().map_err(Failure::foreign)?,
             "--output" => options.output = Some(value()?.into()),
             name => names.push(Some(name.to_owned())),

@@ -50,7 +50,7 @@ pub trait Experiment: Sync {
 
 /// All experiments of this crate.
 pub const ALL: [&dyn Experiment; 8] = [
-    &calls::Calls { methods: &CARRIERS },
+    &calls::Calls { methods: &CARRIERS, sizes: &[64] },
     &local_methods::LocalMethods,
     &round_trips::RoundTrips,
     &long_datagrams::LongDatagrams,

@@ -38,6 +38,8 @@ use std::sync::atomic::AtomicBool;
 pub struct Options {
     /// One experiment; all of them if none is named.
     pub only: Option<String>,
+    /// Calls at this place only.
+    pub place: Option<String>,
     /// Rounds, in each of which everything that is compared has its turn.
     pub rounds: u32,
     /// Where to put the figures as JSON and the plots.
@@ -63,7 +65,7 @@ pub fn run(
         let names: Vec<_> = experiments.iter().map(|experiment| experiment.name()).collect();
         return Err(Failure::Unknown { name: options.only.clone().unwrap_or_default(), names: names.join(", ") });
     }
-    let laboratory = Laboratory::new(program, options.rounds, stop)?;
+    let laboratory = Laboratory::new(program, options.rounds, options.place.clone(), stop)?;
     let machine = Machine::look();
     print(&machine.to_string());
     let mut report = Report::new(machine, options.rounds);

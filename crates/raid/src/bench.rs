@@ -41,6 +41,9 @@ struct CommOptions {
     /// One experiment of the list, instead of all of them.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+    /// Calls at one place only, such as "one, neighbour".
+    #[arg(long, value_name = "NAME")]
+    place: Option<String>,
     /// Rounds.
     #[arg(long, value_name = "N", default_value_t = communication::limits::ROUNDS,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(communication::limits::ROUNDS_MAX)))]
@@ -92,8 +95,9 @@ fn measure_communication(options: &CommOptions) -> communication::Outcome<ExitCo
     } else if options.list {
         print!("{}", communication::experiments::list(&experiments));
     } else {
-        let CommOptions { only, rounds, output, .. } = options;
-        let chosen = communication::Options { only: only.clone(), rounds: *rounds, output: output.clone() };
+        let CommOptions { only, place, rounds, output, .. } = options;
+        let (only, place, output) = (only.clone(), place.clone(), output.clone());
+        let chosen = communication::Options { only, place, rounds: *rounds, output };
         let program = communication::harness::process::Program {
             path: std::env::current_exe()?,
             arguments: ["bench", "comm", "--job"].map(Into::into).to_vec(),

@@ -1,4 +1,4 @@
-//! Calls of 64 bytes between two processes of a host, by every method at every place: what a line must not be slower than.
+//! Calls between two processes of a host, by every method at every place: what a line must not be slower than.
 //!
 //! Invariant: a line is held against the best of all others that block, whichever that is at a place.
 
@@ -6,12 +6,11 @@ use super::Experiment;
 use crate::failure::Outcome;
 use crate::harness::figure::short;
 use crate::harness::laboratory::{self, Laboratory};
-use crate::harness::placement;
 use crate::harness::report::{Columns, Table};
 use crate::methods::{Method, line::Line};
 
-/// Bytes of each request and reply.
-const BYTES: usize = 64;
+/// Bytes of the calls that the absolute targets are for.
+const TARGET_BYTES: usize = 64;
 /// What a line is to reach against the best of the others.
 const RATIO_TARGET: f64 = 1.2;
 /// What it is to reach alone, in microseconds: on a processor each, and on one.
@@ -21,6 +20,8 @@ const TARGETS: [(&str, f64); 2] = [("two processors", 0.6), ("one processor", 3.
 pub struct Calls {
     /// What is compared; a line is among them. Those that never sleep have `busy` in their name, and are shown beside, not compared with.
     pub methods: &'static [&'static dyn Method],
+    /// Bytes of each request and reply: a table for each.
+    pub sizes: &'static [usize],
 }
 
 impl Experiment for Calls {
@@ -29,35 +30,39 @@ impl Experiment for Calls {
     }
 
     fn about(&self) -> &'static str {
-        "64 bytes to another process of this host and back, by every method at every place"
+        "calls of another process of this host by every method at every place"
     }
 
     fn run(&self, laboratory: &Laboratory) -> Outcome<Vec<Table>> {
-        let placements = placement::all(&laboratory.processors);
+        self.sizes.iter().map(|&bytes| self.measure(laboratory, bytes)).collect()
+    }
+}
+
+impl Calls {
+    fn measure(&self, laboratory: &Laboratory, bytes: usize) -> Outcome<Table> {
+        let placements = laboratory.placements()?;
         let names = placements.iter().map(|placement| placement.name.to_owned()).collect();
-        let mut table =
-            Table::new("Blocking calls of 64 bytes, by place", "targets of this project", Columns::Names(names));
+        let title = format!("Blocking calls of {bytes} bytes, by place");
+        let mut table = Table::new(&title, "targets of this project", Columns::Names(names));
         for (column, &placement) in placements.iter().enumerate() {
             let _neighbour = laboratory.neighbour(&placement)?;
             let figures = laboratory.in_turns(self.methods.len(), |index| {
                 let method = self.methods[index];
                 let calls =
-                    laboratory::Calls { method, request_bytes: BYTES, reply_bytes: BYTES, placement, hosts: None };
+                    laboratory::Calls { method, request_bytes: bytes, reply_bytes: bytes, placement, hosts: None };
                 Ok(laboratory.call(&calls)?.microseconds())
             })?;
             for (method, figure) in self.methods.iter().zip(figures) {
                 table.put(column, method.name(), figure, None);
             }
-            let verdict = self.verdict(&table, column, placement.name);
+            let verdict = self.verdict(&table, column, placement.name, bytes);
             table.notes.push(verdict);
         }
-        Ok(vec![table])
+        Ok(table)
     }
-}
 
-impl Calls {
     /// How the line stands in a column.
-    fn verdict(&self, table: &Table, column: usize, place: &str) -> String {
+    fn verdict(&self, table: &Table, column: usize, place: &str, bytes: usize) -> String {
         let line = table.median(Line.name(), column);
         let others = self
             .methods
@@ -72,7 +77,7 @@ impl Calls {
         let met = |met| if met { "met" } else { "MISSED" };
         let mut verdict =
             format!("{place}: {} times {name}; target {RATIO_TARGET}: {}", short(ratio), met(ratio <= RATIO_TARGET));
-        if let Some((_, target)) = TARGETS.iter().find(|(at, _)| *at == place) {
+        if let Some((_, target)) = TARGETS.iter().find(|(at, _)| bytes == TARGET_BYTES && *at == place) {
             verdict.push_str(&format!("; {} us, target {target}: {}", short(line), met(line <= *target)));
         }
         verdict
@@ -93,8 +98,8 @@ mod tests {
         for (name, median) in [("line (V.3)", 3.0), ("named pipes", 2.0), ("UDP", 9.0)] {
             table.put(0, name, Ok(Figure::of(vec![median]).expect("a round")), None);
         }
-        let calls = Calls { methods: &CARRIERS };
-        let verdict = calls.verdict(&table, 0, place);
+        let calls = Calls { methods: &CARRIERS, sizes: &[64] };
+        let verdict = calls.verdict(&table, 0, place, 64);
         assert_eq!(verdict, "one processor: 1.50 times named pipes; target 1.2: MISSED; 3.00 us, target 3.5: met");
     }
 }

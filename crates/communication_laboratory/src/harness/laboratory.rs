@@ -3,10 +3,10 @@
 use super::figure::Figure;
 use super::job::{Job, Measured, Task};
 use super::network::Hosts;
-use super::placement::{Placement, processors};
+use super::placement::{Placement, all, processors};
 use super::process::{Process, Program};
 use crate::failure::{Failure, Outcome};
-use crate::limits::ROUND_TIME;
+use crate::limits::{ROUND_TIME, ROUND_TIME_BESIDE};
 use crate::methods::{Meeting, Method};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ pub struct Laboratory {
     rounds: u32,
     /// Processors that there are.
     pub processors: Vec<usize>,
+    place: Option<String>,
     stop: Arc<AtomicBool>,
 }
 
@@ -43,8 +44,25 @@ impl Laboratory {
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn new(program: Program, rounds: u32, stop: Arc<AtomicBool>) -> Outcome<Laboratory> {
-        Ok(Laboratory { program, rounds, processors: processors()?, stop })
+    pub fn new(program: Program, rounds: u32, place: Option<String>, stop: Arc<AtomicBool>) -> Outcome<Laboratory> {
+        Ok(Laboratory { program, rounds, processors: processors()?, place, stop })
+    }
+
+    /// The places to compare at: all that there are, or the one that was asked for.
+    ///
+    /// # Errors
+    /// There is no such place.
+    pub fn placements(&self) -> Outcome<Vec<Placement>> {
+        let mut placements = all(&self.processors);
+        if let Some(place) = &self.place {
+            let names: Vec<_> = placements.iter().map(|placement| placement.name).collect();
+            let names = format!("there is no place `{place}`; there are: {}", names.join("; "));
+            placements.retain(|placement| placement.name == place);
+            if placements.is_empty() {
+                return Err(Failure::Missing(names));
+            }
+        }
+        Ok(placements)
     }
 
     /// Lets everything that is compared have its turn in every round, each round beginning with another one. What fails has no figure, and
@@ -126,7 +144,8 @@ impl Laboratory {
             _ if ready == "ready" => {}
             _ => return Err(Failure::Wrong(format!("the server says `{ready}`"))),
         }
-        let task = Task::Call { method, meeting, milliseconds: ROUND_TIME };
+        let milliseconds = if calls.placement.neighbour.is_some() { ROUND_TIME_BESIDE } else { ROUND_TIME };
+        let task = Task::Call { method, meeting, milliseconds };
         let job = Job { place: calls.placement.client, task };
         let mut client = Process::start(&self.program, &job, calls.hosts.map(|hosts| &hosts.client))?;
         Ok(serde_json::from_str(&client.line()?)?)

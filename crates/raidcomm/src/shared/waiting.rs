@@ -9,7 +9,7 @@
 //! then looks whether it sleeps. Both are sequentially consistent, so one of them sees the other.
 
 use super::segment::{Segment, Side};
-use crate::limits::{SPIN_MAX, SPIN_MIN, SPIN_WORTH, YIELD_GAIN, YIELD_LONG, YIELD_TIME};
+use crate::limits::{SPIN_MAX, SPIN_MIN, SPIN_WORTH, WITHOUT_YIELD_MAX, YIELD_LONG, YIELD_LOSS, YIELD_TIME};
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -117,9 +117,9 @@ impl Waiter {
             let after = now();
             let found = posted.load(Ordering::Acquire) != 0;
             if after - last > YIELD_LONG {
-                // A third process wants the processor: a sleeper gets it back sooner than who yields. The next try must not cost more than
-                // yielding could have gained since this one.
-                self.without_yield = (after - last) / YIELD_GAIN;
+                // A third process wants the processor: a sleeper gets it back sooner than who yields. What this try has cost is spread over
+                // the waits until the next one.
+                self.without_yield = ((after - last) / YIELD_LOSS).min(WITHOUT_YIELD_MAX);
                 return found;
             }
             if found {
