@@ -227,7 +227,7 @@ mod tests {
         assert!(text.contains("5.00 ±0.00 [3900: 780x]"), "{text}");
         assert!(text.contains("- [2000]") && text.contains("queues, 10 bytes: stopped"), "{text}");
         let lines: Vec<_> = text.lines().filter(|line| line.starts_with("pipes")).collect();
-        assert_eq!(lines, ["pipes            -  5.00 ±0.00 [3900: 780x]"]);
+        assert_eq!(lines, ["pipes          -  5.00 ±0.00 [3900: 780x]"]);
         assert_eq!(table.median("pipes", 1), Some(5.0));
         assert_eq!(table.median("queues", 0), None);
     }
