@@ -2,7 +2,7 @@
 //!
 //! Servers name a destination, an address or a group, and the address decides the channel: inside the process values are
 //! handed over, to other processes go frames. A channel has the semantics of a datagram, whatever carries it: a message
-//! arrives at most once, in the order of sending, or not at all; what must arrive is sent again by an exchange or by the
+//! arrives at most once, in the order of sending, or not at all; what must arrive is sent again by a transaction or by the
 //! protocol above. This crate knows nothing of what is said: messages are the business of `messages`.
 //!
 //! In reading order:
@@ -13,15 +13,15 @@
 //! * [`memory`]: the channel between threads of a process;
 //! * [`shared`]: calls between processes of one host, through shared memory;
 //! * [`frame`], [`streams`]: the channel between processes;
-//! * [`exchange`]: request and reply over any channel, executed at most once;
+//! * [`transaction`]: messages that are replied to: processes, groups, bulk data;
 //! * [`limits`]: every bound.
 
 pub mod address;
 pub mod directory;
-pub mod exchange;
 pub mod frame;
 pub mod limits;
 pub mod memory;
 pub mod port;
 pub mod shared;
 pub mod streams;
+pub mod transaction;

@@ -45,23 +45,6 @@ pub const KEEPALIVE_SECONDS: u64 = 1;
 /// Probes without an answer after which the peer's host has vanished.
 pub const KEEPALIVE_PROBES: u32 = 3;
 
-// Exchanges.
-
-/// Requests of one client to one server that have no reply yet, counted from the oldest of them.
-pub const WINDOW: u64 = 64;
-/// Wait for a reply before any round trip to that server has been measured.
-pub const RETRANSMIT_FIRST: u64 = 50 * MILLISECOND;
-/// Shortest wait for a reply before the request is sent again.
-pub const RETRANSMIT_MIN: u64 = 5 * MILLISECOND;
-/// Longest wait for a reply before the request is sent again: the wait doubles up to it.
-pub const RETRANSMIT_MAX: u64 = 500 * MILLISECOND;
-/// How often a request is sent again, without a sign of life from the server, before the client gives up.
-pub const RETRANSMISSIONS_MAX: u32 = 8;
-/// Clients whose replies one server keeps.
-pub const SESSIONS_MAX: usize = 1_024;
-/// A client that was silent for this long is forgotten; a copy of a request that is older than this is not expected.
-pub const SESSION_IDLE: u64 = 60 * SECOND;
-
 // Lines of shared memory.
 
 /// Slots of a line: calls that one client may have under way at once. One bit of a word is left.
@@ -99,8 +82,3 @@ const _: () = assert!(2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX, "the largest fram
 const _: () = assert!(SLOTS_MAX < u32::BITS && SPIN_MIN < SPIN_MAX && YIELD_TIME < YIELD_LONG);
 const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");
 const _: () = assert!(RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE, "pauses are shorter than attempts");
-const _: () = assert!(RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX, "waits grow");
-const _: () = assert!(
-    2 * RETRANSMIT_MAX * (RETRANSMISSIONS_MAX as u64 + 1) < SESSION_IDLE,
-    "a client has given up long before its server forgets it"
-);

@@ -1,0 +1,124 @@
+//! A process moves to another kernel with all that is known of its exchanges.
+//!
+//! Invariants: at any moment at most one kernel has the process; what it has received, executed and replied to goes with it, so that
+//! nothing is lost or executed twice; the kernel that it leaves tells where it went for as long as it lives.
+
+use super::Kernel;
+use super::process::{Activity, Process};
+use super::receiving::{Alien, Progress};
+use crate::transaction::identifier::{GroupId, HostId, ProcessId};
+use crate::transaction::limits::{MOVED_MAX, PROCESSES_MAX};
+use crate::transaction::memory::Memory;
+use crate::transaction::outbox::Route;
+use crate::transaction::packet::{Body, Identity};
+use crate::transaction::planted::Planted;
+use thiserror::Error;
+
+/// A process between two kernels.
+#[derive(Debug)]
+pub struct Relocated<A, M> {
+    id: ProcessId,
+    process: Process<M>,
+    aliens: Vec<(ProcessId, Alien<A>)>,
+    groups: Vec<GroupId>,
+}
+
+impl<A, M> Relocated<A, M> {
+    /// Which process it is.
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+}
+
+/// Why a process cannot move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum RelocationError {
+    /// It is not here.
+    #[error("the process is not here")]
+    NoSuchProcess,
+    /// A transfer, query, gathering or wait for one process is under way: move the process when it has ended.
+    #[error("an operation of the process is under way that cannot move: wait until it has ended")]
+    Busy,
+    /// Too many have moved away, or are here.
+    #[error("too many processes have moved")]
+    TooMany,
+}
+
+impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+    /// Takes a process out, for another kernel to adopt. Messages for it are pointed there from now on, or wait until it is there.
+    ///
+    /// # Errors
+    /// The process stays.
+    pub fn release(&mut self, id: ProcessId, to: HostId) -> Result<Relocated<A, M>, RelocationError> {
+        let process = self.processes.get(&id).ok_or(RelocationError::NoSuchProcess)?;
+        let movable = match &process.activity {
+            Activity::Ready | Activity::Receiving { from: None } => true,
+            Activity::Sending(sending) => sending.gather.is_none(),
+            _ => false,
+        };
+        if !movable {
+            return Err(RelocationError::Busy);
+        }
+        if self.moved.len() >= MOVED_MAX {
+            return Err(RelocationError::TooMany);
+        }
+        let groups = self.leave_all(id);
+        let mut process = self.processes.remove(&id).expect("it was looked at a moment ago");
+        process.armed = None;
+        self.moved.insert(id, to);
+        self.hints.moved(id, to);
+        let keys: Vec<_> = self.aliens.keys().filter(|(_, receiver)| *receiver == id).copied().collect();
+        let mut aliens: Vec<_> =
+            keys.into_iter().filter_map(|key| Some((key.0, self.aliens.remove(&key)?))).collect();
+        if self.has(Planted::HistoryLeftBehind) {
+            aliens.retain(|(_, alien)| {
+                !matches!(alien.progress, Progress::Replied { .. } | Progress::Forwarded { .. } | Progress::Over { .. })
+            });
+        }
+        Ok(Relocated { id, process, aliens, groups })
+    }
+
+    /// Takes in a process that another kernel released, and tells everybody that it is here now.
+    ///
+    /// # Errors
+    /// There are too many processes, or this kernel has no host identifier yet; the process comes back.
+    pub fn adopt(
+        &mut self,
+        now: u64,
+        relocated: Relocated<A, M>,
+    ) -> Result<(), (RelocationError, Box<Relocated<A, M>>)> {
+        if self.processes.len() >= PROCESSES_MAX || self.claim.is_some() {
+            return Err((RelocationError::TooMany, Box::new(relocated)));
+        }
+        let Relocated { id, process, aliens, groups } = relocated;
+        self.moved.remove(&id);
+        self.ended.retain(|&ended| ended != id);
+        self.processes.insert(id, process);
+        for (sender, mut alien) in aliens {
+            // A sender at the kernel that was left is not inside any more; its next copy tells where it is.
+            if alien.from.is_none() {
+                alien.from = match self.route(sender) {
+                    Some(Route::Place(place)) => Some(place),
+                    _ => None,
+                };
+            }
+            self.aliens.insert((sender, id), alien);
+        }
+        if !self.aliens.is_empty() {
+            self.arm_sweep(now);
+        }
+        for group in groups {
+            // A full table costs the membership, as it would when joining.
+            let _ = self.join(group, id);
+        }
+        let header = self.header(Identity::default(), id, ProcessId::NOBODY);
+        self.outbox.send(Route::Everybody, &header, &Body::Here);
+        if let Some(Activity::Sending(sending)) = self.processes.get_mut(&id).map(|process| &mut process.activity) {
+            (sending.due, sending.heard) = (now, now);
+        }
+        self.arm(id);
+        self.offer(now, id);
+        self.settle(now);
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Memory that a process lends for the time of an exchange, or moves data from and to.
+//!
+//! Invariant: what is not readable is never read, what is not writable never written: both are asked of the memory itself.
+
+/// Memory with rights. The kernel keeps it while an exchange lasts and hands it back with the outcome.
+pub trait Memory {
+    /// The bytes, if they may be read.
+    fn readable(&self) -> Option<&[u8]>;
+    /// The bytes, if they may be written.
+    fn writable(&mut self) -> Option<&mut [u8]>;
+}
+
+/// Memory that is given away for the time of an exchange and comes back with its outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owned {
+    /// The receiver may read it.
+    Readable(Vec<u8>),
+    /// The receiver may write it.
+    Writable(Vec<u8>),
+    /// The receiver may read and write it.
+    Both(Vec<u8>),
+}
+
+impl Owned {
+    /// The bytes, whatever the rights.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Owned::Readable(bytes) | Owned::Writable(bytes) | Owned::Both(bytes) => bytes,
+        }
+    }
+}
+
+impl Memory for Owned {
+    fn readable(&self) -> Option<&[u8]> {
+        match self {
+            Owned::Readable(bytes) | Owned::Both(bytes) => Some(bytes),
+            Owned::Writable(_) => None,
+        }
+    }
+
+    fn writable(&mut self) -> Option<&mut [u8]> {
+        match self {
+            Owned::Writable(bytes) | Owned::Both(bytes) => Some(bytes),
+            Owned::Readable(_) => None,
+        }
+    }
+}
+
+/// What a receiver may do with the sender's segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// Length of the segment, in bytes.
+    pub bytes: u64,
+    /// It may be read.
+    pub read: bool,
+    /// It may be written.
+    pub write: bool,
+}
+
+impl Rights {
+    pub(super) fn of(memory: Option<&mut impl Memory>) -> Rights {
+        let Some(memory) = memory else { return Rights::default() };
+        let read = memory.readable().map(<[u8]>::len);
+        let write = memory.writable().map(|bytes| bytes.len());
+        Rights { bytes: read.or(write).unwrap_or(0) as u64, read: read.is_some(), write: write.is_some() }
+    }
+
+    /// Whether so many bytes from there on lie inside.
+    pub(super) fn contains(&self, offset: u64, bytes: u64) -> bool {
+        offset.checked_add(bytes).is_some_and(|end| end <= self.bytes)
+    }
+}
