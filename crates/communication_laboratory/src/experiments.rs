@@ -9,12 +9,14 @@
 //! * [`context_switches`]: figure 9 of 1992;
 //! * [`multicasts`]: table VI of 1989, figure 3 of 1992;
 //! * [`raid_messages`]: figure 11 of 1992;
-//! * [`send_layers`]: figure 1 of 1991.
+//! * [`send_layers`]: figure 1 of 1991;
+//! * [`message_transactions`]: the thesis's tables of exchanges, pages and moves.
 
 pub mod calls;
 pub mod context_switches;
 pub mod local_methods;
 pub mod long_datagrams;
+pub mod message_transactions;
 pub mod multicasts;
 pub mod raid_messages;
 pub mod round_trips;
@@ -49,7 +51,7 @@ pub trait Experiment: Sync {
 }
 
 /// All experiments of this crate.
-pub const ALL: [&dyn Experiment; 8] = [
+pub const ALL: [&dyn Experiment; 9] = [
     &calls::Calls { methods: &CARRIERS, sizes: &[64] },
     &local_methods::LocalMethods,
     &round_trips::RoundTrips,
@@ -58,6 +60,7 @@ pub const ALL: [&dyn Experiment; 8] = [
     &multicasts::Multicasts,
     &raid_messages::RaidMessages,
     &send_layers::SendLayers,
+    &message_transactions::MessageTransactions,
 ];
 
 /// The names and what they measure, a line each.

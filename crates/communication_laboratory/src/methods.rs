@@ -8,7 +8,8 @@
 //! * [`memory`]: shared memory, and futexes, eventfds or semaphores to wake each other;
 //! * [`queues`], [`pipes`], [`sockets`]: what the operating system carries;
 //! * [`control`]: no bytes, control only: signals, and yielding the processor;
-//! * [`raidcomm_one`]: Raidcomm V.1, and its layers one by one.
+//! * [`raidcomm_one`]: Raidcomm V.1, and its layers one by one;
+//! * [`transactions`]: the message transaction (V.2), and the thesis's operations.
 
 pub mod control;
 pub mod line;
@@ -17,6 +18,7 @@ pub mod pipes;
 pub mod queues;
 pub mod raidcomm_one;
 pub mod sockets;
+pub mod transactions;
 
 use crate::failure::{Failure, Outcome};
 use crate::limits::START_TIME;
@@ -123,16 +125,17 @@ pub const CARRIERS: [&dyn Method; 13] = [
     &sockets::Tcp,
 ];
 
-/// Those that pass control and nothing else, and Raidcomm V.1.
-pub const OTHERS: [&dyn Method; 5] = [
+/// Those that pass control and nothing else, and Raidcomm V.1 and V.2.
+pub const OTHERS: [&dyn Method; 6] = [
     &control::Signals,
     &control::Yields,
     &raidcomm_one::LongDatagrams { fragment_bytes: 512 },
     &raidcomm_one::LongDatagrams { fragment_bytes: 8000 },
     &raidcomm_one::RaidcommOne,
+    &transactions::VERSION_TWO,
 ];
 
 /// All methods of this crate.
 pub fn all() -> Vec<&'static dyn Method> {
-    CARRIERS.into_iter().chain(OTHERS).collect()
+    CARRIERS.into_iter().chain(OTHERS).chain(crate::experiments::message_transactions::methods()).collect()
 }
