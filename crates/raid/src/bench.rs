@@ -2,6 +2,7 @@
 
 use crate::stop;
 use clap::{Args, Subcommand};
+use communication_laboratory as communication;
 use laboratory::cluster::running::RunError;
 use laboratory::returning::{self, ReturnError};
 use laboratory::screen::Screen;
@@ -11,7 +12,9 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   raid bench return                              a million rows, 1% of which change, five times
-  raid bench return --scale 1 --percent 50 --rounds 1";
+  raid bench return --scale 1 --percent 50 --rounds 1
+  raid bench comm --list                         the experiments on communication
+  raid bench comm --only calls --rounds 9        64 bytes to another process and back, at every place";
 
 /// Measure Raid on this machine.
 ///
@@ -26,6 +29,34 @@ pub struct Options {
 #[derive(Subcommand)]
 enum Experiment {
     Return(ReturnOptions),
+    Comm(CommOptions),
+}
+
+/// The papers' experiments on communication, with their figures beside ours.
+///
+/// Every method has its turn in each round, at places that the table names; what others do with the processors meanwhile is printed. Two hosts are
+/// two network namespaces: they need `ip` and the rights of the superuser, and are left out without.
+#[derive(Args)]
+struct CommOptions {
+    /// One experiment of the list, instead of all of them.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Calls at one place only, such as "one, neighbour".
+    #[arg(long, value_name = "NAME")]
+    place: Option<String>,
+    /// Rounds.
+    #[arg(long, value_name = "N", default_value_t = communication::limits::ROUNDS,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(communication::limits::ROUNDS_MAX)))]
+    rounds: u32,
+    /// Also write the figures as JSON and plots as SVG into this folder.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// List the experiments, and measure nothing.
+    #[arg(long)]
+    list: bool,
+    /// What a process of an experiment is to do.
+    #[arg(long, value_name = "JOB", hide = true)]
+    job: Option<String>,
 }
 
 /// How soon a site that was away answers again, and what it copies.
@@ -51,7 +82,33 @@ struct ReturnOptions {
 
 /// Runs it.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
-    let Experiment::Return(options) = &options.experiment;
+    match &options.experiment {
+        Experiment::Return(options) => measure_return(options),
+        Experiment::Comm(options) => measure_communication(options).map_err(|failure| failure.to_string()),
+    }
+}
+
+fn measure_communication(options: &CommOptions) -> communication::Outcome<ExitCode> {
+    let experiments = communication::experiments::ALL;
+    if let Some(job) = &options.job {
+        communication::job::perform(job, &communication::methods::all(), &experiments)?;
+    } else if options.list {
+        print!("{}", communication::experiments::list(&experiments));
+    } else {
+        let CommOptions { only, place, rounds, output, .. } = options;
+        let (only, place, output) = (only.clone(), place.clone(), output.clone());
+        let chosen = communication::Options { only, place, rounds: *rounds, output };
+        let program = communication::harness::process::Program {
+            path: std::env::current_exe()?,
+            arguments: ["bench", "comm", "--job"].map(Into::into).to_vec(),
+        };
+        let stop = stop::on_signal().map_err(communication::Failure::foreign)?;
+        communication::run(&chosen, &experiments, program, stop, |text| println!("{text}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure_return(options: &ReturnOptions) -> Result<ExitCode, String> {
     let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
     let stop = stop::on_signal()?;
     let mut screen = Screen::default();

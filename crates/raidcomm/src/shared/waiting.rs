@@ -9,7 +9,7 @@
 //! then looks whether it sleeps. Both are sequentially consistent, so one of them sees the other.
 
 use super::segment::{Segment, Side};
-use crate::limits::{SPIN_MAX, SPIN_MIN, SPIN_WORTH, YIELD_GAIN, YIELD_LONG, YIELD_TIME};
+use crate::limits::{SPIN_MAX, SPIN_MIN, SPIN_WORTH, WITHOUT_YIELD_MAX, YIELD_LONG, YIELD_LOSS, YIELD_TIME};
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -48,13 +48,15 @@ pub(super) fn wake_sleeper(segment: &Segment, side: Side) {
 pub(super) struct Waiter {
     /// How long to spin, nanoseconds.
     spin: u64,
+    /// The last yield took long.
+    yielded_long: bool,
     /// Waits that do not yield, because a third process took the processor for long when this side last did.
     without_yield: u64,
 }
 
 impl Default for Waiter {
     fn default() -> Waiter {
-        Waiter { spin: SPIN_MAX, without_yield: 0 }
+        Waiter { spin: SPIN_MAX, yielded_long: false, without_yield: 0 }
     }
 }
 
@@ -117,12 +119,15 @@ impl Waiter {
             let after = now();
             let found = posted.load(Ordering::Acquire) != 0;
             if after - last > YIELD_LONG {
-                // A third process wants the processor: a sleeper gets it back sooner than who yields. The next try must not cost more than
-                // yielding could have gained since this one.
-                self.without_yield = (after - last) / YIELD_GAIN;
+                // Once, anybody may have interrupted either side. Twice in a row, a third process has the processor whenever it is yielded, and
+                // a sleeper gets it back sooner: what the try has cost is spread over the waits until the next one.
+                if std::mem::replace(&mut self.yielded_long, true) {
+                    self.without_yield = ((after - last) / YIELD_LOSS).min(WITHOUT_YIELD_MAX);
+                }
                 return found;
             }
             if found {
+                self.yielded_long = false;
                 return true;
             }
             last = after;

@@ -213,8 +213,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn take(&mut self, bytes: usize) -> Result<&'a [u8], PacketError> {
         let needs = self.bytes - self.rest.len() + bytes;
-        let (taken, rest) =
-            self.rest.split_at_checked(bytes).ok_or(PacketError::Short { has: self.bytes, needs })?;
+        let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(PacketError::Short { has: self.bytes, needs })?;
         self.rest = rest;
         Ok(taken)
     }

@@ -27,7 +27,7 @@ pub use gathering::Until;
 pub use naming::Scope;
 pub use process::CallError;
 pub use receiving::ReplyError;
-pub use relocation::{RelocationError, Relocated};
+pub use relocation::{Relocated, RelocationError};
 pub use sending::Message;
 
 use super::codec::{PacketError, decode};

@@ -8,7 +8,9 @@ use super::inflow::Inflow;
 use super::process::{Activity, CallError};
 use crate::transaction::codec::{chunk_bytes, chunk_count};
 use crate::transaction::identifier::ProcessId;
-use crate::transaction::limits::{CHUNK_BYTES, GIVE_UP, MOVE_BYTES_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST};
+use crate::transaction::limits::{
+    CHUNK_BYTES, GIVE_UP, MOVE_BYTES_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST,
+};
 use crate::transaction::memory::{Memory, Rights};
 use crate::transaction::outbox::{Completion, Exchange, MoveFailure, Outbox, Route};
 use crate::transaction::packet::{Body, Header, Transfer, Wanted};

@@ -6,7 +6,9 @@
 use super::Kernel;
 use super::process::{Activity, CallError, Collecting, Sending};
 use crate::transaction::identifier::{Destination, HostId, ProcessId};
-use crate::transaction::limits::{GIVE_UP, GROUP_REPLIES_MAX, HINT_TRIES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MAX, RETRANSMIT_MAX};
+use crate::transaction::limits::{
+    GIVE_UP, GROUP_REPLIES_MAX, HINT_TRIES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MAX, RETRANSMIT_MAX,
+};
 use crate::transaction::memory::{Memory, Rights};
 use crate::transaction::outbox::{Completion, GroupReply, Route, SendFailure};
 use crate::transaction::packet::{Body, Header, Identity, Replies, Request};

@@ -1,0 +1,90 @@
+//! Round trips by size, on one host and between two: figures 6 and 12 of the 1992 paper.
+//!
+//! Both are plots; the 1991 paper tells their straight lines in words: so many milliseconds, and so many more for each kilobyte.
+
+use super::Experiment;
+use crate::failure::Outcome;
+use crate::harness::laboratory::{Calls, Laboratory};
+use crate::harness::network::Hosts;
+use crate::harness::placement;
+use crate::harness::report::{Columns, Table};
+use crate::methods::{
+    CARRIERS, Method, raidcomm_one::RaidcommOne, sockets::Tcp, sockets::Udp, transactions::VERSION_TWO,
+};
+
+const BYTES: [usize; 6] = [64, 256, 1024, 4096, 16384, 65536];
+/// The papers' straight lines are told up to here.
+const PAPER_BYTES_MAX: usize = 4096;
+/// Microseconds of a round trip, and of each kilobyte more, in V.1 and V.2: on one host, and between two.
+const ONE_HOST: [(f64, f64); 2] = [(4400.0, 1000.0), (1400.0, 340.0)];
+const TWO_HOSTS: [(f64, f64); 2] = [(5100.0, 3000.0), (2700.0, 2500.0)];
+
+/// See the module's description.
+pub struct RoundTrips;
+
+impl Experiment for RoundTrips {
+    fn name(&self) -> &'static str {
+        "round_trips"
+    }
+
+    fn about(&self) -> &'static str {
+        "round trips by size, on one host and between two (1992, figures 6 and 12)"
+    }
+
+    fn run(&self, laboratory: &Laboratory) -> Outcome<Vec<Table>> {
+        let mut methods = vec![&RaidcommOne as &dyn Method, &VERSION_TWO];
+        methods.extend(CARRIERS);
+        let title = "Round trips by size on one host, one processor";
+        let mut local = measure(laboratory, title, &methods, ONE_HOST, None)?;
+        local.notes.push(
+            "beside the 1991 paper's words: V.1 4.4 ms, and 1.0 ms for each kilobyte; V.2 1.4 and 0.34 ms".to_owned(),
+        );
+        let mut tables = vec![local];
+        match Hosts::new() {
+            Ok(hosts) => {
+                let title = "Round trips by size between two hosts (network namespaces), a processor each";
+                let mut remote =
+                    measure(laboratory, title, &[&RaidcommOne, &VERSION_TWO, &Udp, &Tcp], TWO_HOSTS, Some(&hosts))?;
+                remote.notes.push(
+                    "beside the 1991 paper's words: V.1 5.1 ms, and 3.0 ms for each kilobyte; V.2 2.7 and 2.5 ms"
+                        .to_owned(),
+                );
+                tables.push(remote);
+            }
+            Err(failure) => tables[0].notes.push(failure.to_string()),
+        }
+        Ok(tables)
+    }
+}
+
+fn measure(
+    laboratory: &Laboratory,
+    title: &str,
+    methods: &[&dyn Method],
+    paper: [(f64, f64); 2],
+    hosts: Option<&Hosts>,
+) -> Outcome<Table> {
+    let placement = match hosts {
+        None => placement::one(&laboratory.processors),
+        Some(_) => placement::two(&laboratory.processors),
+    };
+    let mut table = Table::new(title, "1992, figures 6 and 12", Columns::bytes(&BYTES));
+    let wanted: Vec<_> = BYTES
+        .iter()
+        .enumerate()
+        .flat_map(|(column, &bytes)| methods.iter().map(move |&method| (column, bytes, method)))
+        .filter(|(_, bytes, method)| *bytes <= method.bytes_max())
+        .collect();
+    let figures = laboratory.in_turns(wanted.len(), |index| {
+        let (_, bytes, method) = wanted[index];
+        let calls = Calls { method, request_bytes: bytes, reply_bytes: bytes, placement, hosts };
+        Ok(laboratory.call(&calls)?.microseconds())
+    })?;
+    for ((column, bytes, method), figure) in wanted.into_iter().zip(figures) {
+        let version = [RaidcommOne.name(), VERSION_TWO.name()].iter().position(|name| *name == method.name());
+        let told = version.filter(|_| bytes <= PAPER_BYTES_MAX).map(|version| paper[version]);
+        let paper = told.map(|(first, more)| first + more * bytes as f64 / 1024.0);
+        table.put(column, method.name(), figure, paper);
+    }
+    Ok(table)
+}

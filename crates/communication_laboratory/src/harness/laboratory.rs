@@ -1,0 +1,153 @@
+//! Where experiments run: rounds in turns, and calls by any method at any place.
+
+use super::figure::Figure;
+use super::job::{Job, Measured, Task};
+use super::network::Hosts;
+use super::placement::{Placement, all, processors};
+use super::process::{Process, Program};
+use crate::failure::{Failure, Outcome};
+use crate::limits::{ROUND_TIME, ROUND_TIME_BESIDE};
+use crate::methods::{Meeting, Method};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::TempDir;
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Laboratory {
+    program: Program,
+    rounds: u32,
+    /// Processors that there are.
+    pub processors: Vec<usize>,
+    place: Option<String>,
+    stop: Arc<AtomicBool>,
+}
+
+/// One kind of call.
+#[derive(Clone, Copy)]
+pub struct Calls<'a> {
+    /// By this method.
+    pub method: &'a dyn Method,
+    /// Bytes of each request.
+    pub request_bytes: usize,
+    /// Bytes of each reply.
+    pub reply_bytes: usize,
+    /// Who runs where.
+    pub placement: Placement,
+    /// Between two hosts, if not on this one.
+    pub hosts: Option<&'a Hosts>,
+}
+
+impl Laboratory {
+    /// With processes of this program.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn new(program: Program, rounds: u32, place: Option<String>, stop: Arc<AtomicBool>) -> Outcome<Laboratory> {
+        Ok(Laboratory { program, rounds, processors: processors()?, place, stop })
+    }
+
+    /// The places to compare at: all that there are, or the one that was asked for.
+    ///
+    /// # Errors
+    /// There is no such place.
+    pub fn placements(&self) -> Outcome<Vec<Placement>> {
+        let mut placements = all(&self.processors);
+        if let Some(place) = &self.place {
+            let names: Vec<_> = placements.iter().map(|placement| placement.name).collect();
+            let names = format!("there is no place `{place}`; there are: {}", names.join("; "));
+            placements.retain(|placement| placement.name == place);
+            if placements.is_empty() {
+                return Err(Failure::Missing(names));
+            }
+        }
+        Ok(placements)
+    }
+
+    /// Lets everything that is compared have its turn in every round, each round beginning with another one. What fails has no figure, and
+    /// is not tried again; the reasons come with the figures.
+    ///
+    /// # Errors
+    /// Somebody asked for an end.
+    pub fn in_turns(
+        &self,
+        count: usize,
+        mut turn: impl FnMut(usize) -> Outcome<f64>,
+    ) -> Outcome<Vec<Result<Figure, Failure>>> {
+        let mut rounds: Vec<Result<Vec<f64>, Failure>> = (0..count).map(|_| Ok(Vec::new())).collect();
+        for round in 0..self.rounds as usize {
+            for index in (0..count).map(|index| (index + round) % count) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(Failure::Stopped);
+                }
+                let Ok(figures) = &mut rounds[index] else { continue };
+                match turn(index) {
+                    Ok(figure) => figures.push(figure),
+                    // What ends a process by hand ends the experiment.
+                    Err(_) if self.stop.load(Ordering::Relaxed) => return Err(Failure::Stopped),
+                    Err(failure) => rounds[index] = Err(failure),
+                }
+            }
+        }
+        let figure = |figures| Figure::of(figures).ok_or_else(|| Failure::Missing("there was no round".to_owned()));
+        Ok(rounds.into_iter().map(|figures| figures.and_then(figure)).collect())
+    }
+
+    /// Starts the third process of a placement, if it has one.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn neighbour(&self, placement: &Placement) -> Outcome<Option<Process>> {
+        let start = |place| self.start(&Job { place, task: Task::Neighbour });
+        placement.neighbour.map(start).transpose()
+    }
+
+    /// Starts a process.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn start(&self, job: &Job) -> Outcome<Process> {
+        Process::start(&self.program, job, None)
+    }
+
+    /// Starts a process on another host.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn start_at(&self, job: &Job, host: &super::network::Host) -> Outcome<Process> {
+        Process::start(&self.program, job, Some(host))
+    }
+
+    /// One round of calls: a server and a client are started, and the client measures.
+    ///
+    /// # Errors
+    /// A side fails.
+    pub fn call(&self, calls: &Calls<'_>) -> Outcome<Measured> {
+        let folder: TempDir = tempfile::Builder::new().prefix("raid-laboratory-").tempdir()?;
+        let mut meeting = Meeting {
+            folder: folder.path().to_path_buf(),
+            host: calls.hosts.map_or(Ipv4Addr::LOCALHOST, |hosts| hosts.server.address),
+            address: String::new(),
+            request_bytes: calls.request_bytes,
+            reply_bytes: calls.reply_bytes,
+        };
+        let method = calls.method.name().to_owned();
+        let _prepared = calls.method.prepare(&mut meeting)?;
+        let task = Task::Serve { method: method.clone(), meeting: meeting.clone() };
+        let job = Job { place: calls.placement.server, task };
+        let mut server = Process::start(&self.program, &job, calls.hosts.map(|hosts| &hosts.server))?;
+        let ready = server.line()?;
+        match ready.split_once(' ') {
+            Some(("ready", "")) => {}
+            Some(("ready", address)) => meeting.address = address.to_owned(),
+            _ if ready == "ready" => {}
+            _ => return Err(Failure::Wrong(format!("the server says `{ready}`"))),
+        }
+        let milliseconds = if calls.placement.neighbour.is_some() { ROUND_TIME_BESIDE } else { ROUND_TIME };
+        let task = Task::Call { method, meeting, milliseconds };
+        let job = Job { place: calls.placement.client, task };
+        let mut client = Process::start(&self.program, &job, calls.hosts.map(|hosts| &hosts.client))?;
+        Ok(serde_json::from_str(&client.line()?)?)
+    }
+}

@@ -1,0 +1,95 @@
+//! Two hosts within this one: network namespaces joined by a pair of virtual Ethernet devices.
+//!
+//! Invariant: what is made is taken away with its value; names tell this process, so that two runs do not meet.
+
+use crate::failure::{Failure, Outcome};
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// One of the two.
+#[derive(Debug)]
+pub struct Host {
+    namespace: String,
+    /// Its address in their network.
+    pub address: Ipv4Addr,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Hosts {
+    /// Where clients run.
+    pub client: Host,
+    /// Where servers run.
+    pub server: Host,
+}
+
+fn ip(arguments: &str) -> Outcome<()> {
+    let mut command = Command::new("ip");
+    let output = command.args(arguments.split(' ')).stdin(Stdio::null()).output();
+    let output = output.map_err(Failure::refused("run `ip`"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Failure::Missing(format!("no second host: `ip {arguments}` says: {why}")))
+}
+
+impl Host {
+    fn new(end: u8) -> Outcome<Host> {
+        let namespace = format!("raidlab-{}-{end}", std::process::id());
+        ip(&format!("netns add {namespace}"))?;
+        // Whatever fails from here on, the drop takes it back.
+        let host = Host { namespace, address: Ipv4Addr::new(10, 77, 0, end) };
+        ip(&format!("-n {} link set lo up", host.namespace))?;
+        Ok(host)
+    }
+
+    /// One with a device through which all destinations are reached, and whose other end drops what comes.
+    ///
+    /// # Errors
+    /// This machine has no `ip`, or we have not the rights.
+    pub fn with_sink() -> Outcome<Host> {
+        let host = Host::new(3)?;
+        let Host { namespace, address } = &host;
+        // Without address resolution every frame goes to the sender's own hardware address, which the other end is not: it drops them.
+        ip(&format!("-n {namespace} link add sink type veth peer name end"))?;
+        ip(&format!("-n {namespace} link set sink arp off"))?;
+        ip(&format!("-n {namespace} addr add {address}/24 dev sink"))?;
+        ip(&format!("-n {namespace} link set end up"))?;
+        ip(&format!("-n {namespace} link set sink up"))?;
+        ip(&format!("-n {namespace} route add default dev sink"))?;
+        Ok(host)
+    }
+
+    /// Starts a program there.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace]).arg(program);
+        command
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Its devices vanish with it.
+        let _ = ip(&format!("netns del {}", self.namespace));
+    }
+}
+
+impl Hosts {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// This machine has no `ip`, or we have not the rights.
+    pub fn new() -> Outcome<Hosts> {
+        let hosts = Hosts { client: Host::new(1)?, server: Host::new(2)? };
+        let (client, server) = (&hosts.client.namespace, &hosts.server.namespace);
+        ip(&format!("-n {client} link add ether type veth peer name ether netns {server}"))?;
+        for host in [&hosts.client, &hosts.server] {
+            ip(&format!("-n {} addr add {}/24 dev ether", host.namespace, host.address))?;
+            ip(&format!("-n {} link set ether up", host.namespace))?;
+        }
+        Ok(hosts)
+    }
+}

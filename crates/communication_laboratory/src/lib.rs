@@ -1,0 +1,86 @@
+//! The papers' experiments on communication, each with the papers' figure beside ours, and this system's calls beside what else joins two
+//! processes of a host.
+//!
+//! An experiment measures between processes that the harness starts: this program again, with a [`job`]. Invariants: what is compared runs in
+//! turns within one run, at the same places, beside the same neighbour; a table tells the machine, the load that others made meanwhile, and how
+//! far its figures spread; a process that is started never outlives the one that started it. It knows `raidcomm` and nothing else of Raid.
+//!
+//! In reading order:
+//!
+//! * [`experiments`]: the list, one file each; [`version_one`] is what one of them measures;
+//! * [`methods`]: the ways for a call, each with a server and a caller;
+//! * [`harness`]: what all experiments use: processes, places, rounds, tables, plots;
+//! * `operating_system`: the system calls that no crate offers safely;
+//! * [`limits`]: every bound.
+
+pub mod experiments;
+pub mod failure;
+pub mod harness;
+pub mod limits;
+pub mod methods;
+mod operating_system;
+pub mod version_one;
+
+pub use failure::{Failure, Outcome};
+pub use harness::job;
+
+use experiments::Experiment;
+use harness::laboratory::Laboratory;
+use harness::machine::{Load, Machine};
+use harness::process::Program;
+use harness::report::Report;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// One experiment; all of them if none is named.
+    pub only: Option<String>,
+    /// Calls at this place only.
+    pub place: Option<String>,
+    /// Rounds, in each of which everything that is compared has its turn.
+    pub rounds: u32,
+    /// Where to put the figures as JSON and the plots.
+    pub output: Option<PathBuf>,
+}
+
+/// Carries experiments out; prints a table as soon as it is there.
+///
+/// # Errors
+/// There is no experiment of that name, the operating system refuses, a process ends early, or `stop` was set.
+pub fn run(
+    options: &Options,
+    experiments: &[&dyn Experiment],
+    program: Program,
+    stop: Arc<AtomicBool>,
+    mut print: impl FnMut(&str),
+) -> Outcome<()> {
+    let chosen: Vec<_> = experiments
+        .iter()
+        .filter(|experiment| options.only.as_ref().is_none_or(|only| only == experiment.name()))
+        .collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = experiments.iter().map(|experiment| experiment.name()).collect();
+        return Err(Failure::Unknown { name: options.only.clone().unwrap_or_default(), names: names.join(", ") });
+    }
+    let laboratory = Laboratory::new(program, options.rounds, options.place.clone(), stop)?;
+    let machine = Machine::look();
+    print(&machine.to_string());
+    let mut report = Report::new(machine, options.rounds);
+    for experiment in chosen {
+        let before = Load::look();
+        let tables = experiment.run(&laboratory)?;
+        let load = Load::look().since(before);
+        for table in tables {
+            print(&format!("\n{table}{load}\n"));
+            report.add(experiment.name(), table, load.clone());
+        }
+    }
+    if let Some(folder) = &options.output {
+        let files = report.write(folder)?;
+        print(&format!("\n{files} files written to {}", folder.display()));
+    }
+    Ok(())
+}
