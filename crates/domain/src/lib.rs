@@ -17,6 +17,7 @@ mod host;
 pub mod limits;
 mod moving;
 pub mod place;
+mod watches;
 
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
@@ -28,7 +29,6 @@ use commit_log::{Log, LogError, Position};
 use concurrency_controller::ConcurrencyController;
 use messages::access::{AccessReply, AccessRequest};
 use messages::epoch::Method;
-use messages::limits::SYNC_STALL;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
@@ -38,6 +38,7 @@ use place::{Answer, Place, Question};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
 use thiserror::Error;
+use watches::{DiskWatch, Growth};
 
 /// Reads the clocks; called anew for every message.
 pub type Clock<'a> = dyn FnMut() -> Now + 'a;
@@ -123,48 +124,6 @@ impl Effects {
 enum Checkpoint {
     /// The servers have repeated what a replay needs, behind `start`; the store is being brought up to date.
     Posting { start: Position, tag: u64 },
-}
-
-/// How fast the log grows.
-#[derive(Debug, Default)]
-struct Growth {
-    /// Where the log ended when it was looked at last, and when that was (boot clock).
-    looked: (Position, u64),
-    /// Where the last checkpoint's records end: they are as many as they are, and no reason for another.
-    checkpoint_ends: Position,
-}
-
-impl Growth {
-    /// Whether the log has come to rest and a checkpoint is worth its while.
-    fn rests(&mut self, now: u64, end: Position) -> bool {
-        let (before, at) = self.looked;
-        if now < at + limits::REST_INTERVAL {
-            return false;
-        }
-        self.looked = (end, now);
-        end.0 - before.0 < limits::REST_BYTES_MAX && end.0 - self.checkpoint_ends.0 > limits::REST_CHECKPOINT_BYTES
-    }
-}
-
-/// How long the disk has kept waiting who asked first.
-#[derive(Debug, Default)]
-struct DiskWatch {
-    /// The sync that is waited for, and since when (boot clock).
-    waits: Option<(Position, u64)>,
-    stalled: bool,
-}
-
-impl DiskWatch {
-    /// What the sync asked for first and not finished has to reach. `Some`: the disk has stalled now, or has gone on.
-    fn look(&mut self, now: u64, position: Option<Position>) -> Option<bool> {
-        let since = match self.waits {
-            Some((waited_for, since)) if position == Some(waited_for) => since,
-            _ => now,
-        };
-        self.waits = position.map(|position| (position, since));
-        let stalled = now >= since + SYNC_STALL;
-        (std::mem::replace(&mut self.stalled, stalled) != stalled).then_some(stalled)
-    }
 }
 
 /// The servers of one site.

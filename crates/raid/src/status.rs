@@ -88,7 +88,7 @@ fn json(answers: &Answers) -> String {
 fn table(answers: &Answers) -> String {
     let mut text = String::new();
     let mut cells = |name: &str, cell: &dyn Fn(u16, &Result<Status, String>) -> String| {
-        write!(text, "{name:<20}").expect("a string takes any text");
+        write!(text, "{name:<24}").expect("a string takes any text");
         for (site, answer) in answers {
             write!(text, " {:>18}", cell(*site, answer)).expect("a string takes any text");
         }
@@ -136,6 +136,16 @@ fn table(answers: &Answers) -> String {
             milliseconds(status.log.sync_latency_us_max)
         )
     });
+    connections(&mut row);
+    places(&mut row);
+    text + &remarks(answers)
+}
+
+/// Makes a row of the table.
+type Row<'a> = dyn FnMut(&str, &dyn Fn(&Status) -> String) + 'a;
+
+/// With whom the sites talk, and how.
+fn connections(row: &mut Row<'_>) {
     row("connected with", &|status| joined(status.peers.iter().filter(|peer| peer.connected).map(peer_name), " "));
     row("  channels", &|status| {
         // Of the other sites: what most messages go by.
@@ -148,14 +158,21 @@ fn table(answers: &Answers) -> String {
     row("  encrypted", &|status| joined(status.peers.iter().filter(|peer| peer.encrypted).map(peer_name), " "));
     row("strangers", &|status| grouped(status.strangers.values().sum()));
     row("clients", &|status| grouped(status.clients as u64));
+}
+
+/// Where the sites' servers are.
+fn places(row: &mut Row<'_>) {
     row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
-    for kind in ["user-interface", "action-driver", "atomicity-controller", "concurrency-controller"]
-        .into_iter()
-        .chain(["replication-controller", "access-manager"])
-    {
+    for kind in [
+        "user-interface",
+        "action-driver",
+        "atomicity-controller",
+        "concurrency-controller",
+        "replication-controller",
+        "access-manager",
+    ] {
         row(&format!("  {kind}"), &|status| place(status, kind));
     }
-    text + &remarks(answers)
 }
 
 /// What a table has no room for.
