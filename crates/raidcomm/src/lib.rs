@@ -1,4 +1,4 @@
-//! Communication: addresses, channels, exchanges, groups.
+//! Communication: addresses, channels, message transactions, groups.
 //!
 //! Servers name a destination, an address or a group, and the address decides the channel: inside the process values are
 //! handed over, to other processes go frames. A channel has the semantics of a datagram, whatever carries it: a message
@@ -27,3 +27,8 @@ pub mod port;
 pub mod shared;
 pub mod streams;
 pub mod transaction;
+
+/// The examples of the README are run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
