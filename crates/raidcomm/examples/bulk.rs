@@ -155,7 +155,11 @@ fn measure(host: &Host<Link>, child: &mut Child, loss_percent: u64) -> Outcome<(
     let (write, read) = (rate(median(&mut writes)), rate(median(&mut reads)));
     if loss_percent == 0 {
         let tcp = rate(median(&mut tcps));
-        println!("no loss: TCP {tcp:.0} MB/s, write {write:.0} MB/s (ratio {:.2}), read {read:.0} MB/s (ratio {:.2})", write / tcp, read / tcp);
+        println!(
+            "no loss: TCP {tcp:.0} MB/s, write {write:.0} MB/s (ratio {:.2}), read {read:.0} MB/s (ratio {:.2})",
+            write / tcp,
+            read / tcp
+        );
         return Ok(());
     }
     // The server's own kernel sends the data of writes; that of reads it asks for.

@@ -4,10 +4,10 @@
 //! `cargo run --release -p raidcomm --example exchange [-- ROUND_TRIPS]`. The program starts itself once more as the other side.
 //! Rounds of both kinds alternate, and the medians of all round trips are compared.
 
+use raidcomm::transaction::ProcessId;
 use raidcomm::transaction::host::transport::Transport;
 use raidcomm::transaction::host::udp::{Domain, Udp};
 use raidcomm::transaction::host::{Host, Process, Request};
-use raidcomm::transaction::ProcessId;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::error::Error;
 use std::io::{BufRead, BufReader};

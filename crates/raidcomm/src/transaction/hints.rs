@@ -99,9 +99,8 @@ impl<A: Copy + PartialEq> Hints<A> {
 
     /// How long to wait for an answer of this process.
     pub(super) fn wait(&self, process: ProcessId, retransmissions: u32) -> u64 {
-        self.entry(process).map_or_else(|| RoundTrip::default().wait(retransmissions), |entry| {
-            entry.round_trip.wait(retransmissions)
-        })
+        self.entry(process)
+            .map_or_else(|| RoundTrip::default().wait(retransmissions), |entry| entry.round_trip.wait(retransmissions))
     }
 
     pub(super) fn sample(&mut self, process: ProcessId, time: u64) {

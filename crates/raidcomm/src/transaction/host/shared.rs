@@ -161,7 +161,10 @@ impl<T: Transport> Shared<T> {
             match train.route {
                 Route::Place(place) => self.transport.send(place, train.bytes, train.packet_bytes),
                 Route::Group(group) => {
-                    train.bytes.chunks(train.packet_bytes).for_each(|packet| self.transport.multicast(Some(group), packet));
+                    train
+                        .bytes
+                        .chunks(train.packet_bytes)
+                        .for_each(|packet| self.transport.multicast(Some(group), packet));
                 }
                 Route::Everybody => {
                     train.bytes.chunks(train.packet_bytes).for_each(|packet| self.transport.multicast(None, packet));
@@ -272,7 +275,9 @@ impl<T: Transport> Shared<T> {
             woken.into_iter().for_each(Waiter::wake);
             let done = match process {
                 Some(process) => state.slots.get(&process).is_none_or(|slot| slot.outcome.is_some()),
-                None => !state.followers.is_empty() || (state.slots.is_empty() && self.host_dropped.load(Ordering::Acquire)),
+                None => {
+                    !state.followers.is_empty() || (state.slots.is_empty() && self.host_dropped.load(Ordering::Acquire))
+                }
             };
             if done {
                 drop(buffer);

@@ -8,7 +8,9 @@ use super::inflow::Inflow;
 use super::process::{Activity, CallError};
 use crate::transaction::codec::{chunk_bytes, chunk_count};
 use crate::transaction::identifier::ProcessId;
-use crate::transaction::limits::{CHUNK_BYTES, GIVE_UP, MOVE_BYTES_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST};
+use crate::transaction::limits::{
+    CHUNK_BYTES, GIVE_UP, MOVE_BYTES_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST,
+};
 use crate::transaction::memory::{Memory, Rights};
 use crate::transaction::outbox::{Completion, Exchange, MoveFailure, Outbox, Route};
 use crate::transaction::packet::{Body, Header, Transfer, Wanted};
@@ -20,7 +22,7 @@ pub(super) enum Way {
     /// To the sender's segment: its kernel asks for chunks; when it is silent, it is reminded.
     To { due: u64, reminders: u32 },
     /// From there: we ask.
-    From(Inflow),
+    From(Box<Inflow>),
 }
 
 /// A transfer under way.
@@ -143,7 +145,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             self.outbox.complete(by, Completion::Moved { memory, outcome: Ok(()) });
             return Ok(());
         }
-        let way = Way::From(Inflow::new(now, transfer, 0));
+        let way = Way::From(Box::new(Inflow::new(now, transfer, 0)));
         let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.pull_from(now, by);

@@ -98,7 +98,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return self.outbox.complete(self.host.kernel_server(), Completion::Claimed);
         }
         claim.announced += 1;
-        claim.due = now + CLAIM_WAIT / u64::from(ANNOUNCEMENTS);
+        claim.due = now + CLAIM_WAIT.div_ceil(u64::from(ANNOUNCEMENTS));
         let due = claim.due;
         self.timers.insert((due, Timer::Claim));
         let server = self.host.kernel_server();
@@ -177,9 +177,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     pub(super) fn found(&mut self, to: ProcessId, logical: u32, process: ProcessId) {
-        let waiting = self.processes.get(&to).is_some_and(
-            |process| matches!(&process.activity, Activity::Querying(query) if query.logical == logical),
-        );
+        let waiting = self
+            .processes
+            .get(&to)
+            .is_some_and(|process| matches!(&process.activity, Activity::Querying(query) if query.logical == logical));
         if waiting {
             self.complete(to, Completion::Found(Some(process)));
         }
@@ -243,8 +244,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
 
     /// What came of asking.
     pub(super) fn probed(&mut self, id: ProcessId, by: ProcessId, completion: Completion<M>) {
-        let Some(&Activity::Receiving { from: Some(from) }) =
-            self.processes.get(&by).map(|process| &process.activity)
+        let Some(&Activity::Receiving { from: Some(from) }) = self.processes.get(&by).map(|process| &process.activity)
         else {
             self.processes.remove(&id);
             return;

@@ -145,7 +145,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
 
     /// Gives a waiting process what has come for it.
     pub(super) fn offer(&mut self, now: u64, to: ProcessId) {
-        let Some(Activity::Receiving { from }) = self.processes.get(&to).map(|process| &process.activity) else { return };
+        let Some(Activity::Receiving { from }) = self.processes.get(&to).map(|process| &process.activity) else {
+            return;
+        };
         let from = *from;
         if let Some(delivery) = self.next_message(now, to, from) {
             self.complete(to, Completion::Received(delivery));
@@ -262,7 +264,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     fn notify(&mut self, now: u64, header: &Header, request: &Request<'_>, to: ProcessId) {
         let Some(process) = self.processes.get_mut(&to) else { return };
         let sequence = header.identity.sequence;
-        if process.queue.len() >= QUEUE_MAX || process.notified.get(&header.source).is_some_and(|&last| last >= sequence) {
+        if process.queue.len() >= QUEUE_MAX
+            || process.notified.get(&header.source).is_some_and(|&last| last >= sequence)
+        {
             return;
         }
         if process.notified.len() >= NOTIFIERS_MAX && !process.notified.contains_key(&header.source) {
@@ -302,9 +306,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     pub(super) fn delivered(&self, by: ProcessId, exchange: &Exchange) -> Result<&Alien<A>, CallError> {
         self.aliens
             .get(&(exchange.sender, by))
-            .filter(|alien| {
-                alien.identity == exchange.identity && matches!(alien.progress, Progress::Delivered { .. })
-            })
+            .filter(|alien| alien.identity == exchange.identity && matches!(alien.progress, Progress::Delivered { .. }))
             .ok_or(CallError::NotAwaitingReply)
     }
 

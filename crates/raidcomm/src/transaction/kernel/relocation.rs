@@ -68,8 +68,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         self.moved.insert(id, to);
         self.hints.moved(id, to);
         let keys: Vec<_> = self.aliens.keys().filter(|(_, receiver)| *receiver == id).copied().collect();
-        let mut aliens: Vec<_> =
-            keys.into_iter().filter_map(|key| Some((key.0, self.aliens.remove(&key)?))).collect();
+        let mut aliens: Vec<_> = keys.into_iter().filter_map(|key| Some((key.0, self.aliens.remove(&key)?))).collect();
         if self.has(Planted::HistoryLeftBehind) {
             aliens.retain(|(_, alien)| {
                 !matches!(alien.progress, Progress::Replied { .. } | Progress::Forwarded { .. } | Progress::Over { .. })

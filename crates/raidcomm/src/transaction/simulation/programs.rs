@@ -323,7 +323,9 @@ impl World {
                     Destination::Group(_) => all,
                 };
                 if reachable {
-                    return Err(format!("client {number} gave {operation} up, though its server lives and is reachable"));
+                    return Err(format!(
+                        "client {number} gave {operation} up, though its server lives and is reachable"
+                    ));
                 }
                 Ok(())
             }
@@ -392,7 +394,9 @@ impl World {
     /// Another server, whatever else is under way.
     fn other_server(&self, number: usize) -> Option<ProcessId> {
         let others = self.programs.iter().enumerate().filter(|(other, _)| *other != number);
-        others.filter(|(_, other)| other.role == Role::Server && other.process.is_some()).find_map(|(_, other)| other.process)
+        others
+            .filter(|(_, other)| other.role == Role::Server && other.process.is_some())
+            .find_map(|(_, other)| other.process)
     }
 
     /// A server goes on with its work.
@@ -444,7 +448,9 @@ impl World {
         if whole && job.wish == Wish::Read && bytes != pattern(job.operation, job.bytes) {
             return Err(format!("server {number} read something else than the segment of {}", job.operation));
         }
-        if whole { self.answer_job(number, &job) } else {
+        if whole {
+            self.answer_job(number, &job)
+        } else {
             self.programs[number].job = None;
             self.next_job(number)
         }

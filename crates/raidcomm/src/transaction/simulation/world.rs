@@ -203,7 +203,11 @@ impl World {
             Event::Cut { one, other, cut } => {
                 self.tell(|| format!("link {one}-{other} {}", if cut { "cut" } else { "mended" }));
                 let link = (one.min(other), one.max(other));
-                if cut { self.cut.insert(link) } else { self.cut.remove(&link) };
+                if cut {
+                    self.cut.insert(link)
+                } else {
+                    self.cut.remove(&link)
+                };
                 Ok(())
             }
             Event::Move => self.relocate(),
@@ -262,12 +266,7 @@ impl World {
         self.drain(at)
     }
 
-    fn adopt(
-        &mut self,
-        program: usize,
-        node: usize,
-        relocated: Box<Relocated<u32, Owned>>,
-    ) -> Result<(), Finding> {
+    fn adopt(&mut self, program: usize, node: usize, relocated: Box<Relocated<u32, Owned>>) -> Result<(), Finding> {
         self.trouble = self.trouble.max(self.now);
         match self.nodes[node].kernel.adopt(self.now, *relocated) {
             Ok(()) => {
