@@ -3,6 +3,7 @@
 //! Numbers are those of the list of rules that the tests were written from; 29, on how measurements are told, is kept by the examples.
 
 mod bulk;
+mod fuzz;
 mod groups;
 mod net;
 mod transactions;
