@@ -377,7 +377,7 @@ pub fn decode(buffer: &[u8]) -> Result<(Header, Body<'_>, usize), PacketError> {
     let mut reader = Reader { rest: buffer.get(2..).ok_or(short)?, bytes: has };
     let flags = reader.u16()?;
     let bytes = reader.u32()? as usize;
-    if bytes < HEADER_BYTES || bytes > PACKET_BYTES_MAX {
+    if !(HEADER_BYTES..=PACKET_BYTES_MAX).contains(&bytes) {
         return Err(PacketError::Length { what: "the length of the packet", value: bytes as u64, bytes: has });
     }
     let packet = buffer.get(8..bytes).ok_or(PacketError::Short { has, needs: bytes })?;

@@ -9,8 +9,8 @@
 //! * an alien exists while its message waits or is executed, and afterwards only as long as a copy of it could arrive;
 //! * what is remembered of locations is only used to send packets, never to conclude anything.
 //!
-//! In reading order: [`process`] (what is known of one process), [`sending`], [`receiving`] (aliens), [`gathering`], [`groups`],
-//! [`naming`] (host identifiers, logical identifiers, the kernel server), [`moving`] and [`inflow`] (bulk data), [`relocation`].
+//! In reading order: `process` (what is known of one process), `sending`, `receiving` (aliens), `gathering`, `groups`,
+//! `naming` (host identifiers, logical identifiers, the kernel server), `moving`, `owner` and `inflow` (bulk data), `relocation`.
 
 mod gathering;
 mod groups;

@@ -47,7 +47,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 /// If an exchange over sockets lost, doubled or mixed up anything, nothing could be built on it.
 #[test]
 fn a_counter_is_exact_in_spite_of_faults() {
-    const CALLS: u64 = 300;
+    const CALLS: u64 = 100;
     let (here, there) = pair(Faults { loss_percent: 20, duplicate_percent: 10, reorder_percent: 10 });
     let mut server = there.process().expect("a process");
     let receiver = server.id();
@@ -189,4 +189,33 @@ fn groups_and_names_reach_other_hosts() {
         client.send(id, Request::exactly_once(b"bye")).expect("a reply");
         thread.join().expect("the server does not fail");
     }
+}
+
+/// If group addresses were not computed alike everywhere, or not listened to, servers would have to be listed at each host.
+#[test]
+fn a_multicast_domain_needs_no_list_of_hosts() {
+    let interface = std::net::Ipv4Addr::LOCALHOST;
+    // A port that nobody has, so that this test does not hear another one.
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket").local_addr().expect("an address").port();
+    let start = || {
+        let domain = Domain::Multicast { network: "239.192.0.0".parse().expect("an address"), port: free, interface };
+        Host::start(Udp::bind("127.0.0.1:0".parse().expect("an address"), domain).expect("a socket")).expect("a host")
+    };
+    let (here, there) = (start(), start());
+    let mut client = here.process().expect("a process");
+    let mut server = there.process().expect("a process");
+    let group = server.allocate_group().expect("a group");
+    let receiver = server.id();
+    let served = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let call = server.receive().expect("a message");
+            let message = call.message().to_vec();
+            server.reply(call, &message).expect("the client waits");
+        }
+    });
+    let reply = client.send(group, Request::exactly_once(b"to the group")).expect("a reply");
+    assert_eq!((reply.from, &reply.message[..]), (receiver, &b"to the group"[..]));
+    let reply = client.send(receiver, Request::exactly_once(b"to the process")).expect("a reply");
+    assert_eq!(reply.message, b"to the process");
+    served.join().expect("the server does not fail");
 }

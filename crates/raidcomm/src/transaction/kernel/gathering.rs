@@ -133,10 +133,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         if gather.expected.get(&from) == Some(&Standing::Replied) || gather.replies.len() >= MEMBERS_MAX {
             return;
         }
-        if gather.expected.contains_key(&from) {
-            gather.expected.insert(from, Standing::Replied);
-        } else if gather.replies.iter().any(|reply| reply.from == from) {
-            return;
+        match gather.expected.get_mut(&from) {
+            Some(standing) => *standing = Standing::Replied,
+            None if gather.replies.iter().any(|reply| reply.from == from) => return,
+            None => {}
         }
         gather.replies.push(GroupReply { from, message: message.to_vec() });
         if gather.ended() {

@@ -22,7 +22,7 @@ pub(super) enum Way {
     /// To the sender's segment: its kernel asks for chunks; when it is silent, it is reminded.
     To { due: u64, reminders: u32 },
     /// From there: we ask.
-    From(Inflow),
+    From(Box<Inflow>),
 }
 
 /// A transfer under way.
@@ -145,7 +145,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             self.outbox.complete(by, Completion::Moved { memory, outcome: Ok(()) });
             return Ok(());
         }
-        let way = Way::From(Inflow::new(now, transfer, 0));
+        let way = Way::From(Box::new(Inflow::new(now, transfer, 0)));
         let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.pull_from(now, by);

@@ -98,7 +98,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return self.outbox.complete(self.host.kernel_server(), Completion::Claimed);
         }
         claim.announced += 1;
-        claim.due = now + CLAIM_WAIT / u64::from(ANNOUNCEMENTS);
+        claim.due = now + CLAIM_WAIT.div_ceil(u64::from(ANNOUNCEMENTS));
         let due = claim.due;
         self.timers.insert((due, Timer::Claim));
         let server = self.host.kernel_server();

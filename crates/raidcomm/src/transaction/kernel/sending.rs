@@ -324,16 +324,16 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         self.search(now, to, header.source);
     }
 
-    /// Sends at once, because it is known now that the receiver is not where it was looked for. This may go on for ever
-    /// without a sign of life, so it does not happen more often than [`HINT_TRIES`] times in a row.
+    /// Sends at once, because it is known now that the receiver is not where it was looked for. This may go on for ever without a
+    /// sign of life, so after [`HINT_TRIES`] transmissions it waits for the timer like all others.
     fn search(&mut self, now: u64, to: ProcessId, receiver: ProcessId) {
         let wait = self.hints.wait(receiver, 0);
         let Some(Activity::Sending(sending)) = self.processes.get_mut(&to).map(|process| &mut process.activity) else {
             return;
         };
-        sending.retransmissions = sending.retransmissions.saturating_add(1);
-        sending.unheard = sending.unheard.saturating_add(1);
-        if sending.unheard <= HINT_TRIES {
+        if sending.unheard < HINT_TRIES {
+            sending.retransmissions = sending.retransmissions.saturating_add(1);
+            sending.unheard += 1;
             sending.due = now.saturating_add(wait);
             self.transmit(to);
             self.arm(to);
@@ -347,6 +347,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         let ours = self.is_gathering(to, header.identity) || self.exchange_with(to, header).is_some();
         if ours && !self.hints.moved(header.source, kernel) {
             self.hints.forget(header.source);
+            // Nobody knows where that kernel is: everybody is asked next.
+            if let Some(sending) = self.exchange_with(to, header) {
+                sending.unheard = HINT_TRIES - 1;
+            }
         }
         if self.exchange_with(to, header).is_some() {
             self.search(now, to, header.source);

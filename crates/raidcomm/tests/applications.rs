@@ -1,0 +1,32 @@
+//! The applications among the examples, which check themselves: what they are for would not work if one failed.
+
+use std::process::Command;
+
+/// Runs an example as a user would. Cargo has built it beside this test.
+fn run(name: &str) {
+    let test = std::env::current_exe().expect("this program");
+    let folder = test.parent().and_then(|folder| folder.parent()).expect("the folder of the build");
+    let output = Command::new(folder.join("examples").join(name)).output();
+    let output = output.expect("cargo builds examples before it runs tests");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn data_is_put_and_got() {
+    run("put_get_data");
+}
+
+#[test]
+fn pipes_keep_order_and_end() {
+    run("pipes");
+}
+
+#[test]
+fn the_least_busy_host_runs_programs() {
+    run("location");
+}
+
+#[test]
+fn a_tree_is_searched_in_parallel_as_alone() {
+    run("alpha_beta");
+}

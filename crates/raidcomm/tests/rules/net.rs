@@ -1,0 +1,206 @@
+//! Kernels on a network that does what a test says, and writes down every packet.
+
+use raidcomm::transaction::codec::decode;
+use raidcomm::transaction::outbox::{Completion, Delivery, Membership, Route};
+use raidcomm::transaction::packet::{Body, Header};
+use raidcomm::transaction::{GroupId, Kernel, Owned, ProcessId};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The names of packets, as a test counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Send,
+    Reply,
+    Forward,
+    NoProcess,
+    Moved,
+    Pending,
+    Data,
+    Pull,
+    Done,
+    Refused,
+    Complaint,
+    Other,
+}
+
+fn kind(body: &Body<'_>) -> Kind {
+    match body {
+        Body::Send(_) => Kind::Send,
+        Body::Reply { .. } => Kind::Reply,
+        Body::Forward { .. } => Kind::Forward,
+        Body::NoProcess { .. } => Kind::NoProcess,
+        Body::Moved { .. } => Kind::Moved,
+        Body::Pending { .. } => Kind::Pending,
+        Body::Data { .. } => Kind::Data,
+        Body::Pull { .. } => Kind::Pull,
+        Body::Done { .. } => Kind::Done,
+        Body::Refused { .. } => Kind::Refused,
+        Body::HostComplaint { .. } => Kind::Complaint,
+        _ => Kind::Other,
+    }
+}
+
+/// A packet on the network.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    pub to: usize,
+    pub header: Header,
+    pub kind: Kind,
+    pub bytes: Vec<u8>,
+}
+
+/// What the network does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Arrives,
+    Twice,
+    Lost,
+}
+
+/// See the module's description. `fate` decides about every packet.
+pub struct Net {
+    pub now: u64,
+    pub kernels: Vec<Kernel<u32, Owned>>,
+    listens: Vec<BTreeSet<GroupId>>,
+    pub sent: Vec<(Kind, Route<u32>)>,
+    completions: BTreeMap<ProcessId, VecDeque<Completion<Owned>>>,
+    pub fate: Box<dyn FnMut(&Packet) -> Fate>,
+}
+
+impl Net {
+    /// So many kernels, which have their identifiers.
+    pub fn new(kernels: u64) -> Net {
+        let mut net = Net {
+            now: 0,
+            kernels: (0..kernels).map(|number| Kernel::new(0, 100 + number)).collect(),
+            listens: vec![BTreeSet::new(); kernels as usize],
+            sent: Vec::new(),
+            completions: BTreeMap::new(),
+            fate: Box::new(|_| Fate::Arrives),
+        };
+        while net.kernels.iter().any(|kernel| kernel.host().is_none()) {
+            net.step();
+        }
+        net.sent.clear();
+        net
+    }
+
+    pub fn process(&mut self, kernel: usize) -> ProcessId {
+        self.kernels[kernel].create().expect("it has an identifier")
+    }
+
+    /// Everything that is on its way arrives, and what that causes.
+    pub fn settle(&mut self) {
+        loop {
+            let mut quiet = true;
+            for from in 0..self.kernels.len() {
+                quiet &= !self.take(from);
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    /// Takes what came out of a kernel; false if that was nothing.
+    fn take(&mut self, from: usize) -> bool {
+        let outbox = self.kernels[from].outbox();
+        let some = !outbox.is_empty();
+        let mut joined = Vec::new();
+        while let Some(membership) = outbox.next_membership() {
+            joined.push(membership);
+        }
+        let packets: Vec<_> = outbox.packets().map(|(route, bytes)| (route, bytes.to_vec())).collect();
+        outbox.clear_packets();
+        while let Some(completed) = self.kernels[from].outbox().next_completion() {
+            self.completions.entry(completed.process).or_default().push_back(completed.completion);
+        }
+        for membership in joined {
+            match membership {
+                Membership::Join(group) => self.listens[from].insert(group),
+                Membership::Leave(group) => self.listens[from].remove(&group),
+            };
+        }
+        for (route, bytes) in packets {
+            self.send(from, route, bytes);
+        }
+        some
+    }
+
+    fn send(&mut self, from: usize, route: Route<u32>, bytes: Vec<u8>) {
+        let (header, body, _) = decode(&bytes).expect("kernels send packets");
+        let kind = kind(&body);
+        self.sent.push((kind, route));
+        let everybody = 0..self.kernels.len();
+        let receivers: Vec<usize> = match route {
+            Route::Place(place) => vec![place as usize],
+            Route::Everybody => everybody.collect(),
+            Route::Group(group) => everybody.filter(|&to| self.listens[to].contains(&group)).collect(),
+        };
+        for to in receivers {
+            let packet = Packet { to, header, kind, bytes: bytes.clone() };
+            let copies = match (self.fate)(&packet) {
+                Fate::Arrives => 1,
+                Fate::Twice => 2,
+                Fate::Lost => 0,
+            };
+            for _ in 0..copies {
+                self.kernels[to].handle(self.now, from as u32, &bytes).expect("it is a packet");
+            }
+        }
+    }
+
+    /// Time goes on to the next thing that is due.
+    pub fn step(&mut self) {
+        self.settle();
+        let due = self.kernels.iter().filter_map(Kernel::next_deadline).min().unwrap_or(self.now);
+        self.now = self.now.max(due);
+        let now = self.now;
+        self.kernels.iter_mut().for_each(|kernel| kernel.tick(now));
+        self.settle();
+    }
+
+    /// Time goes on by so much.
+    pub fn pass(&mut self, time: u64) {
+        let end = self.now + time;
+        self.settle();
+        while self.kernels.iter().filter_map(Kernel::next_deadline).min().is_some_and(|due| due <= end) {
+            self.step();
+        }
+        self.now = end;
+    }
+
+    /// Time goes on until an operation of the process has ended.
+    pub fn outcome(&mut self, process: ProcessId) -> Completion<Owned> {
+        for _ in 0..100_000 {
+            self.settle();
+            if let Some(completion) = self.ended(process) {
+                return completion;
+            }
+            self.step();
+        }
+        panic!("nothing of {process} ends");
+    }
+
+    /// What has ended, if something has.
+    pub fn ended(&mut self, process: ProcessId) -> Option<Completion<Owned>> {
+        self.completions.get_mut(&process)?.pop_front()
+    }
+
+    /// The next message of a process, which must have come.
+    pub fn receive(&mut self, kernel: usize, process: ProcessId) -> Delivery {
+        self.settle();
+        let now = self.now;
+        self.kernels[kernel].receive(now, process).expect("it may receive").expect("a message has come")
+    }
+
+    pub fn reply(&mut self, kernel: usize, process: ProcessId, delivery: &Delivery, message: &[u8]) {
+        let now = self.now;
+        self.kernels[kernel].reply(now, process, &delivery.exchange, message, 0, &[]).expect("the sender waits");
+        self.settle();
+    }
+
+    pub fn count(&self, kind: Kind) -> usize {
+        self.sent.iter().filter(|(sent, _)| *sent == kind).count()
+    }
+}
