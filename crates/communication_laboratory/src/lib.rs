@@ -70,6 +70,7 @@ pub fn run(
     print(&machine.to_string());
     let mut report = Report::new(machine, options.rounds);
     for experiment in chosen {
+        print(&format!("\nmeasuring {}: {}", experiment.name(), experiment.about()));
         let before = Load::look();
         let tables = experiment.run(&laboratory)?;
         let load = Load::look().since(before);

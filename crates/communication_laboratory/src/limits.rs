@@ -6,8 +6,9 @@ pub const ROUNDS: u32 = 5;
 pub const ROUNDS_MAX: u32 = 1_000;
 /// How long one measurement of a round takes.
 pub const ROUND_TIME: u64 = 100;
-/// And beside a busy neighbour: many time slices of a scheduler, so that each measurement has its share of them.
-pub const ROUND_TIME_BESIDE: u64 = 300;
+/// And beside a busy neighbour: many time slices of a scheduler, so that each measurement has its share of them, and those that a method
+/// loses once, until it knows that it has a neighbour, weigh little.
+pub const ROUND_TIME_BESIDE: u64 = 1_000;
 /// Calls before a measurement.
 pub const WARM_UP: u32 = 500;
 /// A warm-up of slow calls ends after this long.

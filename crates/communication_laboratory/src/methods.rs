@@ -4,7 +4,7 @@
 //! both sides blocking when they wait. Where a method only wakes, the bytes lie in memory that both map, and are copied in and out like the
 //! others' are.
 //!
-//! * [`line`]: this system's line of shared memory (V.3);
+//! * [`mod@line`]: this system's line of shared memory (V.3);
 //! * [`memory`]: shared memory, and futexes, eventfds or semaphores to wake each other;
 //! * [`queues`], [`pipes`], [`sockets`]: what the operating system carries;
 //! * [`control`]: no bytes, control only: signals, and yielding the processor;

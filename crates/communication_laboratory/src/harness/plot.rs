@@ -95,7 +95,10 @@ pub fn draw(table: &Table, below: &str) -> String {
          <rect width='100%' height='100%' fill='white'/>"
     );
     text(&mut out, 12.0, 22.0, "start", &table.title);
-    text(&mut out, 12.0, 40.0, "start", &format!("filled: ours; hollow: {}", table.source));
+    let told = table.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.paper.is_some());
+    let marks =
+        if told { format!("filled: ours; hollow: {}", table.source) } else { format!("beside: {}", table.source) };
+    text(&mut out, 12.0, 40.0, "start", &marks);
     text(&mut out, 12.0, whole - 8.0, "start", below);
     match &table.columns {
         Columns::Numbers { unit, values: sizes } => draw_lines(&mut out, table, &values, unit, sizes, height),

@@ -99,10 +99,9 @@ fn serve(operation: Operation, server: &mut Process, meeting: &Meeting) -> Outco
     let (mut request, mut reply) = (vec![0; meeting.request_bytes], Vec::new());
     loop {
         let call = server.receive().map_err(foreign)?;
-        match serve_one(operation, server, call, meeting, &mut request, &mut reply) {
-            Err(HostError::System(error)) => return Err(error.into()),
-            // The client has ended, or it was a copy of a request whose reply is there already: then nothing is lent any more.
-            Ok(()) | Err(_) => {}
+        // Any other error: the client has ended, or it was a copy of a request whose reply is there already, and nothing is lent any more.
+        if let Err(HostError::System(error)) = serve_one(operation, server, call, meeting, &mut request, &mut reply) {
+            return Err(error.into());
         }
     }
 }
