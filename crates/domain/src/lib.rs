@@ -101,7 +101,7 @@ pub enum Failure {
     #[error("{0}")]
     Log(#[from] LogError),
     /// A server in another process. What is in the log is whole: the site begins a new life from it.
-    #[error("the {kind:?} is lost: {lost}")]
+    #[error("the {kind} is lost: {lost}")]
     Server {
         /// Which.
         kind: ServerKind,

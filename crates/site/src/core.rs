@@ -393,6 +393,10 @@ impl Core {
 
     /// A server, or its process, is lost: the site begins a new life, unless that has not helped so often that it will not.
     fn lost(&mut self, reason: &str) {
+        if !matches!(self.life, Life::Running(_)) {
+            // It is known already.
+            return;
+        }
         let now = clock::boot();
         self.losses.push_back(now);
         self.losses.retain(|at| *at + limits::LOSSES_TIME > now);
