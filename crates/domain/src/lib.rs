@@ -432,6 +432,11 @@ impl<L: Log> Domain<L> {
         self.deliver(clock, envelope);
     }
 
+    /// Whether a checkpoint is under way.
+    pub fn is_checkpointing(&self) -> bool {
+        self.checkpoint.is_some()
+    }
+
     fn advance_checkpoint(&mut self, clock: &mut Clock<'_>) {
         let end = self.log.appended();
         let rests = self.growth.rests(clock().boot, end);
