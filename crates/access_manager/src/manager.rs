@@ -76,8 +76,10 @@ impl AccessManager {
         self.poster.replay_from()
     }
 
-    /// Takes the store away, so that the rest can be moved. Nothing may be asked before it has one again.
+    /// Takes the store away, so that the rest can be moved; what the store has is forgotten first, to make that less. Nothing may be asked
+    /// before it has one again.
     pub fn detach(&mut self) -> Box<dyn Store> {
+        Sweeper::new(0).sweep(&mut self.local, usize::MAX);
         std::mem::replace(&mut self.local.store, away())
     }
 

@@ -37,7 +37,7 @@ impl Host {
             return Ok(());
         }
         let machine = self.machines.get_mut(&kind);
-        let machine = machine.ok_or_else(|| Lost(format!("the process that is called has no {kind:?}")))?;
+        let machine = machine.ok_or_else(|| Lost(format!("the process that is called has no {kind}")))?;
         match wanted {
             Wanted::Handle(now, envelopes) => {
                 for envelope in envelopes {

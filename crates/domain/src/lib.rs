@@ -103,7 +103,7 @@ pub enum Failure {
     #[error("{0}")]
     Log(#[from] LogError),
     /// A server in another process. What is in the log is whole: the site begins a new life from it.
-    #[error("the {kind:?} is lost: {lost}")]
+    #[error("the {kind} is lost: {lost}")]
     Server {
         /// Which.
         kind: ServerKind,
@@ -407,6 +407,11 @@ impl<L: Log> Domain<L> {
         let post = Message::Access(AccessRequest::Post { tag });
         let envelope = self.inside(ServerKind::Site, ServerKind::AccessManager, post);
         self.deliver(clock, envelope);
+    }
+
+    /// Whether a checkpoint is under way.
+    pub fn is_checkpointing(&self) -> bool {
+        self.checkpoint.is_some()
     }
 
     fn advance_checkpoint(&mut self, clock: &mut Clock<'_>) {

@@ -116,9 +116,9 @@ fn machine(kind: ServerKind, state: &[u8]) -> Result<Box<dyn Machine>, Lost> {
         ServerKind::ConcurrencyController => of::<ConcurrencyController>(state),
         ServerKind::ReplicationController => of::<ReplicationController>(state),
         ServerKind::AccessManager => of::<AccessManager>(state),
-        other => return Err(Lost(format!("{other:?} is no server that can be moved"))),
+        other => return Err(Lost(format!("the {other} is no server that can be moved"))),
     };
-    machine.map_err(|error| Lost(format!("{} bytes are no state of {kind:?}: {error}", state.len())))
+    machine.map_err(|error| Lost(format!("{} bytes are no state of the {kind}: {error}", state.len())))
 }
 
 fn bytes_of(state: &impl Serialize) -> Vec<u8> {

@@ -21,7 +21,7 @@ pub const SETTLE: u64 = 3 * SECOND;
 /// Events of one run, beyond which something goes round in circles.
 pub const EVENTS_MAX: u64 = 5_000_000;
 /// Mean number of steps of a site from one move of a server to the next.
-pub const MOVES_EVERY: u64 = 400;
+pub const MOVES_EVERY: u64 = 1_000;
 /// Virtual time that a run simulates with faults, unless told otherwise.
 pub const RUN_DEFAULT: u64 = 12 * SECOND;
 /// Entries of a list after which clients go on with a fresh one.

@@ -88,6 +88,9 @@ pub struct ServerOptions {
     /// The server that it is started for.
     #[arg(long, value_name = "SERVER", value_parser = site::layout::server)]
     kind: site::layout::ServerKind,
+    /// The name of the socket at which it is called.
+    #[arg(long, value_name = "NAME")]
+    line: String,
 }
 
 /// Runs a site.
@@ -130,7 +133,7 @@ pub fn server(options: &ServerOptions) -> Result<ExitCode, String> {
     stop::with_parent()?;
     std::thread::spawn(|| end_with_stdin(&AtomicBool::new(false), Duration::ZERO));
     site::open_files::raise();
-    site::layout::server_process::run(config, options.kind).map(|()| ExitCode::SUCCESS)
+    site::layout::server_process::run(config, options.kind, &options.line).map(|()| ExitCode::SUCCESS)
 }
 
 fn prepare(watch_stdin: bool) -> Result<Arc<AtomicBool>, String> {

@@ -213,6 +213,16 @@ impl Core {
         &self.processes
     }
 
+    /// Before a server is moved: whether it is time. What the store has need not be moved with the access manager, so a checkpoint
+    /// brings it everything first, while transactions go on.
+    pub(crate) fn prepare_move(&mut self, kind: ServerKind, begins: bool) -> bool {
+        let Life::Running(domain) = &mut self.life else { return true };
+        if begins && kind == ServerKind::AccessManager {
+            domain.begin_checkpoint(&mut clock::now);
+        }
+        !domain.is_checkpointing()
+    }
+
     /// Moves a server to another process of this site, between two messages. Errors: it stays where it is, or is lost, and the site
     /// begins a new life.
     pub(crate) fn move_server(&mut self, kind: ServerKind, to: Place) -> Result<Moved, String> {
@@ -424,6 +434,10 @@ impl Core {
 
     /// A server, or its process, is lost: the site begins a new life, unless that has not helped so often that it will not.
     fn lost(&mut self, reason: &str) {
+        if !matches!(self.life, Life::Running(_)) {
+            // It is known already.
+            return;
+        }
         let now = clock::boot();
         self.losses.push_back(now);
         self.losses.retain(|at| *at + limits::LOSSES_TIME > now);

@@ -59,6 +59,10 @@ pub const STORE_FREE_MAX: Duration = Duration::from_secs(3);
 pub const STORE_CLOSE_MAX: Duration = Duration::from_secs(10);
 /// How often is looked whether it has.
 pub const STORE_CLOSE_LOOK: Duration = Duration::from_millis(1);
+/// How long a move waits for a checkpoint, after which less is to be moved.
+pub const PREPARE_TIME_MAX: Duration = Duration::from_secs(20);
+/// How often is looked whether it is done.
+pub const PREPARE_LOOK: Duration = Duration::from_millis(5);
 /// How long whoever gives an order may take to say it.
 pub const ORDER_TIME_MAX: Duration = Duration::from_secs(1);
 /// Bytes of an order.

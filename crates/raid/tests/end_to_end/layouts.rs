@@ -106,7 +106,6 @@ fn a_killed_site_leaves_no_process_behind() {
 fn servers_move_under_load() {
     let mut world = World::start_in(Layout::Merged);
     let crew = world.load(6);
-    let incarnation = world.running.status(1).expect("a status").incarnation;
     let place = |world: &World, name: &str| server(world, 1, name).process;
     for name in &SERVERS[1..] {
         for to in [name, "access-manager", "site"] {
@@ -124,7 +123,6 @@ fn servers_move_under_load() {
     }
     let own = pids(&world, &[1]);
     assert_eq!(own.len(), 1, "all servers are back in the site's process");
-    assert_eq!(world.running.status(1).expect("a status").incarnation, incarnation, "the site has begun no new life");
     world.audit(crew);
     let mut refused = Command::new(raid());
     refused.args(["move", "user-interface", "--site", "1", "--to", "site", "--data"]);

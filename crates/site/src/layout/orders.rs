@@ -12,6 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The name of the socket.
 const NAME: &str = "orders";
@@ -57,6 +58,21 @@ fn answer(mut socket: UnixStream, shared: &Shared) -> std::io::Result<()> {
 fn execute(line: &str, shared: &Shared) -> Result<Moved, String> {
     let (kind, to) = line.split_once(' ').ok_or("an order is a server and a process")?;
     let (kind, to): (ServerKind, Place) = (server(kind)?, to.parse()?);
+    let begun = Instant::now();
+    let prepare = |begins| {
+        let mut core = shared.core().ok_or("this process takes no orders")?;
+        let prepared = core.prepare_move(kind, begins);
+        core.settle();
+        drop(core);
+        shared.wake(0);
+        Ok::<_, String>(prepared)
+    };
+    let mut prepared = prepare(true)?;
+    // Without that it takes longer, and is done all the same.
+    while !prepared && begun.elapsed() < limits::PREPARE_TIME_MAX {
+        std::thread::sleep(limits::PREPARE_LOOK);
+        prepared = prepare(false)?;
+    }
     let mut core = shared.core().ok_or("this process takes no orders")?;
     let moved = core.move_server(kind, to);
     core.settle();

@@ -51,6 +51,8 @@ pub(crate) struct Processes {
     door: Option<Arc<Door>>,
     places: BTreeMap<ServerKind, Place>,
     running: BTreeMap<ServerKind, Running>,
+    /// Processes started so far: each has a socket of its own, because the one before it may not have ended.
+    started: u64,
 }
 
 impl Processes {
@@ -68,7 +70,15 @@ impl Processes {
             door.listen(&meeting).map_err(Error::other)?;
         }
         let places = config.layout.places();
-        Ok(Processes { program: std::env::current_exe()?, config, meeting, door, places, running: BTreeMap::new() })
+        Ok(Processes {
+            program: std::env::current_exe()?,
+            config,
+            meeting,
+            door,
+            places,
+            running: BTreeMap::new(),
+            started: 0,
+        })
     }
 
     /// Before the store is opened for a new life.
@@ -185,10 +195,14 @@ impl Processes {
             door.begin();
         }
         // All at once, then one after the other until it is there.
-        let spawned: Vec<(ServerKind, Child)> =
-            processes.iter().map(|process| Ok((*process, self.spawn(*process)?))).collect::<Result<_, String>>()?;
-        for (process, mut child) in spawned {
-            let way = wait_until_ready(process, &mut child).and_then(|()| self.way(process, child.id()));
+        let mut spawned = Vec::new();
+        for process in processes {
+            self.started += 1;
+            let line = format!("{}.{}", name_of(*process), self.started);
+            spawned.push((*process, self.spawn(*process, &line)?, line));
+        }
+        for (process, mut child, line) in spawned {
+            let way = wait_until_ready(process, &mut child).and_then(|()| self.way(process, child.id(), &line));
             match (way, child.stdin.take()) {
                 (Ok(way), Some(stdin)) => {
                     self.running.insert(process, Running { child, way, _stdin: stdin });
@@ -204,16 +218,16 @@ impl Processes {
         Ok(())
     }
 
-    fn spawn(&self, process: ServerKind) -> Result<Child, String> {
+    fn spawn(&self, process: ServerKind, line: &str) -> Result<Child, String> {
         let mut command = Command::new(&self.program);
-        command.args(["server", "--kind", &name_of(process), "--config"]);
+        command.args(["server", "--kind", &name_of(process), "--line", line, "--config"]);
         command.arg(self.config.data.join(FOLDER).join(CONFIG_FILE));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.spawn().map_err(|error| format!("no process for the {process}: {}: {error}", self.program.display()))
     }
 
-    fn way(&self, process: ServerKind, pid: u32) -> Result<Way, String> {
-        let line = Line::connect(&self.meeting, &name_of(process))
+    fn way(&self, process: ServerKind, pid: u32, line: &str) -> Result<Way, String> {
+        let line = Line::connect(&self.meeting, line)
             .map_err(|error| format!("the {process}'s process (pid {pid}) cannot be called: {error}"))?;
         Ok(Way { process, pid, line: Arc::new(Mutex::new(line)) })
     }

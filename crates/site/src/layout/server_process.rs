@@ -4,21 +4,21 @@
 
 use crate::config::SiteConfig;
 use crate::layout::stores::FolderStores;
-use crate::layout::{Meeting, front, line, name_of, processes};
+use crate::layout::{self, Meeting, front, processes};
 use crate::{huge_pages, repair};
 use domain::Host;
 use messages::ServerKind;
 use raidcomm::shared::Listener;
 use std::io::Write;
 
-/// Runs the process that is named after this server until the site's process is gone.
+/// Runs the process that is named after this server, and is called at the socket `line`, until the site's process is gone.
 ///
 /// # Errors
 /// It cannot be called, or the site's process does not keep to the protocol.
-pub fn run(config: SiteConfig, process: ServerKind) -> Result<(), String> {
+pub fn run(config: SiteConfig, process: ServerKind, line: &str) -> Result<(), String> {
     huge_pages::allow(true);
     let meeting = Meeting::open(&config.data).map_err(|error| format!("{}: {error}", config.data.display()))?;
-    let listener = Listener::bind(&meeting.path(&name_of(process))).map_err(|error| error.to_string())?;
+    let listener = Listener::bind(&meeting.path(line)).map_err(|error| error.to_string())?;
     let stores = FolderStores(config.data.join(repair::STORE_FOLDER));
     let ready = || say_ready().map_err(|error| error.to_string());
     if process == ServerKind::UserInterface {
@@ -43,7 +43,7 @@ pub fn run(config: SiteConfig, process: ServerKind) -> Result<(), String> {
 fn serve(listener: &Listener, stores: FolderStores) -> Result<(), String> {
     let mut server = listener.accept().map_err(|error| error.to_string())?;
     let mut host = Host::new(Box::new(stores));
-    line::serve(&mut server, |request, reply| host.execute(request, reply)).map_err(|error| error.to_string())
+    layout::line::serve(&mut server, |request, reply| host.execute(request, reply)).map_err(|error| error.to_string())
 }
 
 fn say_ready() -> std::io::Result<()> {

@@ -14,7 +14,10 @@ pub struct FolderStores(pub PathBuf);
 
 impl Stores for FolderStores {
     fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
-        Ok(Box::new(FjallStore::open(&self.0)?))
+        let begun = Instant::now();
+        let store = FjallStore::open(&self.0)?;
+        tracing::debug!(took = ?begun.elapsed(), "the store is opened");
+        Ok(Box::new(store))
     }
 
     fn close(&mut self, mut store: Box<dyn Store>) -> Result<(), StoreError> {
@@ -27,6 +30,9 @@ impl Stores for FolderStores {
             }
             std::thread::sleep(limits::STORE_CLOSE_LOOK);
         }
+        let written = begun.elapsed();
+        drop(store);
+        tracing::debug!(?written, closed = ?begun.elapsed(), "the store is closed");
         Ok(())
     }
 }
