@@ -18,6 +18,7 @@ pub mod limits;
 mod moving;
 pub mod place;
 
+pub use atomicity_controller::Counters as CommitCounters;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
 

@@ -140,10 +140,7 @@ fn table(answers: &Answers) -> String {
     });
     row("clients", &|status| grouped(status.clients as u64));
     row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
-    for kind in ["user-interface", "action-driver", "atomicity-controller", "concurrency-controller"]
-        .into_iter()
-        .chain(["replication-controller", "access-manager"])
-    {
+    for kind in SERVERS {
         row(&format!("  {kind}"), &|status| place(status, kind));
     }
     for (site, answer) in answers {
@@ -156,6 +153,16 @@ fn table(answers: &Answers) -> String {
     }
     text
 }
+
+/// The servers of a site.
+const SERVERS: [&str; 6] = [
+    "user-interface",
+    "action-driver",
+    "atomicity-controller",
+    "concurrency-controller",
+    "replication-controller",
+    "access-manager",
+];
 
 /// In which process a server is, and the number of that.
 fn place(status: &Status, kind: &str) -> String {

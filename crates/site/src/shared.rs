@@ -53,7 +53,7 @@ pub(crate) enum Heart {
     /// In this process; clients come here, or to the process behind the door.
     Here {
         /// The core.
-        core: Mutex<Core>,
+        core: Box<Mutex<Core>>,
         /// Where the user interface's process comes in, if it is not this one.
         door: Option<Arc<Door>>,
     },

@@ -148,16 +148,7 @@ impl Status {
 
 /// The state of a site, seen from its core.
 pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
-    let peer = |peer: raidcomm::streams::PeerStatus| Peer {
-        site: peer.site.0,
-        connected: peer.connected,
-        frames_out: peer.counters.frames_out,
-        frames_in: peer.counters.frames_in,
-        bytes_out: peer.counters.bytes_out,
-        bytes_in: peer.counters.bytes_in,
-        writes: peer.counters.writes,
-    };
-    let peers = core.peers().into_iter().map(peer).collect();
+    let peers = core.peers().into_iter().map(peer_status).collect();
     let layout = config.layout.name().to_owned();
     let servers = servers(core);
     let Some(domain) = core.domain() else {
@@ -174,7 +165,6 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         };
     };
     let replication = domain.replication();
-    let commits = domain.commits();
     let log = commit_log::Log::status(domain.log());
     let mut status = Status {
         site: config.id,
@@ -184,16 +174,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         fail_locks: replication.fail_locks.iter().map(|(site, count)| (site.0, *count)).collect(),
         stale: replication.stale,
         copied_bytes: replication.copied_bytes,
-        commits: Commits {
-            committed: commits.committed,
-            committed_in_memory: commits.committed_in_memory,
-            aborted: commits.aborted,
-            prepares: commits.prepares,
-            prepares_resent: commits.prepares_resent,
-            rounds: commits.rounds,
-            syncs_before_answer: commits.syncs_before_answer,
-            resolved: commits.resolved,
-        },
+        commits: counted(domain.commits()),
         unsynced_commits: replication.unsynced_commits,
         log: Log {
             bytes_appended: log.bytes_appended,
@@ -228,6 +209,31 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         status.members = epoch.members.iter().map(member).collect();
     }
     status
+}
+
+fn peer_status(peer: raidcomm::streams::PeerStatus) -> Peer {
+    Peer {
+        site: peer.site.0,
+        connected: peer.connected,
+        frames_out: peer.counters.frames_out,
+        frames_in: peer.counters.frames_in,
+        bytes_out: peer.counters.bytes_out,
+        bytes_in: peer.counters.bytes_in,
+        writes: peer.counters.writes,
+    }
+}
+
+fn counted(commits: domain::CommitCounters) -> Commits {
+    Commits {
+        committed: commits.committed,
+        committed_in_memory: commits.committed_in_memory,
+        aborted: commits.aborted,
+        prepares: commits.prepares,
+        prepares_resent: commits.prepares_resent,
+        rounds: commits.rounds,
+        syncs_before_answer: commits.syncs_before_answer,
+        resolved: commits.resolved,
+    }
 }
 
 fn servers(core: &Core) -> Vec<ServerStatus> {

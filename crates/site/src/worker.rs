@@ -61,7 +61,7 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
         let listen = |address, token| listen(std::net::TcpListener::bind(address), address, token, registry);
         let sql = merged.then(|| listen(config.sql, TOKEN_SQL)).transpose()?;
         let listeners = Listeners { sql, console: Some(listen(config.console, TOKEN_CONSOLE)?) };
-        Ok((Heart::Here { core: Mutex::new(core), door }, listeners, if merged { config.workers } else { 1 }))
+        Ok((Heart::Here { core: Box::new(Mutex::new(core)), door }, listeners, if merged { config.workers } else { 1 }))
     })?;
     let shared = prepared.shared();
     if let Some((_, door)) = shared.door() {
