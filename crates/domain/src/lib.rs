@@ -19,6 +19,7 @@ mod moving;
 pub mod place;
 mod watches;
 
+pub use atomicity_controller::Counters as CommitCounters;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
 

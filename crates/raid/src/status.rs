@@ -163,14 +163,7 @@ fn connections(row: &mut Row<'_>) {
 /// Where the sites' servers are.
 fn places(row: &mut Row<'_>) {
     row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
-    for kind in [
-        "user-interface",
-        "action-driver",
-        "atomicity-controller",
-        "concurrency-controller",
-        "replication-controller",
-        "access-manager",
-    ] {
+    for kind in SERVERS {
         row(&format!("  {kind}"), &|status| place(status, kind));
     }
 }
@@ -204,6 +197,16 @@ fn remarks(answers: &Answers) -> String {
 fn peer_name(peer: &Peer) -> String {
     if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }
 }
+
+/// The servers of a site.
+const SERVERS: [&str; 6] = [
+    "user-interface",
+    "action-driver",
+    "atomicity-controller",
+    "concurrency-controller",
+    "replication-controller",
+    "access-manager",
+];
 
 /// In which process a server is, and the number of that.
 fn place(status: &Status, kind: &str) -> String {

@@ -190,7 +190,6 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         return Status { site: config.id, state, refusal, peers, strangers, clients, layout, servers, ..rest };
     };
     let replication = domain.replication();
-    let commits = domain.commits();
     let log = commit_log::Log::status(domain.log());
     let mut status = Status {
         site: config.id,
@@ -200,16 +199,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         fail_locks: replication.fail_locks.iter().map(|(site, count)| (site.0, *count)).collect(),
         stale: replication.stale,
         copied_bytes: replication.copied_bytes,
-        commits: Commits {
-            committed: commits.committed,
-            committed_in_memory: commits.committed_in_memory,
-            aborted: commits.aborted,
-            prepares: commits.prepares,
-            prepares_resent: commits.prepares_resent,
-            rounds: commits.rounds,
-            syncs_before_answer: commits.syncs_before_answer,
-            resolved: commits.resolved,
-        },
+        commits: counted(domain.commits()),
         unsynced_commits: replication.unsynced_commits,
         log: Log {
             bytes_appended: log.bytes_appended,
@@ -245,6 +235,19 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         status.members = epoch.members.iter().map(member).collect();
     }
     status
+}
+
+fn counted(commits: domain::CommitCounters) -> Commits {
+    Commits {
+        committed: commits.committed,
+        committed_in_memory: commits.committed_in_memory,
+        aborted: commits.aborted,
+        prepares: commits.prepares,
+        prepares_resent: commits.prepares_resent,
+        rounds: commits.rounds,
+        syncs_before_answer: commits.syncs_before_answer,
+        resolved: commits.resolved,
+    }
 }
 
 fn servers(core: &Core) -> Vec<ServerStatus> {
