@@ -480,10 +480,11 @@ impl<L: Log> Domain<L> {
             let event = self.trace_of(&envelope, Happened::Handled { took: 0 });
             let mut outbox = std::mem::take(&mut self.outbox);
             let mut taken = 1;
+            let traces = self.tracer.is_on();
             let queue = &mut self.queue;
             let more = |envelopes: &mut Vec<Envelope>| {
-                // What would come next anyway, so one call does for all of it; but each message that is traced has its own time.
-                while let Some(next) = queue.pop_front_if(|next| next.to == kind && event.is_none()) {
+                // What would come next anyway, so one call does for all of it; but messages that are traced have a time of their own.
+                while let Some(next) = queue.pop_front_if(|next| next.to == kind && !traces) {
                     envelopes.push(next);
                 }
                 taken = envelopes.len();

@@ -124,9 +124,14 @@ impl Tracer {
         Tracer { selection, events: Vec::new() }
     }
 
+    /// Whether anything is traced.
+    pub fn is_on(&self) -> bool {
+        self.selection != Selection::None
+    }
+
     /// The label of a message that is traced.
     pub fn wants(&self, envelope: &Envelope) -> Option<Label> {
-        if self.selection == Selection::None {
+        if !self.is_on() {
             return None;
         }
         Some(Label::of(&envelope.message)).filter(|label| self.selection.has(label))

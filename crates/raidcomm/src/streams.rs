@@ -73,6 +73,8 @@ pub struct Streams {
     host: Option<HostId>,
     /// Connections may wait that no event will announce.
     accept_again: bool,
+    /// As `accept_again`, at the door.
+    knocked_again: bool,
     connections: Vec<Option<Connection>>,
     free_slots: Vec<usize>,
     peers: BTreeMap<SiteId, Peer>,
@@ -123,6 +125,7 @@ impl Streams {
             door: None,
             host: None,
             accept_again: false,
+            knocked_again: false,
             connections: Vec::new(),
             free_slots: Vec::new(),
             peers: BTreeMap::new(),
@@ -327,6 +330,9 @@ impl Streams {
         if self.accept_again {
             self.accept();
         }
+        if self.knocked_again {
+            self.answer_door();
+        }
         let due = |peer: &Peer| matches!(peer.outgoing, Outgoing::Waiting { until } if until <= self.now);
         let due: Vec<SiteId> = self.peers.iter().filter(|&(_, peer)| due(peer)).map(|(&site, _)| site).collect();
         for site in due {
@@ -345,7 +351,8 @@ impl Streams {
             Outgoing::Waiting { until } => Some(until),
             Outgoing::Open(_) => None,
         });
-        let accept = self.accept_again.then(|| self.now.saturating_add(crate::limits::RECONNECT_MIN));
+        let accept =
+            (self.accept_again || self.knocked_again).then(|| self.now.saturating_add(crate::limits::RECONNECT_MIN));
         handshakes.map(|since| since.saturating_add(HANDSHAKE)).chain(retries).chain(accept).min()
     }
 

@@ -21,6 +21,7 @@ use domain::{Domain, Effects, Failure};
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::replication::SiteNotice;
 use messages::server::ORACLE_SITE;
+use messages::trace::Selection;
 use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Row, ServerKind, SiteId, Timestamp};
 use mio::Registry;
 use raidcomm::keys::Keys;
@@ -455,7 +456,12 @@ impl Core {
     pub fn settle(&mut self) {
         let Life::Running(domain) = &mut self.life else { return };
         let Effects { remote, local, notices, failed } = domain.take_effects();
-        self.trace.write(domain.take_trace());
+        if self.trace.is_open() {
+            self.trace.write(domain.take_trace());
+            if !self.trace.is_open() {
+                domain.trace(Selection::None);
+            }
+        }
         for envelope in remote {
             self.send(envelope);
         }

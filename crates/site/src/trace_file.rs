@@ -72,6 +72,11 @@ impl TraceFile {
         &self.selection
     }
 
+    /// Whether events are kept.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Keeps events.
     pub fn write(&mut self, events: Vec<Event>) {
         let Some(open) = &mut self.open else { return };

@@ -68,6 +68,15 @@ impl HostId {
     }
 }
 
+/// What somebody handed in.
+#[derive(Debug)]
+pub struct HandedIn {
+    /// With this pass; `None`: it is junk.
+    pub pass: Option<Pass>,
+    /// `None`: this process could not take its files, because it has too many open, or there were none.
+    pub ring: Option<Files>,
+}
+
 /// See the module's description.
 #[derive(Debug)]
 pub struct Door {
@@ -95,11 +104,11 @@ impl Door {
         &mut self.socket
     }
 
-    /// Takes the next ring that was handed in, if there is one; what is none is dropped.
+    /// Takes the next datagram. `None`: there is none.
     ///
     /// # Errors
     /// The operating system does not let us look.
-    pub fn receive(&self) -> io::Result<Option<(Pass, Files)>> {
+    pub fn receive(&self) -> io::Result<Option<HandedIn>> {
         loop {
             let mut pass = [0; size_of::<Pass>()];
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
@@ -113,11 +122,10 @@ impl Door {
                 Err(error) => return Err(error.into()),
             };
             let files: Vec<OwnedFd> = ancillary.drain().filter_map(files_of).flatten().collect();
-            if received == pass.len()
-                && let Ok([memory, data, room]) = <[OwnedFd; FILES]>::try_from(files)
-            {
-                return Ok(Some((Pass(pass), Files { memory, data, room })));
-            }
+            let files = <[OwnedFd; FILES]>::try_from(files).ok();
+            let pass = (received == pass.len()).then_some(Pass(pass));
+            let ring = files.map(|[memory, data, room]| Files { memory, data, room });
+            return Ok(Some(HandedIn { pass, ring }));
         }
     }
 }
@@ -173,8 +181,13 @@ mod tests {
         let pass = Pass::draw().expect("random numbers");
         let (mut writer, files) = Writer::create(4096).expect("a ring");
         hand_in(door.name(), pass, files).expect("it is sent");
-        let (came_with, files) = door.receive().expect("a door").expect("the ring, before which all else was dropped");
-        assert_eq!(came_with, pass);
+        for bytes in [0, 15, 16, 17, 100] {
+            let junk = door.receive().expect("a door").expect("what was sent first");
+            assert!(junk.ring.is_none() && (junk.pass.is_none() || bytes >= 16), "{bytes} bytes and no files");
+        }
+        let came = door.receive().expect("a door").expect("the ring");
+        assert_eq!(came.pass, Some(pass));
+        let files = came.ring.expect("its files");
         let mut reader = Reader::open(files).expect("it is a ring");
         writer.write(b"through the door").expect("the reader has done nothing");
         let mut bytes = bytes::BytesMut::new();

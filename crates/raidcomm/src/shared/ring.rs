@@ -180,8 +180,10 @@ impl Reader {
         if found != VERSION {
             return Err(LineError::Version { found, expected: VERSION });
         }
-        if !fcntl_getfl(&room)?.contains(OFlags::NONBLOCK) {
-            return Err(LineError::Foreign);
+        for bell in [&data, &room] {
+            if !fcntl_getfl(bell)?.contains(OFlags::NONBLOCK) {
+                return Err(LineError::Foreign);
+            }
         }
         Ok(Reader { ring: Ring { mapping, capacity, own_bell: data, other_bell: room }, read: 0 })
     }
@@ -383,7 +385,9 @@ mod tests {
         let socket = || OwnedFd::from(std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket"));
         assert!(files(&|_| ()).is_ok());
         assert!(matches!(files(&|files| files.memory = socket()), Err(LineError::NotSealed)));
-        assert!(matches!(files(&|files| files.room = socket()), Err(LineError::Foreign)), "writing to it could block");
+        let blocking = "writing to it could block";
+        assert!(matches!(files(&|files| files.room = socket()), Err(LineError::Foreign)), "{blocking}");
+        assert!(matches!(files(&|files| files.data = socket()), Err(LineError::Foreign)), "{blocking}");
         for odd in [0, 1, 63, 100] {
             let (_, memory) = Mapping::create("odd", HEAD_BYTES + odd).expect("memory");
             let slot = std::cell::Cell::new(Some(memory));

@@ -56,6 +56,9 @@ pub enum Refusal {
     /// The site that speaks is not among the peers of the site that listens.
     #[error("its site is not known here")]
     Unknown,
+    /// What was handed in as shared memory is none, or cannot be used here.
+    #[error("its shared memory cannot be used")]
+    Ring,
     /// A newer incarnation of the site has been seen.
     #[error("a newer incarnation of its site has been seen")]
     Stale,
@@ -72,7 +75,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// The refusals that are told to the other side, with their codes.
-    const CODES: [(Refusal, u8); 8] = [
+    const CODES: [(Refusal, u8); 9] = [
         (Refusal::Version, 1),
         (Refusal::Instance, 2),
         (Refusal::Site, 3),
@@ -81,6 +84,7 @@ impl Refusal {
         (Refusal::Clear, 6),
         (Refusal::Encrypted, 7),
         (Refusal::Certificate, 8),
+        (Refusal::Ring, 9),
     ];
 }
 

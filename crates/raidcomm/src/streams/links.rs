@@ -38,9 +38,9 @@ pub(super) struct Peer {
     /// The slot of the connection that it made to us.
     pub incoming: Option<usize>,
     /// Attempts in a row that made no lasting connection.
-    pub(super) attempts: u32,
-    /// The last connection that was made had a ring.
-    pub(super) ring_before: bool,
+    attempts: u32,
+    /// The last connection ended because of its ring.
+    pub(super) ring_failed: bool,
     /// The life that was reported as connected.
     pub reported: Option<u32>,
     pub last_failure: Option<DisconnectReason>,
@@ -55,7 +55,7 @@ impl Peer {
             outgoing: Outgoing::Waiting { until: 0 },
             incoming: None,
             attempts: 0,
-            ring_before: false,
+            ring_failed: false,
             reported: None,
             last_failure: None,
             counters: PeerCounters::default(),
@@ -301,7 +301,13 @@ impl Streams {
                 Ok((hello, faster)) => self.greeted(slot, hello, faster),
                 Err(reason) => self.close(slot, reason),
             },
-            Role::Sending { .. } => self.close(slot, DisconnectReason::Unexpected),
+            Role::Sending { .. } => {
+                let reason = match Greeting::decode(&payload, self.local.version) {
+                    Ok(Greeting::Refused(refusal)) => DisconnectReason::Refused(refusal),
+                    Ok(Greeting::Hello { .. }) | Err(_) => DisconnectReason::Unexpected,
+                };
+                self.close(slot, reason);
+            }
             Role::Connecting { .. } => unreachable!("a connection that is not made is not read"),
         }
     }
@@ -406,10 +412,8 @@ impl Streams {
         if let Faster::Ring(offer) = faster {
             self.accept_offer(slot, offer);
         }
-        let ring = matches!(self.connections[slot], Some(Connection { ring: Ring::Out(_), .. }));
         if let Some(peer) = self.peers.get_mut(&hello.site) {
             peer.counters.connections += 1;
-            peer.ring_before = ring;
         }
         if let Some(connection) = self.connections[slot].as_mut() {
             connection.role = Role::Sending { site: hello.site, incarnation: hello.incarnation, since: self.now };
@@ -464,6 +468,10 @@ impl Streams {
             peer.counters.bytes_lost += connection.output.waiting() as u64;
             if lived >= RECONNECT_MAX {
                 peer.attempts = 0;
+            }
+            if matches!(connection.role, Role::Sending { .. }) {
+                let of_ring = [DisconnectReason::Ring, DisconnectReason::Refused(Refusal::Ring)];
+                peer.ring_failed = of_ring.contains(&reason);
             }
             peer.retry_later(self.now);
         }

@@ -2,19 +2,19 @@
 //!
 //! The connection stays: it greets, and tells when the peer is gone. Its hello says which host the sender is on; a listener on the same host
 //! answers with its door and a pass; who connects makes a ring, hands it in there, and from then on writes frames to it. Whatever goes wrong
-//! before that, the frames go over the connection. An attempt that follows one that made no lasting connection does without a ring.
+//! before that, the frames go over the connection. A listener for whom a ring is of no use says so and closes; the next connection does without.
 //!
 //! Invariant: whoever reads a ring has said that it waits for its bell, except within [`Streams::read_ring`]; so no owner of an event loop has to
 //! look at rings that were not rung for.
 
 use super::Streams;
 use super::connection::{Connection, Role};
-use super::hello::Offer;
+use super::hello::{Greeting, Offer, Refusal};
 use super::links::Outgoing;
 use super::status::{Channel, DisconnectReason};
 use crate::address::SiteId;
-use crate::limits::{READ_BYTES_PER_TURN, RING_BYTES};
-use crate::shared::door::{self, HostId, Pass};
+use crate::limits::{ACCEPTS_PER_TURN, READ_BYTES_PER_TURN, RING_BYTES};
+use crate::shared::door::{self, HandedIn, HostId, Pass};
 use crate::shared::ring::{Reader, Writer};
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
@@ -68,8 +68,8 @@ impl Streams {
 
     /// The host that we tell a peer when we connect. `None`: frames are to go over the connection.
     pub(super) fn host_for(&self, site: SiteId) -> Option<HostId> {
-        let lasting = self.peers.get(&site).is_some_and(|peer| peer.attempts == 0 || !peer.ring_before);
-        self.host.filter(|_| lasting)
+        let failed = self.peers.get(&site).is_some_and(|peer| peer.ring_failed);
+        self.host.filter(|_| !failed)
     }
 
     /// What we offer a peer that has connected from this host.
@@ -98,16 +98,30 @@ impl Streams {
         }
     }
 
-    /// Takes the rings that were handed in.
+    /// Takes the rings that were handed in, up to this turn's share: any process of this host can knock.
     pub(super) fn answer_door(&mut self) {
-        while let Some((pass, files)) = self.door.as_ref().and_then(|door| door.receive().ok().flatten()) {
+        self.knocked_again = false;
+        for _ in 0..ACCEPTS_PER_TURN {
+            let received = match self.door.as_ref().map(|door| door.receive()) {
+                Some(Ok(Some(received))) => received,
+                None | Some(Ok(None)) => return,
+                Some(Err(error)) => {
+                    self.strangers.accept_failures += 1;
+                    self.strangers.last_failure = Some(error.into());
+                    break;
+                }
+            };
+            let HandedIn { pass: Some(pass), ring } = received else { continue };
             let is_for = |connection: &Option<Connection>| {
                 let Some(Connection { ring: Ring::Offered(offered), .. }) = connection else { return false };
                 *offered == pass
             };
             // Nobody's: its connection may have ended meanwhile.
             let Some(slot) = self.connections.iter().position(is_for) else { continue };
-            let taken = Reader::open(files).map_err(|_| DisconnectReason::Ring).and_then(|reader| {
+            // Without its files nothing would ever come.
+            let reader = ring.ok_or(DisconnectReason::Ring);
+            let reader = reader.and_then(|files| Reader::open(files).map_err(|_| DisconnectReason::Ring));
+            let taken = reader.and_then(|reader| {
                 let ring = Ring::In(reader);
                 self.hear(slot, &ring)?;
                 Ok(ring)
@@ -119,9 +133,19 @@ impl Streams {
                     }
                     self.read_ring(slot);
                 }
-                Err(reason) => self.close(slot, reason),
+                Err(reason) => self.refuse_ring(slot, reason),
             }
         }
+        self.knocked_again = true;
+    }
+
+    /// Tells a peer that its ring is of no use, and closes: it connects again, and does without.
+    fn refuse_ring(&mut self, slot: usize, reason: DisconnectReason) {
+        if let Some(connection) = self.connections[slot].as_mut() {
+            // It is closed whether or not it could be told.
+            connection.greet(Greeting::Refused(Refusal::Ring), self.local.version).unwrap_or_default();
+        }
+        self.close(slot, reason);
     }
 
     /// A connection's bell was rung.
@@ -157,7 +181,7 @@ impl Streams {
         }
         self.received(slot, read as u64, u64::from(read > 0));
         if let Some(reason) = end {
-            self.close(slot, reason);
+            self.refuse_ring(slot, reason);
         }
     }
 

@@ -128,6 +128,7 @@ impl DisconnectReason {
                 Refusal::Instance => "another instance",
                 Refusal::Site => "another site",
                 Refusal::Unknown => "unknown site",
+                Refusal::Ring => "no ring of shared memory",
                 Refusal::Stale => "older incarnation",
                 Refusal::Clear => "in clear",
                 Refusal::Encrypted => "encrypted",

@@ -9,7 +9,7 @@ use super::*;
 use crate::address::InstanceId;
 use crate::limits::{HANDSHAKES_MAX, MILLISECOND, RECONNECT_MAX, RECONNECT_MIN, RING_BYTES, SECOND};
 use crate::shared::door::{self, Pass};
-use crate::shared::ring::Writer;
+use crate::shared::ring::{Files, Writer};
 use bytes::Bytes;
 use mio::{Events, Poll};
 use std::io::{Read, Write};
@@ -254,9 +254,14 @@ fn a_peer_that_dies_is_noticed_and_comes_back_as_a_new_incarnation() {
         assert_eq!(a.status(B).counters.frames_dropped, dropped + 1);
 
         let mut b = Node::with(Hello::new(INSTANCE, B, 2), address);
+        let channel = if a.streams.door.is_some() { Channel::SharedMemory } else { Channel::Stream };
+        if channel == Channel::SharedMemory {
+            b.streams.use_shared_memory().expect("a door");
+        }
         b.knows(A, a.address());
         until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
         assert_eq!(a.changes(B), [Some(1), None, Some(2)]);
+        assert_eq!((a.status(B).channel, b.status(A).channel), (Some(channel), Some(channel)));
         a.streams.send(B, b"welcome back").expect("connected");
         until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "welcome back"));
         assert_eq!(a.status(B).incarnation, 2);
@@ -598,6 +603,24 @@ fn without_a_ring_frames_go_over_the_connection() {
     until([&mut a, &mut b], |[a, b]| a.streams.is_connected(B) && b.streams.is_connected(A));
     assert_eq!(a.status(B).channel, over_sockets);
     assert_eq!(failure, Some(DisconnectReason::Ring));
+    a.streams.send(B, b"still here").expect("connected");
+    until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "still here"));
+}
+
+/// If this failed, a process with too many open files would never hear a peer of its host again.
+#[test]
+fn a_ring_whose_files_do_not_come_is_refused() {
+    let [_, (mut a, mut b)] = pairs();
+    let Some(slot) = b.streams.peers[&A].incoming else { panic!("they are connected") };
+    let pass = Pass::draw().expect("random numbers");
+    b.streams.connections[slot].as_mut().expect("it is open").ring = Ring::Offered(pass);
+    let (_, files) = Writer::create(RING_BYTES).expect("a ring");
+    let memory = std::net::UdpSocket::bind(anywhere()).expect("a socket").into();
+    let door = b.streams.door.as_ref().expect("a door").name();
+    door::hand_in(door, pass, Files { memory, ..files }).expect("the door is open");
+    until([&mut a, &mut b], |[a, b]| a.changes(B).len() == 3 && b.changes(A).len() == 3);
+    assert_eq!(a.status(B).last_failure, Some(DisconnectReason::Refused(Refusal::Ring)));
+    assert_eq!(a.status(B).channel, Some(Channel::Stream));
     a.streams.send(B, b"still here").expect("connected");
     until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "still here"));
 }
