@@ -417,14 +417,14 @@ impl Core {
         }
         let settled = self.processes.settle(&mut domain);
         self.life = Life::Running(Box::new(domain));
+        // Whether all others are there or not: a life that ends at once leaves that process to the next one.
+        if self.processes.clients_began() {
+            // It knows nothing of what the one before was still to be told.
+            self.output.local.clear();
+            self.outputs = 0;
+        }
         match settled {
-            Ok(false) => self.listen(incarnation.0),
-            Ok(true) => {
-                // The new process knows nothing of what the one before was still to be told.
-                self.output.local.clear();
-                self.outputs = 0;
-                self.listen(incarnation.0)
-            }
+            Ok(()) => self.listen(incarnation.0),
             Err(reason) => {
                 self.lost(&reason);
                 Ok(())

@@ -51,6 +51,8 @@ pub(crate) struct Processes {
     door: Option<Arc<Door>>,
     places: BTreeMap<ServerKind, Place>,
     running: BTreeMap<ServerKind, Running>,
+    /// The process with the clients was started anew since it was last asked.
+    clients_anew: bool,
     /// Processes started so far: each has a socket of its own, because the one before it may not have ended.
     started: u64,
 }
@@ -77,6 +79,7 @@ impl Processes {
             door,
             places,
             running: BTreeMap::new(),
+            clients_anew: false,
             started: 0,
         })
     }
@@ -116,8 +119,8 @@ impl Processes {
         })
     }
 
-    /// Gives the servers of a new life to their processes; starts those that do not run. Returns whether that with the clients is new.
-    pub(crate) fn settle<L: Log>(&mut self, domain: &mut Domain<L>) -> Result<bool, String> {
+    /// Gives the servers of a new life to their processes; starts those that do not run.
+    pub(crate) fn settle<L: Log>(&mut self, domain: &mut Domain<L>) -> Result<(), String> {
         let wanted = self.places.values().filter_map(|place| match place {
             Place::Site => None,
             Place::Process(process) => Some(*process),
@@ -129,7 +132,13 @@ impl Processes {
                 self.give(domain, kind, process).map_err(|lost| lost.to_string())?;
             }
         }
-        Ok(missing.contains(&ServerKind::UserInterface))
+        Ok(())
+    }
+
+    /// Whether the process with the clients is another one than at the last such question, also if starting it has failed: what counts
+    /// outputs for it begins anew.
+    pub(crate) fn clients_began(&mut self) -> bool {
+        std::mem::take(&mut self.clients_anew)
     }
 
     fn give<L: Log>(&self, domain: &mut Domain<L>, kind: ServerKind, process: ServerKind) -> Result<usize, Lost> {
@@ -193,6 +202,7 @@ impl Processes {
             && let Some(door) = &self.door
         {
             door.begin();
+            self.clients_anew = true;
         }
         // All at once, then one after the other until it is there.
         let mut spawned = Vec::new();
