@@ -18,7 +18,8 @@ Examples:
 
 Servers: action-driver, atomicity-controller, concurrency-controller, replication-controller, access-manager. A process is called `site`, which is
 the site's own, or after the server that it was or is to be started for; it ends when its last server leaves it. The user interface has the
-clients' connections and stays where the layout puts it.";
+clients' connections and stays where the layout puts it; where it has a process of its own, the access manager in that process costs clients their
+connections whenever the site begins a new life.";
 
 /// Move a server of a running site to another process, under load
 ///

@@ -1,7 +1,7 @@
 //! The processes of a site, as the site's own process has them: started, called, ended.
 //!
 //! Invariants: a server is in one process at a time; the processes of one life are gone before the next one opens the store, all but the one
-//! with the clients' connections, which goes on if it can; none of them outlives the site's process.
+//! with the clients' connections, which goes on if it can and does not have the store; none of them outlives the site's process.
 
 use crate::config::SiteConfig;
 use crate::layout::door::Door;
@@ -86,8 +86,10 @@ impl Processes {
 
     /// Before the store is opened for a new life.
     pub(crate) fn end_life(&mut self) {
+        // The store is about to be opened here: whoever has it must be gone.
+        let has_store = self.places[&ServerKind::AccessManager] == Place::Process(ServerKind::UserInterface);
         let ended = self.check().is_some();
-        self.end(!ended);
+        self.end(!ended && !has_store);
     }
 
     /// Ends them all, but for the one with the clients if that shall be kept.
