@@ -482,7 +482,10 @@ impl Core {
                 self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
             }
             // Nothing is sent any more, leases least of all: the others go on without this life.
-            Some(failure @ Failure::Server { .. }) => self.lost(&failure.to_string()),
+            Some(ref failure @ Failure::Server { kind, .. }) => {
+                self.processes.lost(kind);
+                self.lost(&failure.to_string());
+            }
             None => {}
         }
     }

@@ -55,6 +55,8 @@ pub(crate) struct Processes {
     clients_anew: bool,
     /// Processes started so far: each has a socket of its own, because the one before it may not have ended.
     started: u64,
+    /// The process with the clients did not do what it was called for: it does not go on into another life.
+    clients_lost: bool,
 }
 
 impl Processes {
@@ -81,6 +83,7 @@ impl Processes {
             running: BTreeMap::new(),
             clients_anew: false,
             started: 0,
+            clients_lost: false,
         })
     }
 
@@ -89,7 +92,19 @@ impl Processes {
         // The store is about to be opened here: whoever has it must be gone.
         let has_store = self.places[&ServerKind::AccessManager] == Place::Process(ServerKind::UserInterface);
         let ended = self.check().is_some();
-        self.end(!ended && !has_store);
+        let lost = std::mem::take(&mut self.clients_lost);
+        self.end(!ended && !has_store && !lost);
+    }
+
+    /// This server is lost, and with it its process may be.
+    pub(crate) fn lost(&mut self, kind: ServerKind) {
+        if let Place::Process(process) = self.places[&kind] {
+            self.process_lost(process);
+        }
+    }
+
+    fn process_lost(&mut self, process: ServerKind) {
+        self.clients_lost |= process == ServerKind::UserInterface;
     }
 
     /// Ends them all, but for the one with the clients if that shall be kept.
@@ -143,9 +158,9 @@ impl Processes {
         std::mem::take(&mut self.clients_anew)
     }
 
-    fn give<L: Log>(&self, domain: &mut Domain<L>, kind: ServerKind, process: ServerKind) -> Result<usize, Lost> {
+    fn give<L: Log>(&mut self, domain: &mut Domain<L>, kind: ServerKind, process: ServerKind) -> Result<usize, Lost> {
         let way = self.running[&process].way.clone();
-        domain.give(kind, Box::new(way), &mut self.stores())
+        domain.give(kind, Box::new(way), &mut self.stores()).inspect_err(|_| self.process_lost(process))
     }
 
     fn stores(&self) -> FolderStores {

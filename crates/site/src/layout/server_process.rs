@@ -10,6 +10,7 @@ use domain::Host;
 use messages::ServerKind;
 use raidcomm::shared::Listener;
 use std::io::Write;
+use std::panic::AssertUnwindSafe;
 
 /// Runs the process that is named after this server, and is called at the socket `line`, until the site's process is gone.
 ///
@@ -26,8 +27,10 @@ pub fn run(config: SiteConfig, process: ServerKind, line: &str) -> Result<(), St
         ready()?;
         let serving = std::thread::Builder::new().name("servers".to_owned());
         let thread = serving.spawn(move || {
-            // The clients' connections are worth nothing without the site.
-            let served = serve(&listener, stores);
+            let served = std::panic::catch_unwind(AssertUnwindSafe(|| serve(&listener, stores)));
+            // The clients' connections are worth nothing without the site. After a panic, which has been told, nothing else of this
+            // process is to run: what it holds is in no known state.
+            let served = served.unwrap_or_else(|_| std::process::abort());
             if let Err(error) = served {
                 tracing::error!(error, "the user interface's process ends");
             }
