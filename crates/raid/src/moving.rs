@@ -23,7 +23,8 @@ connections whenever the site begins a new life.";
 
 /// Move a server of a running site to another process, under load
 ///
-/// Between two messages the server's whole state goes to the other process, which takes milliseconds; no transaction is lost or refused.
+/// Between two messages the server's whole state goes to the other process, which usually takes milliseconds; the access manager's store is closed
+/// and opened again, which may take longer. No transaction is lost or refused. It says how long the site stood still.
 /// The move lasts until the site's process ends, or the server moves again: a later start follows the site's layout.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

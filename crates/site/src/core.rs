@@ -10,6 +10,7 @@ use crate::huge_pages;
 use crate::layout::Place;
 use crate::layout::door::Door;
 use crate::layout::processes::{Moved, Processes};
+use crate::layout::starting::{Running, Starter};
 use crate::limits;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
@@ -223,13 +224,23 @@ impl Core {
         !domain.is_checkpointing()
     }
 
-    /// Moves a server to another process of this site, between two messages. Errors: it stays where it is, or is lost, and the site
+    /// What starts the process that a server shall be moved to, if it does not run.
+    pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
+        self.processes.starter_for(to)
+    }
+
+    /// Moves a server to another process of this site, which may have been started for that, between two messages. Errors: it stays where it is, or is lost, and the site
     /// begins a new life.
-    pub(crate) fn move_server(&mut self, kind: ServerKind, to: Place) -> Result<Moved, String> {
+    pub(crate) fn move_server(
+        &mut self,
+        kind: ServerKind,
+        to: Place,
+        started: Option<Running>,
+    ) -> Result<Moved, String> {
         let Life::Running(domain) = &mut self.life else {
             return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
         };
-        let moved = self.processes.move_server(domain, kind, to)?;
+        let moved = self.processes.move_server(domain, kind, to, started)?;
         tracing::info!(server = %kind, from = %moved.from, %to, bytes = moved.bytes, pause = ?moved.pause, "a server is moved");
         Ok(moved)
     }

@@ -4,7 +4,7 @@
 
 use crate::config::SiteConfig;
 use crate::layout::stores::FolderStores;
-use crate::layout::{self, Meeting, front, processes};
+use crate::layout::{self, Meeting, front, starting};
 use crate::{huge_pages, repair};
 use domain::Host;
 use messages::ServerKind;
@@ -51,6 +51,6 @@ fn serve(listener: &Listener, stores: FolderStores) -> Result<(), String> {
 
 fn say_ready() -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
-    output.write_all(processes::READY.as_bytes())?;
+    output.write_all(starting::READY.as_bytes())?;
     output.flush()
 }
