@@ -545,13 +545,14 @@ impl Core {
     /// Syncs the log and ends, after a request to stop.
     pub fn close(&mut self) {
         self.streams = None;
-        match std::mem::replace(&mut self.life, Life::Over) {
-            Life::Running(mut domain) => {
-                if let Err(error) = domain.log_mut().sync_now() {
-                    tracing::error!(%error, "the log could not be synced at the end");
-                }
-            }
-            Life::Asking { .. } | Life::Over => {}
+        let synced = match std::mem::replace(&mut self.life, Life::Over) {
+            Life::Running(mut domain) => domain.log_mut().sync_now(),
+            // The life before may have written what it did not come to sync.
+            Life::Asking { mut log, .. } => log.sync_now(),
+            Life::Over => Ok(()),
+        };
+        if let Err(error) = synced {
+            tracing::error!(%error, "the log could not be synced at the end");
         }
         self.processes.end(false);
     }

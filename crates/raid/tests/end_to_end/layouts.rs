@@ -131,6 +131,22 @@ fn servers_move_under_load() {
     assert!(!output.status.success() && said.contains("clients' connections"), "{said}");
 }
 
+/// A service manager that tells all processes of a site to end must get an orderly end: the servers' processes wait for the site's, which
+/// must not take them for lost.
+#[test]
+fn a_signal_to_all_processes_is_an_orderly_end() {
+    let world = World::start_in(Layout::Separate);
+    let all = pids(&world, &[1, 2, 3]);
+    for pid in &all {
+        kill_process(Pid::from_raw(*pid as i32).expect("a process"), Signal::TERM).expect("it runs");
+    }
+    // The servers have had the signal, and answer what the site asks them all the same.
+    world.connect(1).batch_execute("CREATE TABLE t (k int PRIMARY KEY); INSERT INTO t VALUES (1)").expect("it serves");
+    assert_eq!(pids(&world, &[1, 2, 3]), all, "a process has ended by itself");
+    assert_eq!(world.stop(), Vec::<String>::new());
+    assert_eq!(all.iter().filter(|pid| runs(pid)).count(), 0, "processes are left");
+}
+
 /// A site whose access manager was moved to the clients' connections must come back from a new life in which no process of it has ended: the
 /// store must not be locked by the life before.
 #[test]
