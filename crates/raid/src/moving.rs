@@ -18,11 +18,13 @@ Examples:
 
 Servers: action-driver, atomicity-controller, concurrency-controller, replication-controller, access-manager. A process is called `site`, which is
 the site's own, or after the server that it was or is to be started for; it ends when its last server leaves it. The user interface has the
-clients' connections and stays where the layout puts it.";
+clients' connections and stays where the layout puts it; where it has a process of its own, the access manager in that process costs clients their
+connections whenever the site begins a new life.";
 
 /// Move a server of a running site to another process, under load
 ///
-/// Between two messages the server's whole state goes to the other process, which takes milliseconds; no transaction is lost or refused.
+/// Between two messages the server's whole state goes to the other process, which usually takes milliseconds; the access manager's store is closed
+/// and opened again, which may take longer. No transaction is lost or refused. It says how long the site stood still.
 /// The move lasts until the site's process ends, or the server moves again: a later start follows the site's layout.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -22,8 +22,12 @@ pub fn on_signal() -> Result<Arc<AtomicBool>, String> {
     Ok(stop)
 }
 
-/// For a process that ends with another one: Ctrl-C on their terminal means that one, which ends this one in its time.
+/// For a process that ends with another one: Ctrl-C on their terminal, or SIGTERM to all that a service runs, means that one, which ends this
+/// one in its time.
 pub fn with_parent() -> Result<(), String> {
-    let passed_over = Arc::new(AtomicBool::new(false));
-    register(SIGINT, passed_over).map(drop).map_err(|error| format!("signals cannot be handled: {error}"))
+    for signal in [SIGINT, SIGTERM] {
+        let passed_over = Arc::new(AtomicBool::new(false));
+        register(signal, passed_over).map_err(|error| format!("signals cannot be handled: {error}"))?;
+    }
+    Ok(())
 }

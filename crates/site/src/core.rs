@@ -10,6 +10,7 @@ use crate::huge_pages;
 use crate::layout::Place;
 use crate::layout::door::Door;
 use crate::layout::processes::{Moved, Processes};
+use crate::layout::starting::{Running, Starter};
 use crate::limits;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
@@ -224,13 +225,23 @@ impl Core {
         !domain.is_checkpointing()
     }
 
-    /// Moves a server to another process of this site, between two messages. Errors: it stays where it is, or is lost, and the site
+    /// What starts the process that a server shall be moved to, if it does not run.
+    pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
+        self.processes.starter_for(to)
+    }
+
+    /// Moves a server to another process of this site, which may have been started for that, between two messages. Errors: it stays where it is, or is lost, and the site
     /// begins a new life.
-    pub(crate) fn move_server(&mut self, kind: ServerKind, to: Place) -> Result<Moved, String> {
+    pub(crate) fn move_server(
+        &mut self,
+        kind: ServerKind,
+        to: Place,
+        started: Option<Running>,
+    ) -> Result<Moved, String> {
         let Life::Running(domain) = &mut self.life else {
             return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
         };
-        let moved = self.processes.move_server(domain, kind, to)?;
+        let moved = self.processes.move_server(domain, kind, to, started)?;
         tracing::info!(server = %kind, from = %moved.from, %to, bytes = moved.bytes, pause = ?moved.pause, "a server is moved");
         Ok(moved)
     }
@@ -418,14 +429,14 @@ impl Core {
         }
         let settled = self.processes.settle(&mut domain);
         self.life = Life::Running(Box::new(domain));
+        // Whether all others are there or not: a life that ends at once leaves that process to the next one.
+        if self.processes.clients_began() {
+            // It knows nothing of what the one before was still to be told.
+            self.output.local.clear();
+            self.outputs = 0;
+        }
         match settled {
-            Ok(false) => self.listen(incarnation.0),
-            Ok(true) => {
-                // The new process knows nothing of what the one before was still to be told.
-                self.output.local.clear();
-                self.outputs = 0;
-                self.listen(incarnation.0)
-            }
+            Ok(()) => self.listen(incarnation.0),
             Err(reason) => {
                 self.lost(&reason);
                 Ok(())
@@ -488,7 +499,10 @@ impl Core {
                 self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
             }
             // Nothing is sent any more, leases least of all: the others go on without this life.
-            Some(failure @ Failure::Server { .. }) => self.lost(&failure.to_string()),
+            Some(ref failure @ Failure::Server { kind, .. }) => {
+                self.processes.lost(kind);
+                self.lost(&failure.to_string());
+            }
             None => {}
         }
     }
@@ -537,13 +551,14 @@ impl Core {
     /// Syncs the log and ends, after a request to stop.
     pub fn close(&mut self) {
         self.streams = None;
-        match std::mem::replace(&mut self.life, Life::Over) {
-            Life::Running(mut domain) => {
-                if let Err(error) = domain.log_mut().sync_now() {
-                    tracing::error!(%error, "the log could not be synced at the end");
-                }
-            }
-            Life::Asking { .. } | Life::Over => {}
+        let synced = match std::mem::replace(&mut self.life, Life::Over) {
+            Life::Running(mut domain) => domain.log_mut().sync_now(),
+            // The life before may have written what it did not come to sync.
+            Life::Asking { mut log, .. } => log.sync_now(),
+            Life::Over => Ok(()),
+        };
+        if let Err(error) = synced {
+            tracing::error!(%error, "the log could not be synced at the end");
         }
         self.processes.end(false);
     }

@@ -4,7 +4,7 @@
 //! elsewhere over a line of shared memory. Invariants: the site serves only while all its servers' processes run; when one of them ends, the
 //! site begins a new life from its log and starts what is missing; when the site's process ends, the others do.
 //!
-//! * `processes`: the site's part: starting, calling, moving; [`server_process`]: theirs;
+//! * `processes`: the site's part: calling, moving, ending; `starting`: how they begin; [`server_process`]: their own part;
 //! * `line`: requests and replies of any length over a line;
 //! * [`front`]: the user interface in a process of its own; `door`: where that reaches the site's process;
 //! * [`orders`]: what `raid move` asks of a site; [`stores`]: the store changes hands.
@@ -15,6 +15,7 @@ pub(crate) mod line;
 pub mod orders;
 pub(crate) mod processes;
 pub mod server_process;
+pub(crate) mod starting;
 pub mod stores;
 
 use domain::SERVERS;

@@ -43,6 +43,8 @@ pub const LINE_BYTES: u32 = 1 << 20;
 pub const LINE_BYTES_KEPT: usize = 4 << 20;
 /// A server's process that has not answered for this long is lost.
 pub const CALL_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a server's process may take from its start until it can be called; then it is ended.
+pub const PROCESS_START_MAX: Duration = Duration::from_secs(10);
 /// How long a server's process may take to end when the site's has ended its line; then it is killed.
 pub const PROCESS_END_MAX: Duration = Duration::from_secs(5);
 /// How often is looked whether a process has ended, or what it held is free.
@@ -69,6 +71,10 @@ pub const ORDER_TIME_MAX: Duration = Duration::from_secs(1);
 pub const ORDER_BYTES_MAX: u64 = 256;
 
 const _: () = assert!(LINE_BYTES <= raidcomm::limits::SLOT_BYTES_MAX && LINE_BYTES > 1);
+const _: () = assert!(
+    PROCESS_END_MAX.as_nanos() < PROCESS_START_MAX.as_nanos(),
+    "a process may have to wait for the port of the one before it"
+);
 const _: () = assert!(STORE_CLOSE_MAX.as_nanos() < CALL_TIME_MAX.as_nanos(), "a store is closed within one call");
 const _: () =
     assert!(OPEN_FILES as usize > 4 * (CLIENTS_MAX + REFUSALS_MAX), "clients leave room for the store's files");

@@ -130,3 +130,43 @@ fn servers_move_under_load() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("clients' connections"), "{said}");
 }
+
+/// A service manager that tells all processes of a site to end must get an orderly end: the servers' processes wait for the site's, which
+/// must not take them for lost.
+#[test]
+fn a_signal_to_all_processes_is_an_orderly_end() {
+    let world = World::start_in(Layout::Separate);
+    let all = pids(&world, &[1, 2, 3]);
+    for pid in &all {
+        kill_process(Pid::from_raw(*pid as i32).expect("a process"), Signal::TERM).expect("it runs");
+    }
+    // The servers have had the signal, and answer what the site asks them all the same.
+    world.connect(1).batch_execute("CREATE TABLE t (k int PRIMARY KEY); INSERT INTO t VALUES (1)").expect("it serves");
+    assert_eq!(pids(&world, &[1, 2, 3]), all, "a process has ended by itself");
+    assert_eq!(world.stop(), Vec::<String>::new());
+    assert_eq!(all.iter().filter(|pid| runs(pid)).count(), 0, "processes are left");
+}
+
+/// A site whose access manager was moved to the clients' connections must come back from a new life in which no process of it has ended: the
+/// store must not be locked by the life before.
+#[test]
+fn a_new_life_gets_the_store_back_from_the_clients_process() {
+    let mut world = World::start_in(Layout::TwoProcess);
+    let crew = world.load(6);
+    let mut command = Command::new(raid());
+    command.args(["move", "access-manager", "--site", "2", "--to", "user-interface", "--data"]);
+    succeeds(command.arg(world.running.cluster().folder()));
+    assert_eq!(server(&world, 2, "access-manager").process, "user-interface");
+    let own = world.running.status(2).expect("a status");
+    world.running.signal(Name::Site(2), Signal::STOP);
+    world.wait_until_without(&[2]);
+    world.running.signal(Name::Site(2), Signal::CONT);
+    world.wait("site 2 to be back in another life", |statuses| {
+        statuses.get(&2).is_some_and(|status| is_up(status) && status.incarnation > own.incarnation)
+    });
+    world.wait_until_repaired();
+    assert_eq!(server(&world, 2, "access-manager").process, "user-interface", "the site's process has ended");
+    world.wait_for_commits(&crew, 50);
+    world.audit(crew);
+    assert_eq!(world.stop(), Vec::<String>::new());
+}

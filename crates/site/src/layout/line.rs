@@ -1,7 +1,8 @@
 //! Requests and replies of any length over a line of shared memory, whose slots are bounded.
 //!
-//! The first byte of each piece says whether more follow; the side that waits for the rest answers with, or asks by, a piece without bytes. Invariant:
-//! one request is under way at a time, and its pieces come in order.
+//! The first byte of each piece says whether more follow, and in a request whether it goes on with what came before; the side that waits for the
+//! rest answers with, or asks by, a piece without bytes. Invariant: one request is under way at a time, and its pieces come in order; of one that
+//! its caller has given up nothing gets into the next.
 
 use crate::layout::Meeting;
 use crate::limits;
@@ -17,6 +18,10 @@ const SHAPE: Shape = Shape { slots: 1, slot_bytes: limits::LINE_BYTES };
 const PIECE: usize = limits::LINE_BYTES as usize - 1;
 const LAST: u8 = 0;
 const MORE: u8 = 1;
+/// Beside those: a piece of a request that is not its first.
+const BEHIND: u8 = 2;
+/// Asks for the next piece of a reply.
+const NEXT: u8 = 4;
 
 /// The calling end.
 pub(crate) struct Line {
@@ -37,22 +42,22 @@ impl Line {
         reply: &mut Vec<u8>,
         timeout: Option<Duration>,
     ) -> Result<(), CallError> {
-        let mut rest = request;
+        let (mut rest, mut place) = (request, 0);
         loop {
             let (piece, behind) = rest.split_at(rest.len().min(PIECE));
             self.piece.clear();
-            self.piece.push(if behind.is_empty() { LAST } else { MORE });
+            self.piece.push(place | if behind.is_empty() { LAST } else { MORE });
             self.piece.extend_from_slice(piece);
             self.client.call(&self.piece, reply, timeout)?;
             if behind.is_empty() {
                 break;
             }
-            rest = behind;
+            (rest, place) = (behind, BEHIND);
         }
         let mut more = take_mark(reply)?;
         let mut next = Vec::new();
         while more {
-            self.client.call(&[LAST], &mut next, timeout)?;
+            self.client.call(&[NEXT], &mut next, timeout)?;
             more = take_mark(&mut next)?;
             reply.append(&mut next);
         }
@@ -81,9 +86,14 @@ pub(crate) fn serve(server: &mut Server, mut execute: impl FnMut(&[u8], &mut Vec
     let served = server.serve(|piece, said| {
         said.push(LAST);
         match piece.split_first() {
-            Some((&LAST, [])) if told < reply.len() => {}
-            Some((&MORE, piece)) => return gathered.extend_from_slice(piece),
-            Some((&LAST, piece)) => {
+            Some((&NEXT, [])) if told < reply.len() => {}
+            Some((&mark, piece)) if mark <= BEHIND | MORE && (mark < BEHIND || !gathered.is_empty()) => {
+                if mark < BEHIND {
+                    gathered.clear();
+                }
+                if mark & MORE != 0 {
+                    return gathered.extend_from_slice(piece);
+                }
                 reply.clear();
                 told = 0;
                 if gathered.is_empty() {
@@ -95,7 +105,10 @@ pub(crate) fn serve(server: &mut Server, mut execute: impl FnMut(&[u8], &mut Vec
                     gathered = Vec::new();
                 }
             }
-            _ => broken = true,
+            _ => {
+                broken = true;
+                return said.clear();
+            }
         }
         let until = reply.len().min(told + PIECE);
         said[0] = if until < reply.len() { MORE } else { LAST };
@@ -130,18 +143,23 @@ mod tests {
     use super::*;
     use raidcomm::shared::Listener;
 
-    /// If this fails, a large state, batch of rows or program is cut or mixed up on its way between two processes.
-    #[test]
-    fn requests_and_replies_of_any_length_come_through() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::create_dir(folder.path().join(crate::layout::FOLDER)).expect("a folder");
-        let meeting = Meeting::open(folder.path()).expect("it was made");
+    /// A line, and a thread that replies with each request and its mirror image.
+    fn mirrored(folder: &std::path::Path) -> (Line, std::thread::JoinHandle<Result<(), ServeError>>) {
+        std::fs::create_dir(folder.join(crate::layout::FOLDER)).expect("a folder");
+        let meeting = Meeting::open(folder).expect("it was made");
         let listener = Listener::bind(&meeting.path("here")).expect("it listens");
         let serving = std::thread::spawn(move || {
             let mut server = listener.accept().expect("a client");
             serve(&mut server, |request, reply| reply.extend(request.iter().rev().chain(request)))
         });
-        let mut line = Line::connect(&meeting, "here").expect("a line");
+        (Line::connect(&meeting, "here").expect("a line"), serving)
+    }
+
+    /// If this fails, a large state, batch of rows or program is cut or mixed up on its way between two processes.
+    #[test]
+    fn requests_and_replies_of_any_length_come_through() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (mut line, serving) = mirrored(folder.path());
         let mut reply = Vec::new();
         for length in [0, 1, PIECE / 2, PIECE / 2 + 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 5 * PIECE + 7, 2] {
             let request: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
@@ -151,5 +169,19 @@ mod tests {
         }
         drop(line);
         serving.join().expect("it ends").expect("nothing was broken");
+    }
+    /// If this fails, a request whose caller has given it up half-way gets into the next one, which then means something else.
+    #[test]
+    fn what_was_given_up_is_forgotten() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (mut line, serving) = mirrored(folder.path());
+        let mut reply = Vec::new();
+        line.client.call(&[MORE, 1, 2, 3], &mut reply, None).expect("it waits for the rest");
+        line.call(&[7, 8], &mut reply, None).expect("a reply");
+        assert_eq!(reply, [8, 7, 7, 8]);
+        line.client.call(&[BEHIND | LAST, 9], &mut reply, None).expect("an answer");
+        assert_eq!(take_mark(&mut reply), Err(CallError::Broken), "there is nothing that it could go on with");
+        drop(line);
+        assert_eq!(serving.join().expect("it ends"), Err(ServeError::Broken));
     }
 }

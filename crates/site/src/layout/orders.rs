@@ -73,8 +73,10 @@ fn execute(line: &str, shared: &Shared) -> Result<Moved, String> {
         std::thread::sleep(limits::PREPARE_LOOK);
         prepared = prepare(false)?;
     }
+    let starter = shared.core().ok_or("this process takes no orders")?.starter_for(to);
+    let started = starter.map(|starter| starter.spawn()?.wait()).transpose()?;
     let mut core = shared.core().ok_or("this process takes no orders")?;
-    let moved = core.move_server(kind, to);
+    let moved = core.move_server(kind, to, started);
     core.settle();
     drop(core);
     // What the site now has to say goes out with its next turn.

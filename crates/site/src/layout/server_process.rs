@@ -4,12 +4,13 @@
 
 use crate::config::SiteConfig;
 use crate::layout::stores::FolderStores;
-use crate::layout::{self, Meeting, front, processes};
+use crate::layout::{self, Meeting, front, starting};
 use crate::{huge_pages, repair};
 use domain::Host;
 use messages::ServerKind;
 use raidcomm::shared::Listener;
 use std::io::Write;
+use std::panic::AssertUnwindSafe;
 
 /// Runs the process that is named after this server, and is called at the socket `line`, until the site's process is gone.
 ///
@@ -26,8 +27,10 @@ pub fn run(config: SiteConfig, process: ServerKind, line: &str) -> Result<(), St
         ready()?;
         let serving = std::thread::Builder::new().name("servers".to_owned());
         let thread = serving.spawn(move || {
-            // The clients' connections are worth nothing without the site.
-            let served = serve(&listener, stores);
+            let served = std::panic::catch_unwind(AssertUnwindSafe(|| serve(&listener, stores)));
+            // The clients' connections are worth nothing without the site. After a panic, which has been told, nothing else of this
+            // process is to run: what it holds is in no known state.
+            let served = served.unwrap_or_else(|_| std::process::abort());
             if let Err(error) = served {
                 tracing::error!(error, "the user interface's process ends");
             }
@@ -48,6 +51,6 @@ fn serve(listener: &Listener, stores: FolderStores) -> Result<(), String> {
 
 fn say_ready() -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
-    output.write_all(processes::READY.as_bytes())?;
+    output.write_all(starting::READY.as_bytes())?;
     output.flush()
 }
