@@ -23,8 +23,9 @@ connections whenever the site begins a new life.";
 
 /// Move a server of a running site to another process, under load
 ///
-/// Between two messages the server's whole state goes to the other process, which usually takes milliseconds; the access manager's store is closed
-/// and opened again, which may take longer. No transaction is lost or refused. It says how long the site stood still.
+/// Between two messages the server's whole state goes to the other process, which usually takes milliseconds. The access manager's store is closed
+/// and opened again, and what it has in memory goes along: with much of that it can take longer than a lease, and then the site leaves the
+/// set of sites and comes back by itself, and its clients get errors. No acknowledged transaction is lost. It says how long the site stood still.
 /// The move lasts until the site's process ends, or the server moves again: a later start follows the site's layout.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
