@@ -82,6 +82,10 @@ impl Transport for Lossy {
         Ok(received.filter(|&(bytes, _)| !loses(self.loss_percent, &self.random, &self.counts, &buffer[..bytes])))
     }
 
+    fn wake(&self) {
+        self.inner.wake();
+    }
+
     fn multicast_receiver(&self) -> io::Result<Option<Receiver<SocketAddr>>> {
         let Some(mut receive) = self.inner.multicast_receiver()? else { return Ok(None) };
         let (loss_percent, random, counts) = (self.loss_percent, self.random.clone(), self.counts.clone());

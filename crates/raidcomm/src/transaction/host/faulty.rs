@@ -112,6 +112,10 @@ impl<T: Transport> Transport for Faulty<T> {
         self.inner.receive(buffer, wait)
     }
 
+    fn wake(&self) {
+        self.inner.wake();
+    }
+
     fn multicast_receiver(&self) -> io::Result<Option<Receiver<T::Place>>> {
         self.inner.multicast_receiver()
     }

@@ -49,6 +49,8 @@ pub(super) struct State<T: Transport> {
     /// Processes whose threads sleep while somebody else leads.
     followers: BTreeSet<ProcessId>,
     leading: bool,
+    /// For which process the leader reads; `None` for the keeper.
+    leads_for: Option<ProcessId>,
     /// Counts those who have led.
     leaders: u64,
     /// Until when the leader may sleep.
@@ -79,6 +81,7 @@ impl<T: Transport> Shared<T> {
                 slots: BTreeMap::new(),
                 followers: BTreeSet::new(),
                 leading: false,
+                leads_for: None,
                 leaders: 0,
                 leader_wakes: 0,
                 keeper_sleeps: false,
@@ -136,6 +139,7 @@ impl<T: Transport> Shared<T> {
         let mut state = self.lock();
         let result = work(&mut state.kernel, self.now());
         let woken = self.drain(&mut state);
+        self.release_leader(&state);
         drop(state);
         woken.into_iter().for_each(Waiter::wake);
         result
@@ -212,8 +216,17 @@ impl<T: Transport> Shared<T> {
                 let now = self.now();
                 state.kernel.tick(now);
                 let woken = self.drain(&mut state);
+                self.release_leader(&state);
                 woken.into_iter().for_each(Waiter::wake);
             }
+        }
+    }
+
+    /// Wakes the leader if what it waits for has come by another thread: a process of this host, or the multicast socket.
+    fn release_leader(&self, state: &State<T>) {
+        let led = state.leads_for.filter(|_| state.leading).and_then(|process| state.slots.get(&process));
+        if led.is_some_and(|slot| slot.outcome.is_some()) {
+            self.transport.wake();
         }
     }
 
@@ -250,6 +263,7 @@ impl<T: Transport> Shared<T> {
     /// Reads the socket until the operation of the process has ended, or, for the keeper, until somebody else can.
     fn lead<'a>(&'a self, mut state: Guard<'a, T>, process: Option<ProcessId>) -> Guard<'a, T> {
         state.leading = true;
+        state.leads_for = process;
         state.leaders += 1;
         let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
         loop {

@@ -3,6 +3,7 @@
 use super::faulty::{Faults, Faulty};
 use super::*;
 use crate::transaction::kernel::{Message, Scope, Until};
+use crate::transaction::limits::WAIT_SHORT;
 use crate::transaction::memory::Owned;
 use crate::transaction::outbox::SendFailure;
 use std::future::Future;
@@ -75,6 +76,28 @@ fn a_counter_is_exact_in_spite_of_faults() {
 }
 
 /// Bulk data that is cut, shifted or written elsewhere would be corruption that nobody notices.
+/// A process that waits for one of its own host must not learn only at the end of a wait for packets that it has its answer.
+#[test]
+fn processes_of_one_host_do_not_wait_for_the_network() {
+    const CALLS: u64 = 300;
+    let (here, _there) = pair(Faults::default());
+    let (mut client, mut server) = (here.process().expect("a process"), here.process().expect("a process"));
+    let receiver = server.id();
+    let serving = std::thread::spawn(move || {
+        for _ in 0..CALLS {
+            let call = server.receive().expect("a message");
+            server.reply(call, b"yes").expect("the sender waits");
+        }
+    });
+    let begun = std::time::Instant::now();
+    for _ in 0..CALLS {
+        client.send(receiver, Request::exactly_once(b"there?")).expect("a reply");
+    }
+    let each = begun.elapsed().as_nanos() as u64 / CALLS;
+    serving.join().expect("it has served");
+    assert!(each < WAIT_SHORT / 2, "{each} ns for an exchange: somebody slept until the end of a wait");
+}
+
 #[test]
 fn bulk_data_arrives_whole_both_ways() {
     let (here, there) = pair(Faults { loss_percent: 5, duplicate_percent: 2, reorder_percent: 5 });

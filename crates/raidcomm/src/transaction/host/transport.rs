@@ -35,6 +35,9 @@ pub trait Transport: Debug + Send + Sync + 'static {
     /// The operating system refused.
     fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<(usize, Self::Place)>>;
 
+    /// Ends a wait in [`Transport::receive`] of another thread, soon.
+    fn wake(&self);
+
     /// What receives broadcasts and packets of groups, if that is not [`Transport::receive`]. Asked for once; a thread of its own
     /// calls it.
     ///

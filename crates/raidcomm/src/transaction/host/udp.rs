@@ -10,7 +10,7 @@ use crate::transaction::outbox::Membership;
 use quinn_udp::{Transmit, UdpSocketState};
 use socket2::{Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -157,6 +157,15 @@ impl Transport for Udp {
             Err(error) if is_timeout(&error) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn wake(&self) {
+        // A datagram of no bytes is no packet. To the unspecified address it would go to this machine as well, but not on all systems.
+        let mut place = self.place;
+        if place.ip().is_unspecified() {
+            place.set_ip(if place.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+        }
+        self.send_one(place, &[]);
     }
 
     fn multicast_receiver(&self) -> io::Result<Option<Receiver<SocketAddr>>> {
