@@ -13,17 +13,21 @@
 //! * [`memory`]: the channel between threads of a process;
 //! * [`shared`]: calls between processes of one host, through shared memory;
 //! * [`frame`], [`streams`]: the channel between processes;
+//! * [`datagrams`]: the channel between sites of one network; [`round_trip`]: how long to wait for an answer;
 //! * [`keys`]: what sites prove themselves with, and encrypt streams with;
 //! * [`transaction`]: messages that are replied to: processes, groups, bulk data;
 //! * [`limits`]: every bound.
 
 pub mod address;
+pub mod datagrams;
 pub mod directory;
+mod fields;
 pub mod frame;
 pub mod keys;
 pub mod limits;
 pub mod memory;
 pub mod port;
+pub mod round_trip;
 pub mod shared;
 pub mod streams;
 pub mod transaction;

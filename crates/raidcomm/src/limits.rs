@@ -49,6 +49,48 @@ pub const KEEPALIVE_SECONDS: u64 = 1;
 /// Probes without an answer after which the peer's host has vanished.
 pub const KEEPALIVE_PROBES: u32 = 3;
 
+// Datagrams between sites.
+
+/// Datagrams of one kind that one site may have been sent beyond the first that it has not acknowledged.
+pub const DATAGRAMS_AHEAD_MAX: usize = 1_024;
+/// Bytes of a frame that goes by datagrams; a longer one goes over the connection.
+pub const DATAGRAM_FRAME_BYTES_MAX: usize = 32 << 10;
+/// Sizes that are tried, in bytes: Ethernet with jumbo frames, Ethernet, and what every network of IPv6 carries (RFC 8200, section 5);
+/// each less what the headers of IPv6 and UDP take.
+pub const DATAGRAM_BYTES: [u16; 3] = [9_000 - 48, 1_500 - 48, 1_280 - 48];
+/// Bytes of a datagram that an owner may ask for, at least.
+pub const DATAGRAM_BYTES_MIN: u16 = 512;
+/// Datagrams after which what has come is acknowledged at once.
+pub const ACKNOWLEDGE_AFTER: u32 = 16;
+/// Longest time after which it is, if nothing else is to be sent.
+pub const ACKNOWLEDGE_DELAY: u64 = 5 * MILLISECOND;
+/// Shortest time after which a datagram is taken for lost because nothing has been acknowledged.
+pub const DATAGRAM_WAIT_MIN: u64 = 2 * MILLISECOND;
+/// Datagrams that are sent again when nothing has been acknowledged for so long.
+pub const DATAGRAMS_REPEATED: usize = 2;
+/// A datagram that comes so much later than one that was sent after it may have been overtaken, not lost.
+pub const REORDERING_MIN: u64 = MILLISECOND / 4;
+/// Bytes that may be under way to a site before anything is known of the way.
+pub const WINDOW_BYTES_FIRST: usize = 64 << 10;
+/// Fewest and most bytes that may be under way to a site.
+pub const WINDOW_BYTES_MIN: usize = 16 << 10;
+/// See [`WINDOW_BYTES_MIN`].
+pub const WINDOW_BYTES_MAX: usize = 1 << 20;
+/// Bytes that a socket for datagrams asks the operating system to hold in each direction.
+pub const DATAGRAM_SOCKET_BYTES: usize = 4 << 20;
+/// Datagrams are not used when none has been acknowledged for so long, until one is.
+pub const DATAGRAM_SILENCE: u64 = 200 * MILLISECOND;
+/// Pause after the first probe of whether datagrams arrive; it doubles up to [`PROBE_PAUSE_MAX`].
+pub const PROBE_PAUSE_MIN: u64 = 50 * MILLISECOND;
+/// Longest pause between probes.
+pub const PROBE_PAUSE_MAX: u64 = 5 * SECOND;
+/// How often a site sends to the address of its group to see who hears that.
+pub const GROUP_PROBE_PAUSE: u64 = SECOND;
+/// Who has not heard it for so long is sent what is for the group by itself.
+pub const GROUP_HEARD: u64 = 3 * GROUP_PROBE_PAUSE;
+/// Datagrams that one turn of the event loop reads, so that they do not starve everything else.
+pub const DATAGRAMS_PER_TURN: usize = 4_096;
+
 // Lines of shared memory.
 
 /// Slots of a line: calls that one client may have under way at once. One bit of a word is left.
@@ -90,5 +132,10 @@ const _: () = assert!(2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX, "the largest fram
 const _: () = assert!(ENCRYPTED_BYTES_MAX < QUEUED_BYTES_MAX, "most of what waits is not encrypted yet");
 const _: () = assert!(SLOTS_MAX < u32::BITS && SPIN_MIN < SPIN_MAX && YIELD_TIME < YIELD_LONG);
 const _: () = assert!(RING_BYTES.is_power_of_two() && RING_BYTES as u64 <= RING_BYTES_MAX);
+const _: () = assert!(DATAGRAM_FRAME_BYTES_MAX < DATAGRAMS_AHEAD_MAX * DATAGRAM_BYTES_MIN as usize / 2);
+const _: () = assert!(DATAGRAM_FRAME_BYTES_MAX < QUEUED_BYTES_MAX && DATAGRAMS_AHEAD_MAX.is_multiple_of(64));
+const _: () = assert!(WINDOW_BYTES_MIN >= DATAGRAM_BYTES[0] as usize && WINDOW_BYTES_FIRST <= WINDOW_BYTES_MAX);
+const _: () = assert!(REORDERING_MIN < DATAGRAM_WAIT_MIN && 10 * DATAGRAM_WAIT_MIN <= DATAGRAM_SILENCE);
+const _: () = assert!(PROBE_PAUSE_MIN < PROBE_PAUSE_MAX && GROUP_PROBE_PAUSE < GROUP_HEARD);
 const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");
 const _: () = assert!(RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE, "pauses are shorter than attempts");

@@ -9,7 +9,7 @@
 //! * [`identifier`]: processes, groups and hosts;
 //! * [`packet`], [`codec`]: what kernels say to each other;
 //! * [`memory`]: what a process lends, with rights;
-//! * [`round_trip`]: how long to wait for an answer; `hints`: where others were last heard from;
+//! * `hints`: where others were last heard from ([`crate::round_trip`]: how long to wait for their answers);
 //! * [`kernel`]: the machine; [`outbox`]: what comes out of it;
 //! * [`host`]: the machine on a network, with calls that block or are awaited;
 //! * [`limits`]: every bound;
@@ -51,7 +51,6 @@ pub mod outbox;
 pub mod packet;
 pub mod planted;
 pub mod random;
-pub mod round_trip;
 pub mod simulation;
 
 pub use identifier::{Destination, GroupId, HostId, ProcessId};

@@ -5,7 +5,7 @@
 
 use super::identifier::{HostId, ProcessId};
 use super::limits::HINTS_MAX;
-use super::round_trip::RoundTrip;
+use crate::round_trip::RoundTrip;
 use std::collections::BTreeMap;
 
 /// What an entry is about: a kernel with the processes that it made, or one process that lives elsewhere.

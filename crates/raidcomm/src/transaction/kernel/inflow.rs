@@ -8,7 +8,7 @@
 use crate::transaction::codec::chunk_count;
 use crate::transaction::limits::{GIVE_UP, REORDERED_MAX, WINDOW_FIRST, WINDOW_MAX, WINDOW_MIN};
 use crate::transaction::packet::{Transfer, Wanted};
-use crate::transaction::round_trip::RoundTrip;
+use crate::round_trip::RoundTrip;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A chunk that was asked for.

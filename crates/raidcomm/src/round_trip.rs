@@ -1,8 +1,8 @@
 //! How long to wait for an answer: RFC 6298 without its floor of a second, and Karn's rule.
 //!
-//! Invariant: a wait is at least [`RETRANSMIT_MIN`] and at most [`RETRANSMIT_MAX`].
+//! Invariant: a wait is at least [`RETRANSMIT_MIN`], or what its asker names, and at most [`RETRANSMIT_MAX`].
 
-use super::limits::{RETRANSMIT_FIRST, RETRANSMIT_MAX, RETRANSMIT_MIN};
+use crate::transaction::limits::{RETRANSMIT_FIRST, RETRANSMIT_MAX, RETRANSMIT_MIN};
 
 /// What is known of the round trips to one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,13 +30,23 @@ impl RoundTrip {
         self.doublings = self.doublings.max(retransmissions.min(16));
     }
 
+    /// What it takes on average, lately; `None` before anything has been measured.
+    pub fn smoothed(&self) -> Option<u64> {
+        self.measured.map(|(smoothed, _)| smoothed)
+    }
+
     /// How long to wait for the answer to a packet that was sent again so many times.
     pub fn wait(&self, retransmissions: u32) -> u64 {
+        self.wait_at_least(RETRANSMIT_MIN, retransmissions)
+    }
+
+    /// As [`RoundTrip::wait`], with another shortest wait.
+    pub fn wait_at_least(&self, least: u64, retransmissions: u32) -> u64 {
         let once = match self.measured {
             None => RETRANSMIT_FIRST,
             Some((smoothed, deviation)) => smoothed.saturating_add(4 * deviation),
         };
-        let doubled = once.max(RETRANSMIT_MIN) << retransmissions.max(self.doublings).min(16);
+        let doubled = once.max(least) << retransmissions.max(self.doublings).min(16);
         doubled.min(RETRANSMIT_MAX)
     }
 }

@@ -1,0 +1,377 @@
+//! What one site has with another: two numbered sequences of datagrams in each direction, one of frames for the other site alone and one
+//! that the sender's group shares.
+//!
+//! An association rests on a connection and ends with it. It is *open* while datagrams arrive: a probe has been answered, and what is sent is
+//! acknowledged. While it is not, frames are to go over the connection; what is under way is still sent again, now and then, until
+//! it is acknowledged and the association is open again. So a frame is never sent on two ways.
+//!
+//! Invariant: the frames of a datagram are delivered when it has been opened and its number is new, and never otherwise.
+
+use super::group::{Invitation, Theirs};
+use super::inflow::Inflow;
+use super::packet::{Acknowledgements, Chunk, HEADER_BYTES, Header, Kind, MATERIAL_BYTES};
+use super::path::Path;
+use super::pieces::{NotQueued, Queue};
+use super::planted::Planted;
+use super::seal::Seal;
+use super::sent::Sent;
+use super::train::Train;
+use super::{DatagramCounters, Stray, Terms};
+use crate::limits::{DATAGRAM_SILENCE, DATAGRAMS_REPEATED, PROBE_PAUSE_MAX, PROBE_PAUSE_MIN};
+use bytes::Bytes;
+
+/// How it is found out what arrives.
+#[derive(Clone, Debug)]
+struct Probes {
+    next_at: u64,
+    pause: u64,
+    number: u64,
+    /// The largest that came from the other side and has not been answered.
+    to_answer: Option<u16>,
+}
+
+/// See the module's description.
+#[derive(Clone, Debug)]
+pub(super) struct Association {
+    pub terms: Terms,
+    seal_out: Seal,
+    path: Path,
+    queue: Queue,
+    frames: Sent,
+    inflow: Inflow,
+    /// What our group has been sent and this site has not acknowledged; `None`: it is not a member.
+    pub group: Option<Sent>,
+    pub invitation: Option<Invitation>,
+    /// The other side has said that what goes to our group's address arrives there.
+    pub hears_group: bool,
+    /// The other side's group.
+    pub theirs: Option<Theirs>,
+    /// Found lost: to be sent again.
+    again: Vec<Bytes>,
+    /// When the next datagram may be found lost.
+    lost_next: Option<u64>,
+    probes: Probes,
+    /// Bytes of a datagram, as far as is known; `None`: no probe has been answered.
+    datagram_bytes: Option<u16>,
+    is_open: bool,
+    acknowledgements: u64,
+    pub counters: DatagramCounters,
+    planted: Option<Planted>,
+}
+
+/// Where datagrams go that are to be sent, with the length of each but the last.
+pub(super) type Out<'a> = dyn FnMut(Bytes, usize) + 'a;
+
+impl Association {
+    pub(super) fn new(now: u64, terms: Terms, planted: Option<Planted>) -> Association {
+        let [to_accepted, to_maker] = match &terms.keys {
+            Some(keys) => [Some(&keys.to_accepted), Some(&keys.to_maker)],
+            None => [None, None],
+        };
+        let (material_out, material_in) = if terms.is_maker { (to_accepted, to_maker) } else { (to_maker, to_accepted) };
+        let (seal_out, inflow) = (Seal::new(material_out), Inflow::new(0, material_in, planted));
+        Association {
+            seal_out,
+            terms,
+            path: Path::new(now),
+            queue: Queue::default(),
+            frames: Sent::new(0),
+            inflow,
+            group: None,
+            invitation: None,
+            hears_group: false,
+            theirs: None,
+            again: Vec::new(),
+            lost_next: None,
+            probes: Probes { next_at: now, pause: PROBE_PAUSE_MIN, number: 0, to_answer: None },
+            datagram_bytes: None,
+            is_open: false,
+            acknowledgements: 0,
+            counters: DatagramCounters::default(),
+            planted,
+        }
+    }
+
+    /// Whether frames may be sent by it.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Bytes of a datagram, once one has arrived.
+    pub(super) fn datagram_bytes(&self) -> Option<usize> {
+        self.datagram_bytes.map(usize::from)
+    }
+
+    /// How long a datagram and its acknowledgement take.
+    pub(super) fn round_trip(&self) -> Option<u64> {
+        self.path.round_trip()
+    }
+
+    /// Bytes of frames that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.waiting()
+    }
+
+    /// Puts a frame behind those that wait.
+    pub(super) fn send_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), NotQueued> {
+        self.queue.append_with(write)
+    }
+
+    /// Notes a datagram of our group that this member is sent.
+    pub(super) fn sent_to_group(&mut self, now: u64, datagram: Bytes) {
+        let group = self.group.as_mut().expect("only members are sent what is for the group");
+        self.counters.datagrams_out += 1;
+        group.push(now, datagram, &mut self.path);
+    }
+
+    fn header(&self, kind: Kind, number: u64) -> Header {
+        Header { kind, from_maker: self.terms.is_maker, id: self.terms.id, number }
+    }
+
+    /// Takes a datagram of this association, which is opened in its place.
+    pub(super) fn receive(
+        &mut self,
+        now: u64,
+        header: Header,
+        datagram: &mut [u8],
+        arrived: &mut Vec<Bytes>,
+    ) -> Result<(), Stray> {
+        if header.from_maker == self.terms.is_maker {
+            return Err(Stray::Forged);
+        }
+        let bytes = datagram.len();
+        let mut fields = self.inflow.open(header, datagram)?;
+        self.counters.datagrams_in += 1;
+        if header.kind == Kind::Probe {
+            let claimed = fields.u16().filter(|&claimed| usize::from(claimed) == bytes).ok_or(Stray::Malformed)?;
+            self.probes.to_answer = self.probes.to_answer.max(Some(claimed));
+            return Ok(());
+        }
+        let told = Acknowledgements::decode(&mut fields).ok_or(Stray::Malformed)?;
+        self.acknowledged(now, &told);
+        if header.kind == Kind::Frames {
+            let invitation = self.inflow.take(now, header.number, fields, arrived, &mut self.counters)?;
+            if let Some(Chunk::Invitation { id, from, material }) = invitation {
+                self.theirs = Some(Theirs::new(id, from, material, self.planted));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a datagram of the other side's group.
+    pub(super) fn receive_of_group(
+        &mut self,
+        now: u64,
+        header: Header,
+        datagram: &mut [u8],
+        by_group: bool,
+        arrived: &mut Vec<Bytes>,
+    ) -> Result<(), Stray> {
+        let theirs = self.theirs.as_mut().filter(|theirs| theirs.id == header.id).ok_or(Stray::Unknown)?;
+        let (id, counters) = (self.terms.id, &mut self.counters);
+        if let Some(told) = theirs.receive(now, header, datagram, by_group, id, arrived, counters)? {
+            self.acknowledged(now, &told);
+        }
+        Ok(())
+    }
+
+    /// The other side has told what has come, in whatever kind of datagram.
+    pub(super) fn acknowledged(&mut self, now: u64, told: &Acknowledgements) {
+        let before = self.counted();
+        if let Some(seen) = &told.frames {
+            self.frames.acknowledged(now, seen, &mut self.path);
+        }
+        if let (Some(seen), Some(group)) = (&told.group, &mut self.group) {
+            group.acknowledged(now, seen, &mut self.path);
+        }
+        self.hears_group = told.hears_group;
+        let probe_answered = told.probed.is_some() && self.datagram_bytes.is_none();
+        if let Some(bytes) = told.probed.filter(|&bytes| self.terms.sizes().any(|size| size == bytes)) {
+            self.datagram_bytes = self.datagram_bytes.max(Some(bytes));
+        }
+        if self.datagram_bytes.is_some() && (probe_answered || before != self.counted()) {
+            self.is_open = true;
+        }
+        self.find_lost(now);
+    }
+
+    /// How many datagrams the other side has acknowledged.
+    fn counted(&self) -> u64 {
+        self.frames.acknowledgements() + self.group.as_ref().map_or(0, Sent::acknowledgements)
+    }
+
+    fn find_lost(&mut self, now: u64) {
+        if self.planted == Some(Planted::LossUnnoticed) {
+            return;
+        }
+        let before = self.again.len();
+        let of_group = match &mut self.group {
+            Some(_) if self.planted == Some(Planted::GroupNotRepeated) => None,
+            Some(group) => group.find_lost(now, &mut self.path, &mut self.again),
+            None => None,
+        };
+        let of_frames = self.frames.find_lost(now, &mut self.path, &mut self.again);
+        self.counters.datagrams_again += (self.again.len() - before) as u64;
+        self.lost_next = of_group.into_iter().chain(of_frames).min();
+    }
+
+    fn oldest(&self) -> Option<u64> {
+        self.frames.oldest().into_iter().chain(self.group.as_ref().and_then(Sent::oldest)).min()
+    }
+
+    /// Nothing has been acknowledged for too long.
+    fn time_out(&mut self, now: u64) {
+        let Some(oldest) = self.oldest() else { return };
+        if now >= self.path.progress_at().saturating_add(DATAGRAM_SILENCE) {
+            self.is_open = false;
+        }
+        if self.planted == Some(Planted::LossUnnoticed) || now < self.path.time_out_at(oldest) {
+            return;
+        }
+        self.path.timed_out();
+        let before = self.again.len();
+        if let Some(group) = self.group.as_mut().filter(|_| self.planted != Some(Planted::GroupNotRepeated)) {
+            group.repeat(DATAGRAMS_REPEATED, now, &mut self.path, &mut self.again);
+        }
+        self.frames.repeat(DATAGRAMS_REPEATED, now, &mut self.path, &mut self.again);
+        self.counters.datagrams_again += (self.again.len() - before) as u64;
+    }
+
+    /// What the other side is to be told now.
+    pub(super) fn tell(&mut self, now: u64) -> Acknowledgements {
+        let frames = self.inflow.received.tell(now);
+        let (group, hears_group) = match &mut self.theirs {
+            Some(theirs) => (theirs.tell(now), theirs.is_heard(now)),
+            None => (None, false),
+        };
+        Acknowledgements { frames, group, hears_group, probed: self.probes.to_answer.take() }
+    }
+
+    /// Whether there is something that it has not been told.
+    pub(super) fn has_news(&self, now: u64) -> bool {
+        let theirs = self.theirs.as_ref().is_some_and(|theirs| theirs.inflow.received.deadline().is_some() || theirs.must_tell(now));
+        self.inflow.received.deadline().is_some() || theirs || self.probes.to_answer.is_some()
+    }
+
+    /// Whether it must be told even if nothing else is to be sent.
+    fn must_tell(&self, now: u64) -> bool {
+        let theirs = self.theirs.as_ref().is_some_and(|theirs| theirs.must_tell(now));
+        self.inflow.received.is_due(now) || theirs || self.probes.to_answer.is_some()
+    }
+
+    /// Sends what is due.
+    pub(super) fn flush(&mut self, now: u64, out: &mut Out<'_>) {
+        if self.lost_next.is_some_and(|at| at <= now) {
+            self.find_lost(now);
+        }
+        self.time_out(now);
+        self.again.drain(..).for_each(|datagram| {
+            let bytes = datagram.len();
+            out(datagram, bytes);
+        });
+        self.send_frames(now, out);
+        if self.must_tell(now) {
+            self.acknowledge(now, out);
+        }
+        if self.datagram_bytes.is_none() && now >= self.probes.next_at {
+            self.probe(now, out);
+        }
+    }
+
+    /// Frames that wait, as far as there is room under way.
+    fn send_frames(&mut self, now: u64, out: &mut Out<'_>) {
+        let Some(datagram_bytes) = self.datagram_bytes() else { return };
+        let mut train = Train::new(datagram_bytes);
+        let (mut number, mut bytes, mut goes_on) = (self.frames.next(), 0, true);
+        let room = |path: &Path, frames: &Sent, bytes: usize, number: u64| {
+            path.has_room_beside(bytes) && frames.has_room_for(number)
+        };
+        while goes_on
+            && !(self.queue.is_empty() && self.invitation.is_none())
+            && room(&self.path, &self.frames, bytes, number)
+        {
+            let header = self.header(Kind::Frames, number);
+            let told = self.tell(now);
+            let (queue, invitation) = (&mut self.queue, self.invitation.take());
+            let (path, frames) = (&self.path, &self.frames);
+            goes_on = train.add(&self.seal_out, header, |buffer, end| {
+                told.encode(buffer);
+                if let Some(invitation) = invitation {
+                    invitation.chunk().encode(buffer);
+                }
+                queue.fill(buffer, end);
+                !queue.is_empty() && room(path, frames, bytes + datagram_bytes, number + 1)
+            });
+            number += 1;
+            bytes += datagram_bytes;
+        }
+        if number == self.frames.next() {
+            return;
+        }
+        let (whole, datagrams) = train.finish();
+        for datagram in datagrams {
+            self.counters.datagrams_out += 1;
+            self.frames.push(now, datagram, &mut self.path);
+        }
+        out(whole, datagram_bytes);
+    }
+
+    fn acknowledge(&mut self, now: u64, out: &mut Out<'_>) {
+        let told = self.tell(now);
+        let mut train = Train::new(HEADER_BYTES + Acknowledgements::BYTES_MAX + self.seal_out.bytes());
+        let header = self.header(Kind::Acknowledgement, self.acknowledgements);
+        if self.planted != Some(Planted::NumberTwice) {
+            self.acknowledgements += 1;
+        }
+        train.add(&self.seal_out, header, |buffer, _| {
+            told.encode(buffer);
+            false
+        });
+        self.counters.acknowledgements_out += 1;
+        let (whole, _) = train.finish();
+        let bytes = whole.len();
+        out(whole, bytes);
+    }
+
+    /// Asks which sizes arrive.
+    fn probe(&mut self, now: u64, out: &mut Out<'_>) {
+        for size in self.terms.sizes() {
+            let mut train = Train::new(size.into());
+            let header = self.header(Kind::Probe, self.probes.number);
+            self.probes.number += 1;
+            let seal = &self.seal_out;
+            train.add(seal, header, |buffer, end| {
+                buffer.extend_from_slice(&size.to_le_bytes());
+                buffer.resize(end, 0);
+                false
+            });
+            out(train.finish().0, size.into());
+        }
+        self.probes.next_at = now.saturating_add(self.probes.pause);
+        self.probes.pause = (2 * self.probes.pause).min(PROBE_PAUSE_MAX);
+    }
+
+    /// When flush must be called next, even if nothing comes and nothing is sent.
+    pub(super) fn next_deadline(&self) -> Option<u64> {
+        let probe = self.datagram_bytes.is_none().then_some(self.probes.next_at);
+        let time_out = self.oldest().map(|oldest| self.path.time_out_at(oldest));
+        let theirs = self.theirs.as_ref().and_then(|theirs| theirs.inflow.received.deadline());
+        let told = self.inflow.received.deadline().into_iter().chain(theirs);
+        probe.into_iter().chain(time_out).chain(self.lost_next).chain(told).min()
+    }
+}
+
+/// The secrets of an association: what each side's datagrams are sealed with.
+#[derive(Clone)]
+pub struct AssociationKeys {
+    /// Of the side that made the connection.
+    pub to_accepted: [u8; MATERIAL_BYTES],
+    /// Of the side that accepted it.
+    pub to_maker: [u8; MATERIAL_BYTES],
+}
+
+impl std::fmt::Debug for AssociationKeys {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("AssociationKeys")
+    }
+}

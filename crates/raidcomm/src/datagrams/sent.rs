@@ -1,0 +1,112 @@
+//! Datagrams that one site has been sent and has not acknowledged.
+//!
+//! A datagram is sent again as it is, under its number: so the other side knows it, and the seal needs no second nonce. Invariant: none is
+//! more than [`DATAGRAMS_AHEAD_MAX`] numbers ahead of the first that is not acknowledged.
+
+use super::packet::Seen;
+use super::path::{Path, Taken};
+use crate::limits::DATAGRAMS_AHEAD_MAX;
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug)]
+struct Datagram {
+    bytes: Bytes,
+    /// The last time.
+    sent_at: u64,
+    times: u32,
+}
+
+/// See the module's description.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    /// The number of the first that is kept.
+    first: u64,
+    /// `None`: acknowledged, and one before it is not.
+    datagrams: VecDeque<Option<Datagram>>,
+    acknowledgements: u64,
+}
+
+impl Sent {
+    /// Numbers begin there.
+    pub(super) fn new(from: u64) -> Sent {
+        Sent { first: from, datagrams: VecDeque::new(), acknowledgements: 0 }
+    }
+
+    /// The number of the next one.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.datagrams.len() as u64
+    }
+
+    /// Whether one with this number may be sent.
+    pub(super) fn has_room_for(&self, number: u64) -> bool {
+        number < self.first + DATAGRAMS_AHEAD_MAX as u64
+    }
+
+    /// How many have been acknowledged, whatever was before them: that it changes means that something arrives.
+    pub(super) fn acknowledgements(&self) -> u64 {
+        self.acknowledgements
+    }
+
+    /// One is sent, with the next number.
+    pub(super) fn push(&mut self, now: u64, bytes: Bytes, path: &mut Path) {
+        assert!(self.has_room_for(self.next()), "a sender keeps to what its receiver can remember");
+        let sent_at = path.send(now, bytes.len());
+        self.datagrams.push_back(Some(Datagram { bytes, sent_at, times: 1 }));
+    }
+
+    /// The other side has told what has come.
+    pub(super) fn acknowledged(&mut self, now: u64, seen: &Seen, path: &mut Path) {
+        let mut delay = Some(u64::from(seen.delay_us) * 1_000);
+        // From the newest: only of that one is known how long it lay there.
+        for (index, kept) in self.datagrams.iter_mut().enumerate().rev() {
+            if seen.has(self.first + index as u64)
+                && let Some(datagram) = kept.take()
+            {
+                self.acknowledgements += 1;
+                let Datagram { sent_at, times, bytes } = datagram;
+                path.acknowledged(now, Taken { sent_at, times, bytes: bytes.len() }, delay.take());
+            }
+        }
+        while let Some(None) = self.datagrams.front() {
+            self.datagrams.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Puts what is lost by now into `again`. Returns when the next one will be.
+    pub(super) fn find_lost(&mut self, now: u64, path: &mut Path, again: &mut Vec<Bytes>) -> Option<u64> {
+        let mut next: Option<u64> = None;
+        for datagram in self.datagrams.iter_mut().flatten() {
+            match path.lost_at(datagram.sent_at) {
+                Some(lost_at) if lost_at <= now => {
+                    path.lost(now, datagram.sent_at);
+                    again.push(datagram.again(now, path));
+                }
+                Some(lost_at) => next = Some(next.map_or(lost_at, |next| next.min(lost_at))),
+                None => {}
+            }
+        }
+        next
+    }
+
+    /// When the one was sent that has waited longest.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.datagrams.iter().flatten().map(|datagram| datagram.sent_at).next()
+    }
+
+    /// Puts the first ones into `again`, as many as said, lost or not.
+    pub(super) fn repeat(&mut self, count: usize, now: u64, path: &mut Path, again: &mut Vec<Bytes>) {
+        for datagram in self.datagrams.iter_mut().flatten().take(count) {
+            again.push(datagram.again(now, path));
+        }
+    }
+}
+
+impl Datagram {
+    fn again(&mut self, now: u64, path: &mut Path) -> Bytes {
+        self.sent_at = path.send_again(now);
+        self.times += 1;
+        self.bytes.clone()
+    }
+}

@@ -1,0 +1,115 @@
+//! What was sent and what has arrived, and what must hold of it.
+
+use crate::address::SiteId;
+use crate::limits::{DATAGRAM_SILENCE, MILLISECOND};
+use crate::transaction::random::Random;
+use std::collections::BTreeMap;
+
+/// How late an event loop may notice that datagrams no longer arrive.
+const NOTICE: u64 = 100 * MILLISECOND;
+
+/// How a frame goes, and the number of the connection that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Datagrams(u64),
+    Connection(u64),
+}
+
+#[derive(Debug)]
+struct Frame {
+    sent_at: u64,
+    way: Way,
+    arrived: u32,
+}
+
+/// See the module's description.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    next: u64,
+    /// By sender, receiver and number.
+    frames: BTreeMap<(SiteId, SiteId, u64), Frame>,
+    /// The connections that two sites have now.
+    present: BTreeMap<(SiteId, SiteId), u64>,
+    /// What was sealed under each header.
+    sealed: BTreeMap<Vec<u8>, u32>,
+}
+
+impl Ledger {
+    /// A new frame of a site: its number, and bytes that follow from that.
+    pub(super) fn frame(&mut self, from: SiteId, length: usize) -> Vec<u8> {
+        self.next += 1;
+        frame_of(from, self.next, length)
+    }
+
+    pub(super) fn frames(&self) -> u64 {
+        self.next
+    }
+
+    /// It has been given to a channel.
+    pub(super) fn sent(&mut self, now: u64, from: SiteId, to: SiteId, frame: &[u8], way: Way) {
+        self.frames.insert((from, to, number_of(frame)), Frame { sent_at: now, way, arrived: 0 });
+    }
+
+    /// It has come out of one.
+    pub(super) fn delivered(&mut self, from: SiteId, to: SiteId, frame: &[u8], way: Way) -> Result<(), String> {
+        if frame.len() < 8 || frame_of(from, number_of(frame), frame.len() - 8) != frame {
+            return Err(format!("{to} was given bytes that {from} has not sent"));
+        }
+        let number = number_of(frame);
+        let known = self.frames.get_mut(&(from, to, number));
+        let known = known.ok_or(format!("frame {number} of {from} was not for {to}"))?;
+        known.arrived += 1;
+        if known.arrived > 1 {
+            return Err(format!("frame {number} of {from} came to {to} twice"));
+        }
+        if known.way != way {
+            return Err(format!("frame {number} of {from} to {to} was sent as {:?} and came as {way:?}", known.way));
+        }
+        Ok(())
+    }
+
+    /// The connection between two sites is another one now.
+    pub(super) fn ended(&mut self, one: SiteId, other: SiteId, connection: u64) {
+        self.present.insert((one.min(other), one.max(other)), connection);
+    }
+
+    /// No header stands before different bytes: a seal would betray both.
+    pub(super) fn sealed(&mut self, header: &[u8], datagram: &[u8]) -> Result<(), String> {
+        let sum = crc32fast::hash(datagram);
+        match self.sealed.insert(header.to_vec(), sum) {
+            Some(before) if before != sum => Err(format!("header {header:02x?} was used for different datagrams")),
+            _ => Ok(()),
+        }
+    }
+
+    /// At the end everything has arrived that could. `reached`: datagrams of the first arrive at the second.
+    pub(super) fn complete(&self, reached: impl Fn(SiteId, SiteId) -> bool) -> Result<(), String> {
+        // For each two sites that are cut off from each other: when the first frame was sent by datagrams that did not arrive.
+        let mut first_lost = BTreeMap::new();
+        let mut frames: Vec<_> = self.frames.iter().filter(|(_, frame)| frame.arrived == 0).collect();
+        frames.sort_by_key(|(_, frame)| frame.sent_at);
+        for ((from, to, number), frame) in frames {
+            let (Way::Datagrams(connection) | Way::Connection(connection)) = frame.way;
+            if self.present[&(*from.min(to), *from.max(to))] != connection {
+                continue;
+            }
+            let first = *first_lost.entry((from, to)).or_insert(frame.sent_at);
+            let is_soon = frame.sent_at <= first + DATAGRAM_SILENCE + NOTICE;
+            if reached(*from, *to) || matches!(frame.way, Way::Connection(_)) || !is_soon {
+                return Err(format!("frame {number} of {from} has not come to {to}: {frame:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn frame_of(from: SiteId, number: u64, length: usize) -> Vec<u8> {
+    let mut random = Random::new(number ^ u64::from(from.0) << 48);
+    let mut frame = number.to_le_bytes().to_vec();
+    frame.extend((0..length).map(|_| random.draw() as u8));
+    frame
+}
+
+fn number_of(frame: &[u8]) -> u64 {
+    frame.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
