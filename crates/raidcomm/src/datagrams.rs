@@ -11,7 +11,7 @@
 //!
 //! In reading order: `packet` (bytes), `seal` (encryption), `pieces` (frames into datagrams), `received` and `sent` (what has come, what has not
 //! been acknowledged), `inflow` (what comes of one sequence), `path` (losses, how much may be under way), `association` (two sites), `group` (several), `train` (datagrams that
-//! leave together), [`socket`] and [`faults`] (the operating system, and a worse network), [`simulation`] and [`planted`].
+//! leave together), `socket` and [`faults`] (the operating system, and a worse network), [`simulation`] and [`planted`].
 //!
 //! Sources: "Communication in the Raid distributed database system" (1991) and "Raidcomm" (1992) for versions 1 and 2, datagrams and
 //! multicast; RFC 8985 and RFC 9002 for finding losses; RFC 8439 for the seal.
@@ -28,7 +28,7 @@ mod received;
 mod seal;
 mod sent;
 pub mod simulation;
-pub mod socket;
+pub(crate) mod socket;
 mod train;
 
 pub use association::AssociationKeys;
@@ -236,6 +236,16 @@ impl Datagrams {
         })
     }
 
+    /// Whether frames for a site are taken.
+    pub fn is_open(&self, site: SiteId) -> bool {
+        self.associations.get(&site).is_some_and(Association::is_open)
+    }
+
+    /// Whether a site hears what goes to our group's address.
+    pub fn hears_group(&self, site: SiteId) -> bool {
+        self.associations.get(&site).is_some_and(|association| association.hears_group)
+    }
+
     /// Takes a frame for a site that `write` appends to a buffer; it leaves with the next flush. `write` is called only if the association is
     /// open.
     ///
@@ -267,6 +277,8 @@ impl Datagrams {
     /// Takes a datagram that came in, which is opened in its place, and appends the frames that it brings to `arrived`. `by_group`: it came by
     /// the address of a group.
     ///
+    /// Says whose it was.
+    ///
     /// # Errors
     /// It was dropped; to be counted.
     pub fn receive(
@@ -275,7 +287,7 @@ impl Datagrams {
         datagram: &mut [u8],
         by_group: bool,
         arrived: &mut Vec<(SiteId, Bytes)>,
-    ) -> Result<(), Stray> {
+    ) -> Result<SiteId, Stray> {
         let header = Header::decode(datagram).ok_or(Stray::Unknown)?;
         let site = *self.owners.get(&header.id).ok_or(Stray::Unknown)?;
         let association = self.associations.get_mut(&site).expect("an identifier's owner has an association");
@@ -289,7 +301,7 @@ impl Datagrams {
         if let Some(theirs) = &association.theirs {
             self.owners.entry(theirs.id).or_insert(site);
         }
-        received
+        received.map(|()| site)
     }
 
     /// Those with whom there is an open association join the group, while nothing waits that is not for them.

@@ -31,6 +31,7 @@ pub mod round_trip;
 pub mod shared;
 pub mod streams;
 pub mod transaction;
+mod unguessable;
 
 /// The examples of the README are run.
 #[cfg(doctest)]

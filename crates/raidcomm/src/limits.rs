@@ -20,8 +20,8 @@ pub const PEERS_MAX: usize = 64;
 pub const HANDSHAKES_MAX: usize = 64;
 /// Connections accepted in one turn of the event loop.
 pub const ACCEPTS_PER_TURN: usize = 64;
-/// Poll tokens that the streams of a site need: the listener, the door, each connection and its ring.
-pub const TOKENS: usize = 2 + 2 * CONNECTIONS_MAX;
+/// Poll tokens that the streams of a site need: the listener, the door, two sockets for datagrams, each connection and its ring.
+pub const TOKENS: usize = 4 + 2 * CONNECTIONS_MAX;
 /// Connections at a time: two per peer, and those in handshake. One more, because a connection is accepted before the
 /// oldest handshake is closed for it.
 pub const CONNECTIONS_MAX: usize = 1 + 2 * PEERS_MAX + HANDSHAKES_MAX;

@@ -1,4 +1,4 @@
-//! Streams: the channel between processes, over TCP, on an event loop that the caller owns.
+//! Streams: the channels between the processes of sites, over TCP and what is faster beside it, on an event loop that the caller owns.
 //!
 //! Each site connects to every peer and sends on the connection that it made; it receives on those that it accepted.
 //! So nobody has to agree on which of two connections stays. A frame is a datagram: sent at most once, dropped when the
@@ -7,7 +7,7 @@
 //! A turn of the event loop: [`Streams::ready`] for each event, [`Streams::tick`] once, handle what came in and send,
 //! [`Streams::flush`] once, then sleep until an event or [`Streams::next_deadline`].
 //!
-//! Invariants: frames of one incarnation of a peer are delivered in the order sent, none twice, and none after a frame of
+//! Invariants: frames of one incarnation of a peer are delivered in the order sent, but for datagrams, none twice, and none after a frame of
 //! a newer incarnation. At most one connection in each direction carries frames of a peer. A connection is closed in the
 //! turn in which it breaks, but no slot (and so no poll token) is used again before the next call of the owner.
 //!
@@ -15,13 +15,14 @@
 //! who they are, before the greeting. Whether a site has keys is settled by its owner, never between the sites: a side with
 //! keys and one without refuse each other, and say so.
 //!
-//! Frames to a peer of the same host go through shared memory instead, if both sides want that; the connection stays, and tells
-//! who is at the two ends and when one of them is gone.
+//! Frames to a peer of the same host go through shared memory instead, and to one of the same network in datagrams, if both sides want that;
+//! the connection stays, and tells who is at the two ends and when one of them is gone. In datagrams frames may overtake each other.
 //!
 //! In reading order: [`hello`] (the handshake), [`status`] (what the owner is told), `connection` (one socket), `secure`
-//! (its encryption), `rings` (shared memory in its place), `links` (the life of connections).
+//! (its encryption), `rings` (shared memory in its place), `datagrams` (datagrams), `links` (the life of connections).
 
 mod connection;
+mod datagrams;
 pub mod hello;
 mod links;
 mod rings;
@@ -30,12 +31,14 @@ pub mod status;
 #[cfg(test)]
 mod tests;
 
+pub use datagrams::DatagramOptions;
 pub use hello::{Hello, INCARNATION_UNKNOWN, PROTOCOL_VERSION, Refusal};
 pub use secure::Distrust;
 pub use status::{Channel, DisconnectReason, ExportError, Incoming, PeerCounters, PeerStatus, SendError};
 pub use status::{StrangerCounters, StreamsError};
 
 use crate::address::SiteId;
+use crate::datagrams::Untaken;
 use crate::frame::{self, HEADER_BYTES};
 use crate::keys::Keys;
 use crate::limits::{CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEUED_BYTES_MAX, READ_BYTES, TOKENS};
@@ -54,7 +57,9 @@ use std::ops::Range;
 /// Which token is whose, counted from the first.
 const LISTENER: usize = 0;
 const DOOR: usize = 1;
-const FIRST_CONNECTION: usize = 2;
+const DATAGRAMS: usize = 2;
+const GROUPS: usize = 3;
+const FIRST_CONNECTION: usize = 4;
 const FIRST_BELL: usize = FIRST_CONNECTION + CONNECTIONS_MAX;
 
 /// The connections of one site with its peers.
@@ -75,6 +80,8 @@ pub struct Streams {
     accept_again: bool,
     /// As `accept_again`, at the door.
     knocked_again: bool,
+    /// For peers of the same network; `None`: they are not offered any.
+    datagrams: Option<datagrams::Channel>,
     connections: Vec<Option<Connection>>,
     free_slots: Vec<usize>,
     peers: BTreeMap<SiteId, Peer>,
@@ -126,6 +133,7 @@ impl Streams {
             host: None,
             accept_again: false,
             knocked_again: false,
+            datagrams: None,
             connections: Vec::new(),
             free_slots: Vec::new(),
             peers: BTreeMap::new(),
@@ -218,16 +226,25 @@ impl Streams {
     /// # Errors
     /// The frame is dropped.
     pub fn send_with(&mut self, site: SiteId, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError> {
-        self.append(site, |output| {
-            let room = QUEUED_BYTES_MAX.saturating_sub(output.waiting() + HEADER_BYTES);
-            frame::append_with(output.end(), room.min(FRAME_BYTES_MAX), write).map_err(|bytes| {
-                if bytes > FRAME_BYTES_MAX { SendError::TooLarge { bytes } } else { SendError::QueueFull(site) }
-            })
-        })
+        if !self.takes_datagrams(site) {
+            return self.append(site, |output| append_frame(output, site, write));
+        }
+        match self.send_by_datagrams(site, write) {
+            Ok(()) => Ok(()),
+            Err(Untaken::Long(frame)) => {
+                self.append(site, |output| append_frame(output, site, |buffer| buffer.extend_from_slice(&frame)))
+            }
+            Err(Untaken::NotOpen | Untaken::Full) => {
+                if let Some(peer) = self.peers.get_mut(&site) {
+                    peer.counters.frames_dropped += 1;
+                }
+                Err(SendError::QueueFull(site))
+            }
+        }
     }
 
     /// Sends one frame with this payload to each of the sites, encoding and checksumming it once, and says to how many
-    /// of them it could not be sent.
+    /// of them it could not be sent. To peers that are reached by datagrams it leaves once for all, where the network allows that.
     ///
     /// # Errors
     /// The payload is too large for a frame.
@@ -235,17 +252,23 @@ impl Streams {
         if payload.len() > FRAME_BYTES_MAX {
             return Err(SendError::TooLarge { bytes: payload.len() });
         }
-        let header = frame::header(payload);
+        let taken = self.send_to_group(sites, payload);
+        let mut header = None;
         let mut dropped = 0;
-        for &site in sites {
-            let sent = self.append(site, |output| {
-                if output.waiting() + HEADER_BYTES + payload.len() > QUEUED_BYTES_MAX {
-                    return Err(SendError::QueueFull(site));
-                }
-                output.end().extend_from_slice(&header);
-                output.end().extend_from_slice(payload);
-                Ok(())
-            });
+        for &site in sites.iter().filter(|site| !taken.contains(site)) {
+            let sent = if self.takes_datagrams(site) {
+                self.send(site, payload)
+            } else {
+                let header = header.get_or_insert_with(|| frame::header(payload));
+                self.append(site, |output| {
+                    if output.waiting() + HEADER_BYTES + payload.len() > QUEUED_BYTES_MAX {
+                        return Err(SendError::QueueFull(site));
+                    }
+                    output.end().extend_from_slice(header);
+                    output.end().extend_from_slice(payload);
+                    Ok(())
+                })
+            };
             dropped += usize::from(sent.is_err());
         }
         Ok(dropped)
@@ -272,6 +295,7 @@ impl Streams {
     /// Writes what waits: one write per peer, once per turn of the event loop. What is encrypted is written a share at a
     /// time, each in one write.
     pub fn flush(&mut self) {
+        self.flush_datagrams();
         let mut broken = Vec::new();
         for peer in self.peers.values_mut() {
             let Outgoing::Open(slot) = peer.outgoing else { continue };
@@ -301,6 +325,7 @@ impl Streams {
         match place {
             LISTENER => self.accept(),
             DOOR => self.answer_door(),
+            DATAGRAMS | GROUPS => self.datagrams_came(),
             FIRST_BELL.. => self.rung(place - FIRST_BELL),
             FIRST_CONNECTION.. => {
                 let slot = place - FIRST_CONNECTION;
@@ -333,6 +358,9 @@ impl Streams {
         if self.knocked_again {
             self.answer_door();
         }
+        if self.datagrams.as_ref().is_some_and(|channel| channel.came_again) {
+            self.datagrams_came();
+        }
         let due = |peer: &Peer| matches!(peer.outgoing, Outgoing::Waiting { until } if until <= self.now);
         let due: Vec<SiteId> = self.peers.iter().filter(|&(_, peer)| due(peer)).map(|(&site, _)| site).collect();
         for site in due {
@@ -341,7 +369,7 @@ impl Streams {
         incoming.append(&mut self.arrived);
     }
 
-    /// When tick must be called next, even if no event comes; 0 for at once.
+    /// When tick, and flush after it, must be called next, even if no event comes; 0 for at once.
     pub fn next_deadline(&self) -> Option<u64> {
         if !self.arrived.is_empty() {
             return Some(0);
@@ -353,7 +381,8 @@ impl Streams {
         });
         let accept =
             (self.accept_again || self.knocked_again).then(|| self.now.saturating_add(crate::limits::RECONNECT_MIN));
-        handshakes.map(|since| since.saturating_add(HANDSHAKE)).chain(retries).chain(accept).min()
+        let datagrams = self.datagrams_deadline();
+        handshakes.map(|since| since.saturating_add(HANDSHAKE)).chain(retries).chain(accept).chain(datagrams).min()
     }
 
     /// Whether both directions to this peer work.
@@ -367,17 +396,26 @@ impl Streams {
             Outgoing::Open(slot) => self.connections[slot].as_ref().map_or(0, |open| open.output.waiting()),
             Outgoing::Waiting { .. } => 0,
         };
-        let status = |(&site, peer): (&SiteId, &Peer)| PeerStatus {
-            site,
-            address: peer.address,
-            incarnation: peer.newest,
-            connected: peer.reported.is_some(),
-            channel: self.channel(peer.outgoing),
-            encrypted: self.channel(peer.outgoing) == Some(Channel::Stream)
-                && self.encryption(peer, Direction::Sending).is_some(),
-            bytes_queued: queued(peer),
-            last_failure: peer.last_failure,
-            counters: peer.counters,
+        let status = |(&site, peer): (&SiteId, &Peer)| {
+            let datagrams = self.association(site);
+            let open = datagrams.filter(|association| association.is_open);
+            let channel = self.channel(peer.outgoing).map(|below| open.map_or(below, |_| Channel::Datagrams));
+            PeerStatus {
+                site,
+                address: peer.address,
+                incarnation: peer.newest,
+                connected: peer.reported.is_some(),
+                channel,
+                encrypted: match channel {
+                    Some(Channel::Stream) => self.encryption(peer, Direction::Sending).is_some(),
+                    Some(Channel::Datagrams) => open.is_some_and(|association| association.is_encrypted),
+                    Some(Channel::SharedMemory) | None => false,
+                },
+                bytes_queued: queued(peer) + datagrams.map_or(0, |association| association.bytes_queued),
+                datagrams,
+                last_failure: peer.last_failure,
+                counters: peer.counters,
+            }
         };
         self.peers.iter().map(status).collect()
     }
@@ -432,6 +470,18 @@ impl Streams {
         let connection = self.connections[slot?].as_ref()?;
         matches!(connection.role, Role::Sending { .. } | Role::Receiving { .. }).then_some(connection.encryption()?)
     }
+}
+
+/// Appends one frame to an output.
+fn append_frame(
+    output: &mut Output,
+    site: SiteId,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), SendError> {
+    let room = QUEUED_BYTES_MAX.saturating_sub(output.waiting() + HEADER_BYTES);
+    frame::append_with(output.end(), room.min(FRAME_BYTES_MAX), write).map_err(|bytes| {
+        if bytes > FRAME_BYTES_MAX { SendError::TooLarge { bytes } } else { SendError::QueueFull(site) }
+    })
 }
 
 /// One of the two connections between this site and a peer.

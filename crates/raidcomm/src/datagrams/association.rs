@@ -354,7 +354,11 @@ impl Association {
     /// When flush must be called next, even if nothing comes and nothing is sent.
     pub(super) fn next_deadline(&self) -> Option<u64> {
         let probe = self.datagram_bytes.is_none().then_some(self.probes.next_at);
-        let time_out = self.oldest().map(|oldest| self.path.time_out_at(oldest));
+        let silent_at = self.path.progress_at().saturating_add(DATAGRAM_SILENCE);
+        let time_out = self.oldest().map(|oldest| {
+            let again = self.path.time_out_at(oldest);
+            if self.is_open { again.min(silent_at) } else { again }
+        });
         let theirs = self.theirs.as_ref().and_then(|theirs| theirs.inflow.received.deadline());
         let told = self.inflow.received.deadline().into_iter().chain(theirs);
         probe.into_iter().chain(time_out).chain(self.lost_next).chain(told).min()

@@ -102,7 +102,8 @@ struct World {
     sites: BTreeMap<SiteId, Datagrams>,
     /// The number of the connection between two sites, the lower first.
     connections: BTreeMap<(SiteId, SiteId), u64>,
-    cut: BTreeSet<(SiteId, SiteId)>,
+    /// Between which sites no datagram arrives, and since when.
+    cut: BTreeMap<(SiteId, SiteId), u64>,
     /// Sites that do not hear what goes to a group's address.
     deaf: BTreeSet<SiteId>,
     events: BTreeMap<(u64, u64), Event>,
@@ -149,7 +150,7 @@ impl World {
             profile,
             sites,
             connections: BTreeMap::new(),
-            cut: BTreeSet::new(),
+            cut: BTreeMap::new(),
             deaf,
             events: BTreeMap::new(),
             scheduled: 0,
@@ -213,8 +214,8 @@ impl World {
                 end = Some(self.now + QUIET);
             }
         }
-        let reached = |from: SiteId, to: SiteId| !self.cut.contains(&pair(from, to));
-        self.ledger.complete(reached)?;
+        let latency = self.profile.latency;
+        self.ledger.complete(|from, to| self.cut.get(&pair(from, to)).map(|at| at + 2 * latency))?;
         let pairs = self.connections.len() as u64;
         if self.silent_datagrams > SILENT_DATAGRAMS_MAX * pairs {
             return Err(format!("{} datagrams when there was nothing to say", self.silent_datagrams));
@@ -226,7 +227,7 @@ impl World {
     fn heal(&mut self) {
         self.well = true;
         self.silent_from = self.now + QUIET - SILENT;
-        let stays = self.cut.first().copied().filter(|_| self.profile.stays_cut);
+        let stays = self.cut.pop_first().filter(|_| self.profile.stays_cut);
         self.cut = stays.into_iter().collect();
         self.profile.loss_percent = 0;
         self.profile.double_percent = 0;
@@ -250,7 +251,7 @@ impl World {
         if self.profile.bytes_max < least.into() {
             return Ok(());
         }
-        for (one, other) in self.connections.keys().filter(|pair| !self.cut.contains(pair)) {
+        for (one, other) in self.connections.keys().filter(|pair| !self.cut.contains_key(pair)) {
             for (from, to) in [(one, other), (other, one)] {
                 let status = self.sites[from].status(*to).ok_or("there is no association")?;
                 if !status.is_open {
@@ -267,7 +268,7 @@ impl World {
                 let mut arrived = Vec::new();
                 let machine = self.sites.get_mut(&to).expect("a site of the run");
                 // What it is dropped for is no business of the network's.
-                machine.receive(self.now, &mut bytes, by_group, &mut arrived).unwrap_or_default();
+                machine.receive(self.now, &mut bytes, by_group, &mut arrived).map_or((), |_| ());
                 for (from, frame) in arrived {
                     let connection = self.connections[&pair(from, to)];
                     self.ledger.delivered(from, to, &frame, Way::Datagrams(connection))?;
@@ -320,9 +321,8 @@ impl World {
             return self.connect(one, other);
         }
         if self.random.percent(self.profile.cut_percent) {
-            let healed = self.cut.remove(&(one, other));
-            if !healed {
-                self.cut.insert((one, other));
+            if self.cut.remove(&(one, other)).is_none() {
+                self.cut.insert((one, other), self.now);
             }
             return;
         }
@@ -404,7 +404,7 @@ impl World {
             }
         };
         for to in receivers {
-            let lost = self.cut.contains(&pair(from, to))
+            let lost = self.cut.contains_key(&pair(from, to))
                 || datagram.len() > self.profile.bytes_max
                 || self.random.percent(self.profile.loss_percent);
             if lost {

@@ -13,6 +13,7 @@ use rustix::net::{
     SocketAddrUnix,
 };
 use std::fs;
+use crate::unguessable::draw;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::linux::net::SocketAddrExt;
@@ -44,14 +45,8 @@ impl Pass {
     /// # Errors
     /// The operating system has no random numbers.
     pub fn draw() -> io::Result<Pass> {
-        random().map(Pass)
+        draw().map(Pass)
     }
-}
-
-fn random() -> io::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(bytes)
 }
 
 /// What tells a host from every other: two processes with the same one share memory and network.
@@ -90,7 +85,7 @@ impl Door {
     /// # Errors
     /// The operating system refuses.
     pub fn open() -> io::Result<Door> {
-        let name = DoorName(random()?);
+        let name = DoorName(draw()?);
         Ok(Door { socket: UnixDatagram::bind_addr(&name.address()?)?, name })
     }
 

@@ -148,6 +148,8 @@ pub(super) struct Connection {
     pub decoder: Decoder,
     pub output: Output,
     pub ring: Ring,
+    /// The association of datagrams that rests on it.
+    pub association: Option<u64>,
 }
 
 impl Connection {
@@ -161,7 +163,7 @@ impl Connection {
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
         let transport = secure.map_or(Transport::Clear, |secure| Transport::Undecided(Box::new(secure)));
         let decoder = Decoder::new(GREETING_BYTES_MAX);
-        Ok(Connection { stream, role, transport, decoder, output: Output::default(), ring: Ring::None })
+        Ok(Connection { stream, role, transport, decoder, output: Output::default(), ring: Ring::None, association: None })
     }
 
     /// When its handshake began, if that is not over.

@@ -9,7 +9,7 @@ use crate::shared::door::{DoorName, HostId, Pass};
 use thiserror::Error;
 
 /// The version of the protocol between sites that this code speaks.
-pub const PROTOCOL_VERSION: u16 = 2;
+pub const PROTOCOL_VERSION: u16 = 3;
 
 /// The incarnation of a process that has not been given one yet; it is older than none and newer than none.
 pub const INCARNATION_UNKNOWN: u32 = 0;
@@ -98,17 +98,32 @@ pub(super) struct Offer {
 /// What a hello says of channels that are faster than the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Faster {
-    /// Nothing.
+    /// Who connects wants none, or who listens offers none.
     None,
-    /// Who connects is on this host.
-    Host(HostId),
-    /// Who listens is on the same.
+    /// What who connects can use.
+    Wanted(Wanted),
+    /// Who listens is on the same host.
     Ring(Offer),
+    /// Who listens has datagrams too: the identifier of the association.
+    Datagrams(u64),
+}
+
+/// Channels that who connects can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Shared memory, with processes of this host.
+    pub host: Option<HostId>,
+    /// Datagrams.
+    pub datagrams: bool,
 }
 
 const FASTER_NONE: u8 = 0;
-const FASTER_HOST: u8 = 1;
-const FASTER_RING: u8 = 2;
+const FASTER_RING: u8 = 1;
+const FASTER_DATAGRAMS: u8 = 2;
+/// With the bits of what is wanted.
+const FASTER_WANTED: u8 = 4;
+const WANTS_RING: u8 = 1;
+const WANTS_DATAGRAMS: u8 = 2;
 
 /// The first frame in either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,14 +148,20 @@ impl Greeting {
                 payload.extend_from_slice(&to.0.to_le_bytes());
                 match faster {
                     Faster::None => payload.push(FASTER_NONE),
-                    Faster::Host(host) => {
-                        payload.push(FASTER_HOST);
-                        payload.extend_from_slice(&host.0);
+                    Faster::Wanted(Wanted { host, datagrams }) => {
+                        let ring = if host.is_some() { WANTS_RING } else { 0 };
+                        let datagrams = if datagrams { WANTS_DATAGRAMS } else { 0 };
+                        payload.push(FASTER_WANTED | ring | datagrams);
+                        host.iter().for_each(|host| payload.extend_from_slice(&host.0));
                     }
                     Faster::Ring(offer) => {
                         payload.push(FASTER_RING);
                         payload.extend_from_slice(&offer.door.0);
                         payload.extend_from_slice(&offer.pass.0);
+                    }
+                    Faster::Datagrams(association) => {
+                        payload.push(FASTER_DATAGRAMS);
+                        payload.extend_from_slice(&association.to_le_bytes());
                     }
                 }
             }
@@ -174,8 +195,12 @@ impl Greeting {
                 let [faster] = fields.take()?;
                 let faster = match faster {
                     FASTER_NONE => Faster::None,
-                    FASTER_HOST => Faster::Host(HostId(fields.take()?)),
                     FASTER_RING => Faster::Ring(Offer { door: DoorName(fields.take()?), pass: Pass(fields.take()?) }),
+                    FASTER_DATAGRAMS => Faster::Datagrams(u64::from_le_bytes(fields.take()?)),
+                    wants if wants & !(WANTS_RING | WANTS_DATAGRAMS) == FASTER_WANTED => {
+                        let host = if wants & WANTS_RING != 0 { Some(HostId(fields.take()?)) } else { None };
+                        Faster::Wanted(Wanted { host, datagrams: wants & WANTS_DATAGRAMS != 0 })
+                    }
                     _ => return Err(Refusal::Foreign),
                 };
                 Greeting::Hello { hello: Hello { version, instance, site, incarnation }, to, faster }
@@ -213,11 +238,11 @@ mod tests {
         let hello = Hello::new(InstanceId(u64::MAX), SiteId(3), 9);
         let refusals = Refusal::CODES.into_iter().map(|(refusal, _)| Greeting::Refused(refusal));
         let offer = Offer { door: DoorName([3; 16]), pass: Pass([4; 16]) };
-        let hellos = [Faster::None, Faster::Host(HostId([5; 16])), Faster::Ring(offer)].map(|faster| Greeting::Hello {
-            hello,
-            to: SiteId(4),
-            faster,
-        });
+        let wanted = |host, datagrams| Faster::Wanted(Wanted { host, datagrams });
+        let host = Some(HostId([5; 16]));
+        let fasters = [Faster::None, wanted(host, true), wanted(host, false), wanted(None, true), wanted(None, false)];
+        let fasters = fasters.into_iter().chain([Faster::Ring(offer), Faster::Datagrams(u64::MAX)]);
+        let hellos = fasters.map(|faster| Greeting::Hello { hello, to: SiteId(4), faster });
         for greeting in refusals.chain(hellos) {
             let payload = greeting.encode(PROTOCOL_VERSION).expect("this greeting is told");
             assert!(payload.len() <= GREETING_BYTES_MAX);

@@ -5,7 +5,7 @@
 //! others; `Peer::reported` is the incarnation that both carry, and the owner has been told so.
 
 use super::connection::{Connection, Role};
-use super::hello::{Faster, Greeting, Hello, INCARNATION_UNKNOWN, Refusal};
+use super::hello::{Faster, Greeting, Hello, INCARNATION_UNKNOWN, Refusal, Wanted};
 use super::rings::Ring;
 use super::secure::{Distrust, Secure, is_record};
 use super::status::{DisconnectReason, Incoming, PeerCounters};
@@ -207,7 +207,8 @@ impl Streams {
 
     /// Sends our hello on our connection.
     fn greet(&mut self, slot: usize, site: SiteId, since: u64) {
-        let faster = self.host_for(site).map_or(Faster::None, Faster::Host);
+        let wanted = Wanted { host: self.host_for(site), datagrams: self.has_datagrams_for(site) };
+        let faster = if wanted.host.is_some() || wanted.datagrams { Faster::Wanted(wanted) } else { Faster::None };
         let Some(connection) = self.connections[slot].as_mut() else { return };
         connection.role = Role::Greeting { site, since };
         let hello = Greeting::Hello { hello: self.local, to: site, faster };
@@ -239,8 +240,9 @@ impl Streams {
         let outcome = connection.read(&mut self.scratch, ending);
         self.received(slot, outcome.bytes, outcome.reads);
         if let Some(reason) = outcome.end {
-            // What the peer has said before it went still counts, up to what a ring holds.
+            // What the peer has said before it went still counts, up to what a ring or a socket holds.
             self.read_ring(slot);
+            self.datagrams_came();
             self.close(slot, reason);
         } else if outcome.unfinished
             && let Some(connection) = self.connections[slot].as_mut()
@@ -369,11 +371,10 @@ impl Streams {
     fn welcome(&mut self, slot: usize, hello: Hello, faster: Faster) {
         self.assert_proved(slot, hello.site);
         let offer = match faster {
-            Faster::Host(host) => self.offer(slot, Some(host)),
-            Faster::None | Faster::Ring(_) => None,
+            Faster::Wanted(wanted) => self.offer_faster(slot, hello.site, wanted),
+            Faster::None | Faster::Ring(_) | Faster::Datagrams(_) => Faster::None,
         };
-        let faster = offer.map_or(Faster::None, Faster::Ring);
-        let answer = Greeting::Hello { hello: self.local, to: hello.site, faster };
+        let answer = Greeting::Hello { hello: self.local, to: hello.site, faster: offer };
         let Some(connection) = self.connections[slot].as_mut() else {
             return;
         };
@@ -395,7 +396,19 @@ impl Streams {
             connection.role = Role::Receiving { site: hello.site, incarnation: hello.incarnation };
             connection.decoder.accept(FRAME_BYTES_MAX);
         }
+        if let Faster::Datagrams(id) = offer {
+            self.associate(slot, hello.site, id);
+        }
         self.report(hello.site);
+    }
+
+    /// What we offer a peer that has connected: the fastest channel of those that it can use.
+    fn offer_faster(&mut self, slot: usize, site: SiteId, wanted: Wanted) -> Faster {
+        if let Some(offer) = self.offer(slot, wanted.host) {
+            return Faster::Ring(offer);
+        }
+        let association = self.offer_association(site).filter(|_| wanted.datagrams);
+        association.map_or(Faster::None, Faster::Datagrams)
     }
 
     /// No frame of a peer is taken or sent before this holds.
@@ -417,6 +430,11 @@ impl Streams {
         }
         if let Some(connection) = self.connections[slot].as_mut() {
             connection.role = Role::Sending { site: hello.site, incarnation: hello.incarnation, since: self.now };
+        }
+        if let Faster::Datagrams(id) = faster
+            && self.has_datagrams_for(hello.site)
+        {
+            self.associate(slot, hello.site, id);
         }
         self.report(hello.site);
     }
@@ -447,6 +465,7 @@ impl Streams {
             return;
         };
         self.unhear(&connection);
+        self.dissociate(&connection);
         // The kernel forgets a closed socket by itself; a failure here changes nothing.
         self.registry.deregister(&mut connection.stream).unwrap_or_default();
         self.free_slots.push(slot);

@@ -5,6 +5,7 @@
 use super::hello::Refusal;
 use super::secure::Distrust;
 use crate::address::SiteId;
+use crate::datagrams::AssociationStatus;
 use crate::frame::FrameError;
 use bytes::Bytes;
 use std::io;
@@ -201,6 +202,9 @@ pub enum StreamsError {
     /// A site is no peer of its own.
     #[error("{0} is this site")]
     Local(SiteId),
+    /// Frames go over connections instead.
+    #[error("cannot use datagrams: {0}")]
+    Datagrams(io::Error),
 }
 
 /// What has passed between this site and one peer. Frames and bytes of the handshake are not counted.
@@ -237,6 +241,8 @@ pub enum Channel {
     Stream,
     /// Through memory that both processes have: the peer is on this host.
     SharedMemory,
+    /// In datagrams of UDP: the peer is in this network.
+    Datagrams,
 }
 
 /// The state of one peer.
@@ -256,6 +262,8 @@ pub struct PeerStatus {
     pub encrypted: bool,
     /// Bytes that wait to be sent and, if they are, to be encrypted.
     pub bytes_queued: usize,
+    /// What is known of datagrams between us, if both sides have them.
+    pub datagrams: Option<AssociationStatus>,
     /// What ended the last connection that ended, in either direction.
     pub last_failure: Option<DisconnectReason>,
     /// What has passed.

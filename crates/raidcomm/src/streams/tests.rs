@@ -1,6 +1,7 @@
 //! Streams over real sockets of the loopback interface. Nothing sleeps: each test turns the event loops of its sites until
 //! what it waits for has been observed, or fails at a deadline that only a broken implementation reaches.
 
+mod datagrams;
 mod encrypted;
 
 use super::hello::{Faster, Greeting};

@@ -82,9 +82,9 @@ impl Ledger {
         }
     }
 
-    /// At the end everything has arrived that could. `reached`: datagrams of the first arrive at the second.
-    pub(super) fn complete(&self, reached: impl Fn(SiteId, SiteId) -> bool) -> Result<(), String> {
-        // For each two sites that are cut off from each other: when the first frame was sent by datagrams that did not arrive.
+    /// At the end everything has arrived that could. `cut_at`: since when no datagram and no acknowledgement arrives between two sites.
+    pub(super) fn complete(&self, cut_at: impl Fn(SiteId, SiteId) -> Option<u64>) -> Result<(), String> {
+        // For each two sites: when the first frame was sent that did not arrive.
         let mut first_lost = BTreeMap::new();
         let mut frames: Vec<_> = self.frames.iter().filter(|(_, frame)| frame.arrived == 0).collect();
         frames.sort_by_key(|(_, frame)| frame.sent_at);
@@ -94,8 +94,10 @@ impl Ledger {
                 continue;
             }
             let first = *first_lost.entry((from, to)).or_insert(frame.sent_at);
-            let is_soon = frame.sent_at <= first + DATAGRAM_SILENCE + NOTICE;
-            if reached(*from, *to) || matches!(frame.way, Way::Connection(_)) || !is_soon {
+            // A site goes on with datagrams until it has noticed that they do not arrive.
+            let noticed = cut_at(*from, *to).map(|cut_at| first.max(cut_at) + DATAGRAM_SILENCE + NOTICE);
+            let is_excused = matches!(frame.way, Way::Datagrams(_)) && noticed.is_some_and(|at| frame.sent_at <= at);
+            if !is_excused {
                 return Err(format!("frame {number} of {from} has not come to {to}: {frame:?}"));
             }
         }

@@ -6,11 +6,11 @@ use crate::keys::tests::Said;
 use std::net::TcpListener as Listener;
 use std::sync::Arc;
 
-fn authority() -> Authority {
+pub(super) fn authority() -> Authority {
     Authority::new(INSTANCE).expect("an authority")
 }
 
-fn good(authority: &Authority, site: SiteId) -> Keys {
+pub(super) fn good(authority: &Authority, site: SiteId) -> Keys {
     authority.keys(INSTANCE, site, Said::of(INSTANCE, site))
 }
 
@@ -33,7 +33,7 @@ fn encrypted_pair() -> (Authority, Node, Node) {
     (authority, a, b)
 }
 
-fn count(node: &Node, reason: &str) -> u64 {
+pub(super) fn count(node: &Node, reason: &str) -> u64 {
     node.streams.stranger_reasons().get(reason).copied().unwrap_or_default()
 }
 
@@ -55,7 +55,7 @@ fn strangers_are(mut a: Node, mut b: Node, refused: &str, a_says: DisconnectReas
 }
 
 /// Carries the bytes between a site and those that connect to it, and can meddle with those that go to it.
-struct Relay {
+pub(super) struct Relay {
     listener: Listener,
     target: SocketAddr,
     pairs: Vec<[TcpStream; 2]>,
@@ -64,18 +64,18 @@ struct Relay {
 }
 
 impl Relay {
-    fn new(target: SocketAddr) -> Relay {
+    pub(super) fn new(target: SocketAddr) -> Relay {
         let listener = Listener::bind(anywhere()).expect("a port");
         listener.set_nonblocking(true).expect("a socket option");
         Relay { listener, target, pairs: Vec::new(), seen: Vec::new() }
     }
 
-    fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> SocketAddr {
         self.listener.local_addr().expect("an address")
     }
 
     /// Carries what waits; `meddle` changes what goes to the site.
-    fn carry(&mut self, mut meddle: impl FnMut(&mut Vec<u8>)) {
+    pub(super) fn carry(&mut self, mut meddle: impl FnMut(&mut Vec<u8>)) {
         while let Ok((from, _)) = self.listener.accept() {
             let to = TcpStream::connect(self.target).expect("the site listens");
             from.set_nonblocking(true).expect("a socket option");
