@@ -92,14 +92,12 @@ impl AtomicityController {
         };
         let twice = self.home.insert(transaction, home);
         assert!(twice.is_none(), "a transaction identifier commits once");
-        for site in epoch.others(self.site) {
-            self.counters.prepares += 1;
-            self.send_prepare(transaction, site, outbox);
-        }
+        self.counters.prepares += epoch.others(self.site).count() as u64;
+        self.send_prepare(transaction, epoch.others(self.site), outbox);
         self.prepare(now, Prepare { transaction, age, order, participants, history }, outbox);
     }
 
-    fn send_prepare(&self, transaction: TransactionId, site: SiteId, outbox: &mut Outbox) {
+    fn send_prepare(&self, transaction: TransactionId, sites: impl IntoIterator<Item = SiteId>, outbox: &mut Outbox) {
         let home = &self.home[&transaction];
         let message = CommitMessage::Prepare {
             transaction,
@@ -109,12 +107,16 @@ impl AtomicityController {
             participants: home.participants.clone(),
             history: home.history.clone(),
         };
-        self.to_peer(site, message, outbox);
+        self.to_peers(sites, message, outbox);
     }
 
     pub(crate) fn to_peer(&self, site: SiteId, message: CommitMessage, outbox: &mut Outbox) {
+        self.to_peers([site], message, outbox);
+    }
+
+    fn to_peers(&self, sites: impl IntoIterator<Item = SiteId>, message: CommitMessage, outbox: &mut Outbox) {
         let epoch = self.epoch.as_ref().map_or(messages::EpochNumber(0), |epoch| epoch.number);
-        outbox.remote(site, ServerKind::AtomicityController, epoch, Message::Commit(message));
+        outbox.multicast(sites, ServerKind::AtomicityController, epoch, Message::Commit(message));
     }
 
     /// Everything of this home below it is finished.
@@ -237,10 +239,8 @@ impl AtomicityController {
         let Phase::Decided { missing, outcome, .. } = &home.phase else {
             return;
         };
-        for site in missing.iter().filter(|site| **site != self.site) {
-            let decide = CommitMessage::Decide { transaction, order: home.order, outcome: *outcome };
-            self.to_peer(*site, decide, outbox);
-        }
+        let decide = CommitMessage::Decide { transaction, order: home.order, outcome: *outcome };
+        self.to_peers(missing.iter().copied().filter(|site| *site != self.site), decide, outbox);
         if self.planted.is(Bug::DecisionForgotten) && matches!(outcome, Outcome::Commit(_)) {
             let order = home.order;
             self.home.remove(&transaction);
@@ -309,10 +309,8 @@ impl AtomicityController {
                         self.decide_abort(transaction, Conflict::of(messages::ConflictKind::Refused), outbox);
                         continue;
                     }
-                    for site in missing {
-                        self.counters.prepares_resent += 1;
-                        self.send_prepare(transaction, site, outbox);
-                    }
+                    self.counters.prepares_resent += missing.len() as u64;
+                    self.send_prepare(transaction, missing, outbox);
                 }
                 Phase::Decided { .. } => self.send_decisions(transaction, outbox),
                 Phase::Resolved(_) => {}

@@ -6,8 +6,8 @@
 
 use crate::place::{Answer, Lost, Question};
 use messages::log_record::LogRecord;
-use messages::server::Outgoing;
-use messages::{Envelope, EpochNumber, Message, Now, Outbox, ServerKind, SiteId};
+use messages::server::{Outgoing, Sites};
+use messages::{Envelope, EpochNumber, Message, Now, Outbox, ServerKind};
 use serde::{Deserialize, Serialize};
 
 /// First byte of a reply to a call that was executed.
@@ -99,7 +99,7 @@ pub(crate) fn encode_outbox(outbox: &mut Outbox, buffer: &mut Vec<u8>) {
     extend(buffer, &outbox.syncs);
     extend(buffer, &outbox.messages.len());
     for outgoing in outbox.messages.drain(..) {
-        extend(buffer, &(outgoing.site, outgoing.to, outgoing.epoch));
+        extend(buffer, &(&outgoing.sites, outgoing.to, outgoing.epoch));
         extend(buffer, &outgoing.message);
     }
     outbox.records.clear();
@@ -112,18 +112,18 @@ pub(crate) fn decode_outbox(body: &[u8], outbox: &mut Outbox) -> Result<(), Lost
 }
 
 fn decode_parts(body: &[u8], outbox: &mut Outbox) -> Result<(), postcard::Error> {
-    type Header = (Option<SiteId>, ServerKind, EpochNumber);
+    type Header = (Sites, ServerKind, EpochNumber);
     let (records, rest): (Vec<LogRecord>, _) = postcard::take_from_bytes(body)?;
     let (syncs, rest): (Vec<u64>, _) = postcard::take_from_bytes(rest)?;
     let (count, mut rest): (usize, _) = postcard::take_from_bytes(rest)?;
     for _ in 0..count {
-        let ((site, to, epoch), message): (Header, _) = postcard::take_from_bytes(rest)?;
+        let ((sites, to, epoch), message): (Header, _) = postcard::take_from_bytes(rest)?;
         let (variant, _) = postcard::take_from_bytes::<u32>(message)?;
         if TREES.contains(&variant) {
             return Err(postcard::Error::DeserializeBadEnum);
         }
         let (message, behind): (Message, _) = postcard::take_from_bytes(message)?;
-        outbox.messages.push(Outgoing { site, to, epoch, message });
+        outbox.messages.push(Outgoing { sites, to, epoch, message });
         rest = behind;
     }
     if !rest.is_empty() {

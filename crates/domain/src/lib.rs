@@ -33,6 +33,7 @@ use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
+use messages::server::{SEVERAL_SITES, Sites};
 use messages::trace::{Event, Happened, Selection, Tracer};
 use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp};
 use place::{Answer, Place, Question};
@@ -88,13 +89,22 @@ pub enum StartError {
 #[derive(Debug, Default)]
 pub struct Effects {
     /// To other sites and the oracle, in order.
-    pub remote: Vec<Envelope>,
+    pub remote: Vec<Remote>,
     /// To the user interface and the query processor of this site, in order.
     pub local: Vec<Envelope>,
     /// What only the world can do.
     pub notices: Vec<SiteNotice>,
     /// Nothing was sent after that, and the domain does nothing any more. Drop it.
     pub failed: Option<Failure>,
+}
+
+/// A message for other sites.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// For whom; at least one.
+    pub sites: Sites,
+    /// The receiver is the site, or [`SEVERAL_SITES`].
+    pub envelope: Envelope,
 }
 
 /// Why a domain does nothing any more.
@@ -533,7 +543,11 @@ impl<L: Log> Domain<L> {
         }
         let (site, incarnation) = (self.settings.site, self.settings.incarnation);
         for outgoing in outbox.messages.drain(..) {
-            let to_site = outgoing.site.unwrap_or(site);
+            let to_site = match *outgoing.sites {
+                [] => site,
+                [other] => other,
+                [..] => SEVERAL_SITES,
+            };
             let envelope = Envelope {
                 from_site: site,
                 from,
@@ -547,9 +561,12 @@ impl<L: Log> Domain<L> {
                 true => self.queue.push_back(envelope),
                 false => {
                     if let Some(event) = self.trace_of(&envelope, Happened::Sent) {
-                        self.tracer.note(event);
+                        outgoing
+                            .sites
+                            .iter()
+                            .for_each(|to_site| self.tracer.note(Event { to: (*to_site, event.to.1), ..event }));
                     }
-                    self.effects.remote.push(envelope);
+                    self.effects.remote.push(Remote { sites: outgoing.sites, envelope });
                 }
             }
         }

@@ -338,6 +338,7 @@ impl Cluster {
                     workers: stored.workers,
                     memory_mb: stored.memory_mb,
                     channels: stored.channels,
+                    datagram_bytes: 0,
                     alone: false,
                 }
                 .write(&path)?,
@@ -402,7 +403,7 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
         required_copies,
         // Who wants to see encryption does not want memory that is shared instead.
-        channels: wish.channels.unwrap_or(if encrypt { Channels::Streams } else { Channels::Fastest }),
+        channels: wish.channels.unwrap_or(if encrypt { Channels::Datagrams } else { Channels::Fastest }),
         encrypt,
         oracle,
         sites,

@@ -16,6 +16,7 @@ use crate::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteN
 use crate::session::{SessionReply, SessionRequest};
 use raidcomm::address::{ServerKind, SiteId};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// What time it is, read anew for every message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,8 @@ pub struct Now {
 
 /// The site number under which the oracle is reached.
 pub const ORACLE_SITE: SiteId = SiteId(0);
+/// Stands for the receiver in a message that is encoded once for several sites.
+pub const SEVERAL_SITES: SiteId = SiteId(u16::MAX);
 
 /// A message on its way. `from_site == to_site` stays within a site; otherwise epoch and incarnation are the sender's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,7 +39,7 @@ pub struct Envelope {
     pub from_site: SiteId,
     /// Kind of the sender.
     pub from: ServerKind,
-    /// Site of the receiver.
+    /// Site of the receiver; on its way [`SEVERAL_SITES`], if it is for more than one.
     pub to_site: SiteId,
     /// Kind of the receiver.
     pub to: ServerKind,
@@ -130,11 +133,14 @@ pub struct Outbox {
     pub syncs: Vec<u64>,
 }
 
+/// Sites that a message is for.
+pub type Sites = SmallVec<[SiteId; 6]>;
+
 /// A message as a server hands it out; whoever runs the server knows the rest of the envelope.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Outgoing {
-    /// To which site; `None`: the server's own.
-    pub site: Option<SiteId>,
+    /// To which sites; none: the server's own.
+    pub sites: Sites,
     /// To which kind of server.
     pub to: ServerKind,
     /// The sender's epoch, when it goes to another site.
@@ -146,12 +152,26 @@ pub struct Outgoing {
 impl Outbox {
     /// To a server of the own site.
     pub fn local(&mut self, to: ServerKind, message: Message) {
-        self.messages.push(Outgoing { site: None, to, epoch: EpochNumber(0), message });
+        self.messages.push(Outgoing { sites: Sites::new(), to, epoch: EpochNumber(0), message });
     }
 
     /// To a server of another site.
     pub fn remote(&mut self, site: SiteId, to: ServerKind, epoch: EpochNumber, message: Message) {
-        self.messages.push(Outgoing { site: Some(site), to, epoch, message });
+        self.multicast([site], to, epoch, message);
+    }
+
+    /// To the same server of each of several other sites, of none if there are none.
+    pub fn multicast(
+        &mut self,
+        sites: impl IntoIterator<Item = SiteId>,
+        to: ServerKind,
+        epoch: EpochNumber,
+        message: Message,
+    ) {
+        let sites: Sites = sites.into_iter().collect();
+        if !sites.is_empty() {
+            self.messages.push(Outgoing { sites, to, epoch, message });
+        }
     }
 
     /// Into the log.

@@ -145,7 +145,8 @@ impl OracleHost {
             self.log.request_sync();
         }
         let sent = outbox.messages.into_iter().filter_map(|outgoing| {
-            Some(Envelope { epoch: outgoing.epoch, ..envelope_of(outgoing.site?, outgoing.to, outgoing.message) })
+            let site = outgoing.sites.first()?;
+            Some(Envelope { epoch: outgoing.epoch, ..envelope_of(*site, outgoing.to, outgoing.message) })
         });
         (sent.collect(), !outbox.syncs.is_empty())
     }

@@ -74,7 +74,7 @@ impl World {
             let Message::OracleReply(reply) = outgoing.message else {
                 panic!("not a reply: {:?}", outgoing.message);
             };
-            (outgoing.site.expect("sites are remote to the oracle"), reply)
+            (*outgoing.sites.first().expect("sites are remote to the oracle"), reply)
         });
         replies.collect()
     }

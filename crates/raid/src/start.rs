@@ -68,8 +68,10 @@ pub struct Options {
 /// By what messages go between processes.
 #[derive(Clone, Copy, ValueEnum)]
 enum ChannelsName {
-    /// Shared memory on one host, streams between hosts.
+    /// Shared memory on one host.
     Fastest,
+    /// Datagrams (UDP), also on one host.
+    Datagrams,
     /// TCP, also on one host.
     Streams,
 }
@@ -78,6 +80,7 @@ impl From<ChannelsName> for Channels {
     fn from(name: ChannelsName) -> Channels {
         match name {
             ChannelsName::Fastest => Channels::Fastest,
+            ChannelsName::Datagrams => Channels::Datagrams,
             ChannelsName::Streams => Channels::Streams,
         }
     }

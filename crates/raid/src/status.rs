@@ -25,6 +25,11 @@ What the rows mean:
   rounds/commit    message rounds between sites before a commit is answered
   syncs/commit     disk syncs before a commit is answered
   connected with   sites and the oracle; below it those with whom it encrypts: between hosts it should be the same ones
+  channels         shared memory on one host, datagrams in one network, streams elsewhere
+  round trips      how long a message to each site and its acknowledgement take, as the channel measures it (shared memory does not)
+  lease answers    how long a request for a lease takes until it is granted: the same, and what both sites are busy with
+  sent again       datagrams, or segments of a stream, that were lost or seemed so, and how many in a hundred that is
+  multicast to     sites that one send reaches together
   strangers        connections to it that were closed before they were a peer's; below the table, why
 
 Examples:
@@ -155,6 +160,10 @@ fn connections(row: &mut Row<'_>) {
         channels.dedup();
         joined(channels.into_iter(), ", ")
     });
+    row("  round trips", &|status| by_site(status, |peer| peer.round_trip_us.map(microseconds)));
+    row("  lease answers", &|status| by_site(status, |peer| peer.lease_round_trip_us.map(microseconds)));
+    row("  sent again", &|status| by_site(status, sent_again));
+    row("  multicast to", &|status| joined(status.peers.iter().filter(|peer| peer.multicast).map(peer_name), " "));
     row("  encrypted", &|status| joined(status.peers.iter().filter(|peer| peer.encrypted).map(peer_name), " "));
     row("strangers", &|status| grouped(status.strangers.values().sum()));
     row("clients", &|status| grouped(status.clients as u64));
@@ -196,6 +205,27 @@ fn remarks(answers: &Answers) -> String {
 
 fn peer_name(peer: &Peer) -> String {
     if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }
+}
+
+/// What there is of each other site, behind its number.
+fn by_site(status: &Status, of: impl Fn(&Peer) -> Option<String>) -> String {
+    let sites = status.peers.iter().filter(|peer| peer.site != 0 && peer.connected);
+    joined(sites.filter_map(|peer| Some(format!("{}:{}", peer.site, of(peer)?))), " ")
+}
+
+fn microseconds(time: u64) -> String {
+    match time {
+        0..10_000 => format!("{time}us"),
+        _ => format!("{}ms", time / 1_000),
+    }
+}
+
+/// Datagrams or segments sent again, with their share of all.
+fn sent_again(peer: &Peer) -> Option<String> {
+    match peer.loss_percent {
+        Some(percent) => Some(format!("{} ({percent:.1}%)", grouped(peer.sent_again))),
+        None => (peer.channel == "stream").then(|| grouped(peer.sent_again)),
+    }
 }
 
 /// The servers of a site.

@@ -35,7 +35,8 @@ const MACHINES: [Machine; 2] = [
         plants: || transaction::planted::Planted::ALL.into_iter().map(transaction::planted::Planted::name).collect(),
         run: |seed, plant| {
             let run = transaction::simulation::run(seed, plant.map(|place| transaction::planted::Planted::ALL[place]));
-            let counts = [("operations", run.operations), ("given up with reason", run.given_up), ("packets", run.packets)];
+            let counts =
+                [("operations", run.operations), ("given up with reason", run.given_up), ("packets", run.packets)];
             Outcome { seed, failure: run.failure, counts }
         },
     },
@@ -67,7 +68,8 @@ fn arguments() -> Result<Arguments, String> {
         match name.as_str() {
             "--machine" => {
                 let known = MACHINES.iter().find(|machine| machine.name == value);
-                arguments.machine = known.ok_or(format!("there is no machine {value}: only transactions and datagrams"))?;
+                arguments.machine =
+                    known.ok_or(format!("there is no machine {value}: only transactions and datagrams"))?;
             }
             "--seed" => arguments.seed = number?,
             "--runs" => arguments.runs = number?,

@@ -1,8 +1,8 @@
 //! Frames in datagrams: the channel between sites of one network. A pure machine: no socket, no clock.
 //!
 //! The channel keeps what a datagram promises, a frame at most once, and does more: what is lost is sent again, frames longer than a
-//! datagram are cut and joined, and what is for several sites leaves once, to a multicast group. Frames are delivered as their datagrams
-//! arrive; a lost one holds up nothing behind it, so frames may overtake each other.
+//! datagram are cut and joined, and what is for several sites leaves once, to a multicast group. Frames are delivered in the order in which they
+//! were sent; but what is for one site, what is for the group, and what goes over the connection may overtake each other.
 //!
 //! Two sites have an *association* as long as a connection between them lasts, which has also agreed on its keys. Datagrams of an association
 //! are sealed and numbered; one that is forged, has come before, or belongs to an association that has ended is dropped and counted.

@@ -60,6 +60,8 @@ pub const DATAGRAM_FRAME_BYTES_MAX: usize = 32 << 10;
 pub const DATAGRAM_BYTES: [u16; 3] = [9_000 - 48, 1_500 - 48, 1_280 - 48];
 /// Bytes of a datagram that an owner may ask for, at least.
 pub const DATAGRAM_BYTES_MIN: u16 = 512;
+/// And at most: what UDP carries on one host.
+pub const DATAGRAM_BYTES_MAX: u16 = 65_000;
 /// Datagrams after which what has come is acknowledged at once.
 pub const ACKNOWLEDGE_AFTER: u32 = 16;
 /// Longest time after which it is, if nothing else is to be sent.

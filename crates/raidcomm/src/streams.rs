@@ -19,7 +19,7 @@
 //! the connection stays, and tells who is at the two ends and when one of them is gone. In datagrams frames may overtake each other.
 //!
 //! In reading order: [`hello`] (the handshake), [`status`] (what the owner is told), `connection` (one socket), `secure`
-//! (its encryption), `rings` (shared memory in its place), `datagrams` (datagrams), `links` (the life of connections).
+//! (its encryption), `rings` (shared memory in its place), `datagrams` (datagrams), `tcp_info` (what the system knows of a connection), `links` (the life of connections).
 
 mod connection;
 mod datagrams;
@@ -28,6 +28,7 @@ mod links;
 mod rings;
 mod secure;
 pub mod status;
+mod tcp_info;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ pub use hello::{Hello, INCARNATION_UNKNOWN, PROTOCOL_VERSION, Refusal};
 pub use secure::Distrust;
 pub use status::{Channel, DisconnectReason, ExportError, Incoming, PeerCounters, PeerStatus, SendError};
 pub use status::{StrangerCounters, StreamsError};
+pub use tcp_info::TcpInfo;
 
 use crate::address::SiteId;
 use crate::datagrams::Untaken;
@@ -413,11 +415,17 @@ impl Streams {
                 },
                 bytes_queued: queued(peer) + datagrams.map_or(0, |association| association.bytes_queued),
                 datagrams,
+                tcp: self.tcp_info(peer.outgoing),
                 last_failure: peer.last_failure,
                 counters: peer.counters,
             }
         };
         self.peers.iter().map(status).collect()
+    }
+
+    fn tcp_info(&self, outgoing: Outgoing) -> Option<TcpInfo> {
+        let Outgoing::Open(slot) = outgoing else { return None };
+        tcp_info::tcp_info(&self.connections[slot].as_ref()?.stream)
     }
 
     /// Accepted connections that became nobody's.
@@ -473,11 +481,7 @@ impl Streams {
 }
 
 /// Appends one frame to an output.
-fn append_frame(
-    output: &mut Output,
-    site: SiteId,
-    write: impl FnOnce(&mut Vec<u8>),
-) -> Result<(), SendError> {
+fn append_frame(output: &mut Output, site: SiteId, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError> {
     let room = QUEUED_BYTES_MAX.saturating_sub(output.waiting() + HEADER_BYTES);
     frame::append_with(output.end(), room.min(FRAME_BYTES_MAX), write).map_err(|bytes| {
         if bytes > FRAME_BYTES_MAX { SendError::TooLarge { bytes } } else { SendError::QueueFull(site) }

@@ -269,11 +269,8 @@ impl ReplicationController {
 
     pub(crate) fn tell_refreshed(&mut self, items: Vec<Item>, storages: Vec<TableId>, outbox: &mut Outbox) {
         let Some(epoch) = self.serving().cloned() else { return };
-        for site in epoch.others(self.site) {
-            let message =
-                ReplicationMessage::Refreshed { items: items.clone(), storages: storages.clone(), everything: false };
-            self.to_peer(site, message, outbox);
-        }
+        let message = ReplicationMessage::Refreshed { items, storages, everything: false };
+        self.to_peers(epoch.others(self.site), message, outbox);
     }
 
     /// Nothing was stale when the sync was asked for, and nothing becomes stale within an epoch.
@@ -288,10 +285,8 @@ impl ReplicationController {
         self.copiers.became_current = true;
         self.copiers.active = false;
         self.restarted_in = None;
-        for site in epoch.others(self.site) {
-            let message = ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new(), everything: true };
-            self.to_peer(site, message, outbox);
-        }
+        let message = ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new(), everything: true };
+        self.to_peers(epoch.others(self.site), message, outbox);
     }
 }
 

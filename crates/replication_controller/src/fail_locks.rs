@@ -264,9 +264,7 @@ impl ReplicationController {
             self.synced_noted_at = now.boot;
             outbox.append(self.fail_locks.synced_record());
         }
-        for site in serving.others(self.site) {
-            self.to_peer(site, ReplicationMessage::SyncedThrough { clock }, outbox);
-        }
+        self.to_peers(serving.others(self.site), ReplicationMessage::SyncedThrough { clock }, outbox);
     }
 
     /// All reports are in and all outcomes known: sets the tables of all other sites and returns what is stale in the own

@@ -24,6 +24,8 @@ pub(crate) struct Leases {
     /// Since when a member owes an answer to a request for a lease.
     unanswered: BTreeMap<SiteId, u64>,
     lost: BTreeMap<SiteId, u64>,
+    /// How long requests to a site took until they were granted, smoothed, in nanoseconds.
+    round_trips: BTreeMap<SiteId, u64>,
     accused: BTreeSet<SiteId>,
     renewed_at: u64,
 }
@@ -36,6 +38,7 @@ impl Leases {
         self.accused.clear();
         self.lives = epoch.others(own).map(|site| (site, epoch.members[&site].incarnation)).collect();
         self.lost.retain(|site, _| self.lives.contains_key(site));
+        self.round_trips.clear();
         self.heard = self.lives.keys().map(|site| (*site, now.boot)).collect();
         self.renewed_at = 0;
     }
@@ -98,6 +101,11 @@ impl Leases {
         self.lives.keys().copied().filter(|site| !self.holds(*site, now)).collect()
     }
 
+    /// How long requests take until they are granted.
+    pub(crate) fn round_trips(&self) -> BTreeMap<SiteId, u64> {
+        self.round_trips.clone()
+    }
+
     /// When the last lease is over that this site ever granted to a life that is not in the epoch.
     pub(crate) fn granted_to_outsiders(&self, epoch: &Epoch, only: Option<&Epoch>) -> u64 {
         let outside = |(site, life): &(SiteId, Incarnation)| {
@@ -123,8 +131,8 @@ impl ReplicationController {
         self.leases.trim(now);
         for site in epoch.others(self.site) {
             self.leases.unanswered.entry(site).or_insert(now.boot);
-            self.to_peer(site, ReplicationMessage::LeaseRequest { sent_at: now.boot }, outbox);
         }
+        self.to_peers(epoch.others(self.site), ReplicationMessage::LeaseRequest { sent_at: now.boot }, outbox);
     }
 
     pub(crate) fn lease_asked(&mut self, now: Now, from: SiteId, life: Incarnation, sent_at: u64, outbox: &mut Outbox) {
@@ -145,6 +153,12 @@ impl ReplicationController {
             return;
         }
         self.leases.unanswered.remove(&from);
+        let time = now.boot - sent_at;
+        self.leases
+            .round_trips
+            .entry(from)
+            .and_modify(|smoothed| *smoothed = (7 * *smoothed + time) / 8)
+            .or_insert(time);
         let start = if self.planted.is(Bug::LeaseFromReceipt) { now.boot } else { sent_at };
         let held = self.leases.held.entry(from).or_default();
         *held = (*held).max(start + LEASE);

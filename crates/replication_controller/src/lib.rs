@@ -139,6 +139,8 @@ pub struct Status {
     pub copied_bytes: u64,
     /// Commits that some member has not synced yet: at risk if all sites lose power at once.
     pub unsynced_commits: u64,
+    /// How long requests for a lease take until another member has granted them, smoothed, in nanoseconds.
+    pub round_trips: BTreeMap<SiteId, u64>,
 }
 
 impl ReplicationController {
@@ -198,6 +200,7 @@ impl ReplicationController {
             stale: self.copiers.left(),
             copied_bytes: self.copiers.bytes(),
             unsynced_commits: self.fail_locks.recent_len() as u64,
+            round_trips: self.leases.round_trips(),
         }
     }
 
@@ -224,8 +227,17 @@ impl ReplicationController {
     }
 
     pub(crate) fn to_peer(&self, site: SiteId, message: ReplicationMessage, outbox: &mut Outbox) {
+        self.to_peers([site], message, outbox);
+    }
+
+    pub(crate) fn to_peers(
+        &self,
+        sites: impl IntoIterator<Item = SiteId>,
+        message: ReplicationMessage,
+        outbox: &mut Outbox,
+    ) {
         let epoch = self.known.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
-        outbox.remote(site, ServerKind::ReplicationController, epoch, Message::Replication(message));
+        outbox.multicast(sites, ServerKind::ReplicationController, epoch, Message::Replication(message));
     }
 
     pub(crate) fn to_oracle(&self, request: OracleRequest, outbox: &mut Outbox) {

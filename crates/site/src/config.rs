@@ -6,6 +6,7 @@ use messages::epoch::Method;
 use messages::server::ORACLE_SITE;
 use messages::{InstanceId, SiteId};
 use raidcomm::keys::Keys;
+use raidcomm::limits::{DATAGRAM_BYTES_MAX, DATAGRAM_BYTES_MIN};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -69,9 +70,12 @@ pub struct SiteConfig {
     /// Megabytes of row versions kept in memory.
     #[serde(default = "default_memory")]
     pub memory_mb: usize,
-    /// "fastest" or "streams".
+    /// "fastest", "datagrams" or "streams".
     #[serde(default)]
     pub channels: Channels,
+    /// Bytes of a datagram at most, 512 or more; 0: as many as the network carries.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub datagram_bytes: u16,
     /// Which of its servers share a process: "merged", "two-process" or "separate".
     #[serde(default)]
     pub layout: Layout,
@@ -124,9 +128,11 @@ pub enum MethodName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Channels {
-    /// By the fastest that both ends have: shared memory on one host, streams between hosts.
+    /// By the fastest that both ends have: shared memory on one host, datagrams in one network, streams elsewhere.
     #[default]
     Fastest,
+    /// By datagrams, also on one host; streams elsewhere.
+    Datagrams,
     /// Over TCP only, also on one host.
     Streams,
 }
@@ -135,6 +141,7 @@ impl fmt::Display for Channels {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Channels::Fastest => "fastest",
+            Channels::Datagrams => "datagrams",
             Channels::Streams => "streams",
         })
     }
@@ -151,6 +158,10 @@ impl From<MethodName> for Method {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn is_zero(value: &u16) -> bool {
+    *value == 0
 }
 
 fn one() -> usize {
@@ -182,7 +193,9 @@ keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); witho
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
-channels = \"fastest\"               # shared memory to processes of this host; \"streams\": TCP, also on one host
+channels = \"fastest\"               # shared memory on one host, datagrams (UDP) in one network, streams (TCP) elsewhere; \"datagrams\":
+                                   # no shared memory; \"streams\": only TCP
+# datagram_bytes = 1452            # bytes of a datagram at most; without it as many as the network carries
 layout = \"merged\"                  # or \"two-process\": the clients' part in a process of its own; or \"separate\": every server
 
 [peers]                            # where the other sites listen, by their number
@@ -218,6 +231,9 @@ impl SiteConfig {
         }
         if config.keys.is_some() && config.clear {
             return Err(wrong(CONTRADICTION));
+        }
+        if config.datagram_bytes > 0 && !(DATAGRAM_BYTES_MIN..=DATAGRAM_BYTES_MAX).contains(&config.datagram_bytes) {
+            return Err(wrong("datagram_bytes must be 512 to 65000, or 0 for as many as the network carries"));
         }
         sites(&config.peers).map_err(|message| wrong(&message))?;
         Ok(config)

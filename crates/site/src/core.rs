@@ -4,8 +4,7 @@
 //! connections, so messages to a peer leave in the order in which the servers sent them; every life of the site has an
 //! incarnation that the oracle gave it.
 
-use crate::clock;
-use crate::config::{Channels, SiteConfig};
+use crate::config::SiteConfig;
 use crate::huge_pages;
 use crate::layout::Place;
 use crate::layout::door::Door;
@@ -16,12 +15,13 @@ use crate::protection::{ProtectionError, Watch};
 use crate::repair;
 use crate::store::FjallStore;
 use crate::trace_file::TraceFile;
+use crate::{channels, clock};
 use access_manager::store::Store;
 use commit_log::{Log, LogOptions, MappedLog, Position};
-use domain::{Domain, Effects, Failure};
+use domain::{Domain, Effects, Failure, Remote};
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::replication::SiteNotice;
-use messages::server::ORACLE_SITE;
+use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
 use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Row, ServerKind, SiteId, Timestamp};
 use mio::Registry;
@@ -121,6 +121,8 @@ pub struct Core {
     outputs: u64,
     trace: TraceFile,
     incoming: Vec<Incoming>,
+    /// A message for several sites, encoded once.
+    frame: Vec<u8>,
     nonce_seed: u64,
     /// The operator's word, until the site has served.
     alone: bool,
@@ -167,6 +169,7 @@ impl Core {
             outputs: 0,
             trace: TraceFile::default(),
             incoming: Vec::new(),
+            frame: Vec::new(),
             nonce_seed,
             dropped: 0,
         };
@@ -180,12 +183,7 @@ impl Core {
         let hello = Hello::new(self.config.instance(), self.config.site(), incarnation);
         self.distrust = Watch::default();
         let (tokens, keys) = (self.tokens.clone(), self.keys.clone());
-        let mut streams = Streams::listen(&self.registry, tokens, hello, self.config.listen, keys)?;
-        if self.config.channels == Channels::Fastest
-            && let Err(error) = streams.use_shared_memory()
-        {
-            tracing::warn!(%error, "no shared memory with other processes of this host: messages go over streams");
-        }
+        let mut streams = channels::open(&self.registry, tokens, hello, &self.config, keys)?;
         streams.set_peer(ORACLE_SITE, self.config.oracle)?;
         if incarnation != INCARNATION_UNKNOWN {
             for (site, address) in self.config.peer_sites() {
@@ -321,10 +319,10 @@ impl Core {
             Incoming::Message { from, incarnation, payload } => match Envelope::decode(&payload) {
                 Ok(envelope)
                     if envelope.from_site == from
-                        && envelope.to_site == self.config.site()
+                        && [self.config.site(), SEVERAL_SITES].contains(&envelope.to_site)
                         && envelope.incarnation.0 == incarnation =>
                 {
-                    self.peer_message(envelope);
+                    self.peer_message(Envelope { to_site: self.config.site(), ..envelope });
                 }
                 Ok(_) => self.dropped += 1,
                 Err(error) => {
@@ -385,7 +383,7 @@ impl Core {
             incarnation: Incarnation(INCARNATION_UNKNOWN),
             message: Message::Oracle(request),
         };
-        self.send(envelope);
+        self.send(&Remote { sites: [ORACLE_SITE].into_iter().collect(), envelope });
     }
 
     fn begin_life(&mut self, incarnation: Incarnation) {
@@ -473,8 +471,8 @@ impl Core {
                 domain.trace(Selection::None);
             }
         }
-        for envelope in remote {
-            self.send(envelope);
+        for remote in remote {
+            self.send(&remote);
         }
         self.output.local.extend(local);
         for notice in notices {
@@ -524,18 +522,24 @@ impl Core {
         self.output.over.get_or_insert(message);
     }
 
-    fn send(&mut self, envelope: Envelope) {
+    fn send(&mut self, Remote { sites, envelope }: &Remote) {
+        let Some(streams) = &mut self.streams else { return };
         // A frame that cannot be sent is dropped: the servers send again what must arrive.
-        if let Some(streams) = &mut self.streams {
-            let _ = streams.send_with(envelope.to_site, |buffer| envelope.encode_into(buffer));
+        if let [site] = **sites {
+            let _ = streams.send_with(site, |buffer| envelope.encode_into(buffer));
+        } else {
+            self.frame.clear();
+            envelope.encode_into(&mut self.frame);
+            let _ = streams.multicast(sites, &self.frame);
         }
     }
 
-    /// Writes what waits for other sites: once in a turn, so that all transactions of a turn share the system calls.
-    pub fn flush(&mut self) {
-        if let Some(streams) = &mut self.streams {
-            streams.flush();
-        }
+    /// Writes what waits for other sites: once in a turn, so that all transactions of a turn share the system calls. Says when the
+    /// next turn must be at the latest (boot clock): a lost datagram is not to wait for the next tick.
+    pub fn flush(&mut self) -> Option<u64> {
+        let streams = self.streams.as_mut()?;
+        streams.flush();
+        streams.next_deadline()
     }
 
     /// What came out since the last call.

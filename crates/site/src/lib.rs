@@ -14,7 +14,8 @@
 //! * [`status`]: what `raid status` shows; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
 //!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them.
 
-pub mod clock;
+pub mod channels;
+mod clock;
 pub mod config;
 pub mod core;
 mod huge_pages;

@@ -165,7 +165,7 @@ impl OracleProcess {
             self.last_record = self.log.append(&buffer).map_err(|error| format!("the oracle stops: {error}"))?;
         }
         for outgoing in self.outbox.messages.drain(..) {
-            let Some(site) = outgoing.site else { continue };
+            let [site] = *outgoing.sites else { continue };
             let envelope = Envelope {
                 from_site: ORACLE_SITE,
                 from: ServerKind::Oracle,

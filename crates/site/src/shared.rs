@@ -126,10 +126,11 @@ impl Shared {
         }
     }
 
-    /// Writes what waits for other sites.
-    pub(crate) fn flush(&self) {
-        if let Heart::Here { core, .. } = &self.heart {
-            locked(core).flush();
+    /// Writes what waits for other sites. Says when the next turn must be at the latest.
+    pub(crate) fn flush(&self) -> Option<u64> {
+        match &self.heart {
+            Heart::Here { core, .. } => locked(core).flush(),
+            Heart::Elsewhere(_) => None,
         }
     }
 

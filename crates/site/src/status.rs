@@ -15,7 +15,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The state of a site.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Which site.
     pub site: u16,
@@ -124,14 +124,32 @@ pub struct Log {
 }
 
 /// A connection with another site.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
     /// Which; 0 is the oracle.
     pub site: u16,
     /// Whether both directions work.
     pub connected: bool,
-    /// By what messages go to it: `stream` or `shared memory`; empty: by nothing now.
+    /// By what messages go to it: `stream`, `datagrams` or `shared memory`; empty: by nothing now.
     pub channel: String,
+    /// Microseconds of a round trip on the channel, as far as it measures that.
+    #[serde(default)]
+    pub round_trip_us: Option<u64>,
+    /// Microseconds from the request for a lease until it is granted: the channel and what both sites are busy with.
+    #[serde(default)]
+    pub lease_round_trip_us: Option<u64>,
+    /// Datagrams, or segments of the connection, sent again because they were lost or seemed so.
+    #[serde(default)]
+    pub sent_again: u64,
+    /// How many percent of the datagrams with messages that is; `None`: there were none.
+    #[serde(default)]
+    pub loss_percent: Option<f64>,
+    /// Datagrams that came more than once.
+    #[serde(default)]
+    pub received_twice: u64,
+    /// What goes to several sites reaches it by multicast.
+    #[serde(default)]
+    pub multicast: bool,
     /// Whether what is sent to it is encrypted.
     pub encrypted: bool,
     /// If it is not connected, what ended the last connection or attempt.
@@ -157,15 +175,29 @@ impl Status {
 
 impl From<raidcomm::streams::PeerStatus> for Peer {
     fn from(peer: raidcomm::streams::PeerStatus) -> Peer {
+        let datagrams = peer.datagrams;
+        let counters = datagrams.map(|status| status.counters).unwrap_or_default();
         Peer {
             site: peer.site.0,
             connected: peer.connected,
             channel: match peer.channel {
                 Some(Channel::Stream) => "stream",
+                Some(Channel::Datagrams) => "datagrams",
                 Some(Channel::SharedMemory) => "shared memory",
                 None => "",
             }
             .to_owned(),
+            round_trip_us: match peer.channel {
+                Some(Channel::Datagrams) => datagrams.and_then(|status| status.round_trip).map(|time| time / 1_000),
+                Some(Channel::Stream) => peer.tcp.map(|tcp| tcp.round_trip_us.into()),
+                Some(Channel::SharedMemory) | None => None,
+            },
+            lease_round_trip_us: None,
+            sent_again: counters.datagrams_again + peer.tcp.map_or(0, |tcp| tcp.segments_again.into()),
+            loss_percent: (counters.datagrams_out > 0)
+                .then(|| 100.0 * counters.datagrams_again as f64 / counters.datagrams_out as f64),
+            received_twice: counters.datagrams_twice,
+            multicast: datagrams.is_some_and(|status| status.is_open && status.hears_group),
             encrypted: peer.encrypted,
             failure: peer.last_failure.filter(|_| !peer.connected).map(|reason| reason.to_string()),
             frames_out: peer.counters.frames_out,
@@ -179,7 +211,7 @@ impl From<raidcomm::streams::PeerStatus> for Peer {
 
 /// The state of a site, seen from its core.
 pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
-    let peers = core.peers().into_iter().map(Peer::from).collect();
+    let mut peers: Vec<Peer> = core.peers().into_iter().map(Peer::from).collect();
     let strangers = core.strangers();
     let layout = config.layout.name().to_owned();
     let servers = servers(core);
@@ -190,6 +222,10 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         return Status { site: config.id, state, refusal, peers, strangers, clients, layout, servers, ..rest };
     };
     let replication = domain.replication();
+    for peer in &mut peers {
+        let time = replication.round_trips.get(&messages::SiteId(peer.site));
+        peer.lease_round_trip_us = time.map(|time| time / 1_000);
+    }
     let log = commit_log::Log::status(domain.log());
     let mut status = Status {
         site: config.id,

@@ -182,6 +182,8 @@ struct Worker {
     mail: Vec<Mail>,
     touched: Vec<SessionId>,
     ticked_at: u64,
+    /// When the connections with other sites need a turn.
+    turn_at: u64,
 }
 
 impl Worker {
@@ -208,13 +210,14 @@ impl Worker {
             mail: Vec::new(),
             touched: Vec::new(),
             ticked_at: 0,
+            turn_at: u64::MAX,
         }
     }
 
     fn run(mut self) {
         let mut events = Events::with_capacity(limits::EVENTS_PER_TURN);
         while !self.shared.stops() {
-            let due = (self.ticked_at + limits::TICK).saturating_sub(clock::boot());
+            let due = self.turn_at.min(self.ticked_at + limits::TICK).saturating_sub(clock::boot());
             match self.poll.poll(&mut events, Some(Duration::from_nanos(due))) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -264,7 +267,8 @@ impl Worker {
             core_turn = false;
             self.shared.exchange(self.number, requests, turn, &mut self.mail);
         }
-        self.shared.flush();
+        // The first worker turns for the connections.
+        self.turn_at = self.shared.flush().filter(|_| self.number == 0).unwrap_or(u64::MAX);
     }
 
     fn take_mail(&mut self, now: Now) {

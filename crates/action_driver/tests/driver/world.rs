@@ -175,7 +175,7 @@ impl World {
     fn pump(&mut self, outbox: Outbox) {
         let mut waiting: VecDeque<_> = outbox.messages.into();
         while let Some(outgoing) = waiting.pop_front() {
-            assert!(outgoing.site.is_none(), "the action driver stays within its site");
+            assert!(outgoing.sites.is_empty(), "the action driver stays within its site");
             if let Some(line) = describe(&outgoing.message) {
                 self.transcript.push(line);
             }

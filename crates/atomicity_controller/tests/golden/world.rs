@@ -295,10 +295,11 @@ impl World {
                 self.own_report = report.clone();
             }
             let message = said(&outgoing.message);
-            lines.push(match outgoing.site {
-                Some(site) => format!("to {} in {}: {message}", site.0, outgoing.epoch.0),
-                None => format!("{}: {message}", server(outgoing.to)),
-            });
+            if outgoing.sites.is_empty() {
+                lines.push(format!("{}: {message}", server(outgoing.to)));
+            }
+            let remote = outgoing.sites.iter().map(|site| format!("to {} in {}: {message}", site.0, outgoing.epoch.0));
+            lines.extend(remote);
         }
         lines.extend(outbox.syncs.iter().map(|token| format!("sync {token}")));
         self.log.extend(outbox.records);

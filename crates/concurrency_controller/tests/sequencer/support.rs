@@ -128,7 +128,7 @@ pub fn replies(outbox: Outbox) -> Vec<ConcurrencyReply> {
             ConcurrencyReply::CommitLockReply { .. } => ServerKind::AtomicityController,
             _ => ServerKind::ActionDriver,
         };
-        assert_eq!((outgoing.site, outgoing.to), (None, expected));
+        assert!(outgoing.sites.is_empty() && outgoing.to == expected);
         reply
     });
     replies.collect()

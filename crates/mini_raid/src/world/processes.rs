@@ -6,7 +6,7 @@ use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
 use crate::machine::Process;
 use commit_log::Log;
-use domain::Effects;
+use domain::{Effects, Remote};
 use messages::oracle::OracleRequest;
 use messages::planted::Bug;
 use messages::replication::SiteNotice;
@@ -136,8 +136,10 @@ impl World {
             self.sync_asked[site] = now;
             self.agenda.plan(done + latency, Event::Synced { site, start });
         }
-        for envelope in remote {
-            self.send(done, site, envelope);
+        for Remote { sites, envelope } in remote {
+            for to_site in sites {
+                self.send(done, site, Envelope { to_site, ..envelope.clone() });
+            }
         }
         for envelope in local {
             if let Message::SessionReply(session, reply) = envelope.message {

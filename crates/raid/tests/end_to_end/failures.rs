@@ -10,7 +10,9 @@ use site::config::Channels;
 /// Losing a site must lose no acknowledged transaction and double none, and must not stop the others, whatever carries the messages.
 #[test]
 fn a_killed_site_loses_nothing_and_comes_back() {
-    for (channels, expected) in [(Channels::Fastest, "shared memory"), (Channels::Streams, "stream")] {
+    let each =
+        [(Channels::Fastest, "shared memory"), (Channels::Datagrams, "datagrams"), (Channels::Streams, "stream")];
+    for (channels, expected) in each {
         a_killed_site_comes_back(World::start_as(Wish { channels: Some(channels), ..Wish::default() }), expected);
     }
 }

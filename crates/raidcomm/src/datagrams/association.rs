@@ -5,11 +5,11 @@
 //! acknowledged. While it is not, frames are to go over the connection; what is under way is still sent again, now and then, until
 //! it is acknowledged and the association is open again. So a frame is never sent on two ways.
 //!
-//! Invariant: the frames of a datagram are delivered when it has been opened and its number is new, and never otherwise.
+//! Invariant: the frames of a datagram are delivered when it has been opened, its number is new, and all before it in its sequence have been.
 
 use super::group::{Invitation, Theirs};
 use super::inflow::Inflow;
-use super::packet::{Acknowledgements, Chunk, HEADER_BYTES, Header, Kind, MATERIAL_BYTES};
+use super::packet::{Acknowledgements, HEADER_BYTES, Header, Kind, MATERIAL_BYTES};
 use super::path::Path;
 use super::pieces::{NotQueued, Queue};
 use super::planted::Planted;
@@ -68,7 +68,8 @@ impl Association {
             Some(keys) => [Some(&keys.to_accepted), Some(&keys.to_maker)],
             None => [None, None],
         };
-        let (material_out, material_in) = if terms.is_maker { (to_accepted, to_maker) } else { (to_maker, to_accepted) };
+        let (material_out, material_in) =
+            if terms.is_maker { (to_accepted, to_maker) } else { (to_maker, to_accepted) };
         let (seal_out, inflow) = (Seal::new(material_out), Inflow::new(0, material_in, planted));
         Association {
             seal_out,
@@ -150,9 +151,9 @@ impl Association {
         let told = Acknowledgements::decode(&mut fields).ok_or(Stray::Malformed)?;
         self.acknowledged(now, &told);
         if header.kind == Kind::Frames {
-            let invitation = self.inflow.take(now, header.number, fields, arrived, &mut self.counters)?;
-            if let Some(Chunk::Invitation { id, from, material }) = invitation {
-                self.theirs = Some(Theirs::new(id, from, material, self.planted));
+            let invited = self.inflow.take(now, header.number, fields, arrived, &mut self.counters)?;
+            if let Some((id, from, material)) = invited {
+                self.theirs = Some(Theirs::new(id, from, material.as_ref(), self.planted));
             }
         }
         Ok(())
@@ -249,7 +250,10 @@ impl Association {
 
     /// Whether there is something that it has not been told.
     pub(super) fn has_news(&self, now: u64) -> bool {
-        let theirs = self.theirs.as_ref().is_some_and(|theirs| theirs.inflow.received.deadline().is_some() || theirs.must_tell(now));
+        let theirs = self
+            .theirs
+            .as_ref()
+            .is_some_and(|theirs| theirs.inflow.received.deadline().is_some() || theirs.must_tell(now));
         self.inflow.received.deadline().is_some() || theirs || self.probes.to_answer.is_some()
     }
 

@@ -103,12 +103,7 @@ pub(super) struct Theirs {
 }
 
 impl Theirs {
-    pub(super) fn new(
-        id: u64,
-        from: u64,
-        material: Option<&[u8; MATERIAL_BYTES]>,
-        planted: Option<Planted>,
-    ) -> Theirs {
+    pub(super) fn new(id: u64, from: u64, material: Option<&[u8; MATERIAL_BYTES]>, planted: Option<Planted>) -> Theirs {
         Theirs { id, inflow: Inflow::new(from, material, planted), heard_at: None, news: false }
     }
 

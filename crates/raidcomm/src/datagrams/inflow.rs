@@ -1,4 +1,7 @@
-//! What comes in of one numbered sequence of datagrams: opened, taken once, joined to frames.
+//! What comes in of one numbered sequence of datagrams: opened, taken once and in order, joined to frames.
+//!
+//! A datagram that comes before one with a lower number waits for it. The protocols above would bear it otherwise, but not well: who
+//! hears of a transaction before the decision on the one that it follows has to take the two for rivals.
 
 use super::packet::{Chunk, Header, MATERIAL_BYTES};
 use super::pieces::Joining;
@@ -8,21 +11,35 @@ use super::seal::Seal;
 use super::{DatagramCounters, Stray};
 use crate::fields::Fields;
 use bytes::Bytes;
+use std::collections::BTreeMap;
 
 /// See the module's description.
 #[derive(Clone, Debug)]
 pub(super) struct Inflow {
     seal: Seal,
     pub received: Received,
+    /// The number of the datagram that comes next.
+    next: u64,
+    /// What has come before it, by number: no more than [`Received`] remembers.
+    early: BTreeMap<u64, Bytes>,
     joining: Joining,
     planted: Option<Planted>,
 }
 
+/// The other side's invitation into its group: the group, the first number, the secret.
+pub(super) type Invited = (u64, u64, Option<[u8; MATERIAL_BYTES]>);
+
 impl Inflow {
     /// Counts from a number on.
     pub(super) fn new(from: u64, material: Option<&[u8; MATERIAL_BYTES]>, planted: Option<Planted>) -> Inflow {
-        let (received, joining) = (Received::new(from, planted), Joining::default());
-        Inflow { seal: Seal::new(material), received, joining, planted }
+        Inflow {
+            seal: Seal::new(material),
+            received: Received::new(from, planted),
+            next: from,
+            early: BTreeMap::new(),
+            joining: Joining::default(),
+            planted,
+        }
     }
 
     /// Opens a datagram in its place.
@@ -30,40 +47,61 @@ impl Inflow {
         self.seal.open(header, datagram).map(Fields).ok_or(Stray::Forged)
     }
 
-    /// Takes the chunks of a datagram that has been opened, unless it has come before. Frames are appended to `arrived`; the invitation comes
-    /// back that was among them.
-    pub(super) fn take<'a>(
+    /// Takes the chunks of a datagram that has been opened, unless it has come before, and of those that have waited for it. Frames are
+    /// appended to `arrived`; the invitation comes back that was among them.
+    pub(super) fn take(
         &mut self,
         now: u64,
         number: u64,
-        mut fields: Fields<'a>,
+        chunks: Fields<'_>,
         arrived: &mut Vec<Bytes>,
         counters: &mut DatagramCounters,
-    ) -> Result<Option<Chunk<'a>>, Stray> {
-        let mut invitation = None;
+    ) -> Result<Option<Invited>, Stray> {
         match self.received.take(number, now) {
             Verdict::New => {}
-            Verdict::Again if self.planted == Some(Planted::TakenTwice) => {}
+            Verdict::Again if self.planted == Some(Planted::TakenTwice) => return self.take_chunks(chunks, arrived),
             Verdict::Again => {
                 counters.datagrams_twice += 1;
                 return Ok(None);
             }
             Verdict::Ahead => return Ok(None),
         }
+        if number != self.next && self.planted != Some(Planted::Overtaken) {
+            self.early.insert(number, Bytes::copy_from_slice(chunks.0));
+            return Ok(None);
+        }
+        let mut invited = self.take_chunks(chunks, arrived);
+        self.next = number + 1;
+        while let Some(early) = self.early.remove(&self.next) {
+            self.next += 1;
+            // One that breaks the rules does not hold up those after it.
+            match self.take_chunks(Fields(&early), arrived) {
+                Ok(None) => {}
+                other => invited = other,
+            }
+        }
+        invited
+    }
+
+    fn take_chunks(&mut self, mut fields: Fields<'_>, arrived: &mut Vec<Bytes>) -> Result<Option<Invited>, Stray> {
+        let mut invited = None;
         while let Some(chunk) = Chunk::next(&mut fields)? {
             match chunk {
+                Chunk::Whole(_) if self.joining.is_within() => return Err(Stray::Malformed),
                 Chunk::Whole(bytes) => arrived.push(Bytes::copy_from_slice(bytes)),
-                Chunk::Piece { frame, total, offset, bytes } => {
-                    let offset = if self.planted == Some(Planted::PieceAtBegin) { 0 } else { offset };
-                    arrived.extend(self.joining.take(frame, total, offset, bytes).map_err(|()| Stray::Malformed)?);
+                Chunk::Piece { total, offset, bytes } => {
+                    let bytes = if self.planted == Some(Planted::PieceCut) { &bytes[..bytes.len() / 2] } else { bytes };
+                    arrived.extend(self.joining.take(total, offset, bytes)?);
                 }
-                Chunk::Invitation { material, .. } => {
+                Chunk::Invitation { id, from, material } => {
                     // Secrets are told in secret, and where everything is secret nothing is in clear.
-                    let fits = material.is_some() == self.seal.is_keyed();
-                    invitation = Some(Some(chunk).filter(|_| fits).ok_or(Stray::Malformed)?);
+                    if material.is_some() != self.seal.is_keyed() {
+                        return Err(Stray::Malformed);
+                    }
+                    invited = Some((id, from, material.copied()));
                 }
             }
         }
-        Ok(invitation)
+        Ok(invited)
     }
 }

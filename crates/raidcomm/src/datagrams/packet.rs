@@ -187,8 +187,6 @@ pub(super) enum Chunk<'a> {
     Whole(&'a [u8]),
     /// A part of a frame that is longer than what was left of the datagram.
     Piece {
-        /// Which frame that was cut, counted from 0 by its sender.
-        frame: u64,
         /// Bytes of the frame.
         total: u32,
         /// Where the part begins.
@@ -217,20 +215,20 @@ const SECRET_INVITATION: u8 = 4;
 /// Bytes that a whole frame takes beside its own.
 pub(super) const WHOLE_BYTES: usize = 1 + 2;
 /// Bytes that a piece takes beside its own.
-pub(super) const PIECE_BYTES: usize = 1 + 8 + 4 + 4 + 2;
+pub(super) const PIECE_BYTES: usize = 1 + 4 + 4 + 2;
 
 impl<'a> Chunk<'a> {
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        let length = |bytes: &[u8]| u16::try_from(bytes.len()).expect("what a datagram carries is shorter").to_le_bytes();
+        let length =
+            |bytes: &[u8]| u16::try_from(bytes.len()).expect("what a datagram carries is shorter").to_le_bytes();
         match self {
             Chunk::Whole(bytes) => {
                 out.push(WHOLE);
                 out.extend_from_slice(&length(bytes));
                 out.extend_from_slice(bytes);
             }
-            Chunk::Piece { frame, total, offset, bytes } => {
+            Chunk::Piece { total, offset, bytes } => {
                 out.push(PIECE);
-                out.extend_from_slice(&frame.to_le_bytes());
                 out.extend_from_slice(&total.to_le_bytes());
                 out.extend_from_slice(&offset.to_le_bytes());
                 out.extend_from_slice(&length(bytes));
@@ -263,10 +261,10 @@ impl<'a> Chunk<'a> {
                 Some(Chunk::Whole(fields.bytes(length.into())?))
             }
             PIECE => {
-                let (frame, total, offset, length) = (fields.u64()?, fields.u32()?, fields.u32()?, fields.u16()?);
+                let (total, offset, length) = (fields.u32()?, fields.u32()?, fields.u16()?);
                 let bytes = fields.bytes(length.into())?;
                 let fits = u64::from(offset) + u64::from(length) <= u64::from(total) && length > 0;
-                fits.then_some(Chunk::Piece { frame, total, offset, bytes })
+                fits.then_some(Chunk::Piece { total, offset, bytes })
             }
             INVITATION => Some(Chunk::Invitation { id: fields.u64()?, from: fields.u64()?, material: None }),
             SECRET_INVITATION => {
@@ -278,7 +276,6 @@ impl<'a> Chunk<'a> {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -306,9 +303,10 @@ mod tests {
 
     #[test]
     fn a_piece_outside_its_frame_is_no_chunk() {
-        for (total, offset, is_good) in [(8, 0, true), (8, 4, true), (8, 5, false), (3, 0, false), (8, u32::MAX, false)] {
+        for (total, offset, is_good) in [(8, 0, true), (8, 4, true), (8, 5, false), (3, 0, false), (8, u32::MAX, false)]
+        {
             let mut bytes = Vec::new();
-            Chunk::Piece { frame: 1, total, offset, bytes: b"four" }.encode(&mut bytes);
+            Chunk::Piece { total, offset, bytes: b"four" }.encode(&mut bytes);
             assert_eq!(Chunk::next(&mut Fields(&bytes)).is_ok(), is_good, "{offset} of {total}");
         }
     }
@@ -344,7 +342,7 @@ mod tests {
             let total = before + part.len() as u32 + after;
             let written = [
                 Chunk::Whole(&whole),
-                Chunk::Piece { frame: numbers.0, total, offset: before, bytes: &part },
+                Chunk::Piece { total, offset: before, bytes: &part },
                 Chunk::Invitation { id: numbers.0, from: numbers.1, material },
             ];
             let mut bytes = Vec::new();

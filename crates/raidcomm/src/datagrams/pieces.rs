@@ -1,12 +1,13 @@
 //! Frames into datagrams, and back: as many as fit into each, a longer one cut into pieces.
 //!
-//! Invariant: frames leave a [`Queue`] in the order in which they came into it; a frame comes out of a [`Joining`] once, when its last
-//! piece has come, whatever the order.
+//! Invariant: frames leave a [`Queue`] in the order in which they came into it, and come out of a [`Joining`], to which all datagrams are
+//! given in their order, in the same.
 
+use super::Stray;
 use super::packet::{Chunk, PIECE_BYTES, WHOLE_BYTES};
-use crate::limits::{DATAGRAM_FRAME_BYTES_MAX, DATAGRAMS_AHEAD_MAX, OUTPUT_BYTES_KEPT, QUEUED_BYTES_MAX};
+use crate::limits::{DATAGRAM_FRAME_BYTES_MAX, OUTPUT_BYTES_KEPT, QUEUED_BYTES_MAX};
 use bytes::Bytes;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// A piece at a datagram's end has at least so many bytes, unless its frame has fewer left.
 const PIECE_LEAST: usize = 64;
@@ -20,8 +21,6 @@ pub(super) struct Queue {
     lengths: VecDeque<u32>,
     /// Bytes of the first frame that have left.
     cut: usize,
-    /// The number of the next frame that is cut.
-    frame: u64,
 }
 
 /// Why a frame is not put into a queue.
@@ -68,20 +67,18 @@ impl Queue {
         while let Some(&length) = self.lengths.front() {
             let room = end.saturating_sub(datagram.len());
             let left = length as usize - self.cut;
-            let (bytes, rest) = (&self.bytes[self.start..], length);
+            let bytes = &self.bytes[self.start..];
             if self.cut == 0 && WHOLE_BYTES + left <= room {
                 Chunk::Whole(&bytes[..left]).encode(datagram);
                 self.start += left;
             } else if room >= PIECE_BYTES + left.min(PIECE_LEAST) {
                 let count = left.min(room - PIECE_BYTES);
-                let piece = &bytes[..count];
-                Chunk::Piece { frame: self.frame, total: rest, offset: self.cut as u32, bytes: piece }.encode(datagram);
+                Chunk::Piece { total: length, offset: self.cut as u32, bytes: &bytes[..count] }.encode(datagram);
                 self.start += count;
                 self.cut += count;
                 if self.cut < length as usize {
                     return;
                 }
-                self.frame += 1;
                 self.cut = 0;
             } else {
                 return;
@@ -94,36 +91,27 @@ impl Queue {
     }
 }
 
-/// Frames of which not all pieces have come.
+/// The frame of which not all pieces have come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Joining(BTreeMap<u64, Partial>);
-
-#[derive(Clone, Debug)]
-struct Partial {
-    bytes: Vec<u8>,
-    missing: usize,
-}
+pub(super) struct Joining(Vec<u8>);
 
 impl Joining {
-    /// Takes a piece. `Ok(Some)`: it was the last one.
+    /// Takes the next piece. `Ok(Some)`: it was the last of its frame.
     ///
     /// # Errors
     /// No sender that keeps to the rules sends that.
-    pub(super) fn take(&mut self, frame: u64, total: u32, offset: u32, piece: &[u8]) -> Result<Option<Bytes>, ()> {
-        let total = total as usize;
-        let is_new = !self.0.contains_key(&frame);
-        if total > DATAGRAM_FRAME_BYTES_MAX || (is_new && self.0.len() >= DATAGRAMS_AHEAD_MAX) {
-            return Err(());
+    pub(super) fn take(&mut self, total: u32, offset: u32, piece: &[u8]) -> Result<Option<Bytes>, Stray> {
+        let (total, offset) = (total as usize, offset as usize);
+        if total > DATAGRAM_FRAME_BYTES_MAX || offset != self.0.len() {
+            return Err(Stray::Malformed);
         }
-        let partial = self.0.entry(frame).or_insert_with(|| Partial { bytes: vec![0; total], missing: total });
-        let end = (offset as usize).checked_add(piece.len()).ok_or(())?;
-        let place = partial.bytes.get_mut(offset as usize..end).filter(|_| piece.len() <= partial.missing).ok_or(())?;
-        place.copy_from_slice(piece);
-        partial.missing -= piece.len();
-        if partial.missing > 0 {
-            return Ok(None);
-        }
-        Ok(self.0.remove(&frame).map(|whole| whole.bytes.into()))
+        self.0.extend_from_slice(piece);
+        Ok((self.0.len() >= total).then(|| std::mem::take(&mut self.0).into()))
+    }
+
+    /// Whether the rest of a frame is missing.
+    pub(super) fn is_within(&self) -> bool {
+        !self.0.is_empty()
     }
 }
 
@@ -141,15 +129,15 @@ mod tests {
             while let Some(chunk) = Chunk::next(&mut fields).expect("only chunks were written") {
                 match chunk {
                     Chunk::Whole(bytes) => frames.push(bytes.to_vec()),
-                    Chunk::Piece { frame, total, offset, bytes } => {
-                        let whole = joining.take(frame, total, offset, bytes).expect("a good piece");
+                    Chunk::Piece { total, offset, bytes } => {
+                        let whole = joining.take(total, offset, bytes).expect("a good piece");
                         frames.extend(whole.map(|whole| whole.to_vec()));
                     }
                     Chunk::Invitation { .. } => panic!("nobody is invited"),
                 }
             }
         }
-        assert!(joining.0.is_empty(), "every piece has come");
+        assert!(!joining.is_within(), "every piece has come");
         frames
     }
 
@@ -159,7 +147,6 @@ mod tests {
         fn frames_come_out_as_they_went_in(
             frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..500), 0..20),
             bytes in 100usize..400,
-            is_reversed in any::<bool>(),
         ) {
             let mut queue = Queue::default();
             let mut datagrams = Vec::new();
@@ -178,15 +165,7 @@ mod tests {
                 datagrams.push(datagram);
             }
             prop_assert_eq!(queue.waiting(), 0);
-            let (mut expected, mut joined) = (frames, if is_reversed {
-                datagrams.reverse();
-                join(&datagrams)
-            } else {
-                join(&datagrams)
-            });
-            expected.sort();
-            joined.sort();
-            prop_assert_eq!(joined, expected);
+            prop_assert_eq!(join(&datagrams), frames);
         }
     }
 
@@ -206,14 +185,11 @@ mod tests {
     #[test]
     fn pieces_that_nobody_would_send_are_refused() {
         let mut joining = Joining::default();
-        assert_eq!(joining.take(1, DATAGRAM_FRAME_BYTES_MAX as u32 + 1, 0, b"x"), Err(()));
-        assert_eq!(joining.take(1, 4, 0, b"abc"), Ok(None));
-        assert_eq!(joining.take(1, 4, 0, b"ab"), Err(()), "more than is missing");
-        assert_eq!(joining.take(1, 9, 8, b"x"), Err(()), "outside the frame as it was first described");
-        for frame in 2..=DATAGRAMS_AHEAD_MAX as u64 {
-            assert_eq!(joining.take(frame, 4, 0, b"abc"), Ok(None));
-        }
-        assert_eq!(joining.take(u64::MAX, 4, 0, b"abc"), Err(()), "too many");
-        assert_eq!(joining.take(1, 4, 3, b"d"), Ok(Some(Bytes::from_static(b"abcd"))));
+        let wrong = Err(Stray::Malformed);
+        assert_eq!(joining.take(DATAGRAM_FRAME_BYTES_MAX as u32 + 1, 0, b"x"), wrong);
+        assert_eq!(joining.take(4, 1, b"x"), wrong, "not from its begin");
+        assert_eq!(joining.take(4, 0, b"ab"), Ok(None));
+        assert_eq!(joining.take(4, 0, b"ab"), wrong, "not where the last one ended");
+        assert_eq!(joining.take(4, 2, b"cd"), Ok(Some(Bytes::from_static(b"abcd"))));
     }
 }

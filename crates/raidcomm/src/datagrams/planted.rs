@@ -9,8 +9,10 @@ pub enum Planted {
     LossUnnoticed,
     /// What has not come is acknowledged if something after it has.
     GapAcknowledged,
-    /// A piece is put at the begin of its frame.
-    PieceAtBegin,
+    /// Half of each piece is forgotten.
+    PieceCut,
+    /// A datagram is taken before those with lower numbers have come.
+    Overtaken,
     /// What is lost of the group's datagrams is not sent again.
     GroupNotRepeated,
     /// The group is used although a member is spoken to over the connection.
@@ -25,11 +27,12 @@ pub enum Planted {
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 9] = [
+    pub const ALL: [Planted; 10] = [
         Planted::TakenTwice,
         Planted::LossUnnoticed,
         Planted::GapAcknowledged,
-        Planted::PieceAtBegin,
+        Planted::PieceCut,
+        Planted::Overtaken,
         Planted::GroupNotRepeated,
         Planted::GroupBesideConnection,
         Planted::InvitedLate,

@@ -141,7 +141,8 @@ mod tests {
             let (mut received, mut set) = (Received::new(from, None), BTreeSet::new());
             for now in 0..2_000 {
                 let below = (from..).find(|number| !set.contains(number)).expect("numbers do not end");
-                let number = (below + random.below(DATAGRAMS_AHEAD_MAX as u64 + 20)).saturating_sub(random.below(40)).max(from);
+                let number =
+                    (below + random.below(DATAGRAMS_AHEAD_MAX as u64 + 20)).saturating_sub(random.below(40)).max(from);
                 let expected = match number {
                     _ if number >= below + DATAGRAMS_AHEAD_MAX as u64 => Verdict::Ahead,
                     _ if set.insert(number) => Verdict::New,

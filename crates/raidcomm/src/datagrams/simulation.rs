@@ -181,10 +181,10 @@ impl World {
     /// A connection is made anew, and with it the association.
     fn connect(&mut self, one: SiteId, other: SiteId) {
         let id = self.random.draw();
-        let keys = self.profile.keyed.then(|| AssociationKeys {
-            to_accepted: material(&mut self.random),
-            to_maker: material(&mut self.random),
-        });
+        let keys = self
+            .profile
+            .keyed
+            .then(|| AssociationKeys { to_accepted: material(&mut self.random), to_maker: material(&mut self.random) });
         self.connections.insert(pair(one, other), id);
         self.ledger.ended(one, other, id);
         let terms = |is_maker| Terms { id, is_maker, keys: keys.clone(), datagram_bytes: self.profile.datagram_bytes };
@@ -268,16 +268,16 @@ impl World {
                 let mut arrived = Vec::new();
                 let machine = self.sites.get_mut(&to).expect("a site of the run");
                 // What it is dropped for is no business of the network's.
-                machine.receive(self.now, &mut bytes, by_group, &mut arrived).map_or((), |_| ());
+                let _ = machine.receive(self.now, &mut bytes, by_group, &mut arrived);
                 for (from, frame) in arrived {
                     let connection = self.connections[&pair(from, to)];
-                    self.ledger.delivered(from, to, &frame, Way::Datagrams(connection))?;
+                    self.ledger.delivered(from, to, &frame, true, connection)?;
                 }
                 self.wake_soon(to);
             }
             Event::Frame { from, to, connection, bytes } => {
                 if self.connections[&pair(from, to)] == connection {
-                    self.ledger.delivered(from, to, &bytes, Way::Connection(connection))?;
+                    self.ledger.delivered(from, to, &bytes, false, connection)?;
                 }
             }
             Event::Act => self.act(),
@@ -368,7 +368,7 @@ impl World {
         for to in others {
             if taken.contains(&to) {
                 let connection = self.connections[&pair(from, to)];
-                self.ledger.sent(self.now, from, to, &frame, Way::Datagrams(connection));
+                self.ledger.sent(self.now, from, to, &frame, Way::Group(connection));
             } else {
                 self.send(from, to, &frame);
             }

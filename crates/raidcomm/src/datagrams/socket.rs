@@ -155,7 +155,8 @@ impl Half {
     fn receive(&self, buffers: &mut [u8], take: &mut dyn FnMut(&mut [u8])) -> io::Result<usize> {
         let mut meta = [RecvMeta::default(); BATCH];
         let mut slices = buffers.chunks_mut(BUFFER_BYTES).map(IoSliceMut::new);
-        let mut slices: [IoSliceMut<'_>; BATCH] = std::array::from_fn(|_| slices.next().expect("there is one for each"));
+        let mut slices: [IoSliceMut<'_>; BATCH] =
+            std::array::from_fn(|_| slices.next().expect("there is one for each"));
         let count = self.offload.recv((&self.socket).into(), &mut slices, &mut meta)?;
         let mut datagrams = 0;
         for (meta, slice) in meta[..count].iter().zip(&mut slices) {

@@ -6,6 +6,7 @@
 
 use super::greeting::LineError;
 use super::ring::Files;
+use crate::unguessable::draw;
 use mio::net::UnixDatagram;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
@@ -13,7 +14,6 @@ use rustix::net::{
     SocketAddrUnix,
 };
 use std::fs;
-use crate::unguessable::draw;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::linux::net::SocketAddrExt;

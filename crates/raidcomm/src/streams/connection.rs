@@ -163,7 +163,15 @@ impl Connection {
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
         let transport = secure.map_or(Transport::Clear, |secure| Transport::Undecided(Box::new(secure)));
         let decoder = Decoder::new(GREETING_BYTES_MAX);
-        Ok(Connection { stream, role, transport, decoder, output: Output::default(), ring: Ring::None, association: None })
+        Ok(Connection {
+            stream,
+            role,
+            transport,
+            decoder,
+            output: Output::default(),
+            ring: Ring::None,
+            association: None,
+        })
     }
 
     /// When its handshake began, if that is not over.

@@ -116,11 +116,7 @@ impl Streams {
 
     /// Gives a frame to datagrams, if the peer is reached by them, and says whether it is on its way; a frame that must go over the
     /// connection comes back.
-    pub(super) fn send_by_datagrams(
-        &mut self,
-        site: SiteId,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), Untaken> {
+    pub(super) fn send_by_datagrams(&mut self, site: SiteId, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Untaken> {
         let channel = self.datagrams.as_mut().ok_or(Untaken::NotOpen)?;
         channel.machine.send_with(site, write)?;
         if let Some(peer) = self.peers.get_mut(&site) {

@@ -4,6 +4,7 @@
 
 use super::hello::Refusal;
 use super::secure::Distrust;
+use super::tcp_info::TcpInfo;
 use crate::address::SiteId;
 use crate::datagrams::AssociationStatus;
 use crate::frame::FrameError;
@@ -264,6 +265,8 @@ pub struct PeerStatus {
     pub bytes_queued: usize,
     /// What is known of datagrams between us, if both sides have them.
     pub datagrams: Option<AssociationStatus>,
+    /// What the operating system has measured of the connection that we made.
+    pub tcp: Option<TcpInfo>,
     /// What ended the last connection that ended, in either direction.
     pub last_failure: Option<DisconnectReason>,
     /// What has passed.

@@ -394,9 +394,12 @@ impl World {
         }
         let from = ServerKind::ReplicationController;
         for outgoing in outbox.messages {
-            let (to_site, to) = (outgoing.site.unwrap_or(who), outgoing.to);
-            let (epoch, message) = (outgoing.epoch, outgoing.message);
-            self.network.push_back(Envelope { from_site: who, from, to_site, to, epoch, incarnation, message });
+            let (to, epoch) = (outgoing.to, outgoing.epoch);
+            let own = outgoing.sites.is_empty().then_some(who);
+            for to_site in outgoing.sites.into_iter().chain(own) {
+                let message = outgoing.message.clone();
+                self.network.push_back(Envelope { from_site: who, from, to_site, to, epoch, incarnation, message });
+            }
         }
     }
 

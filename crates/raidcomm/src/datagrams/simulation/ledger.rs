@@ -11,8 +11,18 @@ const NOTICE: u64 = 100 * MILLISECOND;
 /// How a frame goes, and the number of the connection that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
+    /// Alone.
     Datagrams(u64),
+    /// Together with others.
+    Group(u64),
     Connection(u64),
+}
+
+impl Way {
+    pub(super) fn connection(self) -> u64 {
+        let (Way::Datagrams(connection) | Way::Group(connection) | Way::Connection(connection)) = self;
+        connection
+    }
 }
 
 #[derive(Debug)]
@@ -26,6 +36,8 @@ struct Frame {
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     next: u64,
+    /// What came last from a site to a site alone, or together with others.
+    last: BTreeMap<(SiteId, SiteId, bool), (Way, u64)>,
     /// By sender, receiver and number.
     frames: BTreeMap<(SiteId, SiteId, u64), Frame>,
     /// The connections that two sites have now.
@@ -51,7 +63,15 @@ impl Ledger {
     }
 
     /// It has come out of one.
-    pub(super) fn delivered(&mut self, from: SiteId, to: SiteId, frame: &[u8], way: Way) -> Result<(), String> {
+    /// `by_datagrams`, or over the connection.
+    pub(super) fn delivered(
+        &mut self,
+        from: SiteId,
+        to: SiteId,
+        frame: &[u8],
+        by_datagrams: bool,
+        connection: u64,
+    ) -> Result<(), String> {
         if frame.len() < 8 || frame_of(from, number_of(frame), frame.len() - 8) != frame {
             return Err(format!("{to} was given bytes that {from} has not sent"));
         }
@@ -62,10 +82,19 @@ impl Ledger {
         if known.arrived > 1 {
             return Err(format!("frame {number} of {from} came to {to} twice"));
         }
-        if known.way != way {
-            return Err(format!("frame {number} of {from} to {to} was sent as {:?} and came as {way:?}", known.way));
+        let way = known.way;
+        if by_datagrams == matches!(way, Way::Connection(_)) || way.connection() != connection {
+            return Err(format!(
+                "frame {number} of {from} to {to} was sent as {way:?} and came in connection {connection}"
+            ));
         }
-        Ok(())
+        let last = self.last.insert((from, to, matches!(way, Way::Group(_))), (way, number));
+        match last {
+            Some((same, before)) if by_datagrams && same == way && before > number => {
+                Err(format!("frame {number} of {from} came to {to} after frame {before}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The connection between two sites is another one now.
@@ -89,14 +118,13 @@ impl Ledger {
         let mut frames: Vec<_> = self.frames.iter().filter(|(_, frame)| frame.arrived == 0).collect();
         frames.sort_by_key(|(_, frame)| frame.sent_at);
         for ((from, to, number), frame) in frames {
-            let (Way::Datagrams(connection) | Way::Connection(connection)) = frame.way;
-            if self.present[&(*from.min(to), *from.max(to))] != connection {
+            if self.present[&(*from.min(to), *from.max(to))] != frame.way.connection() {
                 continue;
             }
             let first = *first_lost.entry((from, to)).or_insert(frame.sent_at);
             // A site goes on with datagrams until it has noticed that they do not arrive.
             let noticed = cut_at(*from, *to).map(|cut_at| first.max(cut_at) + DATAGRAM_SILENCE + NOTICE);
-            let is_excused = matches!(frame.way, Way::Datagrams(_)) && noticed.is_some_and(|at| frame.sent_at <= at);
+            let is_excused = !matches!(frame.way, Way::Connection(_)) && noticed.is_some_and(|at| frame.sent_at <= at);
             if !is_excused {
                 return Err(format!("frame {number} of {from} has not come to {to}: {frame:?}"));
             }

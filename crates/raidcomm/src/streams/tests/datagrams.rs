@@ -90,7 +90,9 @@ fn what_is_for_all_leaves_once() {
     }
     let [mut a, mut b, mut c] = nodes;
     let hears = |node: &Node, site| node.status(site).datagrams.is_some_and(|status| status.hears_group);
-    until([&mut a, &mut b, &mut c], |[a, ..]| hears(a, B) && hears(a, C) && uses_datagrams(a, B) && uses_datagrams(a, C));
+    until([&mut a, &mut b, &mut c], |[a, ..]| {
+        hears(a, B) && hears(a, C) && uses_datagrams(a, B) && uses_datagrams(a, C)
+    });
     let writes = |node: &Node| node.status(B).counters.writes + node.status(C).counters.writes;
     let before = writes(&a);
     assert_eq!(a.streams.multicast(&[B, C, SiteId(9)], b"to all"), Ok(1));

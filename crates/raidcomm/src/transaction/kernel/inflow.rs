@@ -5,10 +5,10 @@
 //! * a chunk is asked for again only after it was found lost: what is sent beyond the data is what the network loses;
 //! * at most `window` chunks are under way; the window shrinks with losses, once per window, and never below [`WINDOW_MIN`].
 
+use crate::round_trip::RoundTrip;
 use crate::transaction::codec::chunk_count;
 use crate::transaction::limits::{GIVE_UP, REORDERED_MAX, WINDOW_FIRST, WINDOW_MAX, WINDOW_MIN};
 use crate::transaction::packet::{Transfer, Wanted};
-use crate::round_trip::RoundTrip;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A chunk that was asked for.
