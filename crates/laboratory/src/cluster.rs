@@ -26,7 +26,7 @@ use crate::limits;
 use messages::{InstanceId, SiteId};
 use process::Name;
 use serde::{Deserialize, Serialize};
-use site::config::{Channels, ConfigError, MethodName};
+use site::config::{Channels, ConfigError, DatagramFaults, MethodName};
 use site::layout::Layout;
 use site::protection::make_keys;
 use site::{OracleConfig, SiteConfig};
@@ -339,6 +339,7 @@ impl Cluster {
                     memory_mb: stored.memory_mb,
                     channels: stored.channels,
                     datagram_bytes: 0,
+                    datagram_faults: DatagramFaults::default(),
                     alone: false,
                 }
                 .write(&path)?,

@@ -91,14 +91,10 @@ fn json(answers: &Answers) -> String {
 
 /// One column for each site.
 fn table(answers: &Answers) -> String {
-    let mut text = String::new();
+    let mut rows: Vec<Vec<String>> = Vec::new();
     let mut cells = |name: &str, cell: &dyn Fn(u16, &Result<Status, String>) -> String| {
-        write!(text, "{name:<24}").expect("a string takes any text");
-        for (site, answer) in answers {
-            write!(text, " {:>18}", cell(*site, answer)).expect("a string takes any text");
-        }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
+        let each = answers.iter().map(|(site, answer)| cell(*site, answer));
+        rows.push(std::iter::once(name.to_owned()).chain(each).collect());
     };
     cells("site", &|site, _| site.to_string());
     cells("state", &|_, answer| answer.as_ref().map_or("no answer".to_owned(), |status| status.state.clone()));
@@ -143,8 +139,32 @@ fn table(answers: &Answers) -> String {
     });
     connections(&mut row);
     places(&mut row);
-    text + &remarks(answers)
+    laid_out(&rows) + &remarks(answers)
 }
+
+/// Rows of cells in columns, each as wide as its widest cell: the first to the left, the others to the right.
+fn laid_out(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0).max(COLUMN_MIN)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            match column {
+                0 => write!(line, "{cell:<width$}"),
+                _ => write!(line, "  {cell:>width$}"),
+            }
+            .expect("a string takes any text");
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Characters of a column at least, so that a table that is watched does not jump.
+const COLUMN_MIN: usize = 18;
 
 /// Makes a row of the table.
 type Row<'a> = dyn FnMut(&str, &dyn Fn(&Status) -> String) + 'a;

@@ -7,10 +7,6 @@ use raidcomm::keys::Keys;
 use raidcomm::streams::{DatagramOptions, Hello, Streams, StreamsError};
 use std::ops::Range;
 
-/// The environment variable with faults that the network is to have, for tests of what rests on datagrams: `loss=5,double=2,reorder=5`, in
-/// percent of the datagrams that this site sends.
-const FAULTS_VARIABLE: &str = "RAID_DATAGRAM_FAULTS";
-
 /// Listens for other sites, with the channels that the configuration allows. What the operating system refuses of the faster ones is said
 /// in the log; messages then go over connections.
 pub(crate) fn open(
@@ -35,22 +31,9 @@ pub(crate) fn open(
 }
 
 fn options(config: &SiteConfig) -> DatagramOptions {
-    DatagramOptions { datagram_bytes: config.datagram_bytes, faults: faults() }
-}
-
-fn faults() -> Faults {
-    let Ok(text) = std::env::var(FAULTS_VARIABLE) else { return Faults::default() };
-    match text.parse() {
-        Ok(faults) => {
-            tracing::warn!(
-                ?faults,
-                "datagrams leave this site as over a bad network, because {FAULTS_VARIABLE} is set"
-            );
-            faults
-        }
-        Err(error) => {
-            tracing::error!(%error, "{FAULTS_VARIABLE} is ignored");
-            Faults::default()
-        }
+    let faults = config.datagram_faults.0;
+    if faults != Faults::default() {
+        tracing::warn!(?faults, "datagrams leave this site as over a bad network: so says its configuration");
     }
+    DatagramOptions { datagram_bytes: config.datagram_bytes, faults }
 }

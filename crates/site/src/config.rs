@@ -5,6 +5,7 @@ use crate::protection::{self, ProtectionError, Wanted};
 use messages::epoch::Method;
 use messages::server::ORACLE_SITE;
 use messages::{InstanceId, SiteId};
+use raidcomm::datagrams::faults::{Faults, FaultsError};
 use raidcomm::keys::Keys;
 use raidcomm::limits::{DATAGRAM_BYTES_MAX, DATAGRAM_BYTES_MIN};
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,9 @@ pub struct SiteConfig {
     /// Bytes of a datagram at most, 512 or more; 0: as many as the network carries.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub datagram_bytes: u16,
+    /// For tests of what rests on datagrams: what becomes of those that it sends, as `loss=5,double=2,reorder=5`, in percent.
+    #[serde(default, skip_serializing_if = "DatagramFaults::is_none")]
+    pub datagram_faults: DatagramFaults,
     /// Which of its servers share a process: "merged", "two-process" or "separate".
     #[serde(default)]
     pub layout: Layout,
@@ -135,6 +139,31 @@ pub enum Channels {
     Datagrams,
     /// Over TCP only, also on one host.
     Streams,
+}
+
+/// Faults of the network, for tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DatagramFaults(pub Faults);
+
+impl DatagramFaults {
+    fn is_none(&self) -> bool {
+        self.0 == Faults::default()
+    }
+}
+
+impl TryFrom<String> for DatagramFaults {
+    type Error = FaultsError;
+
+    fn try_from(text: String) -> Result<DatagramFaults, FaultsError> {
+        text.parse().map(DatagramFaults)
+    }
+}
+
+impl From<DatagramFaults> for String {
+    fn from(DatagramFaults(faults): DatagramFaults) -> String {
+        faults.to_string()
+    }
 }
 
 impl fmt::Display for Channels {

@@ -9,6 +9,7 @@ use laboratory::debit_credit::client::Account;
 use laboratory::debit_credit::crew::Crew;
 use laboratory::debit_credit::{connect, explain, load};
 use laboratory::screen::Screen;
+use site::config::{Channels, DatagramFaults, SiteConfig};
 use site::layout::Layout;
 use site::status::Status;
 use std::net::SocketAddr;
@@ -38,6 +39,33 @@ fn layout() -> Layout {
             .find(|layout| layout.name() == name)
             .unwrap_or_else(|| panic!("{LAYOUT_VARIABLE}={name} is no layout")),
         Err(_) => Layout::Merged,
+    }
+}
+
+/// The environment variable with the channels that all tests use which name none; without it they use the fastest.
+const CHANNELS_VARIABLE: &str = "RAID_TEST_CHANNELS";
+
+fn channels() -> Channels {
+    match std::env::var(CHANNELS_VARIABLE) {
+        Ok(name) => [Channels::Fastest, Channels::Datagrams, Channels::Streams]
+            .into_iter()
+            .find(|channels| channels.to_string() == name)
+            .unwrap_or_else(|| panic!("{CHANNELS_VARIABLE}={name} names no channels")),
+        Err(_) => Channels::Fastest,
+    }
+}
+
+/// The environment variable with faults of the network that all tests have which name none: `loss=5,double=2,reorder=5`, in percent of
+/// the datagrams.
+const FAULTS_VARIABLE: &str = "RAID_TEST_FAULTS";
+
+/// Gives every site a network that loses, doubles and reorders datagrams.
+fn worsen(cluster: &Cluster, faults: &str) {
+    let faults = DatagramFaults::try_from(faults.to_owned()).unwrap_or_else(|error| panic!("{error}"));
+    for site in cluster.sites().keys() {
+        let path = cluster.config_of(Name::Site(*site));
+        let config = SiteConfig::read(&path).expect("it was written");
+        SiteConfig { datagram_faults: faults, ..config }.write(&path).expect("the folder can be written");
     }
 }
 
@@ -103,7 +131,8 @@ impl World {
     pub fn start_changed(change: impl FnOnce(&Cluster)) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let wish = Wish { sites: Some(3), port: Some(0), layout: Some(layout()), ..Wish::default() };
+        let (layout, channels) = (Some(layout()), Some(channels()));
+        let wish = Wish { sites: Some(3), port: Some(0), layout, channels, ..Wish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         change(&cluster);
         World::run(turn, folder, cluster, None)
@@ -124,8 +153,21 @@ impl World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let layout = wish.layout.or(Some(layout()));
-        let wish = Wish { sites: Some(3), port: Some(0), layout, ..wish };
+        // With keys, what is not named is what is encrypted.
+        let channels = wish.channels.or(wish.encrypt.is_none().then(channels));
+        let wish = Wish { sites: Some(3), port: Some(0), layout, channels, ..wish };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        World::run(turn, folder, cluster, None)
+    }
+
+    /// As `start`, with datagrams that the network loses, doubles and reorders.
+    pub fn start_over(faults: &str) -> World {
+        let turn = turn();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (layout, channels) = (Some(layout()), Some(Channels::Datagrams));
+        let wish = Wish { sites: Some(3), port: Some(0), layout, channels, ..Wish::default() };
+        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        worsen(&cluster, faults);
         World::run(turn, folder, cluster, None)
     }
 
@@ -175,6 +217,9 @@ impl World {
         cluster: Cluster,
         networks: Option<Networks>,
     ) -> World {
+        if let Ok(faults) = std::env::var(FAULTS_VARIABLE) {
+            worsen(&cluster, &faults);
+        }
         let names = networks.as_ref().map(Networks::names).unwrap_or_default();
         let running = Running::start_in(raid(), cluster, names).expect("the processes start");
         let mut world = World { running, networks, never: AtomicBool::new(false), folder, _turn: turn };

@@ -1,6 +1,7 @@
 //! A worse network than there is, for tests of what is built on datagrams: it loses, doubles and reorders what is sent.
 
 use crate::transaction::random::Random;
+use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 use thiserror::Error;
@@ -14,6 +15,13 @@ pub struct Faults {
     pub double_percent: u64,
     /// It is kept back until the next one has been sent.
     pub reorder_percent: u64,
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Faults { loss_percent, double_percent, reorder_percent } = self;
+        write!(formatter, "loss={loss_percent},double={double_percent},reorder={reorder_percent}")
+    }
 }
 
 /// Words that describe no faults.
@@ -80,6 +88,7 @@ mod tests {
     fn words_name_faults_or_are_refused() {
         let expected = Faults { loss_percent: 5, double_percent: 0, reorder_percent: 10 };
         assert_eq!("loss=5,reorder=10".parse(), Ok(expected));
+        assert_eq!(expected.to_string().parse(), Ok(expected));
         assert_eq!("".parse(), Ok(Faults::default()));
         for wrong in ["loss", "loss=91", "loss=-1", "lost=5"] {
             assert_eq!(wrong.parse::<Faults>(), Err(FaultsError(wrong.to_owned())));
