@@ -19,7 +19,7 @@
 //! | `()` | void (4.16) |
 //! | `Option` | optional data (4.19) |
 //!
-//! A `Vec<u8>` is an array for serde, of four bytes for each; what is opaque data says so by `serialize_bytes`, as `bytes::Bytes` does. Integers of 128
+//! A `Vec<u8>` is an array for serde, of four bytes for each; what is opaque data says so by `serialize_bytes`, as [`Opaque`] and `bytes::Bytes` do. Integers of 128
 //! bits have no form. The bytes do not tell what they are: a type that asks them cannot be read.
 //!
 //! The crates that there are do not fit: one is licensed otherwise, the others generate types from descriptions of their own instead of using serde's.
@@ -78,6 +78,22 @@ impl serde::ser::Error for ExternalError {
 impl serde::de::Error for ExternalError {
     fn custom<T: std::fmt::Display>(message: T) -> ExternalError {
         ExternalError::Refused(message.to_string())
+    }
+}
+
+/// Opaque data (section 4.10), which for serde is bytes and no sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opaque<'a>(pub &'a [u8]);
+
+impl Serialize for Opaque<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Opaque<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opaque<'a>, D::Error> {
+        <&[u8]>::deserialize(deserializer).map(Opaque)
     }
 }
 

@@ -69,6 +69,8 @@ fn every_item_has_the_form_of_its_section() {
     assert_eq!(written(&1.5_f32), [0x3f, 0xc0, 0, 0], "4.6");
     assert_eq!(written(&-1.5_f64), [0xbf, 0xf8, 0, 0, 0, 0, 0, 0], "4.7");
     assert_eq!(written(&bytes::Bytes::from_static(b"abcde")), *b"\0\0\0\x05abcde\0\0\0", "4.10");
+    assert_eq!(written(&Opaque(b"abcde")), *b"\0\0\0\x05abcde\0\0\0", "4.10");
+    assert_eq!(read::<Opaque>(b"\0\0\0\x05abcde\0\0\0"), Ok(Opaque(b"abcde")), "4.10");
     assert_eq!(written(&"abcd"), *b"\0\0\0\x04abcd", "4.11: nothing to fill up");
     assert_eq!(written(&[1_u32, 2]), [0, 0, 0, 1, 0, 0, 0, 2], "4.12: the length is known");
     assert_eq!(written(&vec![1_u16, 2]), [0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2], "4.13");
