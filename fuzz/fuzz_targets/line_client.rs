@@ -12,6 +12,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 const SHAPE: Shape = Shape { slots: 2, slot_bytes: 64 };
+/// A processor that there is not, and running.
+const ELSEWHERE: u32 = u32::MAX << 2;
 
 /// Takes the memory of a client as a server does.
 fn take(listener: &UnixListener) -> (OwnedFd, UnixStream) {
@@ -36,6 +38,8 @@ fuzz_target!(|input: &[u8]| {
     let taking = std::thread::spawn(move || take(&listener));
     let mut client = Client::connect(&path, SHAPE).expect("a line");
     let (memory, _socket) = taking.join().expect("it takes the memory");
+    // The server says that it is on another processor: a client that yields its own to it would wait for all that the machine has to do.
+    put(&memory, 4 * LINE_BYTES, &ELSEWHERE.to_le_bytes());
     let (mut reply, mut tickets) = (Vec::new(), Vec::<Ticket>::new());
     while script.goes_on() {
         match script.byte() % 6 {
