@@ -198,6 +198,8 @@ mod tests {
 
     const GROUP: GroupId = GroupId(3);
 
+    type Text = Arc<String>;
+
     fn server(site: u16, number: u16) -> Address {
         Address { instance: InstanceId(1), site: SiteId(site), kind: ServerKind::AtomicityController, number }
     }
@@ -216,7 +218,7 @@ mod tests {
     }
 
     /// The process of a site with two servers, which knows three other sites with one each, all in one group.
-    fn process<C: Codec>(site: u16) -> (Port<Arc<String>, C>, Receiver<Delivery<Arc<String>>>) {
+    fn process<C: Codec>(site: u16) -> (Port<Text, C>, Receiver<Delivery<Text>>) {
         let mut port = Port::default();
         let (sender, receiver) = memory::channel(3, || ());
         for number in 0..2 {
@@ -233,7 +235,7 @@ mod tests {
         (port, receiver)
     }
 
-    fn received(receiver: &mut Receiver<Delivery<Arc<String>>>) -> Vec<(Address, Arc<String>)> {
+    fn received(receiver: &mut Receiver<Delivery<Text>>) -> Vec<(Address, Text)> {
         let mut deliveries = Vec::new();
         receiver.drain(&mut deliveries);
         deliveries.into_iter().map(|delivery| (delivery.to, delivery.message)).collect()
