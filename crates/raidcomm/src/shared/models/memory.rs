@@ -24,6 +24,8 @@ use std::time::Duration;
 pub(super) enum Flaw {
     /// All that is done to it is relaxed.
     Relaxed(usize),
+    /// It is in the one order of all, but what was written before it is not published with it.
+    NotPublished(usize),
     /// It is ordered by acquire and release, not by the one order of all.
     AcquireRelease(usize),
     /// What is stored in it is stored after the next look at another: first looked, then said.
@@ -35,7 +37,11 @@ pub(super) enum Flaw {
 impl Flaw {
     fn at(self) -> usize {
         match self {
-            Flaw::Relaxed(at) | Flaw::AcquireRelease(at) | Flaw::Late(at) | Flaw::NotWoken(at) => at,
+            Flaw::Relaxed(at)
+            | Flaw::NotPublished(at)
+            | Flaw::AcquireRelease(at)
+            | Flaw::Late(at)
+            | Flaw::NotWoken(at) => at,
         }
     }
 }
@@ -53,7 +59,7 @@ pub(super) struct Watched<Atomic> {
 impl<Atomic> Watched<Atomic> {
     fn order(&self, order: Ordering, plain: Ordering) -> Ordering {
         match (self.flaw, order) {
-            (Some(Flaw::Relaxed(_)), _) | (_, Ordering::Relaxed) => Ordering::Relaxed,
+            (Some(Flaw::Relaxed(_) | Flaw::NotPublished(_)), _) | (_, Ordering::Relaxed) => Ordering::Relaxed,
             _ => plain,
         }
     }

@@ -69,6 +69,7 @@ fn bytes_come_out_as_they_went_in_and_no_wake_up_is_lost() {
 fn the_model_of_a_ring_finds_its_flaws() {
     for at in [WRITTEN_AT, READ_AT] {
         must_find(Flaw::Relaxed(at), bytes_go_through);
+        must_find(Flaw::NotPublished(at), bytes_go_through);
         must_find(Flaw::AcquireRelease(at), bytes_go_through);
     }
     for at in [READER_WAITS_AT, WRITER_WAITS_AT] {
