@@ -10,7 +10,8 @@
 //! * [`multicasts`]: table VI of 1989, figure 3 of 1992;
 //! * [`raid_messages`]: figure 11 of 1992;
 //! * [`send_layers`]: figure 1 of 1991;
-//! * [`message_transactions`]: the thesis's tables of exchanges, pages and moves.
+//! * [`message_transactions`]: the thesis's tables of exchanges, pages and moves;
+//! * [`pipes`]: the thesis's table of pipes.
 
 pub mod calls;
 pub mod context_switches;
@@ -18,6 +19,7 @@ pub mod local_methods;
 pub mod long_datagrams;
 pub mod message_transactions;
 pub mod multicasts;
+pub mod pipes;
 pub mod raid_messages;
 pub mod round_trips;
 pub mod send_layers;
@@ -51,7 +53,7 @@ pub trait Experiment: Sync {
 }
 
 /// All experiments of this crate.
-pub const ALL: [&dyn Experiment; 9] = [
+pub const ALL: [&dyn Experiment; 10] = [
     &calls::Calls { methods: &CARRIERS, sizes: &[64] },
     &local_methods::LocalMethods,
     &round_trips::RoundTrips,
@@ -61,6 +63,7 @@ pub const ALL: [&dyn Experiment; 9] = [
     &raid_messages::RaidMessages,
     &send_layers::SendLayers,
     &message_transactions::MessageTransactions,
+    &pipes::Pipes,
 ];
 
 /// The names and what they measure, a line each.

@@ -34,6 +34,8 @@ pub const LOST_TIME: u64 = 200;
 pub const LOST_MAX: u32 = 5;
 /// Sends between two looks at the clock where sending alone is measured: as many as a line has slots.
 pub const BURST: u32 = 31;
+/// Blocks that a pipe holds before its writers wait.
+pub const PIPE_BLOCKS_MAX: usize = 4;
 /// Bytes that memory of two processes has beside those of the message.
 pub const HEAD_BYTES: usize = 256;
 

@@ -1,4 +1,4 @@
-//! Raidcomm V.1, rebuilt in its layers to be measured: a message is marshalled into a form that no machine has, put into a Raid datagram, which
+//! Raidcomm V.1, rebuilt in its layers to be measured: a message is marshalled into a form that no machine has (XDR, by `raidcomm`'s codec), put into a Raid datagram, which
 //! names its destination by the 4-tuple, cut into fragments (LDG), and sent by UDP.
 //!
 //! Invariant: it promises what a datagram promises, at most once or not at all, and nothing more: no use but to be compared with.
@@ -7,11 +7,9 @@
 //! Database System" (1989), section II-B and figure 2. In reading order, from the top:
 //!
 //! * [`messages`]: what Raid's servers say, for the experiment of figure 11;
-//! * [`external`]: the external data representation (XDR);
 //! * [`raid_datagrams`]: destinations by name;
 //! * [`long_datagrams`]: messages of any length.
 
-pub mod external;
 pub mod long_datagrams;
 pub mod messages;
 pub mod raid_datagrams;

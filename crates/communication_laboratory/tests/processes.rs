@@ -1,7 +1,8 @@
 //! Every method between two processes, and the experiments that have processes of their own. The program starts itself again, so it has no test
 //! harness around it.
 
-use communication_laboratory::experiments::{ALL, Experiment, context_switches, message_transactions, raid_messages};
+use communication_laboratory::experiments::{ALL, Experiment};
+use communication_laboratory::experiments::{context_switches, message_transactions, pipes, raid_messages};
 use communication_laboratory::harness::laboratory::{Calls, Laboratory};
 use communication_laboratory::harness::placement;
 use communication_laboratory::harness::process::Program;
@@ -49,6 +50,11 @@ fn experiments_fill_their_tables(laboratory: &Laboratory) {
                 assert!(row.cells.iter().all(|cell| cell.ours.is_some()), "{}: {:?}", row.name, table.notes);
             }
         }
+    }
+    // The system's own pipe is not between machines: its row has one figure.
+    for table in pipes::Pipes.run(laboratory).expect("an experiment") {
+        assert!(table.rows[0].cells.iter().all(|cell| cell.ours.is_some()), "{:?}", table.notes);
+        assert_eq!(table.rows[1].cells.iter().filter(|cell| cell.ours.is_some()).count(), 1, "{:?}", table.notes);
     }
 }
 

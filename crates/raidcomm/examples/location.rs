@@ -20,7 +20,13 @@ fn serve(server: &mut Process, mut load: u64) -> Result<u64, HostError> {
     loop {
         let call = server.receive()?;
         match call.message() {
-            QUERY => server.reply(call, &load.to_le_bytes())?,
+            QUERY => {
+                let replied = server.reply(call, &load.to_le_bytes());
+                // Any other error: whoever asked has chosen already.
+                if let Err(HostError::System(error)) = replied {
+                    return Err(error.into());
+                }
+            }
             STOP => {
                 server.reply(call, &load.to_le_bytes())?;
                 return Ok(load);

@@ -9,6 +9,7 @@
 //!
 //! * [`address`]: who a server is: the papers' 4-tuple, and patterns over it;
 //! * [`directory`]: where addresses live, and groups;
+//! * [`codec`]: how a value looks between processes;
 //! * [`port`]: the one interface: the destination picks the channel;
 //! * [`memory`]: the channel between threads of a process;
 //! * [`shared`]: calls between processes of one host, through shared memory;
@@ -19,6 +20,7 @@
 //! * [`limits`]: every bound.
 
 pub mod address;
+pub mod codec;
 pub mod datagrams;
 pub mod directory;
 mod fields;

@@ -1,16 +1,20 @@
 //! The port: the one interface through which the servers of a process send. The destination picks the channel.
 //!
+//! What leaves the process has the port's codec: the compact one, unless its owner wants what programs of others read.
+//!
 //! Invariant: a message is encoded only if it leaves the process, and then once, and handed over as a value inside it. A
 //! message that cannot be delivered is dropped and counted, whatever the channel: protocols above send again what must
 //! arrive.
 
 use crate::address::{Address, SiteId};
+use crate::codec::{Codec, CodecError, Compact};
 use crate::directory::{Destination, Directory, DirectoryError, Endpoint, Route};
 use crate::memory::Sender;
 use crate::streams::{SendError, Streams};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use thiserror::Error;
 
 /// A channel to other processes; in the simulator, to other simulated ones.
@@ -61,7 +65,7 @@ pub enum PortError {
     Send(#[from] SendError),
     /// It cannot be encoded, or what came in is no message.
     #[error("not a message: {0}")]
-    Codec(#[from] postcard::Error),
+    Codec(#[from] CodecError),
     /// A site may speak for its own servers only.
     #[error("{site} sent a message in the name of {from}")]
     Forged {
@@ -80,22 +84,29 @@ struct Packet<M> {
     message: M,
 }
 
-/// The sending side of all servers of a process, and their inboxes.
-pub struct Port<M> {
+/// The sending side of all servers of a process, and their inboxes. Ports that send to each other have one codec.
+pub struct Port<M, C = Compact> {
     /// Where servers are; the owner changes it as the oracle tells.
     pub directory: Directory,
     inboxes: BTreeMap<Address, Sender<Delivery<M>>>,
     route: Route,
     packet: Vec<u8>,
+    codec: PhantomData<C>,
 }
 
-impl<M> Default for Port<M> {
-    fn default() -> Port<M> {
-        Port { directory: Directory::default(), inboxes: BTreeMap::new(), route: Route::default(), packet: Vec::new() }
+impl<M, C> Default for Port<M, C> {
+    fn default() -> Port<M, C> {
+        Port {
+            directory: Directory::default(),
+            inboxes: BTreeMap::new(),
+            route: Route::default(),
+            packet: Vec::new(),
+            codec: PhantomData,
+        }
     }
 }
 
-impl<M: Clone + Serialize + DeserializeOwned> Port<M> {
+impl<M: Clone + Serialize + DeserializeOwned, C: Codec> Port<M, C> {
     /// Places a server in this process. Servers of one thread may share an inbox.
     ///
     /// # Errors
@@ -130,8 +141,7 @@ impl<M: Clone + Serialize + DeserializeOwned> Port<M> {
         let mut sent = Sent { dropped: self.route.unplaced.len(), ..Sent::default() };
         if !self.route.streams.is_empty() {
             self.packet.clear();
-            let packet = postcard::to_io(&Packet { from, to, message: &message }, &mut self.packet);
-            packet?;
+            C::append(&Packet { from, to, message: &message }, &mut self.packet)?;
             let dropped = network.multicast(&self.route.streams, &self.packet)?;
             sent.sites = self.route.streams.len() - dropped;
             sent.dropped += dropped;
@@ -146,7 +156,7 @@ impl<M: Clone + Serialize + DeserializeOwned> Port<M> {
     /// # Errors
     /// It is no message, or nobody that it is for is known here.
     pub fn arrived(&mut self, site: SiteId, payload: &[u8]) -> Result<Sent, PortError> {
-        let Packet { from, to, message } = postcard::from_bytes::<Packet<M>>(payload)?;
+        let Packet { from, to, message } = C::read::<Packet<M>>(payload)?;
         if from.site != site {
             return Err(PortError::Forged { site, from });
         }
@@ -180,12 +190,15 @@ impl<M: Clone + Serialize + DeserializeOwned> Port<M> {
 mod tests {
     use super::*;
     use crate::address::{InstanceId, ServerKind};
+    use crate::codec::External;
     use crate::directory::GroupId;
     use crate::memory::{self, Receiver};
     use std::net::SocketAddr;
     use std::sync::Arc;
 
     const GROUP: GroupId = GroupId(3);
+
+    type Text = Arc<String>;
 
     fn server(site: u16, number: u16) -> Address {
         Address { instance: InstanceId(1), site: SiteId(site), kind: ServerKind::AtomicityController, number }
@@ -205,7 +218,7 @@ mod tests {
     }
 
     /// The process of a site with two servers, which knows three other sites with one each, all in one group.
-    fn process(site: u16) -> (Port<Arc<String>>, Receiver<Delivery<Arc<String>>>) {
+    fn process<C: Codec>(site: u16) -> (Port<Text, C>, Receiver<Delivery<Text>>) {
         let mut port = Port::default();
         let (sender, receiver) = memory::channel(3, || ());
         for number in 0..2 {
@@ -222,7 +235,7 @@ mod tests {
         (port, receiver)
     }
 
-    fn received(receiver: &mut Receiver<Delivery<Arc<String>>>) -> Vec<(Address, Arc<String>)> {
+    fn received(receiver: &mut Receiver<Delivery<Text>>) -> Vec<(Address, Text)> {
         let mut deliveries = Vec::new();
         receiver.drain(&mut deliveries);
         deliveries.into_iter().map(|delivery| (delivery.to, delivery.message)).collect()
@@ -230,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_message_inside_the_process_is_handed_over_not_encoded() {
-        let (mut port, mut receiver) = process(1);
+        let (mut port, mut receiver) = process::<Compact>(1);
         let mut wire = Wire::default();
         let message = Arc::new("hello".to_string());
         let sent = port.send(&mut wire, server(1, 0), server(1, 1).into(), Arc::clone(&message));
@@ -242,8 +255,8 @@ mod tests {
 
     #[test]
     fn a_message_to_a_group_reaches_every_server_with_one_frame_per_site() {
-        let (mut sender, mut sender_receiver) = process(1);
-        let (mut other, mut other_receiver) = process(2);
+        let (mut sender, mut sender_receiver) = process::<Compact>(1);
+        let (mut other, mut other_receiver) = process::<Compact>(2);
         let mut wire = Wire::default();
         let message = Arc::new("to all".to_string());
         let sent = sender.send(&mut wire, server(1, 0), GROUP.into(), Arc::clone(&message));
@@ -258,8 +271,23 @@ mod tests {
     }
 
     #[test]
+    fn ports_speak_what_their_owners_have_chosen() {
+        let (mut sender, _sender_receiver) = process::<External>(1);
+        let (mut other, mut receiver) = process::<External>(2);
+        let mut wire = Wire::default();
+        let message = Arc::new("in units of four bytes".to_string());
+        sender.send(&mut wire, server(1, 0), server(2, 1).into(), Arc::clone(&message)).expect("a known server");
+        let (_, payload) = &wire.0[0];
+        assert!(payload.ends_with(b"\0\0\0\x16in units of four bytes\0\0"), "a string of the standard");
+        assert_eq!(other.arrived(SiteId(1), payload), Ok(Sent { delivered: 1, ..Sent::default() }));
+        assert_eq!(received(&mut receiver), [(server(2, 1), message)]);
+        let (mut compact, _compact_receiver) = process::<Compact>(2);
+        assert!(compact.arrived(SiteId(1), payload).is_err(), "one of another codec does not take it for a message");
+    }
+
+    #[test]
     fn what_cannot_be_delivered_is_counted_or_named() {
-        let (mut port, receiver) = process(1);
+        let (mut port, receiver) = process::<Compact>(1);
         let mut wire = Wire::default();
         let message = Arc::new(String::new());
         let mut send =
@@ -279,8 +307,8 @@ mod tests {
 
     #[test]
     fn bad_packets_are_errors() {
-        let (mut sender, _sender_receiver) = process(1);
-        let (mut port, mut receiver) = process(2);
+        let (mut sender, _sender_receiver) = process::<Compact>(1);
+        let (mut port, mut receiver) = process::<Compact>(2);
         let mut wire = Wire::default();
         sender.send(&mut wire, server(1, 0), server(2, 0).into(), Arc::new("x".to_string())).expect("a known server");
         let (_, payload) = &wire.0[0];

@@ -34,17 +34,23 @@
 //! directly) and 4.3 (V.3). In reading order:
 //!
 //! * [`client`], [`server`]: the two ends, and calls;
+//! * `calls`: the slots as each side sees them;
 //! * `segment`: what lies where in the memory, and the slots' states;
 //! * `waiting`: spinning, yielding, sleeping, and waking;
 //! * `greeting`: how the two ends meet; `lifeline`: how one learns that the other is gone;
 //! * [`ring`]: bytes in one direction, for event loops; [`door`]: how a ring gets to the other process;
-//! * `mapping`: memory that two processes have.
+//! * `place`: what shared memory is to all of these; `mapping`: memory that two processes have; `models`: memory that two threads of a model
+//!   have, in which every order of what they do is tried.
 
+mod calls;
 pub mod client;
 pub mod door;
 mod greeting;
 mod lifeline;
 mod mapping;
+#[cfg(test)]
+mod models;
+mod place;
 pub mod ring;
 mod segment;
 pub mod server;
@@ -78,22 +84,8 @@ impl End {
 
     /// Takes the slots that the other side has posted; waits for some if there are none.
     fn take_posted(&mut self, deadline: Option<u64>) -> Result<u32, Waited> {
-        loop {
-            let posted = self.segment.take_posted(self.side);
-            if posted != 0 {
-                return Ok(posted);
-            }
-            if self.lifeline.is_gone() {
-                return Err(Waited::Gone);
-            }
-            if !self.waiter.wait(&self.segment, self.side, deadline) {
-                return Err(Waited::TimedOut);
-            }
-        }
-    }
-
-    /// Tells the other side of a slot.
-    fn post(&self, slot: u32) {
-        self.segment.post(self.side.other(), slot);
+        let End { segment, side, waiter, lifeline } = self;
+        let wait = || waiter.wait(segment, *side, deadline);
+        waiting::take_posted(segment, *side, || lifeline.is_gone(), wait)
     }
 }

@@ -24,6 +24,15 @@ pub struct Hosts {
     pub server: Host,
 }
 
+/// A host that reaches the server's and no other.
+#[derive(Debug)]
+pub struct Third {
+    /// The host.
+    pub host: Host,
+    /// The server's address in their network.
+    pub server: Ipv4Addr,
+}
+
 fn ip(arguments: &str) -> Outcome<()> {
     let mut command = Command::new("ip");
     let output = command.args(arguments.split(' ')).stdin(Stdio::null()).output();
@@ -84,12 +93,31 @@ impl Hosts {
     /// This machine has no `ip`, or we have not the rights.
     pub fn new() -> Outcome<Hosts> {
         let hosts = Hosts { client: Host::new(1)?, server: Host::new(2)? };
-        let (client, server) = (&hosts.client.namespace, &hosts.server.namespace);
-        ip(&format!("-n {client} link add ether type veth peer name ether netns {server}"))?;
-        for host in [&hosts.client, &hosts.server] {
-            ip(&format!("-n {} addr add {}/24 dev ether", host.namespace, host.address))?;
-            ip(&format!("-n {} link set ether up", host.namespace))?;
-        }
+        join(&hosts.client, &hosts.server, "ether", [hosts.client.address, hosts.server.address])?;
         Ok(hosts)
     }
+
+    /// A third host, in a network of its own with the server's.
+    ///
+    /// # Errors
+    /// As of the two.
+    pub fn third(&self) -> Outcome<Third> {
+        let [address, server] = [1, 2].map(|end| Ipv4Addr::new(10, 77, 1, end));
+        let mut host = Host::new(4)?;
+        host.address = address;
+        let third = Third { host, server };
+        join(&third.host, &self.server, "second", [address, server])?;
+        Ok(third)
+    }
+}
+
+/// Joins two hosts by a pair of devices of one name.
+fn join(first: &Host, second: &Host, device: &str, addresses: [Ipv4Addr; 2]) -> Outcome<()> {
+    let [namespace, other] = [&first.namespace, &second.namespace];
+    ip(&format!("-n {namespace} link add {device} type veth peer name {device} netns {other}"))?;
+    for (namespace, address) in [namespace, other].into_iter().zip(addresses) {
+        ip(&format!("-n {namespace} addr add {address}/24 dev {device}"))?;
+        ip(&format!("-n {namespace} link set {device} up"))?;
+    }
+    Ok(())
 }

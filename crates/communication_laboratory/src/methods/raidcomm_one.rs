@@ -4,10 +4,10 @@ use super::sockets::{insist, reached_at, server_of, udp_socket};
 use super::{Caller, Meeting, Method, Ready, reply_to};
 use crate::failure::{Failure, Outcome};
 use crate::limits::{BYTES_MAX, LOST_TIME};
-use crate::version_one::external::{Decoder, Encoder};
 use crate::version_one::long_datagrams;
 use crate::version_one::raid_datagrams::{HEADER_BYTES, Header, RaidDatagrams};
 use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
+use raidcomm::codec::external::{self, ExternalError, Opaque};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -64,9 +64,26 @@ fn server_name(site: u16) -> Address {
     Address { instance: InstanceId(1), site: SiteId(site), kind: ServerKind::AtomicityController, number: 0 }
 }
 
-fn unmarshal(message: &[u8]) -> Option<(Header, &[u8])> {
-    let mut decoder = Decoder(message);
-    Some((Header::decode(&mut decoder)?, decoder.opaque()?))
+/// Puts a header and data into V.1's form, in place of what is in `message`.
+///
+/// # Errors
+/// There are more bytes than a length can tell.
+pub fn marshal(header: &Header, data: &[u8], message: &mut Vec<u8>) -> Result<(), ExternalError> {
+    message.clear();
+    external::append(&(header, Opaque(data)), message)
+}
+
+/// And takes them out.
+///
+/// # Errors
+/// It is no message of V.1.
+pub fn unmarshal(message: &[u8]) -> Result<(Header, Opaque<'_>), ExternalError> {
+    external::read(message)
+}
+
+/// A header of the first message from one server to another.
+pub fn first_header() -> Header {
+    Header { to: server_name(1), from: server_name(2), kind: 0, transaction: 0 }
 }
 
 impl Method for RaidcommOne {
@@ -84,18 +101,16 @@ impl Method for RaidcommOne {
         let datagrams = long_datagrams::LongDatagrams::new(socket, FRAGMENT_BYTES);
         let mut raid = RaidDatagrams::new(datagrams, HashMap::new());
         ready(&address)?;
-        let (mut message, mut reply, mut encoder) = (Vec::new(), Vec::new(), Encoder::default());
+        let (mut message, mut reply, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             let from = raid.receive(&mut message, BYTES_MAX + MARSHALLED_BYTES)?;
             // Foreign datagrams are passed over.
-            let Some((header, request)) = unmarshal(&message) else { continue };
+            let Ok((header, Opaque(request))) = unmarshal(&message) else { continue };
             reply_to(request, &mut reply, meeting.reply_bytes);
             raid.learn(header.from, from);
             let header = Header { to: header.from, from: header.to, ..header };
-            encoder.bytes.clear();
-            header.encode(&mut encoder);
-            encoder.opaque(&reply);
-            raid.send(header.to, &encoder.bytes)?;
+            marshal(&header, &reply, &mut bytes).map_err(Failure::foreign)?;
+            raid.send(header.to, &bytes)?;
         }
     }
 
@@ -105,21 +120,18 @@ impl Method for RaidcommOne {
         let datagrams = long_datagrams::LongDatagrams::new(socket, FRAGMENT_BYTES);
         let places = HashMap::from([(server_name(1), server)]);
         let raid = std::cell::RefCell::new(RaidDatagrams::new(datagrams, places));
-        let (mut encoder, mut message) = (Encoder::default(), Vec::new());
-        let mut header = Header { to: server_name(1), from: server_name(2), kind: 0, transaction: 0 };
+        let (mut bytes, mut message) = (Vec::new(), Vec::new());
+        let mut header = first_header();
         Ok(Box::new(move |request, reply| {
             header.transaction += 1;
-            encoder.bytes.clear();
-            header.encode(&mut encoder);
-            encoder.opaque(request);
+            marshal(&header, request, &mut bytes).map_err(Failure::foreign)?;
             insist(
-                || raid.borrow_mut().send(header.to, &encoder.bytes),
+                || raid.borrow_mut().send(header.to, &bytes),
                 || raid.borrow_mut().receive(&mut message, BYTES_MAX + MARSHALLED_BYTES).map(drop),
             )?;
-            let (_, bytes) =
-                unmarshal(&message).ok_or_else(|| Failure::Wrong("the reply is no Raid datagram".to_owned()))?;
+            let (_, Opaque(data)) = unmarshal(&message).map_err(Failure::foreign)?;
             reply.clear();
-            reply.extend_from_slice(bytes);
+            reply.extend_from_slice(data);
             Ok(())
         }))
     }

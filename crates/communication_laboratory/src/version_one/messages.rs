@@ -3,8 +3,9 @@
 //! The paper gives their lengths; the fields are ours, chosen so that the marshalled forms have those lengths. Invariant: both forms carry the
 //! same.
 
-use super::external::Encoder;
 use super::raid_datagrams::{HEADER_BYTES, Header};
+use raidcomm::codec::external::{ExternalError, Opaque, append};
+use serde::Serialize;
 use zerocopy::{Immutable, IntoBytes};
 
 /// Bytes of the longest name of a relation, and of the longest tuples.
@@ -13,7 +14,7 @@ const TUPLE_BYTES: usize = 76;
 const WRITES_BYTES: usize = 108;
 
 /// What a relation looks like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct RelationDescriptor {
     /// Number of the relation.
     pub relation: u32,
@@ -24,7 +25,7 @@ pub struct RelationDescriptor {
     /// Tuples in it.
     pub tuples: u32,
     /// Its name.
-    pub name: &'static [u8],
+    pub name: Opaque<'static>,
 }
 
 /// What is said behind a header.
@@ -61,8 +62,8 @@ pub struct Message {
 }
 
 const DESCRIPTOR: RelationDescriptor =
-    RelationDescriptor { relation: 1, attributes: 4, tuple_bytes: 100, tuples: 100, name: b"account_list" };
-const SHORT_DESCRIPTOR: RelationDescriptor = RelationDescriptor { name: b"accounts", ..DESCRIPTOR };
+    RelationDescriptor { relation: 1, attributes: 4, tuple_bytes: 100, tuples: 100, name: Opaque(b"account_list") };
+const SHORT_DESCRIPTOR: RelationDescriptor = RelationDescriptor { name: Opaque(b"accounts"), ..DESCRIPTOR };
 /// Destinations of a multicast in figure 11.
 pub const MULTICAST_DESTINATIONS: usize = 5;
 
@@ -100,29 +101,19 @@ struct InMemory {
 }
 
 impl Message {
-    /// Marshals it behind its header.
-    pub fn marshal(&self, header: &Header, encoder: &mut Encoder) {
-        encoder.bytes.clear();
-        header.encode(encoder);
-        let describe = |descriptor: &RelationDescriptor, encoder: &mut Encoder| {
-            let RelationDescriptor { relation, attributes, tuple_bytes, tuples, name } = descriptor;
-            for word in [relation, attributes, tuple_bytes, tuples] {
-                encoder.unsigned(*word);
-            }
-            encoder.opaque(name);
-        };
+    /// Marshals it behind its header, in place of what is in `bytes`.
+    ///
+    /// # Errors
+    /// It has no form: its parts have.
+    pub fn marshal(&self, header: &Header, bytes: &mut Vec<u8>) -> Result<(), ExternalError> {
+        bytes.clear();
+        append(header, bytes)?;
         match &self.body {
-            Body::Null => {}
-            Body::Timestamp(timestamp) => encoder.unsigned(*timestamp),
-            Body::RelationDescriptor(descriptor) => describe(descriptor, encoder),
-            Body::Relation(descriptor, tuples) => {
-                describe(descriptor, encoder);
-                encoder.opaque(tuples);
-            }
-            Body::WriteRelations { relations, tuples } => {
-                encoder.unsigned(*relations);
-                encoder.opaque(tuples);
-            }
+            Body::Null => Ok(()),
+            Body::Timestamp(timestamp) => append(timestamp, bytes),
+            Body::RelationDescriptor(descriptor) => append(descriptor, bytes),
+            Body::Relation(descriptor, tuples) => append(&(descriptor, Opaque(tuples)), bytes),
+            Body::WriteRelations { relations, tuples } => append(&(relations, Opaque(tuples)), bytes),
         }
     }
 
@@ -143,7 +134,7 @@ impl Message {
         let describe = |descriptor: &RelationDescriptor, memory: &mut InMemory| {
             let RelationDescriptor { relation, attributes, tuple_bytes, tuples, name } = *descriptor;
             memory.words = [0, relation, attributes, tuple_bytes, tuples];
-            memory.name[..name.len()].copy_from_slice(name);
+            memory.name[..name.0.len()].copy_from_slice(name.0);
         };
         match &self.body {
             Body::Null => {}
@@ -186,10 +177,10 @@ mod tests {
     fn marshalled_messages_have_the_papers_lengths() {
         let address = Address { instance: InstanceId(1), site: SiteId(1), kind: ServerKind::ActionDriver, number: 0 };
         let header = Header { to: address, from: address, kind: 1, transaction: 1 };
-        let mut encoder = Encoder::default();
+        let mut bytes = Vec::new();
         for message in SEVEN {
-            message.marshal(&header, &mut encoder);
-            assert_eq!(encoder.bytes.len(), message.bytes, "{}", message.name);
+            message.marshal(&header, &mut bytes).expect("it has a form");
+            assert_eq!(bytes.len(), message.bytes, "{}", message.name);
             let in_memory = message.as_it_is(&header, <[u8]>::len);
             assert!(in_memory >= message.bytes - 4, "{}: {in_memory} bytes carry less", message.name);
         }

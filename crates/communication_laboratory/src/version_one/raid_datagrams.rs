@@ -2,10 +2,10 @@
 //!
 //! Invariant: a datagram is sent only to a server that the cache knows.
 
-use super::external::{Decoder, Encoder};
 use super::long_datagrams::LongDatagrams;
 use crate::failure::{Failure, Outcome};
 use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
@@ -14,11 +14,13 @@ use std::net::SocketAddr;
 pub const HEADER_BYTES: usize = 44;
 
 /// Who sends what to whom, for which transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Who is to receive it.
+    #[serde(serialize_with = "encode", deserialize_with = "decode")]
     pub to: Address,
     /// Who sends it.
+    #[serde(serialize_with = "encode", deserialize_with = "decode")]
     pub from: Address,
     /// Which message.
     pub kind: u32,
@@ -26,42 +28,24 @@ pub struct Header {
     pub transaction: u64,
 }
 
-fn encode_address(address: Address, encoder: &mut Encoder) {
-    // The papers' instances are small numbers; ours are random, and their lower half tells them apart.
-    for part in [address.instance.0 as u32, address.site.0.into(), address.kind as u32, address.number.into()] {
-        encoder.unsigned(part);
-    }
+/// A 4-tuple as V.1 sends it, a unit for each part.
+#[derive(Serialize, Deserialize)]
+struct Name {
+    /// The papers' instances are small numbers; ours are random, and their lower half tells them apart.
+    instance: u32,
+    site: SiteId,
+    kind: ServerKind,
+    number: u16,
 }
 
-fn decode_address(decoder: &mut Decoder<'_>) -> Option<Address> {
-    let [instance, site, kind, number] =
-        [decoder.unsigned()?, decoder.unsigned()?, decoder.unsigned()?, decoder.unsigned()?];
-    Some(Address {
-        instance: InstanceId(instance.into()),
-        site: SiteId(site.try_into().ok()?),
-        kind: *ServerKind::ALL.get(kind as usize)?,
-        number: number.try_into().ok()?,
-    })
+fn encode<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
+    let Address { instance, site, kind, number } = *address;
+    Name { instance: instance.0 as u32, site, kind, number }.serialize(serializer)
 }
 
-impl Header {
-    /// Puts it before a message.
-    pub fn encode(&self, encoder: &mut Encoder) {
-        encode_address(self.to, encoder);
-        encode_address(self.from, encoder);
-        encoder.unsigned(self.kind);
-        encoder.hyper(self.transaction);
-    }
-
-    /// Takes it from before a message. `None`: it is none.
-    pub fn decode(decoder: &mut Decoder<'_>) -> Option<Header> {
-        Some(Header {
-            to: decode_address(decoder)?,
-            from: decode_address(decoder)?,
-            kind: decoder.unsigned()?,
-            transaction: decoder.hyper()?,
-        })
-    }
+fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+    let Name { instance, site, kind, number } = Name::deserialize(deserializer)?;
+    Ok(Address { instance: InstanceId(instance.into()), site, kind, number })
 }
 
 /// Sends and receives by name.
@@ -104,6 +88,7 @@ impl RaidDatagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raidcomm::codec::external;
 
     /// If this fails, messages are longer than the papers' are, or reach somebody else.
     #[test]
@@ -115,12 +100,12 @@ mod tests {
             number: 1,
         };
         let header = Header { to: address(1), from: address(2), kind: 3, transaction: 4 };
-        let mut encoder = Encoder::default();
-        header.encode(&mut encoder);
-        assert_eq!(encoder.bytes.len(), HEADER_BYTES);
-        assert_eq!(Header::decode(&mut Decoder(&encoder.bytes)), Some(header));
+        let mut bytes = Vec::new();
+        external::append(&header, &mut bytes).expect("it has a form");
+        assert_eq!(bytes.len(), HEADER_BYTES);
+        assert_eq!(external::read(&bytes), Ok(header));
         // A kind of server that there is not.
-        encoder.bytes[11] = 99;
-        assert_eq!(Header::decode(&mut Decoder(&encoder.bytes)), None);
+        bytes[11] = 99;
+        assert!(external::read::<Header>(&bytes).is_err());
     }
 }

@@ -5,12 +5,16 @@
 //! the process by a signal.
 
 use super::greeting::LineError;
+use super::place::Place;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::thread::futex;
+use rustix::time::Timespec;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
 
 /// Bytes of the head, which tells what the memory is and holds the words that both sides look at; contents come behind it.
 pub(super) const HEAD_BYTES: usize = 4096;
@@ -62,44 +66,59 @@ impl Mapping {
         Ok(Mapping { start, length })
     }
 
-    /// Bytes, the head included.
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-
     /// Where something lies.
     fn at<T>(&self, at: usize) -> *mut T {
         assert!(at.is_multiple_of(align_of::<T>()) && at + size_of::<T>() <= self.length, "a word at {at}");
         // SAFETY: it lies within the mapping, as just checked.
         unsafe { self.start.as_ptr().add(at).cast() }
     }
+}
 
-    pub(super) fn word(&self, at: usize) -> &AtomicU32 {
+impl Place for Mapping {
+    type Word = AtomicU32;
+    type Count = AtomicU64;
+
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> &AtomicU32 {
         // SAFETY: the word lies within the mapping, which lives as long as `self`, and is aligned, since a mapping starts on a page; nobody
         // in this process accesses these bytes but as this atomic word.
         unsafe { AtomicU32::from_ptr(self.at(at)) }
     }
 
-    /// A count of bytes, too large to wrap.
-    pub(super) fn count(&self, at: usize) -> &AtomicU64 {
+    #[inline]
+    fn count(&self, at: usize) -> &AtomicU64 {
         // SAFETY: as for `word`.
         unsafe { AtomicU64::from_ptr(self.at(at)) }
     }
 
-    /// Copies bytes to a place that is this side's.
-    pub(super) fn write(&self, at: usize, bytes: &[u8]) {
+    fn write(&self, at: usize, bytes: &[u8]) {
         assert!(at <= self.length && bytes.len() <= self.length - at, "{} bytes at {at}", bytes.len());
         // SAFETY: the target lies within the mapping, as just checked. `bytes` is a Rust slice and no reference into the mapping exists, so
         // the two do not overlap.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.as_ptr().add(at), bytes.len()) }
     }
 
-    /// Copies bytes from a place that is this side's; all of `into` is filled.
-    pub(super) fn read(&self, at: usize, into: &mut [MaybeUninit<u8>]) {
+    fn read(&self, at: usize, into: &mut [MaybeUninit<u8>]) {
         assert!(at <= self.length && into.len() <= self.length - at, "{} bytes at {at}", into.len());
         // SAFETY: the source lies within the mapping, as just checked, and `into` outside of it. A peer that breaks the protocol may write to
         // the source meanwhile: it is outside of this program, and makes the copied bytes wrong at worst.
         unsafe { ptr::copy_nonoverlapping(self.start.as_ptr().add(at), into.as_mut_ptr().cast(), into.len()) }
+    }
+
+    fn sleep(&self, at: usize, time: Option<Duration>) {
+        // One that is too long to tell is as good as none.
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        // Interrupted, woken, out of time, or changed before it began: the caller looks.
+        let _ = futex::wait(self.word(at), futex::Flags::empty(), 0, time.as_ref());
+    }
+
+    fn wake(&self, at: usize) {
+        // It cannot fail for a word that is mapped.
+        let _ = futex::wake(self.word(at), futex::Flags::empty(), 1);
     }
 }
 

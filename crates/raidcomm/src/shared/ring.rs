@@ -4,29 +4,27 @@
 //! is going to wait says so first, and then looks once more; the other side rings its bell (eventfd(2)), which an event loop waits for beside
 //! its sockets. Whoever is awake is not rung for. That the other side is gone must be told by another channel, which the owner keeps.
 //!
-//! Invariants: read <= written <= read + capacity; the writer alone writes the bytes between written and read + capacity, the reader alone reads those
-//! between read and written. Each side goes by its own count, and by a copy of the other's that it has checked: a count that breaks the
-//! inequality is an error.
+//! What each side may do with the bytes, and when a bell is rung, is in `counts`.
+
+pub(super) mod counts;
 
 use super::greeting::LineError;
-use super::mapping::{HEAD_BYTES, LINE_BYTES, Mapping};
+use super::mapping::{HEAD_BYTES, Mapping};
+use super::place::Place;
 use crate::limits::RING_BYTES_MAX;
 use bytes::BytesMut;
+pub(super) use counts::{Inlet, Moved, Outlet};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::{OFlags, fcntl_getfl};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use thiserror::Error;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RING");
 const VERSION: u32 = 1;
-/// Where the words lie: what the ring is; the writer's count and whether it waits; the reader's count and whether it waits.
+/// Where the words lie that say what the ring is.
 const MAGIC_AT: usize = 0;
 const VERSION_AT: usize = 4;
-const WRITTEN_AT: usize = LINE_BYTES;
-const READ_AT: usize = 2 * LINE_BYTES;
-const WRITER_WAITS_AT: usize = 3 * LINE_BYTES;
-const READER_WAITS_AT: usize = 4 * LINE_BYTES;
 
 /// The other side has broken the protocol: no byte of the ring can be trusted. Close it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -44,42 +42,35 @@ pub struct Files {
     pub room: OwnedFd,
 }
 
-/// What both sides have.
+/// How a side hears, and how it rings.
 #[derive(Debug)]
-struct Ring {
-    mapping: Mapping,
-    /// Bytes, a power of two.
-    capacity: u64,
+struct Bells {
     /// Rung by the other side.
-    own_bell: OwnedFd,
+    own: OwnedFd,
     /// Rung by this side.
-    other_bell: OwnedFd,
+    other: OwnedFd,
 }
 
-impl Ring {
-    /// Where a byte lies, counted from the first one ever written, and how many lie behind it before the end of the memory.
-    fn place(&self, count: u64) -> (usize, usize) {
-        let offset = count & (self.capacity - 1);
-        (HEAD_BYTES + offset as usize, (self.capacity - offset) as usize)
-    }
-
-    /// Wakes the other side, if it has said that it waits.
-    fn wake(&self, waits: &AtomicU32) {
-        // Before that, this side's count was stored, in one order with what the other side does: say that it waits, then look at the count.
-        if waits.load(Ordering::SeqCst) != 0 && waits.swap(0, Ordering::SeqCst) != 0 {
-            // A bell that is full has been rung and not been heard; another error means that the other side is going.
-            let _ = rustix::io::write(&self.other_bell, &1_u64.to_ne_bytes());
+impl Bells {
+    /// Rings for the other side if that is needed.
+    fn tell(&self, moved: Moved) -> usize {
+        if moved.ring {
+            ring(&self.other);
         }
+        moved.bytes
     }
+}
+
+fn ring(bell: &OwnedFd) {
+    // A bell that is full has been rung and not been heard; another error means that the other side is going.
+    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
 /// The end that bytes go into.
 #[derive(Debug)]
 pub struct Writer {
-    ring: Ring,
-    written: u64,
-    /// The reader's count, as it was last looked at.
-    read: u64,
+    inlet: Inlet<Mapping>,
+    bells: Bells,
 }
 
 impl Writer {
@@ -98,69 +89,31 @@ impl Writer {
         let bell = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let (data, room) = (bell()?, bell()?);
         let files = Files { memory, data: data.try_clone()?, room: room.try_clone()? };
-        let ring = Ring { mapping, capacity: bytes as u64, own_bell: room, other_bell: data };
-        Ok((Writer { ring, written: 0, read: 0 }, files))
+        Ok((Writer { inlet: Inlet::new(mapping), bells: Bells { own: room, other: data } }, files))
     }
 
     /// Copies in as many bytes as there is room for, and says how many. If that is not all, the bell is rung when there is room again.
     ///
     /// # Errors
     /// The reader has broken the protocol.
-    pub fn write(&mut self, mut bytes: &[u8]) -> Result<usize, Broken> {
-        let before = self.written;
-        let mut said = false;
-        loop {
-            let mut room = self.read + self.ring.capacity - self.written;
-            if room < bytes.len() as u64 {
-                room = self.look()?;
-            }
-            let now = bytes.len().min(room as usize);
-            let (at, straight) = self.ring.place(self.written);
-            let (first, rest) = bytes[..now].split_at(now.min(straight));
-            self.ring.mapping.write(at, first);
-            self.ring.mapping.write(HEAD_BYTES, rest);
-            self.written += now as u64;
-            bytes = &bytes[now..];
-            if bytes.is_empty() || said {
-                break;
-            }
-            // Once more after having said it: the reader may have made room in between.
-            self.ring.mapping.word(WRITER_WAITS_AT).store(1, Ordering::SeqCst);
-            said = true;
-        }
-        if said && bytes.is_empty() {
-            self.ring.mapping.word(WRITER_WAITS_AT).store(0, Ordering::Relaxed);
-        }
-        if self.written > before {
-            self.ring.mapping.count(WRITTEN_AT).store(self.written, Ordering::SeqCst);
-            self.ring.wake(self.ring.mapping.word(READER_WAITS_AT));
-        }
-        Ok((self.written - before) as usize)
+    pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
+        let moved = self.inlet.write(bytes)?;
+        Ok(self.bells.tell(moved))
     }
 
     /// What a hostile writer may do.
     #[cfg(test)]
     pub(crate) fn lie(&mut self) {
-        self.ring.mapping.count(WRITTEN_AT).store(u64::MAX, Ordering::SeqCst);
-        self.ring.wake(self.ring.mapping.word(READER_WAITS_AT));
-    }
-
-    /// Looks how far the reader is, and says how much room there is.
-    fn look(&mut self) -> Result<u64, Broken> {
-        let read = self.ring.mapping.count(READ_AT).load(Ordering::SeqCst);
-        if read < self.read || read > self.written {
-            return Err(Broken);
-        }
-        self.read = read;
-        Ok(read + self.ring.capacity - self.written)
+        self.inlet.place().count(counts::WRITTEN_AT).store(u64::MAX, Ordering::SeqCst);
+        ring(&self.bells.other);
     }
 }
 
 /// The end that bytes come out of.
 #[derive(Debug)]
 pub struct Reader {
-    ring: Ring,
-    read: u64,
+    outlet: Outlet<Mapping>,
+    bells: Bells,
 }
 
 impl Reader {
@@ -171,7 +124,7 @@ impl Reader {
     pub fn open(files: Files) -> Result<Reader, LineError> {
         let Files { memory, data, room } = files;
         let mapping = Mapping::open(&memory, RING_BYTES_MAX)?;
-        let capacity = (mapping.length() - HEAD_BYTES) as u64;
+        let capacity = mapping.length() - HEAD_BYTES;
         let magic = mapping.word(MAGIC_AT).load(Ordering::Relaxed);
         if magic != MAGIC || !capacity.is_power_of_two() {
             return Err(LineError::Foreign);
@@ -185,7 +138,7 @@ impl Reader {
                 return Err(LineError::Foreign);
             }
         }
-        Ok(Reader { ring: Ring { mapping, capacity, own_bell: data, other_bell: room }, read: 0 })
+        Ok(Reader { outlet: Outlet::new(mapping), bells: Bells { own: data, other: room } })
     }
 
     /// Moves bytes to the end of `into`, at most so many, and says how many.
@@ -193,83 +146,49 @@ impl Reader {
     /// # Errors
     /// The writer has broken the protocol.
     pub fn read(&mut self, into: &mut BytesMut, bytes_max: usize) -> Result<usize, Broken> {
-        let count = self.waiting()?.min(bytes_max as u64) as usize;
-        if count == 0 {
-            return Ok(0);
-        }
-        into.reserve(count);
-        let (at, straight) = self.ring.place(self.read);
-        let (first, rest) = into.spare_capacity_mut()[..count].split_at_mut(count.min(straight));
-        self.ring.mapping.read(at, first);
-        self.ring.mapping.read(HEAD_BYTES, rest);
-        let length = into.len() + count;
-        // SAFETY: so many bytes are reserved, and were filled.
-        unsafe { into.set_len(length) };
-        self.read += count as u64;
-        self.ring.mapping.count(READ_AT).store(self.read, Ordering::SeqCst);
-        let left = self.waiting()?;
-        // A writer that waits has much to write: it is not woken for each bit of room.
-        if left <= self.ring.capacity / 2 {
-            self.ring.wake(self.ring.mapping.word(WRITER_WAITS_AT));
-        }
-        Ok(count)
-    }
-
-    /// How many bytes are there.
-    fn waiting(&self) -> Result<u64, Broken> {
-        let written = self.ring.mapping.count(WRITTEN_AT).load(Ordering::SeqCst);
-        match written.checked_sub(self.read) {
-            Some(waiting) if waiting <= self.ring.capacity => Ok(waiting),
-            _ => Err(Broken),
-        }
+        let moved = self.outlet.read(into, bytes_max)?;
+        Ok(self.bells.tell(moved))
     }
 
     /// Says that this side is going to wait for its bell. `false`: do not, there is something to read (or to find broken).
     pub fn sleep(&self) -> bool {
-        let waits = self.ring.mapping.word(READER_WAITS_AT);
-        waits.store(1, Ordering::SeqCst);
-        let nothing = self.waiting() == Ok(0);
-        if !nothing {
-            waits.store(0, Ordering::Relaxed);
-        }
-        nothing
+        self.outlet.sleep()
     }
 
     /// Rings this side's own bell: there is more to read than it wanted to read at once.
     pub fn ring(&self) {
-        // As when the other side rings it.
-        let _ = rustix::io::write(&self.ring.own_bell, &1_u64.to_ne_bytes());
+        ring(&self.bells.own);
     }
 
     /// Says that this side is awake, and need not be rung for.
     pub fn wake(&self) {
-        self.ring.mapping.word(READER_WAITS_AT).store(0, Ordering::Relaxed);
+        self.outlet.wake();
     }
 }
 
 /// The bell of this end: readable, for an event loop, each time that it was rung.
 impl AsFd for Writer {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.ring.own_bell.as_fd()
+        self.bells.own.as_fd()
     }
 }
 
 /// The bell of this end: readable, for an event loop, each time that it was rung.
 impl AsFd for Reader {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.ring.own_bell.as_fd()
+        self.bells.own.as_fd()
     }
 }
 
 impl AsRawFd for Writer {
     fn as_raw_fd(&self) -> RawFd {
-        self.ring.own_bell.as_raw_fd()
+        self.bells.own.as_raw_fd()
     }
 }
 
 impl AsRawFd for Reader {
     fn as_raw_fd(&self) -> RawFd {
-        self.ring.own_bell.as_raw_fd()
+        self.bells.own.as_raw_fd()
     }
 }
 
@@ -357,10 +276,10 @@ mod tests {
     fn a_hostile_side_is_found_out() {
         for wrong in [1, 65, u64::MAX] {
             let (mut writer, reader) = ring(64);
-            reader.ring.mapping.count(READ_AT).store(wrong, Ordering::SeqCst);
+            reader.outlet.place().count(counts::READ_AT).store(wrong, Ordering::SeqCst);
             assert_eq!(writer.write(&[1; 65]), Err(Broken), "read {wrong} of nothing");
             let (writer, mut reader) = ring(64);
-            writer.ring.mapping.count(WRITTEN_AT).store(wrong, Ordering::SeqCst);
+            writer.inlet.place().count(counts::WRITTEN_AT).store(wrong, Ordering::SeqCst);
             let read = reader.read(&mut BytesMut::new(), 100);
             assert_eq!(read, if wrong <= 64 { Ok(wrong as usize) } else { Err(Broken) }, "wrote {wrong}");
         }
@@ -368,9 +287,9 @@ mod tests {
         writer.write(&[1; 64]).expect("the reader has done nothing");
         reader.read(&mut BytesMut::new(), 64).expect("the writer keeps to the protocol");
         writer.write(&[1; 64]).expect("the reader keeps to the protocol");
-        reader.ring.mapping.count(READ_AT).store(63, Ordering::SeqCst);
+        reader.outlet.place().count(counts::READ_AT).store(63, Ordering::SeqCst);
         assert_eq!(writer.write(&[1; 64]), Err(Broken), "the reader's count went back");
-        writer.ring.mapping.count(WRITTEN_AT).store(63, Ordering::SeqCst);
+        writer.inlet.place().count(counts::WRITTEN_AT).store(63, Ordering::SeqCst);
         assert_eq!(reader.read(&mut BytesMut::new(), 64), Err(Broken), "the writer's count went back");
         assert!(!reader.sleep(), "who cannot trust the ring must not wait for it");
     }

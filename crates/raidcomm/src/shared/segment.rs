@@ -4,10 +4,12 @@
 
 use super::greeting::{LineError, Shape};
 use super::mapping::{HEAD_BYTES, LINE_BYTES, Mapping};
+use super::place::{Place, Word};
 use super::waiting;
 use crate::limits::{LINE_BYTES_MAX, SLOTS_MAX};
 use rustix::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RAID");
 const VERSION: u32 = 1;
@@ -16,11 +18,11 @@ const MAGIC_AT: usize = 0;
 const VERSION_AT: usize = 4;
 const SLOTS_AT: usize = 8;
 const SLOT_BYTES_AT: usize = 12;
-const POSTED_AT: [usize; 2] = [LINE_BYTES, 2 * LINE_BYTES];
-const WAITING_AT: [usize; 2] = [3 * LINE_BYTES, 4 * LINE_BYTES];
+pub(super) const POSTED_AT: [usize; 2] = [LINE_BYTES, 2 * LINE_BYTES];
+pub(super) const WAITING_AT: [usize; 2] = [3 * LINE_BYTES, 4 * LINE_BYTES];
 /// Where the words of a slot lie, from its start; its bytes come behind them.
-const STATE_AT: usize = 0;
-const LENGTH_AT: usize = 4;
+pub(super) const STATE_AT: usize = 0;
+pub(super) const LENGTH_AT: usize = 4;
 
 /// Set among the posted bits to wake a side whose peer is gone; no slot has it.
 const NOBODY: u32 = 1 << 31;
@@ -81,8 +83,8 @@ impl State {
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Segment {
-    mapping: Mapping,
+pub(super) struct Segment<P = Mapping> {
+    place: P,
     shape: Shape,
 }
 
@@ -95,7 +97,7 @@ impl Segment {
         mapping.word(VERSION_AT).store(VERSION, Ordering::Relaxed);
         mapping.word(SLOTS_AT).store(shape.slots, Ordering::Relaxed);
         mapping.word(SLOT_BYTES_AT).store(shape.slot_bytes, Ordering::Release);
-        Ok((Segment { mapping, shape }, file))
+        Ok((Segment { place: mapping, shape }, file))
     }
 
     /// One that the other side has made. Errors: it is not one.
@@ -114,7 +116,15 @@ impl Segment {
         if mapping.length() != length_of(shape) {
             return Err(LineError::Foreign);
         }
-        Ok(Segment { mapping, shape })
+        Ok(Segment { place: mapping, shape })
+    }
+}
+
+impl<P: Place> Segment<P> {
+    /// One in the memory of a model.
+    #[cfg(test)]
+    pub(super) fn of(place: P, shape: Shape) -> Segment<P> {
+        Segment { place, shape }
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -127,13 +137,23 @@ impl Segment {
     }
 
     /// The slots that were posted to this side and that it waits on.
-    pub(super) fn posted(&self, to: Side) -> &AtomicU32 {
-        self.mapping.word(POSTED_AT[to as usize])
+    pub(super) fn posted(&self, to: Side) -> &P::Word {
+        self.place.word(POSTED_AT[to as usize])
+    }
+
+    /// Sleeps until something is posted to this side, for the time at most; perhaps shorter.
+    pub(super) fn sleep(&self, side: Side, time: Option<Duration>) {
+        self.place.sleep(POSTED_AT[side as usize], time);
+    }
+
+    /// Wakes a side that sleeps.
+    pub(super) fn wake(&self, side: Side) {
+        self.place.wake(POSTED_AT[side as usize]);
     }
 
     /// How a side waits; see [`waiting`].
-    pub(super) fn waiting(&self, side: Side) -> &AtomicU32 {
-        self.mapping.word(WAITING_AT[side as usize])
+    pub(super) fn waiting(&self, side: Side) -> &P::Word {
+        self.place.word(WAITING_AT[side as usize])
     }
 
     /// Tells a side of a slot, and wakes it if it sleeps.
@@ -160,40 +180,39 @@ impl Segment {
     }
 
     pub(super) fn state(&self, slot: u32) -> State {
-        State(self.mapping.word(self.slot(slot) + STATE_AT).load(Ordering::Acquire))
+        State(self.place.word(self.slot(slot) + STATE_AT).load(Ordering::Acquire))
     }
 
     /// Moves a slot on, if it is still as it was seen. What was written to it before is seen by who sees the new state.
     pub(super) fn advance(&self, slot: u32, from: State, to: State) -> bool {
-        let word = self.mapping.word(self.slot(slot) + STATE_AT);
-        word.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.place.word(self.slot(slot) + STATE_AT).replace(from.0, to.0, Ordering::AcqRel)
     }
 
     /// What a hostile side may write.
     #[cfg(test)]
     pub(super) fn lie_about_length(&self, slot: u32, length: u32) {
-        self.mapping.word(self.slot(slot) + LENGTH_AT).store(length, Ordering::Relaxed);
+        self.place.word(self.slot(slot) + LENGTH_AT).store(length, Ordering::Relaxed);
     }
 
     /// Puts bytes into a slot of this side. They fit: the caller has looked.
     pub(super) fn write(&self, slot: u32, bytes: &[u8]) {
         assert!(bytes.len() <= self.shape.slot_bytes as usize, "{} bytes for a slot", bytes.len());
         let at = self.slot(slot);
-        self.mapping.write(at + LINE_BYTES, bytes);
-        self.mapping.word(at + LENGTH_AT).store(bytes.len() as u32, Ordering::Relaxed);
+        self.place.write(at + LINE_BYTES, bytes);
+        self.place.word(at + LENGTH_AT).store(bytes.len() as u32, Ordering::Relaxed);
     }
 
     /// Takes the bytes out of a slot of this side. `None`: the length is not one.
     pub(super) fn read(&self, slot: u32, into: &mut Vec<u8>) -> Option<()> {
         let at = self.slot(slot);
         // Looked at once: the other side may change it.
-        let length = self.mapping.word(at + LENGTH_AT).load(Ordering::Relaxed);
+        let length = self.place.word(at + LENGTH_AT).load(Ordering::Relaxed);
         if length > self.shape.slot_bytes {
             return None;
         }
         into.clear();
         into.reserve(length as usize);
-        self.mapping.read(at + LINE_BYTES, &mut into.spare_capacity_mut()[..length as usize]);
+        self.place.read(at + LINE_BYTES, &mut into.spare_capacity_mut()[..length as usize]);
         // SAFETY: so many bytes are reserved, and were filled.
         unsafe { into.set_len(length as usize) };
         Some(())

@@ -1,6 +1,7 @@
 //! The server's end: taking requests and replying to them.
 
-use super::segment::{Phase, State};
+use super::calls::{self, Requests};
+use super::segment::State;
 use super::waiting::{Waited, now};
 use super::{End, LineError, greeting};
 use std::os::unix::net::UnixListener;
@@ -30,7 +31,7 @@ impl Listener {
     /// What came is no client, or none that keeps to the protocol; others may come.
     pub fn accept(&self) -> Result<Server, LineError> {
         let (socket, _) = self.socket.accept()?;
-        Ok(Server { end: greeting::accept(socket)?, requested: 0 })
+        Ok(Server { end: greeting::accept(socket)?, requests: Requests::default() })
     }
 }
 
@@ -67,16 +68,15 @@ pub enum ServeError {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the client waits for a reply"]
 pub struct Call {
-    slot: u32,
-    state: State,
+    pub(super) slot: u32,
+    pub(super) state: State,
 }
 
 /// The server's end of a line. Of one thread at a time.
 #[derive(Debug)]
 pub struct Server {
     pub(super) end: End,
-    /// Slots that were posted and not looked at.
-    requested: u32,
+    requests: Requests,
 }
 
 impl Server {
@@ -87,21 +87,14 @@ impl Server {
     pub fn receive(&mut self, request: &mut Vec<u8>, timeout: Option<Duration>) -> Result<Call, ServeError> {
         let deadline = timeout.map(|timeout| now().saturating_add(timeout.as_nanos().try_into().unwrap_or(u64::MAX)));
         loop {
-            while self.requested != 0 {
-                let slot = self.requested.trailing_zeros();
-                self.requested &= self.requested - 1;
-                let state = self.end.segment.state(slot);
-                let serving = state.to(Phase::Serving);
-                // The client may have taken it back.
-                if state.phase() == Phase::Requested && self.end.segment.advance(slot, state, serving) {
-                    self.end.segment.read(slot, request).ok_or(ServeError::Broken)?;
-                    return Ok(Call { slot, state: serving });
-                }
+            if let Some(call) = self.requests.take(&self.end.segment, request)? {
+                return Ok(call);
             }
-            self.requested = self.end.take_posted(deadline).map_err(|why| match why {
+            let posted = self.end.take_posted(deadline).map_err(|why| match why {
                 Waited::TimedOut => ServeError::TimedOut,
                 Waited::Gone => ServeError::Gone,
             })?;
+            self.requests.add(posted);
         }
     }
 
@@ -110,16 +103,7 @@ impl Server {
     /// # Errors
     /// The reply is too long, and the call is given back; or the client has broken the protocol.
     pub fn reply(&mut self, call: Call, reply: &[u8]) -> Result<(), (ServeError, Call)> {
-        let bytes_max = self.end.segment.shape().slot_bytes;
-        if reply.len() > bytes_max as usize {
-            return Err((ServeError::TooLong { bytes: reply.len(), bytes_max }, call));
-        }
-        self.end.segment.write(call.slot, reply);
-        if !self.end.segment.advance(call.slot, call.state, call.state.to(Phase::Replied)) {
-            return Err((ServeError::Broken, call));
-        }
-        self.end.post(call.slot);
-        Ok(())
+        calls::reply(&self.end.segment, call, reply)
     }
 
     /// Serves until the client is gone: `execute` is given a request and fills in the reply.

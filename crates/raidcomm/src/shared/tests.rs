@@ -158,7 +158,7 @@ fn a_hostile_client_is_an_error_at_most() {
     server.end.segment.lie_about_length(0, 257);
     let requested = server.end.segment.state(0);
     assert!(server.end.segment.advance(0, requested, requested.to(Phase::Replied)));
-    server.end.post(0);
+    server.end.segment.post(Side::Client, 0);
     assert_eq!(client.finish(ticket, &mut reply, None), Err(CallError::Broken));
 }
 

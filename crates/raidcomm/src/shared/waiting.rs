@@ -8,11 +8,12 @@
 //! Invariant: a side never sleeps while something is posted to it: it says that it will sleep, then looks once more; the poster posts,
 //! then looks whether it sleeps. Both are sequentially consistent, so one of them sees the other.
 
+use super::place::{Place, Word};
 use super::segment::{Segment, Side};
 use crate::limits::{SPIN_MAX, SPIN_MIN, SPIN_WORTH, WITHOUT_YIELD_MAX, YIELD_LONG, YIELD_LOSS, YIELD_TIME};
-use rustix::thread::futex;
-use rustix::time::{ClockId, Timespec, clock_gettime};
-use std::sync::atomic::{AtomicU32, Ordering};
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// How a side waits, in the lower bits of its word; the processor is above them.
 const RUNNING: u32 = 0;
@@ -36,10 +37,30 @@ pub(super) fn now() -> u64 {
 }
 
 /// Wakes the side if it sleeps on its posted bits.
-pub(super) fn wake_sleeper(segment: &Segment, side: Side) {
+pub(super) fn wake_sleeper<P: Place>(segment: &Segment<P>, side: Side) {
     if segment.waiting(side).load(Ordering::SeqCst) & 3 == SLEEPING {
-        // It cannot fail for a word that is mapped.
-        let _ = futex::wake(segment.posted(side), futex::Flags::empty(), 1);
+        segment.wake(side);
+    }
+}
+
+/// Takes the slots that the other side has posted; lets `wait` wait if there are none, which says whether there is time left.
+pub(super) fn take_posted<P: Place>(
+    segment: &Segment<P>,
+    side: Side,
+    is_gone: impl Fn() -> bool,
+    mut wait: impl FnMut() -> bool,
+) -> Result<u32, Waited> {
+    loop {
+        let posted = segment.take_posted(side);
+        if posted != 0 {
+            return Ok(posted);
+        }
+        if is_gone() {
+            return Err(Waited::Gone);
+        }
+        if !wait() {
+            return Err(Waited::TimedOut);
+        }
     }
 }
 
@@ -81,7 +102,7 @@ impl Waiter {
             return true;
         }
         let begun = now();
-        let slept = sleep(posted, own, processor, deadline);
+        let slept = sleep(segment, side, processor, deadline);
         self.spin = match now() - begun {
             // Awake again so soon, it would have learned it sooner by a spin.
             0..SPIN_WORTH => SPIN_MAX,
@@ -91,7 +112,7 @@ impl Waiter {
         slept
     }
 
-    fn spin(&mut self, posted: &AtomicU32) -> bool {
+    fn spin(&mut self, posted: &impl Word) -> bool {
         let begun = now();
         loop {
             for _ in 0..LOOKS {
@@ -107,7 +128,7 @@ impl Waiter {
         }
     }
 
-    fn yield_to_peer(&mut self, posted: &AtomicU32) -> bool {
+    fn yield_to_peer(&mut self, posted: &impl Word) -> bool {
         if self.without_yield > 0 {
             self.without_yield -= 1;
             return posted.load(Ordering::Acquire) != 0;
@@ -137,20 +158,16 @@ impl Waiter {
 }
 
 /// Sleeps until something is posted, or the deadline: `false`.
-fn sleep(posted: &AtomicU32, own: &AtomicU32, processor: u32, deadline: Option<u64>) -> bool {
-    own.store(processor << 2 | SLEEPING, Ordering::SeqCst);
-    if posted.load(Ordering::SeqCst) != 0 {
+pub(super) fn sleep<P: Place>(segment: &Segment<P>, side: Side, processor: u32, deadline: Option<u64>) -> bool {
+    segment.waiting(side).store(processor << 2 | SLEEPING, Ordering::SeqCst);
+    if segment.posted(side).load(Ordering::SeqCst) != 0 {
         return true;
     }
     let left = deadline.map(|deadline| deadline.saturating_sub(now()));
     if left == Some(0) {
         return false;
     }
-    let timeout = left.map(|left| Timespec {
-        tv_sec: (left / 1_000_000_000).cast_signed(),
-        tv_nsec: (left % 1_000_000_000).cast_signed(),
-    });
-    // Interrupted, woken, out of time, or changed before it began: the caller looks, and comes back if there is nothing.
-    let _ = futex::wait(posted, futex::Flags::empty(), 0, timeout.as_ref());
+    // The caller looks, and comes back if there is nothing.
+    segment.sleep(side, left.map(Duration::from_nanos));
     true
 }

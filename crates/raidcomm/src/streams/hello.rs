@@ -216,6 +216,15 @@ impl Greeting {
     }
 }
 
+/// For fuzz targets: a greeting that can be read is written again as it was.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn read_and_write(payload: &[u8]) {
+    if let Ok(greeting) = Greeting::decode(payload, PROTOCOL_VERSION) {
+        assert_eq!(greeting.encode(PROTOCOL_VERSION).as_deref(), Some(payload), "it is another greeting");
+    }
+}
+
 /// The bytes that are still to be read.
 struct Fields<'a>(&'a [u8]);
 
