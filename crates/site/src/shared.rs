@@ -102,14 +102,20 @@ impl Shared {
         }
     }
 
-    /// Runs requests of a worker's sessions; what is for that worker is put into `mine`. `turn`: the core has its turn, with what is due or
-    /// without.
-    pub(crate) fn exchange(&self, worker: usize, requests: Vec<Envelope>, turn: Option<bool>, mine: &mut Vec<Mail>) {
+    /// Runs requests of a worker's sessions, and leaves none; what is for that worker is put into `mine`. `turn`: the core has its turn,
+    /// with what is due or without.
+    pub(crate) fn exchange(
+        &self,
+        worker: usize,
+        requests: &mut Vec<Envelope>,
+        turn: Option<bool>,
+        mine: &mut Vec<Mail>,
+    ) {
         match &self.heart {
             Heart::Here { core, .. } => {
                 let output = {
                     let mut core = locked(core);
-                    core.deliver(requests);
+                    core.deliver(requests.drain(..));
                     match turn {
                         Some(tick) => core.turn(tick),
                         None => core.settle(),
@@ -120,7 +126,7 @@ impl Shared {
             }
             Heart::Elsewhere(_) if requests.is_empty() => {}
             Heart::Elsewhere(front) => {
-                let clients = self.clients();
+                let (requests, clients) = (std::mem::take(requests), self.clients());
                 front.submit(Some(worker), requests, clients, |output| self.route(output, Some(worker), mine));
             }
         }

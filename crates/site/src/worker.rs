@@ -259,10 +259,9 @@ impl Worker {
             if self.requests.is_empty() && !core_turn {
                 break;
             }
-            let requests = std::mem::take(&mut self.requests);
             let turn = core_turn.then_some(tick);
             core_turn = false;
-            self.shared.exchange(self.number, requests, turn, &mut self.mail);
+            self.shared.exchange(self.number, &mut self.requests, turn, &mut self.mail);
         }
         self.shared.flush();
     }
