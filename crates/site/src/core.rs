@@ -551,6 +551,7 @@ impl Core {
     /// Syncs the log and ends, after a request to stop.
     pub fn close(&mut self) {
         self.streams = None;
+        self.trace.flush();
         let synced = match std::mem::replace(&mut self.life, Life::Over) {
             Life::Running(mut domain) => domain.log_mut().sync_now(),
             // The life before may have written what it did not come to sync.
