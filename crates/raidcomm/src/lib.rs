@@ -12,6 +12,7 @@
 //! * [`port`]: the one interface: the destination picks the channel;
 //! * [`memory`]: the channel between threads of a process;
 //! * [`shared`]: calls between processes of one host, through shared memory;
+//! * [`remote`]: calls between processes of two hosts, over a connection;
 //! * [`frame`], [`streams`]: the channel between processes;
 //! * [`keys`]: what sites prove themselves with, and encrypt streams with;
 //! * [`transaction`]: messages that are replied to: processes, groups, bulk data;
@@ -24,6 +25,7 @@ pub mod keys;
 pub mod limits;
 pub mod memory;
 pub mod port;
+pub mod remote;
 pub mod shared;
 pub mod streams;
 pub mod transaction;

@@ -25,7 +25,7 @@ mod connection;
 pub mod hello;
 mod links;
 mod rings;
-mod secure;
+pub(crate) mod secure;
 pub mod status;
 #[cfg(test)]
 mod tests;
