@@ -225,13 +225,18 @@ impl Core {
         !domain.is_checkpointing()
     }
 
+    /// Whether a server can be moved there at all; an error says what to do instead.
+    pub(crate) fn may_move(&self, kind: ServerKind, to: Place) -> Result<(), String> {
+        self.processes.may_move(kind, to)
+    }
+
     /// What starts the process that a server shall be moved to, if it does not run.
     pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
         self.processes.starter_for(to)
     }
 
-    /// Moves a server to another process of this site, which may have been started for that, between two messages. Errors: it stays where it is, or is lost, and the site
-    /// begins a new life.
+    /// Moves a server to another process of this site, which may have been started for that, between two messages. Errors: it stays where
+    /// it is, or is lost, and the site begins a new life.
     pub(crate) fn move_server(
         &mut self,
         kind: ServerKind,
