@@ -121,6 +121,8 @@ pub struct Core {
     outputs: u64,
     trace: TraceFile,
     incoming: Vec<Incoming>,
+    /// Messages of other sites that came in this turn and are not delivered yet.
+    of_peers: Vec<Envelope>,
     nonce_seed: u64,
     /// The operator's word, until the site has served.
     alone: bool,
@@ -167,6 +169,7 @@ impl Core {
             outputs: 0,
             trace: TraceFile::default(),
             incoming: Vec::new(),
+            of_peers: Vec::new(),
             nonce_seed,
             dropped: 0,
         };
@@ -264,13 +267,16 @@ impl Core {
 
     /// Delivers messages of this site's sessions.
     pub fn deliver(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
-        for envelope in envelopes {
-            match &mut self.life {
-                Life::Running(domain) => domain.deliver(&mut clock::now, envelope),
-                // Without servers nothing is under way: the session waits for the new life, which fails what it asked.
-                Life::Asking { .. } | Life::Over => self.refuse(envelope),
-            }
+        match &mut self.life {
+            Life::Running(domain) => domain.deliver_all(&mut clock::now, envelopes),
+            // Without servers nothing is under way: the session waits for the new life, which fails what it asked.
+            Life::Asking { .. } | Life::Over => envelopes.into_iter().for_each(|envelope| self.refuse(envelope)),
         }
+    }
+
+    /// Whether the servers have messages that there was no time for: the next turn goes on with them.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.domain().is_some_and(Domain::is_behind)
     }
 
     /// A session asked something while the site has no servers.
@@ -304,8 +310,10 @@ impl Core {
             self.came(one);
         }
         self.incoming = incoming;
+        self.deliver_peers();
         match &mut self.life {
             Life::Running(domain) => {
+                domain.go_on(&mut clock::now);
                 domain.poll_log(&mut clock::now);
                 if tick {
                     domain.tick(&mut clock::now);
@@ -342,10 +350,12 @@ impl Core {
                 if let Life::Asking { asked_at, .. } = &mut self.life {
                     *asked_at = 0;
                 }
+                self.deliver_peers();
                 self.notify(SiteNotice::PeerFound { site, incarnation: Incarnation(incarnation) });
             }
             Incoming::Disconnected { site, reason } => {
                 tracing::info!(%site, %reason, "disconnected");
+                self.deliver_peers();
                 self.notify(SiteNotice::PeerLost { site });
             }
         }
@@ -360,9 +370,18 @@ impl Core {
                 let incarnation = *incarnation;
                 self.begin_life(incarnation);
             }
-            (Life::Running(domain), message) if may_cross(message) => domain.deliver(&mut clock::now, envelope),
+            (Life::Running(_), message) if may_cross(message) => self.of_peers.push(envelope),
             (Life::Running(_), _) => self.dropped += 1,
             _ => {}
+        }
+    }
+
+    /// Gives the servers what other sites have said since the last time.
+    fn deliver_peers(&mut self) {
+        match &mut self.life {
+            Life::Running(domain) => domain.deliver_all(&mut clock::now, self.of_peers.drain(..)),
+            // They were for the life before.
+            Life::Asking { .. } | Life::Over => self.of_peers.clear(),
         }
     }
 
@@ -429,6 +448,7 @@ impl Core {
         self.output.new_life = Some(domain.catalog_rows()?);
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
+        domain.give_turns();
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }

@@ -86,19 +86,29 @@ impl Shared {
     pub fn submit(&self, envelopes: impl IntoIterator<Item = Envelope>) {
         match &self.heart {
             Heart::Here { core, .. } => {
-                let output = {
-                    let mut core = locked(core);
-                    core.deliver(envelopes);
-                    core.settle();
-                    core.flush();
-                    core.take_output()
-                };
+                let output = self.ask(&mut locked(core), envelopes);
                 self.route(output, None, &mut Vec::new());
             }
             Heart::Elsewhere(front) => {
                 let envelopes = envelopes.into_iter().collect();
                 front.submit(None, envelopes, self.clients(), |output| self.route(output, None, &mut Vec::new()));
             }
+        }
+    }
+
+    /// Runs requests of sessions that are not those of the first worker.
+    pub(crate) fn ask(&self, core: &mut Core, envelopes: impl IntoIterator<Item = Envelope>) -> Output {
+        core.deliver(envelopes);
+        core.settle();
+        core.flush();
+        self.come_back(core);
+        core.take_output()
+    }
+
+    /// The first worker goes on with what the servers had no time for.
+    fn come_back(&self, core: &Core) {
+        if core.is_behind() {
+            self.wake(0);
         }
     }
 
@@ -120,6 +130,7 @@ impl Shared {
                         Some(tick) => core.turn(tick),
                         None => core.settle(),
                     }
+                    self.come_back(&core);
                     core.take_output()
                 };
                 self.route(output, Some(worker), mine);

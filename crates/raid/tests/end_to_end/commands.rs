@@ -1,6 +1,6 @@
 //! The commands of the `raid` program, as a person types them.
 
-use crate::harness::{PATIENCE, eventually, raid, said, succeeds, turn};
+use crate::harness::{PATIENCE, eventually, layout, raid, said, succeeds, turn};
 use laboratory::cluster::Cluster;
 use laboratory::debit_credit::connect;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -18,7 +18,8 @@ struct Foreground {
 impl Foreground {
     fn start(folder: &Path, more: &[&str]) -> Foreground {
         let mut command = Command::new(raid());
-        Foreground::run(command.args(["start", "--sites", "3", "--port", "0", "--data"]).arg(folder).args(more))
+        let command = command.args(["start", "--sites", "3", "--port", "0", "--layout", layout().name(), "--data"]);
+        Foreground::run(command.arg(folder).args(more))
     }
 
     fn run(command: &mut Command) -> Foreground {
@@ -154,6 +155,7 @@ fn traces_show_what_was_committed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
     let mut start = command("start --sites 3 --port 0", folder);
+    start.args(["--layout", layout().name()]);
     let mut cluster = Foreground::run(start.env(site::trace_file::VARIABLE, "all"));
     cluster.says("All sites serve");
     let known = Cluster::open(folder).expect("the folder holds a cluster");

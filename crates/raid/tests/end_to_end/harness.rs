@@ -32,7 +32,8 @@ static TURN: Mutex<()> = Mutex::new(());
 /// The environment variable with the layout that all tests use which name none; without it they use the merged one.
 const LAYOUT_VARIABLE: &str = "RAID_TEST_LAYOUT";
 
-fn layout() -> Layout {
+/// The layout of all sites that a test says nothing about.
+pub fn layout() -> Layout {
     match std::env::var(LAYOUT_VARIABLE) {
         Ok(name) => [Layout::Merged, Layout::TwoProcess, Layout::Separate]
             .into_iter()

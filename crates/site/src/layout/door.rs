@@ -164,10 +164,7 @@ fn submit(core: &Mutex<Core>, door: &Door, shared: &Shared, mut envelopes: Vec<E
         if door.generation.load(Ordering::SeqCst) != generation {
             return Parcels::new();
         }
-        core.deliver(envelopes);
-        core.settle();
-        core.flush();
-        core.take_output()
+        shared.ask(&mut core, envelopes)
     };
     shared.note_end(&mut output);
     parcel(output).into_iter().collect()
