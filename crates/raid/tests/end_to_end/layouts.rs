@@ -91,6 +91,8 @@ fn servers_move_under_load() {
             if place(&world, name) == to {
                 continue;
             }
+            // A move that took longer than a lease has cost the site its life: it has no servers for a moment.
+            world.wait_until_repaired();
             let mut command = Command::new(raid());
             command.args(["move", name, "--site", "1", "--to", to, "--data"]).arg(world.running.cluster().folder());
             let said = succeeds(&mut command);
