@@ -7,12 +7,13 @@
 //! * messages inside a site are delivered in the order in which they were sent;
 //! * a token of `Outbox::sync` comes back only when everything appended before it is on disk.
 //!
-//! What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
+//! `delivery` does that. What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
 //!
 //! Any server may be in another process (the layouts `two-process` and `separate`), and may be moved while the site runs: see [`place`]. It is
 //! then called, and its outbox is the reply (Raid's direct control passing), so that neither servers nor protocols know.
 
 mod calls;
+mod delivery;
 mod host;
 pub mod limits;
 mod moving;
@@ -28,13 +29,13 @@ use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
 use commit_log::{Log, LogError, Position};
 use concurrency_controller::ConcurrencyController;
-use messages::access::{AccessReply, AccessRequest};
+use messages::access::AccessRequest;
 use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
-use messages::server::{SEVERAL_SITES, Sites};
-use messages::trace::{Event, Happened, Selection, Tracer};
+use messages::server::Sites;
+use messages::trace::{Event, Selection, Tracer};
 use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp};
 use place::{Answer, Place, Question};
 use replication_controller::ReplicationController;
@@ -156,6 +157,7 @@ pub struct Domain<L: Log> {
     /// The store has what stands before this.
     replays_from: Position,
     growth: Growth,
+    gives_turns: bool,
     next_tag: u64,
     tracer: Tracer,
     /// When the message that is being handled was taken (boot clock).
@@ -194,6 +196,7 @@ impl<L: Log> Domain<L> {
             checkpointed_at: log.first(),
             replays_from: log.first(),
             growth: Growth { looked: (log.appended(), 0), checkpoint_ends: log.first() },
+            gives_turns: false,
             next_tag: 1,
             tracer: Tracer::default(),
             now: 0,
@@ -327,14 +330,6 @@ impl<L: Log> Domain<L> {
         self.tracer.take()
     }
 
-    /// Delivers a message from another site, from a session of this site, or from the world.
-    pub fn deliver(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
-        if self.effects.failed.is_none() {
-            self.queue.push_back(envelope);
-            self.run(clock);
-        }
-    }
-
     /// A notice from the world to the replication controller.
     pub fn notify(&mut self, clock: &mut Clock<'_>, notice: SiteNotice) {
         let envelope = self.inside(ServerKind::Site, ServerKind::ReplicationController, Message::Site(notice));
@@ -405,7 +400,8 @@ impl<L: Log> Domain<L> {
             let envelope = self.inside(ServerKind::Site, kind, Message::Checkpoint);
             self.queue.push_back(envelope);
         }
-        self.run(clock);
+        // Whatever waited before: what the servers repeat stands before where the checkpoint's records end.
+        self.run_until(clock, None);
         let tag = self.next_tag;
         self.next_tag += 1;
         self.checkpoint = Some(Checkpoint::Posting { start, tag });
@@ -472,109 +468,6 @@ impl<L: Log> Domain<L> {
         let site = self.settings.site;
         let incarnation = self.settings.incarnation;
         Envelope { from_site: site, from, to_site: site, to, epoch: EpochNumber(0), incarnation, message }
-    }
-
-    /// Delivers until nothing is left to deliver inside the site.
-    fn run(&mut self, clock: &mut Clock<'_>) {
-        let mut delivered = 0;
-        while let Some(envelope) = self.queue.pop_front() {
-            delivered += 1;
-            assert!(delivered < limits::MESSAGES_PER_CALL_MAX, "servers of a site send each other messages for ever");
-            let kind = envelope.to;
-            if !SERVERS.contains(&kind) {
-                self.leave(envelope);
-                continue;
-            }
-            let now = clock();
-            self.now = now.boot;
-            let event = self.trace_of(&envelope, Happened::Handled { took: 0 });
-            let mut outbox = std::mem::take(&mut self.outbox);
-            let mut taken = 1;
-            let traces = self.tracer.is_on();
-            let queue = &mut self.queue;
-            let more = |envelopes: &mut Vec<Envelope>| {
-                // What would come next anyway, so one call does for all of it; but messages that are traced have a time of their own.
-                while let Some(next) = queue.pop_front_if(|next| next.to == kind && !traces) {
-                    envelopes.push(next);
-                }
-                taken = envelopes.len();
-            };
-            let handled = self.places[index(kind)].handle(now, envelope, more, &mut outbox);
-            self.outbox = outbox;
-            self.taken[index(kind)] += taken as u64;
-            if !self.has(kind, handled) {
-                return;
-            }
-            self.collect(kind);
-            if let Some(event) = event {
-                let took = clock().boot.saturating_sub(event.at);
-                self.tracer.note(Event { happened: Happened::Handled { took }, ..event });
-            }
-        }
-    }
-
-    fn trace_of(&self, envelope: &Envelope, happened: Happened) -> Option<Event> {
-        let label = self.tracer.wants(envelope)?;
-        Some(Event::of(envelope, label, self.now, happened))
-    }
-
-    /// A message inside the site that is for none of the servers here.
-    fn leave(&mut self, envelope: Envelope) {
-        match envelope.message {
-            Message::Site(notice) => self.effects.notices.push(notice),
-            Message::AccessReply(AccessReply::Posted { tag }) => self.posted(tag),
-            _ => self.effects.local.push(envelope),
-        }
-    }
-
-    /// Empties the outbox of a server: records first, then messages, then requests for a sync.
-    fn collect(&mut self, from: ServerKind) {
-        if self.outbox.is_empty() {
-            return;
-        }
-        let mut outbox = std::mem::take(&mut self.outbox);
-        for record in outbox.records.drain(..) {
-            self.buffer.clear();
-            record.encode_into(&mut self.buffer);
-            if let Err(error) = self.log.append(&self.buffer) {
-                self.fail(error.into());
-                return;
-            }
-        }
-        let (site, incarnation) = (self.settings.site, self.settings.incarnation);
-        for outgoing in outbox.messages.drain(..) {
-            let to_site = match *outgoing.sites {
-                [] => site,
-                [other] => other,
-                [..] => SEVERAL_SITES,
-            };
-            let envelope = Envelope {
-                from_site: site,
-                from,
-                to_site,
-                to: outgoing.to,
-                epoch: outgoing.epoch,
-                incarnation,
-                message: outgoing.message,
-            };
-            match to_site == site {
-                true => self.queue.push_back(envelope),
-                false => {
-                    if let Some(event) = self.trace_of(&envelope, Happened::Sent) {
-                        outgoing
-                            .sites
-                            .iter()
-                            .for_each(|to_site| self.tracer.note(Event { to: (*to_site, event.to.1), ..event }));
-                    }
-                    self.effects.remote.push(Remote { sites: outgoing.sites, envelope });
-                }
-            }
-        }
-        for token in outbox.syncs.drain(..) {
-            self.syncs.push_back((self.log.appended(), from, token));
-            self.log.request_sync();
-        }
-        self.outbox = outbox;
     }
 }
 

@@ -68,3 +68,115 @@ impl<L: Log> Domain<L> {
         act(&mut self.places[index(kind)]).inspect_err(|lost| self.fail(Failure::Server { kind, lost: lost.clone() }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Host, Settings};
+    use access_manager::{MemoryStore, Store, StoreError};
+    use commit_log::MemoryLog;
+    use messages::epoch::Method;
+    use messages::planted::Planted;
+    use messages::session::SessionRequest;
+    use messages::{Envelope, EpochNumber, Incarnation, Message, Now, SessionId, SiteId};
+
+    struct NoStores;
+
+    impl Stores for NoStores {
+        fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
+            Ok(Box::new(MemoryStore::new()))
+        }
+
+        fn close(&mut self, _: Box<dyn Store>) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    /// Another process, in this one.
+    struct Here(Host);
+
+    impl Call for Here {
+        fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
+            self.0.execute(request, reply);
+            Ok(())
+        }
+    }
+
+    fn close(session: u64) -> Envelope {
+        Envelope {
+            from_site: SiteId(1),
+            from: ServerKind::UserInterface,
+            to_site: SiteId(1),
+            to: ServerKind::ActionDriver,
+            epoch: EpochNumber(0),
+            incarnation: Incarnation(0),
+            message: Message::SessionRequest(SessionId(session), SessionRequest::Close),
+        }
+    }
+
+    fn domain() -> Domain<MemoryLog> {
+        let settings = Settings {
+            site: SiteId(1),
+            incarnation: Incarnation(1),
+            sites: vec![SiteId(1)],
+            method: Method::Locking,
+            memory_bytes_max: 1 << 20,
+            recent_writes_max: 100,
+            seed: 1,
+            planted: Planted::none(),
+        };
+        let mut domain = Domain::start(settings, MemoryLog::new(), Box::new(MemoryStore::new())).expect("an empty log");
+        let process = Here(Host::new(Box::new(NoStores)));
+        domain.give(ServerKind::ActionDriver, Box::new(process), &mut NoStores).expect("it is taken");
+        domain
+    }
+
+    /// Messages that the action driver has taken, and calls for it.
+    fn driver(domain: &Domain<MemoryLog>) -> (u64, u64) {
+        let calls = domain.calls().into_iter().find(|calls| calls.kind == ServerKind::ActionDriver);
+        calls.map(|calls| (calls.messages, calls.calls)).expect("it is there")
+    }
+
+    /// If this fails, a long statement, or a machine that has no time, keeps a site with servers in other processes from renewing its leases; or
+    /// what it had no time for is forgotten, or done in another order.
+    #[test]
+    fn the_caller_has_its_turn_while_servers_are_called() {
+        let mut domain = domain();
+        let mut boot = 1;
+        let mut slow = || {
+            boot += crate::limits::RUN_TIME_MAX;
+            Now { boot, wall_micros: 1 }
+        };
+        // Two that cannot go in one call.
+        let notice = Message::Site(messages::replication::SiteNotice::RestartAlone);
+        let other =
+            Envelope { to: ServerKind::ReplicationController, from: ServerKind::Site, message: notice, ..close(0) };
+        let (_, before) = driver(&domain);
+        domain.deliver_all(&mut slow, [close(1), other.clone(), close(2)]);
+        assert_eq!(driver(&domain), (2, before + 2), "nobody has said that he will come back");
+        assert!(!domain.is_behind());
+        domain.give_turns();
+        domain.deliver_all(&mut slow, [close(3), other, close(4)]);
+        assert_eq!(driver(&domain), (3, before + 3), "its time is over");
+        let mut turns = 0;
+        while domain.is_behind() {
+            turns += 1;
+            domain.go_on(&mut slow);
+        }
+        assert_eq!(driver(&domain), (4, before + 4));
+        assert!(turns >= 2, "one message in each turn");
+    }
+
+    /// If this fails, what many clients want of a server elsewhere costs a call each, and a site with servers in processes of their own is slower
+    /// the more clients it has.
+    #[test]
+    fn what_comes_together_goes_in_one_call() {
+        let mut domain = domain();
+        let clock = &mut || Now { boot: 1, wall_micros: 1 };
+        let (_, before) = driver(&domain);
+        domain.deliver_all(clock, (1..=8).map(close));
+        assert_eq!(driver(&domain), (8, before + 1));
+        (1..=8).for_each(|session| domain.deliver(clock, close(session)));
+        assert_eq!(driver(&domain), (16, before + 9), "each by itself");
+    }
+}

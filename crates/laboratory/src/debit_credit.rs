@@ -56,30 +56,3 @@ pub fn explain(error: &postgres::Error) -> String {
         },
     }
 }
-
-/// Numbers that look random and are the same for the same seed (SplitMix64).
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// From a seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    /// Any number.
-    pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number from `low` to `high`, both included.
-    pub fn between(&mut self, low: i32, high: i32) -> i32 {
-        assert!(low <= high, "an empty range has no number");
-        let width = (i64::from(high) - i64::from(low) + 1) as u64;
-        (i64::from(low) + (self.draw() % width) as i64) as i32
-    }
-}

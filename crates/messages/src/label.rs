@@ -50,6 +50,12 @@ impl Finder {
         }
     }
 
+    /// Notes a variant, whose fields are walked over.
+    fn variant(&mut self, variant: &'static str) -> Fields<'_> {
+        self.note(variant);
+        Fields { finder: self, kind: FieldsOf::Variant }
+    }
+
     fn number(&mut self, number: u64) {
         if let Some(numbers) = &mut self.numbers {
             numbers.push(number);
@@ -220,8 +226,7 @@ impl<'a> Serializer for &'a mut Finder {
         variant: &'static str,
         _: usize,
     ) -> Result<Fields<'a>, Stop> {
-        self.note(variant);
-        Ok(Fields { finder: self, kind: FieldsOf::Variant })
+        Ok(self.variant(variant))
     }
 
     fn serialize_struct_variant(
@@ -231,8 +236,7 @@ impl<'a> Serializer for &'a mut Finder {
         variant: &'static str,
         _: usize,
     ) -> Result<Fields<'a>, Stop> {
-        self.note(variant);
-        Ok(Fields { finder: self, kind: FieldsOf::Variant })
+        Ok(self.variant(variant))
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Fields<'a>, Stop> {

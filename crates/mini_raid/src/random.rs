@@ -3,6 +3,8 @@
 //! Invariant: what it gives depends on its seed and on the calls made so far, on nothing else, on any machine. (xoshiro256++ by Blackman
 //! and Vigna, seeded by splitmix64.)
 
+use raidcomm::transaction::random::Random as SplitMix;
+
 /// A seeded generator.
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -12,15 +14,8 @@ pub struct Random {
 impl Random {
     /// The generator of this seed.
     pub fn new(seed: u64) -> Random {
-        let mut mixed = seed;
-        let mut next = || {
-            mixed = mixed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut value = mixed;
-            value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            value ^ (value >> 31)
-        };
-        Random { state: [next(), next(), next(), next()] }
+        let mut seeds = SplitMix::new(seed);
+        Random { state: std::array::from_fn(|_| seeds.draw()) }
     }
 
     /// Another generator, independent of what this one gives later.

@@ -67,6 +67,7 @@ enum Command {
     Move(moving::Options),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
+    Host(server::HostOptions),
     #[command(hide = true)]
     Server(server::ServerOptions),
     Config(config::Options),
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         Command::Move(options) => moving::run(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
+        Command::Host(options) => server::host(&options),
         Command::Server(options) => server::server(&options),
         Command::Config(options) => config::run(&options),
         Command::Keys(options) => keys::run(&options),

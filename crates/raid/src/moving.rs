@@ -1,4 +1,4 @@
-//! `raid move`: a server of a running site goes to another process of it.
+//! `raid move`: a server of a running site goes to another process of it, or to another host.
 
 use crate::cluster_folder::ClusterFolder;
 use clap::Args;
@@ -15,13 +15,15 @@ Examples:
   raid move action-driver --site 1 --to access-manager       into the same one
   raid move access-manager --site 1 --to site                back into the site's own process
   raid move action-driver --config /etc/raid/site.toml --to site
+  raid move action-driver --config /etc/raid/site.toml --to 10.0.0.7:7600   to another host, where `raid host` waits
 
 Servers: action-driver, atomicity-controller, concurrency-controller, replication-controller, access-manager. A process is called `site`, which is
 the site's own, or after the server that it was or is to be started for; it ends when its last server leaves it. The user interface has the
 clients' connections and stays where the layout puts it; where it has a process of its own, the access manager in that process costs clients their
-connections whenever the site begins a new life.";
+connections whenever the site begins a new life. On another host every message to the server crosses the network; the access manager cannot go there,
+because its store is on this one.";
 
-/// Move a server of a running site to another process, under load
+/// Move a server of a running site to another process or another host, under load
 ///
 /// Between two messages the server's whole state goes to the other process, which usually takes milliseconds. The access manager's store is closed
 /// and opened again, and what it has in memory goes along: with much of that it can take longer than a lease, and then the site leaves the
@@ -36,7 +38,7 @@ pub struct Options {
     /// Of which site of the cluster in the folder.
     #[arg(long, value_name = "N", required_unless_present = "config")]
     site: Option<u16>,
-    /// To which process.
+    /// To which process, or to `raid host` at HOST:PORT.
     #[arg(long, value_name = "PROCESS")]
     to: Place,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `raid site`, `raid oracle` and the hidden `raid server`: one server process, from its configuration file.
+//! `raid site`, `raid oracle`, `raid host` and the hidden `raid server`: one server process, from its configuration file.
 //!
 //! Invariant: a process that was started with `--watch-stdin` ends soon after the other end of its standard input is closed, whatever ended
 //! its parent; no site of a cluster in the foreground is left behind.
@@ -8,6 +8,7 @@ use crate::{limits, stop};
 use clap::Args;
 use site::{OracleConfig, SiteConfig};
 use std::io::{IsTerminal, Read};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -79,6 +80,36 @@ pub struct OracleOptions {
     watch_stdin: bool,
 }
 
+const HOST_HELP: &str = "\
+It takes the site's configuration and keys, which are copied from the site's host: of the configuration it uses the instance, the site's number, and
+how it is protected. Only the site's own keys make it a host for it, and only the site can give it servers. When it ends, or cannot be
+reached for 3 s, the site goes on in a new life without it; nothing acknowledged is lost. Move the servers back before you end it, and clients
+notice nothing.
+
+Examples:
+  raid host --config site-1.toml --listen 10.0.0.7:7600                      on the other host
+  raid move concurrency-controller --config site-1.toml --to 10.0.0.7:7600   on the site's host
+  raid move concurrency-controller --config site-1.toml --to site            and back
+
+Log lines go to standard error; RAID_LOG says which, as for `raid site`.";
+
+/// Wait on another host for servers of a site.
+///
+/// `raid move` brings servers of the running site here and takes them back. It runs in the foreground, and SIGTERM or Ctrl-C ends it.
+#[derive(Args)]
+#[command(after_help = HOST_HELP)]
+pub struct HostOptions {
+    /// The site's configuration.
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Where the site reaches it.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// End when standard input is closed.
+    #[arg(long, hide = true)]
+    watch_stdin: bool,
+}
+
 /// Run servers of a site in a process of their own; `raid site` starts and calls it.
 #[derive(Args)]
 pub struct ServerOptions {
@@ -124,6 +155,15 @@ pub fn oracle(options: &OracleOptions) -> Result<ExitCode, String> {
     }
     let stop = prepare(options.watch_stdin)?;
     site::oracle_process::run(config, stop).map(|()| ExitCode::SUCCESS)
+}
+
+/// Waits for servers of a site.
+pub fn host(options: &HostOptions) -> Result<ExitCode, String> {
+    let config = SiteConfig::read(&options.config).map_err(|error| error.to_string())?;
+    let stop = prepare(options.watch_stdin)?;
+    let ready =
+        |address| println!("Waits at {address} for servers of site {}: `raid move SERVER --to {address}`.", config.id);
+    site::layout::other_host::run(&config, options.listen, &stop, ready).map(|()| ExitCode::SUCCESS)
 }
 
 /// Runs servers of a site.

@@ -5,6 +5,7 @@ use crate::{limits, stop};
 use clap::Args;
 use laboratory::cluster::Cluster;
 use laboratory::screen::{bytes, grouped};
+use site::layout::names;
 use site::status::{Peer, Status, ask};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -192,8 +193,8 @@ fn connections(row: &mut Row<'_>) {
 /// Where the sites' servers are.
 fn places(row: &mut Row<'_>) {
     row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
-    for kind in SERVERS {
-        row(&format!("  {kind}"), &|status| place(status, kind));
+    for kind in names() {
+        row(&format!("  {kind}"), &|status| place(status, &kind));
     }
 }
 
@@ -248,22 +249,13 @@ fn sent_again(peer: &Peer) -> Option<String> {
     }
 }
 
-/// The servers of a site.
-const SERVERS: [&str; 6] = [
-    "user-interface",
-    "action-driver",
-    "atomicity-controller",
-    "concurrency-controller",
-    "replication-controller",
-    "access-manager",
-];
-
 /// In which process a server is, and the number of that.
 fn place(status: &Status, kind: &str) -> String {
     let found = status.servers.iter().find(|server| server.server == kind);
-    found.map_or("-".to_owned(), |server| match server.process == kind {
-        true => format!("pid {}", server.pid),
-        false => format!("in {}, pid {}", server.process, server.pid),
+    found.map_or("-".to_owned(), |server| match server.pid {
+        0 => format!("at {}", server.process),
+        pid if server.process == kind => format!("pid {pid}"),
+        pid => format!("in {}, pid {pid}", server.process),
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::cluster_folder::ClusterFolder;
 use clap::Args;
 use laboratory::trace::{Trace, files_below};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -41,14 +42,15 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         false => options.files.clone(),
     };
     let trace = Trace::read(&files).map_err(text)?;
-    match &options.transaction {
-        Some(transaction) => print!("{}", trace.course(transaction)),
+    let text = match &options.transaction {
+        Some(transaction) => trace.course(transaction),
         None => {
-            print!("{}", trace.summary());
-            if let Some(transaction) = trace.some_transaction() {
-                println!("\n`raid trace --transaction {transaction}` shows the course of one of them.");
-            }
+            let course =
+                |transaction| format!("\n`raid trace --transaction {transaction}` shows the course of one of them.\n");
+            trace.summary() + &trace.some_transaction().map(course).unwrap_or_default()
         }
-    }
+    };
+    // A reader who has seen enough is no error.
+    let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }

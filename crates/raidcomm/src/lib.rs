@@ -13,6 +13,7 @@
 //! * [`port`]: the one interface: the destination picks the channel;
 //! * [`memory`]: the channel between threads of a process;
 //! * [`shared`]: calls between processes of one host, through shared memory;
+//! * [`remote`]: calls between processes of two hosts, over a connection;
 //! * [`frame`], [`streams`]: the channel between processes;
 //! * [`datagrams`]: the channel between sites of one network; [`round_trip`]: how long to wait for an answer;
 //! * [`keys`]: what sites prove themselves with, and encrypt streams with;
@@ -29,6 +30,7 @@ pub mod keys;
 pub mod limits;
 pub mod memory;
 pub mod port;
+pub mod remote;
 pub mod round_trip;
 pub mod shared;
 pub mod streams;

@@ -105,6 +105,8 @@ pub const LINE_BYTES_MAX: u64 = 256 << 20;
 pub const RING_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of the ring between two sites, in each direction.
 pub const RING_BYTES: usize = 256 << 10;
+/// Bytes of the name of what is called over a line between two hosts.
+pub const LINE_PROGRAM_BYTES_MAX: usize = 64;
 /// How long one side of a line waits for the other's part of the greeting.
 pub const GREETING_TIME: u64 = SECOND;
 /// Shortest spin for the other side, when spins have been in vain.

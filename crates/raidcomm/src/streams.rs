@@ -26,7 +26,7 @@ mod datagrams;
 pub mod hello;
 mod links;
 mod rings;
-mod secure;
+pub(crate) mod secure;
 pub mod status;
 mod tcp_info;
 #[cfg(test)]

@@ -123,6 +123,8 @@ pub struct Core {
     incoming: Vec<Incoming>,
     /// A message for several sites, encoded once.
     frame: Vec<u8>,
+    /// Messages of other sites that came in this turn and are not delivered yet.
+    of_peers: Vec<Envelope>,
     nonce_seed: u64,
     /// The operator's word, until the site has served.
     alone: bool,
@@ -170,6 +172,7 @@ impl Core {
             trace: TraceFile::default(),
             incoming: Vec::new(),
             frame: Vec::new(),
+            of_peers: Vec::new(),
             nonce_seed,
             dropped: 0,
         };
@@ -223,13 +226,18 @@ impl Core {
         !domain.is_checkpointing()
     }
 
+    /// Whether a server can be moved there at all; an error says what to do instead.
+    pub(crate) fn may_move(&self, kind: ServerKind, to: Place) -> Result<(), String> {
+        self.processes.may_move(kind, to)
+    }
+
     /// What starts the process that a server shall be moved to, if it does not run.
     pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
         self.processes.starter_for(to)
     }
 
-    /// Moves a server to another process of this site, which may have been started for that, between two messages. Errors: it stays where it is, or is lost, and the site
-    /// begins a new life.
+    /// Moves a server to another process of this site, which may have been started for that, between two messages. Errors: it stays where
+    /// it is, or is lost, and the site begins a new life.
     pub(crate) fn move_server(
         &mut self,
         kind: ServerKind,
@@ -257,13 +265,16 @@ impl Core {
 
     /// Delivers messages of this site's sessions.
     pub fn deliver(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
-        for envelope in envelopes {
-            match &mut self.life {
-                Life::Running(domain) => domain.deliver(&mut clock::now, envelope),
-                // Without servers nothing is under way: the session waits for the new life, which fails what it asked.
-                Life::Asking { .. } | Life::Over => self.refuse(envelope),
-            }
+        match &mut self.life {
+            Life::Running(domain) => domain.deliver_all(&mut clock::now, envelopes),
+            // Without servers nothing is under way: the session waits for the new life, which fails what it asked.
+            Life::Asking { .. } | Life::Over => envelopes.into_iter().for_each(|envelope| self.refuse(envelope)),
         }
+    }
+
+    /// Whether the servers have messages that there was no time for: the next turn goes on with them.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.domain().is_some_and(Domain::is_behind)
     }
 
     /// A session asked something while the site has no servers.
@@ -297,8 +308,10 @@ impl Core {
             self.came(one);
         }
         self.incoming = incoming;
+        self.deliver_peers();
         match &mut self.life {
             Life::Running(domain) => {
+                domain.go_on(&mut clock::now);
                 domain.poll_log(&mut clock::now);
                 if tick {
                     domain.tick(&mut clock::now);
@@ -335,10 +348,12 @@ impl Core {
                 if let Life::Asking { asked_at, .. } = &mut self.life {
                     *asked_at = 0;
                 }
+                self.deliver_peers();
                 self.notify(SiteNotice::PeerFound { site, incarnation: Incarnation(incarnation) });
             }
             Incoming::Disconnected { site, reason } => {
                 tracing::info!(%site, %reason, "disconnected");
+                self.deliver_peers();
                 self.notify(SiteNotice::PeerLost { site });
             }
         }
@@ -353,9 +368,18 @@ impl Core {
                 let incarnation = *incarnation;
                 self.begin_life(incarnation);
             }
-            (Life::Running(domain), message) if may_cross(message) => domain.deliver(&mut clock::now, envelope),
+            (Life::Running(_), message) if may_cross(message) => self.of_peers.push(envelope),
             (Life::Running(_), _) => self.dropped += 1,
             _ => {}
+        }
+    }
+
+    /// Gives the servers what other sites have said since the last time.
+    fn deliver_peers(&mut self) {
+        match &mut self.life {
+            Life::Running(domain) => domain.deliver_all(&mut clock::now, self.of_peers.drain(..)),
+            // They were for the life before.
+            Life::Asking { .. } | Life::Over => self.of_peers.clear(),
         }
     }
 
@@ -422,6 +446,7 @@ impl Core {
         self.output.new_life = Some(domain.catalog_rows()?);
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
+        domain.give_turns();
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }
@@ -555,6 +580,7 @@ impl Core {
     /// Syncs the log and ends, after a request to stop.
     pub fn close(&mut self) {
         self.streams = None;
+        self.trace.flush();
         let synced = match std::mem::replace(&mut self.life, Life::Over) {
             Life::Running(mut domain) => domain.log_mut().sync_now(),
             // The life before may have written what it did not come to sync.

@@ -1,10 +1,12 @@
 //! Layouts: which servers of a site share a process ("The Raid distributed database system", 1989, section III-C).
 //!
 //! Whatever the layout, the site's own process has log, clocks and the connections with other sites, and the domain, which calls a server that is
-//! elsewhere over a line of shared memory. Invariants: the site serves only while all its servers' processes run; when one of them ends, the
-//! site begins a new life from its log and starts what is missing; when the site's process ends, the others do.
+//! elsewhere over a line: of shared memory on this host, over a connection to another one. Invariants: the site serves only while all its
+//! servers' processes run and answer; when one of them does not, the site begins a new life from its log and starts what is missing; when the
+//! site's process ends, the others do, and a process on another host has none of its servers any more.
 //!
-//! * `processes`: the site's part: calling, moving, ending; `starting`: how they begin; [`server_process`]: their own part;
+//! * `processes`: the site's part: calling, moving, ending; `starting`: how they begin, or are reached; [`server_process`]: their own part;
+//! * [`other_host`]: the part of a process on another host;
 //! * `line`: requests and replies of any length over a line;
 //! * [`front`]: the user interface in a process of its own; `door`: where that reaches the site's process;
 //! * [`orders`]: what `raid move` asks of a site; [`stores`]: the store changes hands.
@@ -13,6 +15,7 @@ pub(crate) mod door;
 pub mod front;
 pub(crate) mod line;
 pub mod orders;
+pub mod other_host;
 pub(crate) mod processes;
 pub mod server_process;
 pub(crate) mod starting;
@@ -23,11 +26,22 @@ pub use messages::ServerKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Folder beside log and store in which the processes of a site meet.
 pub const FOLDER: &str = "lines";
+
+/// The servers of a site, in the order in which a person is shown them: the clients' side first.
+const KINDS: [ServerKind; 1 + SERVERS.len()] = [
+    ServerKind::UserInterface,
+    ServerKind::ActionDriver,
+    ServerKind::AtomicityController,
+    ServerKind::ConcurrencyController,
+    ServerKind::ReplicationController,
+    ServerKind::AccessManager,
+];
 
 /// Which servers share a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,8 +68,7 @@ impl Layout {
 
     /// Where each server begins.
     pub(crate) fn places(self) -> BTreeMap<ServerKind, Place> {
-        let all = SERVERS.into_iter().chain([ServerKind::UserInterface]);
-        all.map(|kind| {
+        let place = |kind| {
             let place = match (self, kind) {
                 (Layout::TwoProcess, ServerKind::ActionDriver | ServerKind::UserInterface) => {
                     Place::Process(ServerKind::UserInterface)
@@ -64,8 +77,8 @@ impl Layout {
                 (Layout::Separate, kind) => Place::Process(kind),
             };
             (kind, place)
-        })
-        .collect()
+        };
+        KINDS.into_iter().map(place).collect()
     }
 }
 
@@ -82,6 +95,26 @@ pub enum Place {
     Site,
     /// The one that is named after this server, which it was started for.
     Process(ServerKind),
+    /// One on another host, which waits for servers there.
+    Host(SocketAddr),
+}
+
+impl Place {
+    /// A process of this host beside the site's own.
+    pub(crate) fn process(self) -> Option<ServerKind> {
+        match self {
+            Place::Process(kind) => Some(kind),
+            Place::Site | Place::Host(_) => None,
+        }
+    }
+
+    /// Another host.
+    pub(crate) fn host(self) -> Option<SocketAddr> {
+        match self {
+            Place::Host(address) => Some(address),
+            Place::Site | Place::Process(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -89,6 +122,7 @@ impl fmt::Display for Place {
         match self {
             Place::Site => formatter.write_str("site"),
             Place::Process(kind) => formatter.write_str(&name_of(*kind)),
+            Place::Host(address) => write!(formatter, "{address}"),
         }
     }
 }
@@ -99,9 +133,17 @@ impl FromStr for Place {
     fn from_str(text: &str) -> Result<Place, String> {
         match text {
             "site" => Ok(Place::Site),
-            _ => server(text).map(Place::Process).map_err(|error| format!("{error}; or `site`")),
+            _ if text.contains(':') => host(text).map(Place::Host),
+            _ => server(text).map(Place::Process).map_err(|error| format!("{error}; or `site`, or HOST:PORT")),
         }
     }
+}
+
+/// The first address of HOST:PORT.
+fn host(text: &str) -> Result<SocketAddr, String> {
+    let found =
+        text.to_socket_addrs().map_err(|error| format!("{text:?} is no HOST:PORT that is known here: {error}"))?;
+    found.into_iter().next().ok_or_else(|| format!("{text:?} has no address"))
 }
 
 /// How a server is called on command lines, and its process after it.
@@ -109,20 +151,18 @@ pub fn name_of(kind: ServerKind) -> String {
     kind.name().replace(' ', "-")
 }
 
+/// How the servers of a site are called, the user interface first.
+pub fn names() -> [String; KINDS.len()] {
+    KINDS.map(name_of)
+}
+
 /// The server of this name.
 ///
 /// # Errors
 /// There is none; the text says which there are.
 pub fn server(name: &str) -> Result<ServerKind, String> {
-    let all = SERVERS.into_iter().chain([ServerKind::UserInterface]);
-    let mut names = Vec::new();
-    for kind in all {
-        if name_of(kind) == name {
-            return Ok(kind);
-        }
-        names.push(name_of(kind));
-    }
-    Err(format!("{name:?} is none of {}", names.join(", ")))
+    let found = KINDS.into_iter().find(|kind| name_of(*kind) == name);
+    found.ok_or_else(|| format!("{name:?} is none of {}", names().join(", ")))
 }
 
 /// A folder whose sockets have short names, however long its own is: the system takes about 100 bytes.
@@ -157,6 +197,10 @@ mod tests {
                 assert_eq!(place.to_string().parse(), Ok(place));
             }
         }
+        for host in ["10.0.0.2:7600", "[fe80::1]:7600"] {
+            assert_eq!(host.parse::<Place>().map(|place| place.to_string()).as_deref(), Ok(host));
+        }
+        assert!("10.0.0.2:no-port".parse::<Place>().is_err());
         let error = "oracle".parse::<Place>().expect_err("the oracle is no server of a site");
         assert!(error.contains("access-manager") && error.contains("`site`"), "{error}");
     }

@@ -43,6 +43,14 @@ pub const LINE_BYTES: u32 = 1 << 20;
 pub const LINE_BYTES_KEPT: usize = 4 << 20;
 /// A server's process that has not answered for this long is lost.
 pub const CALL_TIME_MAX: Duration = Duration::from_secs(30);
+/// A process on another host that has not answered for this long is lost: either it, or what is between, does not work, and the site is missed.
+pub const HOST_SILENCE_MAX: Duration = Duration::from_secs(3);
+/// How long it may take until a site and a process on another host know each other, and may each write wait later.
+pub const HOST_GREETING_MAX: Duration = Duration::from_secs(1);
+/// Connections to a process that waits for servers, which have not said who they are; one more is closed.
+pub const HOST_STRANGERS_MAX: usize = 16;
+/// How often such a process looks whether it is to end.
+pub const HOST_LOOK: Duration = Duration::from_millis(200);
 /// How long a server's process may take from its start until it can be called; then it is ended.
 pub const PROCESS_START_MAX: Duration = Duration::from_secs(10);
 /// How long a server's process may take to end when the site's has ended its line; then it is killed.
@@ -55,6 +63,9 @@ pub const LOSSES_MAX: usize = 10;
 pub const LOSSES_TIME: u64 = 20 * SECOND;
 /// How long the user interface's process waits at the door before it asks again.
 pub const DOOR_WAIT: Duration = Duration::from_millis(500);
+/// Outputs of the site's servers that may wait for the user interface's process, and in it for one before them. A session has one request under
+/// way, so that more mean that the process does not take them: it ends, and the site begins a new life with another.
+pub const OUTPUTS_WAITING_MAX: usize = 1 << 16;
 /// How long the process before may take to let go of the store.
 pub const STORE_FREE_MAX: Duration = Duration::from_secs(3);
 /// How long a store that changes hands may take to write what is under way.
@@ -70,10 +81,19 @@ pub const ORDER_TIME_MAX: Duration = Duration::from_secs(1);
 /// Bytes of an order.
 pub const ORDER_BYTES_MAX: u64 = 256;
 
+const _: () = assert!(
+    OUTPUTS_WAITING_MAX > 16 * (CLIENTS_MAX + REFUSALS_MAX),
+    "every client may have its answer several times over"
+);
 const _: () = assert!(LINE_BYTES <= raidcomm::limits::SLOT_BYTES_MAX && LINE_BYTES > 1);
 const _: () = assert!(
     PROCESS_END_MAX.as_nanos() < PROCESS_START_MAX.as_nanos(),
     "a process may have to wait for the port of the one before it"
+);
+const _: () = assert!(HOST_GREETING_MAX.as_nanos() < HOST_SILENCE_MAX.as_nanos());
+const _: () = assert!(
+    HOST_SILENCE_MAX.as_nanos() < CALL_TIME_MAX.as_nanos(),
+    "the network fails more often than a process hangs"
 );
 const _: () = assert!(STORE_CLOSE_MAX.as_nanos() < CALL_TIME_MAX.as_nanos(), "a store is closed within one call");
 const _: () =

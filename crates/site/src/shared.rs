@@ -86,13 +86,7 @@ impl Shared {
     pub fn submit(&self, envelopes: impl IntoIterator<Item = Envelope>) {
         match &self.heart {
             Heart::Here { core, .. } => {
-                let output = {
-                    let mut core = locked(core);
-                    core.deliver(envelopes);
-                    core.settle();
-                    core.flush();
-                    core.take_output()
-                };
+                let output = self.ask(&mut locked(core), envelopes);
                 self.route(output, None, &mut Vec::new());
             }
             Heart::Elsewhere(front) => {
@@ -102,25 +96,48 @@ impl Shared {
         }
     }
 
-    /// Runs requests of a worker's sessions; what is for that worker is put into `mine`. `turn`: the core has its turn, with what is due or
-    /// without.
-    pub(crate) fn exchange(&self, worker: usize, requests: Vec<Envelope>, turn: Option<bool>, mine: &mut Vec<Mail>) {
+    /// Runs requests of sessions that are not those of the first worker.
+    pub(crate) fn ask(&self, core: &mut Core, envelopes: impl IntoIterator<Item = Envelope>) -> Output {
+        core.deliver(envelopes);
+        core.settle();
+        core.flush();
+        self.come_back(core);
+        core.take_output()
+    }
+
+    /// The first worker goes on with what the servers had no time for.
+    fn come_back(&self, core: &Core) {
+        if core.is_behind() {
+            self.wake(0);
+        }
+    }
+
+    /// Runs requests of a worker's sessions, and leaves none; what is for that worker is put into `mine`. `turn`: the core has its turn,
+    /// with what is due or without.
+    pub(crate) fn exchange(
+        &self,
+        worker: usize,
+        requests: &mut Vec<Envelope>,
+        turn: Option<bool>,
+        mine: &mut Vec<Mail>,
+    ) {
         match &self.heart {
             Heart::Here { core, .. } => {
                 let output = {
                     let mut core = locked(core);
-                    core.deliver(requests);
+                    core.deliver(requests.drain(..));
                     match turn {
                         Some(tick) => core.turn(tick),
                         None => core.settle(),
                     }
+                    self.come_back(&core);
                     core.take_output()
                 };
                 self.route(output, Some(worker), mine);
             }
             Heart::Elsewhere(_) if requests.is_empty() => {}
             Heart::Elsewhere(front) => {
-                let clients = self.clients();
+                let (requests, clients) = (std::mem::take(requests), self.clients());
                 front.submit(Some(worker), requests, clients, |output| self.route(output, Some(worker), mine));
             }
         }

@@ -66,9 +66,9 @@ pub struct Status {
 pub struct ServerStatus {
     /// Which.
     pub server: String,
-    /// In which process: `site`, or the server that it is named after.
+    /// In which process: `site`, or the server that it is named after, or the address of the host where it is.
     pub process: String,
-    /// The number of that; 0 while it does not run.
+    /// The number of that; 0 while it does not run, and on another host.
     pub pid: u32,
     /// Messages that it has taken in this life.
     pub messages: u64,

@@ -58,7 +58,10 @@ impl TraceFile {
         match File::create(&path) {
             Ok(file) => {
                 tracing::info!(file = %path.display(), "messages are traced");
-                TraceFile { selection, open: Some(Open { path, file, encoder, buffer, written: 0 }) }
+                let mut trace = TraceFile { selection, open: Some(Open { path, file, encoder, buffer, written: 0 }) };
+                // Whatever becomes of the site, the file says whose trace it is.
+                trace.flush();
+                trace
             }
             Err(error) => {
                 tracing::warn!(file = %path.display(), %error, "nothing is traced");

@@ -262,10 +262,9 @@ impl Worker {
             if self.requests.is_empty() && !core_turn {
                 break;
             }
-            let requests = std::mem::take(&mut self.requests);
             let turn = core_turn.then_some(tick);
             core_turn = false;
-            self.shared.exchange(self.number, requests, turn, &mut self.mail);
+            self.shared.exchange(self.number, &mut self.requests, turn, &mut self.mail);
         }
         // The first worker turns for the connections.
         self.turn_at = self.shared.flush().filter(|_| self.number == 0).unwrap_or(u64::MAX);

@@ -6,10 +6,11 @@
 //! left alone, since it may still commit, and the client looks it up before the books are closed; until then it goes on with the next.
 
 use super::ledger::{Fate, Ledger, mark};
-use super::{ACCOUNTS, BRANCHES, Random, TELLERS, connect, explain};
+use super::{ACCOUNTS, BRANCHES, TELLERS, connect, explain};
 use crate::limits;
 use postgres::error::SqlState;
 use postgres::{Client, Statement};
+use raidcomm::transaction::random::Random;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -180,11 +181,13 @@ impl Worker<'_> {
 
     fn draw(&mut self) -> Booking {
         let scale = self.shared.scale;
+        // The numbers of a table's rows begin with 1.
+        let mut row = |rows: u32| 1 + self.random.below(u64::from(rows * scale)) as i32;
         Booking {
-            account: self.random.between(1, (ACCOUNTS * scale) as i32),
-            teller: self.random.between(1, (TELLERS * scale) as i32),
-            branch: self.random.between(1, (BRANCHES * scale) as i32),
-            delta: self.random.between(-5_000, 5_000),
+            account: row(ACCOUNTS),
+            teller: row(TELLERS),
+            branch: row(BRANCHES),
+            delta: self.random.below(10_001) as i32 - 5_000,
         }
     }
 

@@ -1,7 +1,8 @@
 //! The commands of the `raid` program, as a person types them.
 
-use crate::harness::{PATIENCE, eventually, raid, said, succeeds, turn};
+use crate::harness::{PATIENCE, eventually, layout, raid, said, succeeds, turn};
 use laboratory::cluster::Cluster;
+use laboratory::debit_credit::connect;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -17,7 +18,11 @@ struct Foreground {
 impl Foreground {
     fn start(folder: &Path, more: &[&str]) -> Foreground {
         let mut command = Command::new(raid());
-        command.args(["start", "--sites", "3", "--port", "0", "--data"]).arg(folder).args(more);
+        let command = command.args(["start", "--sites", "3", "--port", "0", "--layout", layout().name(), "--data"]);
+        Foreground::run(command.arg(folder).args(more))
+    }
+
+    fn run(command: &mut Command) -> Foreground {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("raid start runs");
         let output = child.stdout.take().expect("it is a pipe");
         let (sender, lines) = channel();
@@ -140,6 +145,39 @@ fn sites_do_not_outlive_their_cluster() {
     cluster.signal(Signal::KILL);
     cluster.child.wait().expect("it ends");
     eventually("all processes to end", || pids.iter().all(|pid| !lives(*pid)));
+}
+
+/// An operator who asks what a transaction costs must get an answer: of every commit that a client was told, with its course.
+#[test]
+fn traces_show_what_was_committed() {
+    const COMMITS: usize = 5;
+    let _turn = turn();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let mut start = command("start --sites 3 --port 0", folder);
+    start.args(["--layout", layout().name()]);
+    let mut cluster = Foreground::run(start.env(site::trace_file::VARIABLE, "all"));
+    cluster.says("All sites serve");
+    let known = Cluster::open(folder).expect("the folder holds a cluster");
+    let mut client = connect(known.sites()[&1].sql).expect("it serves");
+    client.batch_execute("CREATE TABLE t (k int PRIMARY KEY)").expect("a table");
+    for k in 0..COMMITS {
+        client.batch_execute(&format!("INSERT INTO t VALUES ({k})")).expect("a row");
+    }
+    cluster.signal(Signal::INT);
+    assert!(cluster.child.wait().expect("raid start ends").success(), "what is kept is written at an orderly end");
+
+    let summary = succeeds(&mut command("trace", folder));
+    let number = |line: &str| line.split(" transactions committed").next()?.rsplit(' ').next()?.parse::<usize>().ok();
+    let committed = summary.lines().find(|line| line.contains(" transactions committed")).and_then(number);
+    assert!(committed.is_some_and(|committed| committed > COMMITS), "a commit for each row and the table:\n{summary}");
+    for part in ["action driver", "atomicity controller", "Commit.Prepare", "between sites"] {
+        assert!(summary.contains(part), "{part:?} is missing:\n{summary}");
+    }
+    let example = summary.split("--transaction ").nth(1).and_then(|rest| rest.split('`').next());
+    let example = example.unwrap_or_else(|| panic!("it must name a transaction to look at:\n{summary}"));
+    let course = succeeds(command("trace", folder).args(["--transaction", example]));
+    assert!(course.contains("Commit.Prepare") && course.contains("Commit.Decide"), "{course}");
 }
 
 /// The experiment checks each answer of the site that comes back.

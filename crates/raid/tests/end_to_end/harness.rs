@@ -12,6 +12,7 @@ use laboratory::screen::Screen;
 use site::config::{Channels, DatagramFaults, SiteConfig};
 use site::layout::Layout;
 use site::status::Status;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -32,7 +33,8 @@ static TURN: Mutex<()> = Mutex::new(());
 /// The environment variable with the layout that all tests use which name none; without it they use the merged one.
 const LAYOUT_VARIABLE: &str = "RAID_TEST_LAYOUT";
 
-fn layout() -> Layout {
+/// The layout of all sites that a test says nothing about.
+pub fn layout() -> Layout {
     match std::env::var(LAYOUT_VARIABLE) {
         Ok(name) => [Layout::Merged, Layout::TwoProcess, Layout::Separate]
             .into_iter()
@@ -110,6 +112,11 @@ pub fn succeeds(command: &mut Command) -> String {
 /// Everything a program said.
 pub fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Whether a process of ours runs; one that has ended and is not waited for by anybody does not.
+pub fn runs(pid: &u32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.windows(4).any(|part| part == b"raid"))
 }
 
 /// A cluster for one test. The processes go before what they stand on.
@@ -349,9 +356,17 @@ impl World {
         text
     }
 
-    /// Kills and waits for the end.
+    /// Kills a site and waits for its end: also of its servers' processes, which end by themselves and may have its files open until then.
     pub fn kill(&mut self, site: u16) {
+        let pids = self.pids(&[site]);
         self.running.kill(Name::Site(site));
+        eventually("its servers' processes to end", || !pids.iter().any(runs));
+    }
+
+    /// The processes of all servers of these sites, of those that answer.
+    pub fn pids(&self, sites: &[u16]) -> BTreeSet<u32> {
+        let statuses = sites.iter().filter_map(|site| self.running.status(*site).ok());
+        statuses.flat_map(|status| status.servers).map(|server| server.pid).filter(|pid| *pid > 0).collect()
     }
 
     /// Waits until a process has ended by itself with an error, and returns what it logged last.

@@ -1,41 +1,20 @@
 //! Servers of a site in processes of their own: clients see no difference, and a process that is killed, or a server that is moved, costs no
 //! transaction. `RAID_TEST_LAYOUT=separate` (or `two-process`) runs all other tests in that layout, too.
 
-use crate::harness::{World, eventually, raid, succeeds};
+use crate::harness::{World, eventually, raid, runs, succeeds};
 use crate::postgres_programs::psql_finds_one_database;
 use crate::schema_changes::what_one_site_makes;
 use laboratory::cluster::process::Name;
 use laboratory::cluster::running::is_up;
 use rustix::process::{Pid, Signal, kill_process};
-use site::layout::Layout;
+use site::layout::{Layout, names};
 use site::status::ServerStatus;
-use std::collections::BTreeSet;
 use std::process::Command;
 
-const SERVERS: [&str; 6] = [
-    "user-interface",
-    "action-driver",
-    "atomicity-controller",
-    "concurrency-controller",
-    "replication-controller",
-    "access-manager",
-];
-
 /// A server of a site, as its status has it.
-fn server(world: &World, site: u16, name: &str) -> ServerStatus {
+pub fn server(world: &World, site: u16, name: &str) -> ServerStatus {
     let status = world.running.status(site).expect("a status");
     status.servers.into_iter().find(|server| server.server == name).expect("every site has every server")
-}
-
-/// The processes of all servers of these sites.
-fn pids(world: &World, sites: &[u16]) -> BTreeSet<u32> {
-    let statuses = sites.iter().map(|site| world.running.status(*site).expect("a status"));
-    statuses.flat_map(|status| status.servers).map(|server| server.pid).collect()
-}
-
-/// Whether a process of ours runs; one that has ended and is not waited for by anybody does not.
-fn runs(pid: &u32) -> bool {
-    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.windows(4).any(|part| part == b"raid"))
 }
 
 /// A client must not notice the layout; and an operator who ends a cluster must find no process left.
@@ -43,7 +22,7 @@ fn runs(pid: &u32) -> bool {
 fn clients_see_no_difference() {
     for (layout, processes) in [(Layout::TwoProcess, 2), (Layout::Separate, 7)] {
         let mut world = World::start_in(layout);
-        let all = pids(&world, &[1]);
+        let all = world.pids(&[1]);
         // The site's own process is not the process of any server when each has its own.
         let own = usize::from(layout == Layout::Separate);
         assert_eq!(all.len() + own, processes, "{layout}");
@@ -55,7 +34,7 @@ fn clients_see_no_difference() {
         world.wait_for_commits(&crew, 200);
         assert!(server(&world, 1, "action-driver").calls > 200, "{layout}: the action driver was not called");
         world.audit(crew);
-        let all = pids(&world, &[1, 2, 3]);
+        let all = world.pids(&[1, 2, 3]);
         assert!(all.iter().all(runs));
         assert_eq!(world.stop(), Vec::<String>::new(), "{layout}");
         assert_eq!(all.iter().filter(|pid| runs(pid)).count(), 0, "{layout}: processes are left");
@@ -67,14 +46,14 @@ fn clients_see_no_difference() {
 fn a_killed_server_process_loses_nothing() {
     let mut world = World::start_in(Layout::Separate);
     let crew = world.load(6);
-    for name in SERVERS {
+    for name in &names() {
         let before = server(&world, 2, name).pid;
         let incarnation = world.running.status(2).expect("a status").incarnation;
         let pid = Pid::from_raw(before as i32).expect("a process");
         kill_process(pid, Signal::KILL).expect("it runs");
         world.wait(&format!("site 2 to be back with another {name}"), |statuses| {
             statuses.get(&2).is_some_and(|status| {
-                let anew = status.servers.iter().any(|server| server.server == name && server.pid != before);
+                let anew = status.servers.iter().any(|server| server.server == *name && server.pid != before);
                 is_up(status) && anew && status.incarnation > incarnation
             })
         });
@@ -90,7 +69,7 @@ fn a_killed_site_leaves_no_process_behind() {
     for layout in [Layout::TwoProcess, Layout::Separate] {
         let mut world = World::start_in(layout);
         let crew = world.load(6);
-        let all = pids(&world, &[2]);
+        let all = world.pids(&[2]);
         world.kill(2);
         eventually("its servers' processes to end", || !all.iter().any(runs));
         world.wait_until_without(&[2]);
@@ -107,11 +86,13 @@ fn servers_move_under_load() {
     let mut world = World::start_in(Layout::Merged);
     let crew = world.load(6);
     let place = |world: &World, name: &str| server(world, 1, name).process;
-    for name in &SERVERS[1..] {
+    for name in &names()[1..] {
         for to in [name, "access-manager", "site"] {
             if place(&world, name) == to {
                 continue;
             }
+            // A move that took longer than a lease has cost the site its life: it has no servers for a moment.
+            world.wait_until_repaired();
             let mut command = Command::new(raid());
             command.args(["move", name, "--site", "1", "--to", to, "--data"]).arg(world.running.cluster().folder());
             let said = succeeds(&mut command);
@@ -121,7 +102,7 @@ fn servers_move_under_load() {
             world.wait_for_commits(&crew, 60);
         }
     }
-    let own = pids(&world, &[1]);
+    let own = world.pids(&[1]);
     assert_eq!(own.len(), 1, "all servers are back in the site's process");
     world.audit(crew);
     let mut refused = Command::new(raid());
@@ -136,13 +117,13 @@ fn servers_move_under_load() {
 #[test]
 fn a_signal_to_all_processes_is_an_orderly_end() {
     let world = World::start_in(Layout::Separate);
-    let all = pids(&world, &[1, 2, 3]);
+    let all = world.pids(&[1, 2, 3]);
     for pid in &all {
         kill_process(Pid::from_raw(*pid as i32).expect("a process"), Signal::TERM).expect("it runs");
     }
     // The servers have had the signal, and answer what the site asks them all the same.
     world.connect(1).batch_execute("CREATE TABLE t (k int PRIMARY KEY); INSERT INTO t VALUES (1)").expect("it serves");
-    assert_eq!(pids(&world, &[1, 2, 3]), all, "a process has ended by itself");
+    assert_eq!(world.pids(&[1, 2, 3]), all, "a process has ended by itself");
     assert_eq!(world.stop(), Vec::<String>::new());
     assert_eq!(all.iter().filter(|pid| runs(pid)).count(), 0, "processes are left");
 }

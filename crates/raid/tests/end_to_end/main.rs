@@ -15,6 +15,7 @@ mod failures;
 mod harness;
 mod layouts;
 mod networks;
+mod other_host;
 mod postgres_programs;
 mod register;
 mod returning;

@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 
+/// A place for what is no site of the cluster.
+pub const OTHER_HOST: Name = Name::Site(200);
 /// All processes that have a place in the network.
-const NAMES: [Name; 4] = [Name::Oracle, Name::Site(1), Name::Site(2), Name::Site(3)];
+const NAMES: [Name; 5] = [Name::Oracle, Name::Site(1), Name::Site(2), Name::Site(3), OTHER_HOST];
 /// The test's own place.
 const TEST_HOST: u8 = 254;
 /// Networks lie in 198.18.0.0/15, which is set aside for tests (RFC 2544).

@@ -8,7 +8,6 @@ use crate::address::{InstanceId, SiteId};
 use crate::frame::Decoder;
 use crate::keys::{Keys, bears, instance_name, site_name};
 use crate::limits::ENCRYPTED_BYTES_MAX;
-use mio::net::TcpStream;
 use rustls::{AlertDescription, CertificateError, ClientConnection, Connection, ServerConnection};
 use std::fmt;
 use std::io::{self, BufRead, ErrorKind, Write};
@@ -101,13 +100,13 @@ pub(super) fn is_encrypted(first: u8) -> bool {
 
 /// Whether a frame that claims this length is TLS that was taken for frames: its first bytes are a record's type and the
 /// first byte of its version.
-pub(super) fn is_record(length: u32) -> bool {
+pub(crate) fn is_record(length: u32) -> bool {
     let [first, version, _, _] = length.to_le_bytes();
     is_encrypted(first) && version == 3
 }
 
 /// The encryption of one connection.
-pub(super) struct Secure {
+pub(crate) struct Secure {
     connection: Connection,
 }
 
@@ -119,13 +118,13 @@ impl fmt::Debug for Secure {
 
 impl Secure {
     /// For a connection that we make.
-    pub(super) fn connecting(keys: &Keys) -> Result<Secure, Distrust> {
+    pub(crate) fn connecting(keys: &Keys) -> Result<Secure, Distrust> {
         let connection = ClientConnection::new(keys.client.clone(), instance_name(keys.instance()))?;
         Ok(Secure::new(connection.into()))
     }
 
     /// For a connection that we accept.
-    pub(super) fn accepting(keys: &Keys) -> Result<Secure, Distrust> {
+    pub(crate) fn accepting(keys: &Keys) -> Result<Secure, Distrust> {
         Ok(Secure::new(ServerConnection::new(keys.server.clone())?.into()))
     }
 
@@ -135,7 +134,7 @@ impl Secure {
     }
 
     /// Whether both sides have proved who they are.
-    pub(super) fn is_proved(&self) -> bool {
+    pub(crate) fn is_proved(&self) -> bool {
         !self.connection.is_handshaking()
     }
 
@@ -145,7 +144,7 @@ impl Secure {
     }
 
     /// Whether the peer's certificate is that of this site.
-    pub(super) fn is_of_site(&self, instance: InstanceId, site: SiteId) -> bool {
+    pub(crate) fn is_of_site(&self, instance: InstanceId, site: SiteId) -> bool {
         self.peer_bears(&site_name(instance, site))
     }
 
@@ -158,7 +157,7 @@ impl Secure {
     ///
     /// # Errors
     /// The connection must be closed; the decoder has what came before. The alert to the peer waits to be written.
-    pub(super) fn receive(&mut self, mut bytes: &[u8], decoder: &mut Decoder) -> Result<(), DisconnectReason> {
+    pub(crate) fn receive(&mut self, mut bytes: &[u8], decoder: &mut Decoder) -> Result<(), DisconnectReason> {
         while !bytes.is_empty() {
             // It takes no more at once than a record, and says that it has no room only for what is no record.
             match self.connection.read_tls(&mut bytes) {
@@ -182,17 +181,17 @@ impl Secure {
     }
 
     /// Encrypts as many of these bytes as there is room for and says how many.
-    pub(super) fn encrypt(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn encrypt(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.connection.writer().write(bytes)
     }
 
     /// Whether encrypted bytes wait.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.connection.wants_write()
     }
 
     /// Writes once, and says how many bytes left; none if the socket is full.
-    pub(super) fn write(&mut self, stream: &mut TcpStream) -> io::Result<Option<usize>> {
+    pub(crate) fn write(&mut self, stream: &mut impl Write) -> io::Result<Option<usize>> {
         loop {
             match self.connection.write_tls(stream) {
                 Ok(count) => return Ok(Some(count)),

@@ -4,7 +4,8 @@
 //! had to be waited for, goes as the answer to a request that waits for it. Every output has a number, given under the core's lock: the
 //! other side takes them in that order, whichever line they come by.
 //!
-//! Invariant: nothing of a process that has ended reaches the servers, or takes what is for the next one: its lines are of another generation.
+//! Invariants: nothing of a process that has ended reaches the servers, or takes what is for the next one: its lines are of another generation; a
+//! process that leaves more than [`limits::OUTPUTS_WAITING_MAX`] outputs untaken counts as lost.
 
 use crate::core::{CatalogRows, Core, Output};
 use crate::layout::{Meeting, line};
@@ -14,7 +15,7 @@ use messages::{Envelope, Message, ServerKind};
 use raidcomm::shared::{LineError, Listener, Server};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 /// The name of the door's socket.
@@ -46,6 +47,8 @@ pub(crate) struct Door {
     listener: OnceLock<Listener>,
     generation: AtomicU64,
     waiting: Mutex<VecDeque<Parcel>>,
+    /// An output was dropped because too many wait.
+    overrun: AtomicBool,
     arrived: Condvar,
     clients: AtomicUsize,
 }
@@ -62,6 +65,7 @@ impl Door {
     pub(crate) fn begin(&self) {
         self.generation.fetch_add(1, Ordering::SeqCst);
         self.waiting.lock().expect("no holder of this lock panics").clear();
+        self.overrun.store(false, Ordering::SeqCst);
         self.arrived.notify_all();
     }
 
@@ -72,10 +76,19 @@ impl Door {
 
     /// An output that no line has waited for.
     pub(crate) fn push(&self, output: Output) {
-        if let Some(parcel) = parcel(output) {
-            self.waiting.lock().expect("no holder of this lock panics").push_back(parcel);
-            self.arrived.notify_all();
+        let Some(parcel) = parcel(output) else { return };
+        let mut waiting = self.waiting.lock().expect("no holder of this lock panics");
+        if waiting.len() >= limits::OUTPUTS_WAITING_MAX {
+            self.overrun.store(true, Ordering::SeqCst);
+            return;
         }
+        waiting.push_back(parcel);
+        self.arrived.notify_all();
+    }
+
+    /// Whether the process has left so many outputs untaken that one was dropped: the others are worth nothing to it any more.
+    pub(crate) fn is_overrun(&self) -> bool {
+        self.overrun.load(Ordering::SeqCst)
     }
 
     /// Serves lines, each on a thread of its own.
@@ -135,7 +148,7 @@ fn serve_line(mut server: Server, shared: &Arc<Shared>, generation: u64) {
         *reply = postcard::to_extend(&parcels, taken).expect("an output always encodes");
     });
     if let Err(error) = served {
-        tracing::error!(%error, "a line of the user interface's process ends");
+        tracing::error!(error, "a line of the user interface's process ends");
     }
 }
 
@@ -151,11 +164,30 @@ fn submit(core: &Mutex<Core>, door: &Door, shared: &Shared, mut envelopes: Vec<E
         if door.generation.load(Ordering::SeqCst) != generation {
             return Parcels::new();
         }
-        core.deliver(envelopes);
-        core.settle();
-        core.flush();
-        core.take_output()
+        shared.ask(&mut core, envelopes)
     };
     shared.note_end(&mut output);
     parcel(output).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this fails, a user interface's process that hangs fills the memory of the site's, or the next one is taken for hanging, too.
+    #[test]
+    fn what_nobody_takes_is_bounded() {
+        let door = Door::default();
+        let output = |number| Output { number, ..Output::default() };
+        for number in 1..=limits::OUTPUTS_WAITING_MAX as u64 {
+            door.push(output(number));
+        }
+        assert!(!door.is_overrun(), "so many may wait");
+        door.push(output(limits::OUTPUTS_WAITING_MAX as u64 + 1));
+        assert!(door.is_overrun(), "its process must be given up");
+        assert_eq!(door.wait(0).len(), limits::OUTPUTS_WAITING_MAX);
+        assert!(door.is_overrun(), "one was dropped, and those behind it can never be handed out");
+        door.begin();
+        assert!(!door.is_overrun(), "the next process has dropped nothing");
+    }
 }

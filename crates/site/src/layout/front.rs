@@ -54,6 +54,14 @@ impl Front {
         let mut order = self.order.lock().expect("no holder of this lock panics");
         let Order { next, held } = &mut *order;
         held.extend(parcels.into_iter().map(|parcel| (parcel.number, parcel)));
+        if held.len() > limits::OUTPUTS_WAITING_MAX {
+            tracing::error!(
+                held = held.len(),
+                next,
+                "an output of the site's process does not come: the user interface's ends"
+            );
+            std::process::exit(1);
+        }
         while let Some(Parcel { number, local, new_life }) = held.remove(next) {
             *next += 1;
             take(Output { number, local, new_life, over: None });

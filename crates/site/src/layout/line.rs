@@ -1,20 +1,21 @@
-//! Requests and replies of any length over a line of shared memory, whose slots are bounded.
+//! Requests and replies of any length over a line, whose messages are bounded: in shared memory, or over a connection to another host.
 //!
-//! The first byte of each piece says whether more follow, and in a request whether it goes on with what came before; the side that waits for the
-//! rest answers with, or asks by, a piece without bytes. Invariant: one request is under way at a time, and its pieces come in order; of one that
+//! The last byte of each piece is its mark: whether more follow, and in a request whether it goes on with what came before; the side that waits
+//! for the rest answers with, or asks by, a mark alone. Invariant: one request is under way at a time, and its pieces come in order; of one that
 //! its caller has given up nothing gets into the next.
 
 use crate::layout::Meeting;
 use crate::limits;
 use domain::{Call, Lost};
-use messages::ServerKind;
-use raidcomm::shared::{CallError, Client, LineError, ServeError, Server, Shape};
+use raidcomm::remote::{self, RemoteError};
+use raidcomm::shared::{self, CallError, LineError, Shape};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use thiserror::Error;
 
 /// One call at a time, and room for what most of them say.
 const SHAPE: Shape = Shape { slots: 1, slot_bytes: limits::LINE_BYTES };
-/// Bytes of a piece besides its first.
+/// Bytes of a piece besides its mark.
 const PIECE: usize = limits::LINE_BYTES as usize - 1;
 const LAST: u8 = 0;
 const MORE: u8 = 1;
@@ -23,32 +24,68 @@ const BEHIND: u8 = 2;
 /// Asks for the next piece of a reply.
 const NEXT: u8 = 4;
 
+/// What carries the pieces.
+enum Carrier {
+    Memory(shared::Client),
+    Connection(remote::Client),
+}
+
+/// Why there is no reply.
+#[derive(Debug, Error)]
+pub(crate) enum LineLost {
+    /// The line is of shared memory.
+    #[error(transparent)]
+    Memory(#[from] CallError),
+    /// The line is a connection.
+    #[error(transparent)]
+    Connection(#[from] RemoteError),
+    /// What came is no piece.
+    #[error("it replies with what it may not")]
+    Broken,
+}
+
+impl Carrier {
+    fn call(&mut self, piece: &[u8], reply: &mut Vec<u8>, timeout: Option<Duration>) -> Result<(), LineLost> {
+        match self {
+            Carrier::Memory(client) => client.call(piece, reply, timeout)?,
+            Carrier::Connection(client) => client.call(piece, reply, timeout)?,
+        }
+        Ok(())
+    }
+}
+
 /// The calling end.
 pub(crate) struct Line {
-    client: Client,
+    carrier: Carrier,
     piece: Vec<u8>,
 }
 
 impl Line {
     /// To whoever listens under this name.
     pub(crate) fn connect(meeting: &Meeting, name: &str) -> Result<Line, LineError> {
-        Ok(Line { client: Client::connect(&meeting.path(name), SHAPE)?, piece: Vec::new() })
+        let client = shared::Client::connect(&meeting.path(name), SHAPE)?;
+        Ok(Line { carrier: Carrier::Memory(client), piece: Vec::new() })
     }
 
-    /// Makes a call. `reply` is replaced.
+    /// To another host.
+    pub(crate) fn over(client: remote::Client) -> Line {
+        Line { carrier: Carrier::Connection(client), piece: Vec::new() }
+    }
+
+    /// Makes a call, each piece of which may take so long. `reply` is replaced.
     pub(crate) fn call(
         &mut self,
         request: &[u8],
         reply: &mut Vec<u8>,
         timeout: Option<Duration>,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), LineLost> {
         let (mut rest, mut place) = (request, 0);
         loop {
             let (piece, behind) = rest.split_at(rest.len().min(PIECE));
             self.piece.clear();
-            self.piece.push(place | if behind.is_empty() { LAST } else { MORE });
             self.piece.extend_from_slice(piece);
-            self.client.call(&self.piece, reply, timeout)?;
+            self.piece.push(place | if behind.is_empty() { LAST } else { MORE });
+            self.carrier.call(&self.piece, reply, timeout)?;
             if behind.is_empty() {
                 break;
             }
@@ -57,7 +94,7 @@ impl Line {
         let mut more = take_mark(reply)?;
         let mut next = Vec::new();
         while more {
-            self.client.call(&[NEXT], &mut next, timeout)?;
+            self.carrier.call(&[NEXT], &mut next, timeout)?;
             more = take_mark(&mut next)?;
             reply.append(&mut next);
         }
@@ -65,34 +102,51 @@ impl Line {
     }
 }
 
-/// Takes the first byte off: whether more follows.
-fn take_mark(piece: &mut Vec<u8>) -> Result<bool, CallError> {
-    let more = match piece.first() {
-        Some(&LAST) => false,
-        Some(&MORE) => true,
-        _ => return Err(CallError::Broken),
-    };
-    piece.remove(0);
-    Ok(more)
+/// Takes the mark off: whether more follows.
+fn take_mark(piece: &mut Vec<u8>) -> Result<bool, LineLost> {
+    match piece.pop() {
+        Some(LAST) => Ok(false),
+        Some(MORE) => Ok(true),
+        _ => Err(LineLost::Broken),
+    }
+}
+
+/// What answers pieces until the other side is gone.
+pub(crate) trait Serve {
+    /// # Errors
+    /// The other side does not keep to the protocol.
+    fn serve(&mut self, execute: &mut dyn FnMut(&[u8], &mut Vec<u8>)) -> Result<(), String>;
+}
+
+impl Serve for shared::Server {
+    fn serve(&mut self, execute: &mut dyn FnMut(&[u8], &mut Vec<u8>)) -> Result<(), String> {
+        shared::Server::serve(self, execute).map_err(|error| error.to_string())
+    }
+}
+
+impl Serve for remote::Server {
+    fn serve(&mut self, execute: &mut dyn FnMut(&[u8], &mut Vec<u8>)) -> Result<(), String> {
+        remote::Server::serve(self, execute).map_err(|error| error.to_string())
+    }
 }
 
 /// The answering end: `execute` is given a request and fills in the reply. Returns when the other side is gone.
 ///
 /// # Errors
 /// The other side does not keep to the protocol.
-pub(crate) fn serve(server: &mut Server, mut execute: impl FnMut(&[u8], &mut Vec<u8>)) -> Result<(), ServeError> {
+pub(crate) fn serve(server: &mut impl Serve, mut execute: impl FnMut(&[u8], &mut Vec<u8>)) -> Result<(), String> {
     let (mut gathered, mut reply, mut told) = (Vec::new(), Vec::new(), 0);
     let mut broken = false;
-    let served = server.serve(|piece, said| {
-        said.push(LAST);
-        match piece.split_first() {
+    let served = server.serve(&mut |piece, said| {
+        match piece.split_last() {
             Some((&NEXT, [])) if told < reply.len() => {}
             Some((&mark, piece)) if mark <= BEHIND | MORE && (mark < BEHIND || !gathered.is_empty()) => {
                 if mark < BEHIND {
                     gathered.clear();
                 }
                 if mark & MORE != 0 {
-                    return gathered.extend_from_slice(piece);
+                    gathered.extend_from_slice(piece);
+                    return said.push(LAST);
                 }
                 reply.clear();
                 told = 0;
@@ -106,35 +160,46 @@ pub(crate) fn serve(server: &mut Server, mut execute: impl FnMut(&[u8], &mut Vec
                 }
             }
             _ => {
+                // Without a mark the other side knows, too.
                 broken = true;
-                return said.clear();
+                return;
             }
         }
         let until = reply.len().min(told + PIECE);
-        said[0] = if until < reply.len() { MORE } else { LAST };
         said.extend_from_slice(&reply[told..until]);
+        said.push(if until < reply.len() { MORE } else { LAST });
         told = until;
         if told == reply.len() && reply.capacity() > limits::LINE_BYTES_KEPT {
             (reply, told) = (Vec::new(), 0);
         }
     });
-    if broken { Err(ServeError::Broken) } else { served }
+    if broken { Err(LineLost::Broken.to_string()) } else { served }
 }
 
 /// A way to a process, for each of the servers in it.
 #[derive(Clone)]
 pub(crate) struct Way {
-    pub(crate) process: ServerKind,
+    /// Where it leads, in words.
+    pub(crate) process: String,
+    /// The process, if it is one of this host.
     pub(crate) pid: u32,
+    /// A process that takes longer for one piece is lost.
+    pub(crate) time_max: Duration,
     pub(crate) line: Arc<Mutex<Line>>,
+}
+
+impl Way {
+    /// By this line.
+    pub(crate) fn new(process: String, pid: u32, time_max: Duration, line: Line) -> Way {
+        Way { process, pid, time_max, line: Arc::new(Mutex::new(line)) }
+    }
 }
 
 impl Call for Way {
     fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
         let mut line = self.line.lock().expect("no holder of a line panics");
-        line.call(request, reply, Some(limits::CALL_TIME_MAX)).map_err(|error| {
-            Lost(format!("the {}'s process (pid {}) does not answer: {error}", self.process, self.pid))
-        })
+        line.call(request, reply, Some(self.time_max))
+            .map_err(|error| Lost(format!("{} does not answer: {error}", self.process)))
     }
 }
 
@@ -144,7 +209,7 @@ mod tests {
     use raidcomm::shared::Listener;
 
     /// A line, and a thread that replies with each request and its mirror image.
-    fn mirrored(folder: &std::path::Path) -> (Line, std::thread::JoinHandle<Result<(), ServeError>>) {
+    fn mirrored(folder: &std::path::Path) -> (Line, std::thread::JoinHandle<Result<(), String>>) {
         std::fs::create_dir(folder.join(crate::layout::FOLDER)).expect("a folder");
         let meeting = Meeting::open(folder).expect("it was made");
         let listener = Listener::bind(&meeting.path("here")).expect("it listens");
@@ -176,12 +241,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (mut line, serving) = mirrored(folder.path());
         let mut reply = Vec::new();
-        line.client.call(&[MORE, 1, 2, 3], &mut reply, None).expect("it waits for the rest");
+        line.carrier.call(&[1, 2, 3, MORE], &mut reply, None).expect("it waits for the rest");
         line.call(&[7, 8], &mut reply, None).expect("a reply");
         assert_eq!(reply, [8, 7, 7, 8]);
-        line.client.call(&[BEHIND | LAST, 9], &mut reply, None).expect("an answer");
-        assert_eq!(take_mark(&mut reply), Err(CallError::Broken), "there is nothing that it could go on with");
+        line.carrier.call(&[9, BEHIND | LAST], &mut reply, None).expect("an answer");
+        assert!(matches!(take_mark(&mut reply), Err(LineLost::Broken)), "there is nothing that it could go on with");
         drop(line);
-        assert_eq!(serving.join().expect("it ends"), Err(ServeError::Broken));
+        assert_eq!(serving.join().expect("it ends"), Err(LineLost::Broken.to_string()));
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: only who may enter the site's folder can ask.
 
 use crate::config::SiteConfig;
+use crate::layout::starting::Starter;
 use crate::layout::{Meeting, Place, name_of, server};
 use crate::limits;
 use crate::shared::Shared;
@@ -59,6 +60,7 @@ fn execute(line: &str, shared: &Shared) -> Result<Moved, String> {
     let (kind, to) = line.split_once(' ').ok_or("an order is a server and a process")?;
     let (kind, to): (ServerKind, Place) = (server(kind)?, to.parse()?);
     let begun = Instant::now();
+    shared.core().ok_or("this process takes no orders")?.may_move(kind, to)?;
     let prepare = |begins| {
         let mut core = shared.core().ok_or("this process takes no orders")?;
         let prepared = core.prepare_move(kind, begins);
@@ -74,7 +76,7 @@ fn execute(line: &str, shared: &Shared) -> Result<Moved, String> {
         prepared = prepare(false)?;
     }
     let starter = shared.core().ok_or("this process takes no orders")?.starter_for(to);
-    let started = starter.map(|starter| starter.spawn()?.wait()).transpose()?;
+    let started = starter.map(Starter::start).transpose()?;
     let mut core = shared.core().ok_or("this process takes no orders")?;
     let moved = core.move_server(kind, to, started);
     core.settle();
@@ -91,7 +93,7 @@ fn execute(line: &str, shared: &Shared) -> Result<Moved, String> {
     })
 }
 
-/// Moves a server of the site with this data folder to another of its processes.
+/// Moves a server of the site with this data folder to another of its processes, or to one on another host.
 ///
 /// # Errors
 /// The site does not run, or does not do it; the text says why.

@@ -1,11 +1,12 @@
-//! The processes of a site, as the site's own process has them: started, called, ended.
+//! The processes of a site, as the site's own process has them: started or reached, called, ended.
 //!
 //! Invariants: a server is in one process at a time; the processes of one life are gone before the next one opens the store, all but the one
-//! with the clients' connections, which goes on if it can and does not have the store; none of them outlives the site's process.
+//! with the clients' connections, which goes on if it can and does not have the store; none of them outlives the site's process. A process on
+//! another host is not ended, but its line is: it has none of the site's servers from then on.
 
 use crate::config::SiteConfig;
 use crate::layout::door::Door;
-use crate::layout::starting::{Owned, Running, Starter, Starting};
+use crate::layout::starting::{HostReacher, Owned, ProcessStarter, Running, Starter, Starting};
 use crate::layout::stores::FolderStores;
 use crate::layout::{FOLDER, Meeting, Place, name_of};
 use crate::{limits, repair};
@@ -14,11 +15,15 @@ use domain::{Domain, Lost, SERVERS};
 use messages::ServerKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Error;
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The process with the clients' connections, where that is not the site's own.
+const CLIENTS: Place = Place::Process(ServerKind::UserInterface);
 
 /// What the site's processes are told, beside the sockets where they meet.
 pub(crate) const CONFIG_FILE: &str = "site.toml";
@@ -39,7 +44,8 @@ pub(crate) struct Processes {
     /// Where the user interface reaches this process, if it is in another.
     door: Option<Arc<Door>>,
     places: BTreeMap<ServerKind, Place>,
-    running: BTreeMap<ServerKind, Running>,
+    /// Those that can be called, by where they are.
+    running: BTreeMap<Place, Running>,
     /// The process with the clients was started anew since it was last asked.
     clients_anew: bool,
     /// Processes started so far: each has a socket of its own, because the one before it may not have ended.
@@ -79,7 +85,7 @@ impl Processes {
     /// Before the store is opened for a new life.
     pub(crate) fn end_life(&mut self) {
         // The store is about to be opened here: whoever has it must be gone.
-        let has_store = self.places[&ServerKind::AccessManager] == Place::Process(ServerKind::UserInterface);
+        let has_store = self.places[&ServerKind::AccessManager] == CLIENTS;
         let ended = self.check().is_some();
         let lost = std::mem::take(&mut self.clients_lost);
         self.end(!ended && !has_store && !lost);
@@ -87,20 +93,18 @@ impl Processes {
 
     /// This server is lost, and with it its process may be.
     pub(crate) fn lost(&mut self, kind: ServerKind) {
-        if let Place::Process(process) = self.places[&kind] {
-            self.process_lost(process);
-        }
+        self.process_lost(self.places[&kind]);
     }
 
-    fn process_lost(&mut self, process: ServerKind) {
-        self.clients_lost |= process == ServerKind::UserInterface;
+    fn process_lost(&mut self, process: Place) {
+        self.clients_lost |= process == CLIENTS;
     }
 
     /// Ends them all, but for the one with the clients if that shall be kept.
     pub(crate) fn end(&mut self, keep_clients: bool) {
-        let keep = |process: &ServerKind| keep_clients && *process == ServerKind::UserInterface;
-        let ending: Vec<Owned> =
-            self.running.extract_if(.., |process, _| !keep(process)).map(|(_, running)| running.child).collect();
+        let keep = |process: &Place| keep_clients && *process == CLIENTS;
+        let ended = self.running.extract_if(.., |process, _| !keep(process));
+        let ending: Vec<Owned> = ended.filter_map(|(_, running)| running.child).collect();
         // Their lines are closed by now: all of them are ending.
         let deadline = Instant::now() + limits::PROCESS_END_MAX;
         for mut child in ending {
@@ -110,32 +114,59 @@ impl Processes {
         }
     }
 
-    /// A process that has ended by itself, in words.
+    /// A process that has ended by itself, or does not take what is for it, in words.
     pub(crate) fn check(&mut self) -> Option<String> {
-        self.running.iter_mut().find_map(|(process, running)| {
-            let status = running.child.0.try_wait().ok()??;
+        if self.door.as_ref().is_some_and(|door| door.is_overrun()) {
+            self.clients_lost = true;
+            let outputs_max = limits::OUTPUTS_WAITING_MAX;
+            return Some(format!(
+                "the user interface's process does not take what is for its clients: {outputs_max} outputs wait"
+            ));
+        }
+        self.running.values_mut().find_map(|running| {
+            let status = running.child.as_mut()?.0.try_wait().ok()??;
             let how = match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("was ended by signal {signal}"),
                 (None, code) => format!("ended with exit status {}", code.unwrap_or_default()),
             };
-            Some(format!("the {process}'s process (pid {}) {how}", running.way.pid))
+            Some(format!("{} {how}", running.way.process))
         })
     }
 
     /// Gives the servers of a new life to their processes; starts those that do not run.
     pub(crate) fn settle<L: Log>(&mut self, domain: &mut Domain<L>) -> Result<(), String> {
-        let wanted = self.places.values().filter_map(|place| match place {
-            Place::Site => None,
-            Place::Process(process) => Some(*process),
-        });
-        let missing: BTreeSet<ServerKind> = wanted.filter(|process| !self.running.contains_key(process)).collect();
+        self.reach_hosts();
+        let missing: BTreeSet<ServerKind> = self.missing().filter_map(Place::process).collect();
         self.start(&missing)?;
         for kind in SERVERS {
-            if let Place::Process(process) = self.places[&kind] {
-                self.give(domain, kind, process).map_err(|lost| lost.to_string())?;
+            let place = self.places[&kind];
+            if place != Place::Site {
+                self.give(domain, kind, place).map_err(|lost| lost.to_string())?;
             }
         }
         Ok(())
+    }
+
+    /// Where servers should be and nothing can be called.
+    fn missing(&self) -> impl Iterator<Item = Place> {
+        let missing = |place: &&Place| **place != Place::Site && !self.running.contains_key(place);
+        self.places.values().filter(missing).copied()
+    }
+
+    /// Makes lines to the other hosts again. The servers of one that takes none are where the layout has them.
+    fn reach_hosts(&mut self) {
+        let hosts: BTreeSet<SocketAddr> = self.missing().filter_map(Place::host).collect();
+        for address in hosts {
+            match (HostReacher { address, config: self.config.clone() }).reach() {
+                Ok(reached) => drop(self.running.insert(Place::Host(address), reached)),
+                Err(error) => {
+                    tracing::warn!(error, "the servers that were there are on this host again");
+                    let first = self.config.layout.places();
+                    let moved = self.places.iter_mut().filter(|(_, place)| **place == Place::Host(address));
+                    moved.for_each(|(kind, place)| *place = first[kind]);
+                }
+            }
+        }
     }
 
     /// Whether the process with the clients is another one than at the last such question, also if starting it has failed: what counts
@@ -144,13 +175,34 @@ impl Processes {
         std::mem::take(&mut self.clients_anew)
     }
 
-    fn give<L: Log>(&mut self, domain: &mut Domain<L>, kind: ServerKind, process: ServerKind) -> Result<usize, Lost> {
+    fn give<L: Log>(&mut self, domain: &mut Domain<L>, kind: ServerKind, process: Place) -> Result<usize, Lost> {
         let way = self.running[&process].way.clone();
         domain.give(kind, Box::new(way), &mut self.stores()).inspect_err(|_| self.process_lost(process))
     }
 
     fn stores(&self) -> FolderStores {
         FolderStores(self.config.data.join(repair::STORE_FOLDER))
+    }
+
+    /// Whether a server can be moved there at all; an error says what to do instead.
+    pub(crate) fn may_move(&self, kind: ServerKind, to: Place) -> Result<(), String> {
+        if !SERVERS.contains(&kind) {
+            return Err(format!("the {kind} has the clients' connections, which stay where they are"));
+        }
+        if self.places[&kind] == to {
+            return Err(format!("the {kind} is there already"));
+        }
+        if to == CLIENTS && !self.running.contains_key(&to) {
+            return Err("the user interface has no process of its own in this layout".to_owned());
+        }
+        match (kind, to) {
+            (ServerKind::AccessManager, Place::Host(_)) => Err(format!(
+                "the {kind} stays on this host, where its store is: `--to {}` gives it a process of its own here, and a site on the other host \
+                 keeps a copy there",
+                name_of(kind)
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Moves a server, perhaps to a process that was started for that; an error before anything has happened is a text, and afterwards the
@@ -162,29 +214,17 @@ impl Processes {
         to: Place,
         started: Option<Running>,
     ) -> Result<Moved, String> {
-        if !SERVERS.contains(&kind) {
-            return Err(format!("the {kind} has the clients' connections, which stay where they are"));
-        }
+        self.may_move(kind, to)?;
         let from = self.places[&kind];
-        if from == to {
-            return Err(format!("the {kind} is there already"));
-        }
-        if let Place::Process(process) = to
-            && !self.running.contains_key(&process)
-        {
-            if process == ServerKind::UserInterface {
-                return Err("the user interface has no process of its own in this layout".to_owned());
-            }
-            match started {
-                Some(started) if started.way.process == process => drop(self.running.insert(process, started)),
-                // It ran when that was asked.
-                _ => return Err(format!("the {process}'s process has just ended; move the {kind} again")),
-            }
+        if to != Place::Site && !self.running.contains_key(&to) {
+            // It ran when that was asked.
+            let started = started.ok_or_else(|| format!("the process has just ended; move the {kind} again"))?;
+            self.running.insert(to, started);
         }
         let begun = Instant::now();
         let bytes = match to {
             Place::Site => domain.fetch(kind, &mut self.stores()),
-            Place::Process(process) => self.give(domain, kind, process),
+            Place::Process(_) | Place::Host(_) => self.give(domain, kind, to),
         };
         let pause = begun.elapsed();
         let bytes = bytes.map_err(|lost| lost.to_string())?;
@@ -195,14 +235,13 @@ impl Processes {
 
     /// Ends a process without servers.
     fn end_empty(&mut self, place: Place) {
-        if let Place::Process(process) = place
-            && process != ServerKind::UserInterface
+        if place != CLIENTS
             && self.places.values().all(|other| *other != place)
-            && let Some(Running { mut child, way, _stdin }) = self.running.remove(&process)
+            && let Some(Running { child, way, _stdin }) = self.running.remove(&place)
         {
             drop((way, _stdin));
             // It ends by itself, and is waited for apart: nobody should wait for that with the site's servers in hand.
-            std::thread::spawn(move || drop(child.0.wait()));
+            child.map(|mut child| std::thread::spawn(move || drop(child.0.wait())));
         }
     }
 
@@ -217,26 +256,26 @@ impl Processes {
         // All at once, then one after the other until it is there.
         let starting: Result<Vec<Starting>, String> =
             processes.iter().map(|process| self.starter(*process).spawn()).collect();
-        for starting in starting? {
-            let started = starting.wait()?;
-            self.running.insert(started.way.process, started);
+        for (process, starting) in processes.iter().zip(starting?) {
+            self.running.insert(Place::Process(*process), starting.wait()?);
         }
         Ok(())
     }
 
-    /// What starts the process that a server shall be moved to, unless it runs: that need not be waited for with the servers in hand.
+    /// What starts, or reaches, the process that a server shall be moved to, unless it can be called: that need not be waited for with the
+    /// servers in hand.
     pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
         match to {
-            Place::Process(process) if process != ServerKind::UserInterface && !self.running.contains_key(&process) => {
-                Some(self.starter(process))
-            }
-            _ => None,
+            Place::Site => None,
+            _ if self.running.contains_key(&to) => None,
+            Place::Process(process) => Some(Starter::Process(self.starter(process))),
+            Place::Host(address) => Some(Starter::Host(HostReacher { address, config: self.config.clone() })),
         }
     }
 
-    fn starter(&mut self, process: ServerKind) -> Starter {
+    fn starter(&mut self, process: ServerKind) -> ProcessStarter {
         self.started += 1;
-        Starter {
+        ProcessStarter {
             process,
             line: format!("{}.{}", name_of(process), self.started),
             program: self.program.clone(),
@@ -245,11 +284,11 @@ impl Processes {
         }
     }
 
-    /// Every server with its process and that one's number.
+    /// Every server with its process and that one's number; 0 on another host.
     pub(crate) fn list(&self) -> Vec<(ServerKind, Place, u32)> {
         let pid = |place: &Place| match place {
             Place::Site => std::process::id(),
-            Place::Process(process) => self.running.get(process).map_or(0, |running| running.way.pid),
+            _ => self.running.get(place).map_or(0, |running| running.way.pid),
         };
         self.places.iter().map(|(kind, place)| (*kind, *place, pid(place))).collect()
     }

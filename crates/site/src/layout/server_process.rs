@@ -46,7 +46,7 @@ pub fn run(config: SiteConfig, process: ServerKind, line: &str) -> Result<(), St
 fn serve(listener: &Listener, stores: FolderStores) -> Result<(), String> {
     let mut server = listener.accept().map_err(|error| error.to_string())?;
     let mut host = Host::new(Box::new(stores));
-    layout::line::serve(&mut server, |request, reply| host.execute(request, reply)).map_err(|error| error.to_string())
+    layout::line::serve(&mut server, |request, reply| host.execute(request, reply))
 }
 
 fn say_ready() -> std::io::Result<()> {

@@ -1,15 +1,19 @@
-//! Starting a process with servers of a site.
+//! Starting a process with servers of a site, or reaching one on another host.
 //!
 //! Invariants: it can be called when it counts as started, or it is gone; it says so within a bounded time; nothing here needs the site's servers.
 
+use crate::config::SiteConfig;
 use crate::layout::line::{Line, Way};
 use crate::layout::{Meeting, name_of};
 use crate::limits;
+use crate::protection::{self, Wanted};
 use messages::ServerKind;
+use raidcomm::remote;
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// What a process says on its standard output when it can be called.
@@ -26,16 +30,63 @@ impl Drop for Owned {
     }
 }
 
-/// A process that can be called.
+/// A process that can be called. It ends soon after this has gone, or forgets the site's servers if it is on another host.
 pub(crate) struct Running {
     pub(crate) way: Way,
     /// Its other end ends the process when it is closed.
-    pub(crate) _stdin: ChildStdin,
-    pub(crate) child: Owned,
+    pub(crate) _stdin: Option<ChildStdin>,
+    /// A process of this host.
+    pub(crate) child: Option<Owned>,
+}
+
+/// What it takes to have a process to which a server shall be moved.
+pub(crate) enum Starter {
+    /// On this host it is started.
+    Process(ProcessStarter),
+    /// On another one it waits.
+    Host(HostReacher),
+}
+
+impl Starter {
+    /// Waits until it can be called.
+    pub(crate) fn start(self) -> Result<Running, String> {
+        match self {
+            Starter::Process(starter) => starter.spawn()?.wait(),
+            Starter::Host(reacher) => reacher.reach(),
+        }
+    }
+}
+
+/// What it takes to reach a process that waits on another host.
+pub(crate) struct HostReacher {
+    pub(crate) address: SocketAddr,
+    pub(crate) config: Arc<SiteConfig>,
+}
+
+impl HostReacher {
+    /// Makes a line with it.
+    pub(crate) fn reach(self) -> Result<Running, String> {
+        let HostReacher { address, config } = self;
+        let identity = identity(&config, ("the other host's address".to_owned(), address))?;
+        let client = remote::Client::connect(address, &identity, limits::HOST_GREETING_MAX)
+            .map_err(|error| format!("{address} takes no servers: {error}"))?;
+        let way = Way::new(format!("the process at {address}"), 0, limits::HOST_SILENCE_MAX, Line::over(client));
+        Ok(Running { way, _stdin: None, child: None })
+    }
+}
+
+/// How the two ends of a line between hosts know each other. One of them is at this address.
+pub(crate) fn identity(config: &SiteConfig, address: (String, SocketAddr)) -> Result<remote::Identity, String> {
+    let wanted = Wanted { keys: config.keys.as_ref(), clear: config.clear };
+    let keys =
+        protection::keys(wanted, config.instance(), config.site(), [address]).map_err(|error| error.to_string())?;
+    // A server's state is of one version of the program.
+    let program = concat!("servers ", env!("CARGO_PKG_VERSION"));
+    Ok(remote::Identity { instance: config.instance(), site: config.site(), program, keys })
 }
 
 /// What it takes to start a process.
-pub(crate) struct Starter {
+pub(crate) struct ProcessStarter {
     pub(crate) process: ServerKind,
     /// The name of the socket where it will listen.
     pub(crate) line: String,
@@ -45,10 +96,10 @@ pub(crate) struct Starter {
     pub(crate) config: PathBuf,
 }
 
-impl Starter {
+impl ProcessStarter {
     /// Starts it.
     pub(crate) fn spawn(self) -> Result<Starting, String> {
-        let Starter { process, line, program, config, .. } = &self;
+        let ProcessStarter { process, line, program, config, .. } = &self;
         let mut command = Command::new(program);
         command.args(["server", "--kind", &name_of(*process), "--line", line, "--config"]).arg(config);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -60,7 +111,7 @@ impl Starter {
 
 /// A process that has begun.
 pub(crate) struct Starting {
-    starter: Starter,
+    starter: ProcessStarter,
     child: Owned,
     begun: Instant,
 }
@@ -68,14 +119,15 @@ pub(crate) struct Starting {
 impl Starting {
     /// Waits until it can be called.
     pub(crate) fn wait(self) -> Result<Running, String> {
-        let Starting { starter: Starter { process, line, meeting, .. }, mut child, begun } = self;
+        let Starting { starter: ProcessStarter { process, line, meeting, .. }, mut child, begun } = self;
         let output = child.0.stdout.take().expect("its standard output is a pipe");
         wait_until_ready(process, output, limits::PROCESS_START_MAX.saturating_sub(begun.elapsed()))?;
         let pid = child.0.id();
         let line = Line::connect(&meeting, &line)
             .map_err(|error| format!("the {process}'s process (pid {pid}) cannot be called: {error}"))?;
         let stdin = child.0.stdin.take().expect("its standard input is a pipe");
-        Ok(Running { way: Way { process, pid, line: Arc::new(Mutex::new(line)) }, _stdin: stdin, child })
+        let way = Way::new(format!("the {process}'s process (pid {pid})"), pid, limits::CALL_TIME_MAX, line);
+        Ok(Running { way, _stdin: Some(stdin), child: Some(child) })
     }
 }
 

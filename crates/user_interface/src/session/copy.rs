@@ -7,7 +7,7 @@ use crate::limits::{SUPPLIED_BYTES, SUPPLIED_ROWS};
 use crate::protocol::backend;
 use crate::protocol::copy::{CopyColumn, Decoder, Format};
 use crate::protocol::frontend::Frontend;
-use crate::session::state::{CopyIn, Execution, Sink, Step, Work};
+use crate::session::state::{Again, CopyIn, Execution, Sink, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::expressions::Compiler;
@@ -100,7 +100,18 @@ impl Turn<'_> {
             unreachable!("called for these only");
         };
         match utility.clone() {
-            Utility::Copy(copy) => self.copy_in(&mut execution, &copy)?,
+            Utility::Copy(copy) => {
+                if let Err(error) = self.copy_in(&mut execution, &copy) {
+                    let table = match &copy.source {
+                        CopySource::Table(name, _) => vec![name.clone()],
+                        CopySource::Query(_) => Vec::new(),
+                    };
+                    execution.step = Step::New;
+                    let relied = self.relied(&table);
+                    self.doubt(error, relied, Again::Statement(execution));
+                    return Ok(());
+                }
+            }
             Utility::Savepoint(name) => {
                 self.ask(SessionRequest::Savepoint { name });
                 execution.step = Step::Savepoint;

@@ -1,0 +1,169 @@
+//! Delivering: messages inside a site, in the order in which they were sent, on the caller's thread.
+//!
+//! Where all servers are here, it goes on until nothing is left: that takes microseconds a message. A call to another process can take as long as
+//! the operating system likes, and one statement can take many: then the caller is given its turn after [`limits::RUN_TIME_MAX`], for leases are
+//! among what waits in other queues, and comes back for the rest, if it has said that it will. Invariant: that changes no order, neither of messages nor of records.
+
+use crate::place::{Place, SERVERS};
+use crate::{Clock, Domain, Remote, index, limits};
+use commit_log::Log;
+use messages::access::AccessReply;
+use messages::server::SEVERAL_SITES;
+use messages::trace::{Event, Happened};
+use messages::{Envelope, Message, ServerKind};
+
+impl<L: Log> Domain<L> {
+    /// Delivers a message from another site, from a session of this site, or from the world.
+    pub fn deliver(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
+        if self.effects.failed.is_none() {
+            self.queue.push_back(envelope);
+            self.run(clock);
+        }
+    }
+
+    /// Delivers messages that came together. Where servers are called, all of them are under way at once: what they mean for the same server goes
+    /// to it in the same calls. Where none is, each is done with before the next, while what it needs is in the processor's caches.
+    pub fn deliver_all(&mut self, clock: &mut Clock<'_>, envelopes: impl IntoIterator<Item = Envelope>) {
+        let together = self.calls_out();
+        for envelope in envelopes {
+            if self.effects.failed.is_some() {
+                return;
+            }
+            self.queue.push_back(envelope);
+            if !together {
+                self.run(clock);
+            }
+        }
+        self.run(clock);
+    }
+
+    /// From now on the caller has its turn while servers in other processes are called, and comes back while the domain is behind.
+    pub fn give_turns(&mut self) {
+        self.gives_turns = true;
+    }
+
+    /// Whether messages wait that there was no time for: [`Domain::go_on`] delivers them.
+    pub fn is_behind(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Delivers what there was no time for.
+    pub fn go_on(&mut self, clock: &mut Clock<'_>) {
+        self.run(clock);
+    }
+
+    /// Whether a server is in another process.
+    fn calls_out(&self) -> bool {
+        self.places.iter().any(|place| matches!(place, Place::Elsewhere(_)))
+    }
+
+    /// Delivers until nothing is left to deliver inside the site, or its time is over.
+    pub(crate) fn run(&mut self, clock: &mut Clock<'_>) {
+        let until = (self.gives_turns && self.calls_out()).then(|| clock().boot + limits::RUN_TIME_MAX);
+        self.run_until(clock, until);
+    }
+
+    /// Delivers until nothing is left to deliver inside the site, or it is so late.
+    pub(crate) fn run_until(&mut self, clock: &mut Clock<'_>, until: Option<u64>) {
+        let mut delivered = 0;
+        while let Some(envelope) = self.queue.pop_front() {
+            delivered += 1;
+            assert!(delivered < limits::MESSAGES_PER_CALL_MAX, "servers of a site send each other messages for ever");
+            let kind = envelope.to;
+            if !SERVERS.contains(&kind) {
+                self.leave(envelope);
+                continue;
+            }
+            let now = clock();
+            self.now = now.boot;
+            let event = self.trace_of(&envelope, Happened::Handled { took: 0 });
+            let mut outbox = std::mem::take(&mut self.outbox);
+            let mut taken = 1;
+            let traces = self.tracer.is_on();
+            let queue = &mut self.queue;
+            let more = |envelopes: &mut Vec<Envelope>| {
+                // What would come next anyway, so one call does for all of it; but messages that are traced have a time of their own.
+                while let Some(next) = queue.pop_front_if(|next| next.to == kind && !traces) {
+                    envelopes.push(next);
+                }
+                taken = envelopes.len();
+            };
+            let handled = self.places[index(kind)].handle(now, envelope, more, &mut outbox);
+            self.outbox = outbox;
+            self.taken[index(kind)] += taken as u64;
+            if !self.has(kind, handled) {
+                return;
+            }
+            self.collect(kind);
+            if let Some(event) = event {
+                let took = clock().boot.saturating_sub(event.at);
+                self.tracer.note(Event { happened: Happened::Handled { took }, ..event });
+            }
+            if until.is_some_and(|until| clock().boot >= until) {
+                return;
+            }
+        }
+    }
+
+    fn trace_of(&self, envelope: &Envelope, happened: Happened) -> Option<Event> {
+        let label = self.tracer.wants(envelope)?;
+        Some(Event::of(envelope, label, self.now, happened))
+    }
+
+    /// A message inside the site that is for none of the servers here.
+    fn leave(&mut self, envelope: Envelope) {
+        match envelope.message {
+            Message::Site(notice) => self.effects.notices.push(notice),
+            Message::AccessReply(AccessReply::Posted { tag }) => self.posted(tag),
+            _ => self.effects.local.push(envelope),
+        }
+    }
+
+    /// Empties the outbox of a server: records first, then messages, then requests for a sync.
+    pub(crate) fn collect(&mut self, from: ServerKind) {
+        if self.outbox.is_empty() {
+            return;
+        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        for record in outbox.records.drain(..) {
+            self.buffer.clear();
+            record.encode_into(&mut self.buffer);
+            if let Err(error) = self.log.append(&self.buffer) {
+                self.fail(error.into());
+                return;
+            }
+        }
+        let (site, incarnation) = (self.settings.site, self.settings.incarnation);
+        for outgoing in outbox.messages.drain(..) {
+            let to_site = match *outgoing.sites {
+                [] => site,
+                [other] => other,
+                [..] => SEVERAL_SITES,
+            };
+            let envelope = Envelope {
+                from_site: site,
+                from,
+                to_site,
+                to: outgoing.to,
+                epoch: outgoing.epoch,
+                incarnation,
+                message: outgoing.message,
+            };
+            match to_site == site {
+                true => self.queue.push_back(envelope),
+                false => {
+                    if let Some(event) = self.trace_of(&envelope, Happened::Sent) {
+                        let to = outgoing.sites.iter().map(|to_site| (*to_site, event.to.1));
+                        to.for_each(|to| self.tracer.note(Event { to, ..event }));
+                    }
+                    self.effects.remote.push(Remote { sites: outgoing.sites, envelope });
+                }
+            }
+        }
+        for token in outbox.syncs.drain(..) {
+            self.syncs.push_back((self.log.appended(), from, token));
+            self.log.request_sync();
+        }
+        self.outbox = outbox;
+    }
+}
