@@ -149,7 +149,7 @@ impl<L: Log> Domain<L> {
                 incarnation,
                 message: outgoing.message,
             };
-            match to_site == site {
+            match outgoing.sites.is_empty() {
                 true => self.queue.push_back(envelope),
                 false => {
                     if let Some(event) = self.trace_of(&envelope, Happened::Sent) {

@@ -49,8 +49,8 @@ impl Site {
 
     /// Sleeps until something comes, and leaves it in `incoming`.
     fn turn(&mut self) -> Outcome<()> {
-        self.streams.flush();
         let now = self.started.elapsed();
+        self.streams.flush(now.as_nanos() as u64);
         let due = self.streams.next_deadline().map(|due| Duration::from_nanos(due).saturating_sub(now));
         self.poll.poll(&mut self.events, due)?;
         let now = self.started.elapsed().as_nanos() as u64;

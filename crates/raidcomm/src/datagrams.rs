@@ -204,7 +204,10 @@ impl Datagrams {
     /// Begins an association with a site; one that there was ends.
     pub fn associate(&mut self, now: u64, site: SiteId, terms: Terms) {
         self.dissociate(site);
-        self.owners.insert(terms.id, site);
+        // An identifier that is another's already: a peer that does not draw them. It is reached over the connection.
+        if *self.owners.entry(terms.id).or_insert(site) != site {
+            return;
+        }
         self.associations.insert(site, Association::new(now, terms, self.planted));
     }
 
@@ -344,11 +347,9 @@ impl Datagrams {
         let mut goes_on = !self.group.queue.is_empty();
         while goes_on {
             let number = self.group.next;
-            let has_room = |number| {
-                let members = self.associations.values().filter_map(|one| one.group.as_ref());
-                members.into_iter().all(|sent| sent.has_room_for(number))
-            };
-            let (room, more_room) = (has_room(number), has_room(number + 1));
+            let members = || self.associations.values().filter(|one| one.group.is_some());
+            let room = members().all(|one| one.has_room_in_group(number, number == first));
+            let more_room = members().all(|one| one.has_room_in_group(number + 1, false));
             if !room {
                 break;
             }
@@ -392,9 +393,12 @@ impl Datagrams {
         let header = self.group.header(Kind::GroupProbe, self.group.probes);
         self.group.probes += 1;
         self.group.probe_at = now.saturating_add(GROUP_PROBE_PAUSE);
-        let datagram_bytes = packet::HEADER_BYTES + self.group.seal.bytes();
+        // As long as what the group is sent, so that what is heard tells of that.
+        let Some(datagram_bytes) = self.members().filter_map(|(_, member)| member.datagram_bytes()).min() else {
+            return;
+        };
         let mut train = Train::new(datagram_bytes);
-        train.add(&self.group.seal, header, |_, _| false);
+        train.add(&self.group.seal, header, |_, _| true);
         self.transmits.push(Transmit { to: To::Group, train: train.finish().0, datagram_bytes });
     }
 
@@ -409,7 +413,7 @@ impl Datagrams {
 fn tell_members(associations: &mut BTreeMap<SiteId, Association>, now: u64, buffer: &mut Vec<u8>, end: usize) {
     let count_at = buffer.len();
     buffer.push(0);
-    for member in associations.values_mut().filter(|one| one.group.is_some()) {
+    for member in associations.values_mut().filter(|one| one.knows_group()) {
         if buffer.len() + 8 + Acknowledgements::BYTES_MAX > end || buffer[count_at] == u8::MAX {
             return;
         }

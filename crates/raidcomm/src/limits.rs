@@ -65,23 +65,33 @@ pub const DATAGRAM_BYTES_MAX: u16 = 65_000;
 /// Datagrams after which what has come is acknowledged at once.
 pub const ACKNOWLEDGE_AFTER: u32 = 16;
 /// Longest time after which it is, if nothing else is to be sent.
-pub const ACKNOWLEDGE_DELAY: u64 = 5 * MILLISECOND;
-/// Shortest time after which a datagram is taken for lost because nothing has been acknowledged.
+pub const ACKNOWLEDGE_DELAY: u64 = 2 * MILLISECOND;
+/// Shortest time after which a datagram is taken for lost because nothing has been acknowledged, beside [`ACKNOWLEDGE_DELAY`].
 pub const DATAGRAM_WAIT_MIN: u64 = 2 * MILLISECOND;
+/// Longest such time, after many in vain.
+pub const DATAGRAM_WAIT_MAX: u64 = 50 * MILLISECOND;
 /// Datagrams that are sent again when nothing has been acknowledged for so long.
 pub const DATAGRAMS_REPEATED: usize = 2;
 /// A datagram that comes so much later than one that was sent after it may have been overtaken, not lost.
 pub const REORDERING_MIN: u64 = MILLISECOND / 4;
 /// Bytes that may be under way to a site before anything is known of the way.
-pub const WINDOW_BYTES_FIRST: usize = 64 << 10;
+pub const WINDOW_BYTES_FIRST: usize = 256 << 10;
 /// Fewest and most bytes that may be under way to a site.
-pub const WINDOW_BYTES_MIN: usize = 16 << 10;
+pub const WINDOW_BYTES_MIN: usize = 64 << 10;
 /// See [`WINDOW_BYTES_MIN`].
 pub const WINDOW_BYTES_MAX: usize = 1 << 20;
+/// Bytes by which it grows in a round trip after something was lost.
+pub const WINDOW_GROWTH: usize = 1_500;
 /// Bytes that a socket for datagrams asks the operating system to hold in each direction.
 pub const DATAGRAM_SOCKET_BYTES: usize = 4 << 20;
 /// Datagrams are not used when none has been acknowledged for so long, until one is.
 pub const DATAGRAM_SILENCE: u64 = 200 * MILLISECOND;
+/// Nor when one of them has not been acknowledged for so long, while others are: those of its length do not arrive any more.
+pub const DATAGRAM_AGE_MAX: u64 = 5 * DATAGRAM_SILENCE;
+/// Bytes of datagrams of one sequence that have come before others and wait for them.
+pub const EARLY_BYTES_MAX: usize = 4 << 20;
+/// Probes of whether larger datagrams arrive, after it is known that smaller ones do.
+pub const PROBES_OF_LARGER: u32 = 4;
 /// Pause after the first probe of whether datagrams arrive; it doubles up to [`PROBE_PAUSE_MAX`].
 pub const PROBE_PAUSE_MIN: u64 = 50 * MILLISECOND;
 /// Longest pause between probes.
@@ -139,7 +149,8 @@ const _: () = assert!(RING_BYTES.is_power_of_two() && RING_BYTES as u64 <= RING_
 const _: () = assert!(DATAGRAM_FRAME_BYTES_MAX < DATAGRAMS_AHEAD_MAX * DATAGRAM_BYTES_MIN as usize / 2);
 const _: () = assert!(DATAGRAM_FRAME_BYTES_MAX < QUEUED_BYTES_MAX && DATAGRAMS_AHEAD_MAX.is_multiple_of(64));
 const _: () = assert!(WINDOW_BYTES_MIN >= DATAGRAM_BYTES[0] as usize && WINDOW_BYTES_FIRST <= WINDOW_BYTES_MAX);
-const _: () = assert!(REORDERING_MIN < DATAGRAM_WAIT_MIN && 10 * DATAGRAM_WAIT_MIN <= DATAGRAM_SILENCE);
+const _: () = assert!(REORDERING_MIN < DATAGRAM_WAIT_MIN && 4 * DATAGRAM_WAIT_MAX <= DATAGRAM_SILENCE);
+const _: () = assert!(DATAGRAM_WAIT_MIN + ACKNOWLEDGE_DELAY < DATAGRAM_WAIT_MAX && EARLY_BYTES_MAX > WINDOW_BYTES_MAX);
 const _: () = assert!(PROBE_PAUSE_MIN < PROBE_PAUSE_MAX && GROUP_PROBE_PAUSE < GROUP_HEARD);
 const _: () = assert!(READ_BYTES <= READ_BYTES_PER_TURN, "a turn reads at least once");
 const _: () = assert!(RECONNECT_MIN < RECONNECT_MAX && RECONNECT_MAX < HANDSHAKE, "pauses are shorter than attempts");

@@ -296,7 +296,8 @@ impl Streams {
 
     /// Writes what waits: one write per peer, once per turn of the event loop. What is encrypted is written a share at a
     /// time, each in one write.
-    pub fn flush(&mut self) {
+    pub fn flush(&mut self, now: u64) {
+        self.now = self.now.max(now);
         self.flush_datagrams();
         let mut broken = Vec::new();
         for peer in self.peers.values_mut() {

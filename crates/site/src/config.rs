@@ -3,7 +3,7 @@
 use crate::layout::Layout;
 use crate::protection::{self, ProtectionError, Wanted};
 use messages::epoch::Method;
-use messages::server::ORACLE_SITE;
+use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::{InstanceId, SiteId};
 use raidcomm::datagrams::faults::{Faults, FaultsError};
 use raidcomm::keys::Keys;
@@ -42,7 +42,7 @@ pub enum ConfigError {
 pub struct SiteConfig {
     /// The instance's identity, the same for all its sites and its oracle.
     pub instance: u64,
-    /// The site's number, 1 to 65535.
+    /// The site's number, 1 to 65534.
     pub id: u16,
     /// The folder for its log and its store.
     pub data: PathBuf,
@@ -211,7 +211,7 @@ const CONTRADICTION: &str = "keys encrypt everything, and clear = true wants not
 pub const EXPLAINED: &str = "\
 # A site: `raid site --config FILE`
 instance = 81985529216486895       # the instance's identity: the same number at all its sites and its oracle
-id = 1                             # the site's number, 1 to 65535, its own
+id = 1                             # the site's number, 1 to 65534, its own
 data = \"/var/lib/raid/site-1\"      # folder for its log and its store
 listen = \"10.0.0.1:7401\"           # where other sites and the oracle reach it
 sql = \"10.0.0.1:5433\"              # where PostgreSQL clients reach it
@@ -251,6 +251,9 @@ impl SiteConfig {
         let wrong = |message: &str| ConfigError::Text { path: path.to_owned(), message: message.to_owned() };
         if config.id == 0 {
             return Err(wrong("id = 0 is the oracle's number; sites count from 1"));
+        }
+        if config.id == SEVERAL_SITES.0 {
+            return Err(wrong("id = 65535 stands for several sites; sites count to 65534"));
         }
         if config.workers == 0 || config.workers > 64 {
             return Err(wrong("workers must be 1 to 64"));
@@ -339,8 +342,8 @@ impl OracleConfig {
 
 fn sites(named: &BTreeMap<String, SocketAddr>) -> Result<BTreeMap<SiteId, SocketAddr>, String> {
     let site = |name: &String| match name.parse::<u16>() {
-        Ok(number) if number > 0 => Ok(SiteId(number)),
-        _ => Err(format!("{name:?} is no site's number: sites count from 1 to 65535")),
+        Ok(number) if number > 0 && number < SEVERAL_SITES.0 => Ok(SiteId(number)),
+        _ => Err(format!("{name:?} is no site's number: sites count from 1 to 65534")),
     };
     named.iter().map(|(name, address)| Ok((site(name)?, *address))).collect()
 }

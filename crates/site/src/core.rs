@@ -563,7 +563,7 @@ impl Core {
     /// next turn must be at the latest (boot clock): a lost datagram is not to wait for the next tick.
     pub fn flush(&mut self) -> Option<u64> {
         let streams = self.streams.as_mut()?;
-        streams.flush();
+        streams.flush(clock::boot());
         streams.next_deadline()
     }
 

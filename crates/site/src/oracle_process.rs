@@ -152,7 +152,7 @@ impl OracleProcess {
             self.log.truncate_before(self.last_record).map_err(|error| error.to_string())?;
             self.truncated = self.last_record;
         }
-        self.streams.flush();
+        self.streams.flush(clock::boot());
         Ok(())
     }
 

@@ -17,7 +17,9 @@ use super::seal::Seal;
 use super::sent::Sent;
 use super::train::Train;
 use super::{DatagramCounters, Stray, Terms};
-use crate::limits::{DATAGRAM_SILENCE, DATAGRAMS_REPEATED, PROBE_PAUSE_MAX, PROBE_PAUSE_MIN};
+use crate::limits::{
+    DATAGRAM_AGE_MAX, DATAGRAM_SILENCE, DATAGRAMS_REPEATED, PROBE_PAUSE_MAX, PROBE_PAUSE_MIN, PROBES_OF_LARGER,
+};
 use bytes::Bytes;
 
 /// How it is found out what arrives.
@@ -28,6 +30,8 @@ struct Probes {
     number: u64,
     /// The largest that came from the other side and has not been answered.
     to_answer: Option<u16>,
+    /// Probes since it is known that something arrives.
+    of_larger: u32,
 }
 
 /// See the module's description.
@@ -55,6 +59,10 @@ pub(super) struct Association {
     datagram_bytes: Option<u16>,
     is_open: bool,
     acknowledgements: u64,
+    /// The highest number that has come of each kind of datagram that acknowledges.
+    newest: [u64; 5],
+    /// In which datagram the invitation to our group was sent.
+    invited_in: u64,
     pub counters: DatagramCounters,
     planted: Option<Planted>,
 }
@@ -84,10 +92,12 @@ impl Association {
             theirs: None,
             again: Vec::new(),
             lost_next: None,
-            probes: Probes { next_at: now, pause: PROBE_PAUSE_MIN, number: 0, to_answer: None },
+            probes: Probes { next_at: now, pause: PROBE_PAUSE_MIN, number: 0, to_answer: None, of_larger: 0 },
             datagram_bytes: None,
             is_open: false,
             acknowledgements: 0,
+            newest: [0; 5],
+            invited_in: u64::MAX,
             counters: DatagramCounters::default(),
             planted,
         }
@@ -122,7 +132,19 @@ impl Association {
     pub(super) fn sent_to_group(&mut self, now: u64, datagram: Bytes) {
         let group = self.group.as_mut().expect("only members are sent what is for the group");
         self.counters.datagrams_out += 1;
-        group.push(now, datagram, &mut self.path);
+        group.push_or_hold(now, datagram, &mut self.path);
+    }
+
+    /// Whether this member can read what the group is sent.
+    pub(super) fn knows_group(&self) -> bool {
+        self.group.is_some() && self.frames.is_done_with(self.invited_in)
+    }
+
+    /// Whether another datagram of the group may be sent to it, by its number; and whether more than one at a time.
+    pub(super) fn has_room_in_group(&self, number: u64, is_first: bool) -> bool {
+        // One that is closed holds up nobody: what is for it waits.
+        let room = |group: &Sent| group.has_room_for(number) && (is_first || self.path.has_room_beside(0));
+        !self.is_open || self.group.as_ref().is_none_or(room)
     }
 
     fn header(&self, kind: Kind, number: u64) -> Header {
@@ -149,10 +171,13 @@ impl Association {
             return Ok(());
         }
         let told = Acknowledgements::decode(&mut fields).ok_or(Stray::Malformed)?;
-        self.acknowledged(now, &told);
+        self.acknowledged(now, header, &told);
         if header.kind == Kind::Frames {
             let invited = self.inflow.take(now, header.number, fields, arrived, &mut self.counters)?;
             if let Some((id, from, material)) = invited {
+                if self.theirs.is_some() {
+                    return Err(Stray::Malformed);
+                }
                 self.theirs = Some(Theirs::new(id, from, material.as_ref(), self.planted));
             }
         }
@@ -171,13 +196,13 @@ impl Association {
         let theirs = self.theirs.as_mut().filter(|theirs| theirs.id == header.id).ok_or(Stray::Unknown)?;
         let (id, counters) = (self.terms.id, &mut self.counters);
         if let Some(told) = theirs.receive(now, header, datagram, by_group, id, arrived, counters)? {
-            self.acknowledged(now, &told);
+            self.acknowledged(now, header, &told);
         }
         Ok(())
     }
 
     /// The other side has told what has come, in whatever kind of datagram.
-    pub(super) fn acknowledged(&mut self, now: u64, told: &Acknowledgements) {
+    fn acknowledged(&mut self, now: u64, header: Header, told: &Acknowledgements) {
         let before = self.counted();
         if let Some(seen) = &told.frames {
             self.frames.acknowledged(now, seen, &mut self.path);
@@ -185,13 +210,21 @@ impl Association {
         if let (Some(seen), Some(group)) = (&told.group, &mut self.group) {
             group.acknowledged(now, seen, &mut self.path);
         }
-        self.hears_group = told.hears_group;
+        // An older datagram may come late, and what it says of that is past.
+        let newest = &mut self.newest[header.kind as usize];
+        if header.number >= *newest {
+            *newest = header.number;
+            self.hears_group = told.hears_group;
+        }
         let probe_answered = told.probed.is_some() && self.datagram_bytes.is_none();
         if let Some(bytes) = told.probed.filter(|&bytes| self.terms.sizes().any(|size| size == bytes)) {
             self.datagram_bytes = self.datagram_bytes.max(Some(bytes));
         }
         if self.datagram_bytes.is_some() && (probe_answered || before != self.counted()) {
-            self.is_open = true;
+            self.is_open = !self.is_stuck(now);
+        }
+        if let Some(group) = &mut self.group {
+            group.release(now, &mut self.path, &mut self.again);
         }
         self.find_lost(now);
     }
@@ -216,14 +249,21 @@ impl Association {
         self.lost_next = of_group.into_iter().chain(of_frames).min();
     }
 
-    fn oldest(&self) -> Option<u64> {
-        self.frames.oldest().into_iter().chain(self.group.as_ref().and_then(Sent::oldest)).min()
+    /// When the datagrams were sent that have waited longest: for the first time, and for the last.
+    fn oldest(&self) -> Option<(u64, u64)> {
+        let each = [self.frames.oldest(), self.group.as_ref().and_then(Sent::oldest)];
+        each.into_iter().flatten().reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))
+    }
+
+    /// A datagram has waited for so long that it will not arrive as it is, though others may.
+    fn is_stuck(&self, now: u64) -> bool {
+        self.oldest().is_some_and(|(first, _)| now >= first.saturating_add(DATAGRAM_AGE_MAX))
     }
 
     /// Nothing has been acknowledged for too long.
     fn time_out(&mut self, now: u64) {
-        let Some(oldest) = self.oldest() else { return };
-        if now >= self.path.progress_at().saturating_add(DATAGRAM_SILENCE) {
+        let Some((_, oldest)) = self.oldest() else { return };
+        if now >= self.path.progress_at().saturating_add(DATAGRAM_SILENCE) || self.is_stuck(now) {
             self.is_open = false;
         }
         if self.planted == Some(Planted::LossUnnoticed) || now < self.path.time_out_at(oldest) {
@@ -277,7 +317,7 @@ impl Association {
         if self.must_tell(now) {
             self.acknowledge(now, out);
         }
-        if self.datagram_bytes.is_none() && now >= self.probes.next_at {
+        if self.probes_on() && now >= self.probes.next_at {
             self.probe(now, out);
         }
     }
@@ -292,11 +332,15 @@ impl Association {
         };
         while goes_on
             && !(self.queue.is_empty() && self.invitation.is_none())
-            && room(&self.path, &self.frames, bytes, number)
+            // An invitation waits for no window: what fills that may be what the other side cannot read without it.
+            && (self.invitation.is_some() || room(&self.path, &self.frames, bytes, number))
         {
             let header = self.header(Kind::Frames, number);
             let told = self.tell(now);
             let (queue, invitation) = (&mut self.queue, self.invitation.take());
+            if invitation.is_some() {
+                self.invited_in = number;
+            }
             let (path, frames) = (&self.path, &self.frames);
             goes_on = train.add(&self.seal_out, header, |buffer, end| {
                 told.encode(buffer);
@@ -337,9 +381,17 @@ impl Association {
         out(whole, bytes);
     }
 
+    /// Whether it is not known yet what arrives, or a larger size may have been lost by chance.
+    fn probes_on(&self) -> bool {
+        let largest = self.terms.sizes().max();
+        self.datagram_bytes.is_none() || (self.datagram_bytes < largest && self.probes.of_larger < PROBES_OF_LARGER)
+    }
+
     /// Asks which sizes arrive.
     fn probe(&mut self, now: u64, out: &mut Out<'_>) {
-        for size in self.terms.sizes() {
+        self.probes.of_larger += u32::from(self.datagram_bytes.is_some());
+        let known = self.datagram_bytes;
+        for size in self.terms.sizes().filter(|size| Some(*size) > known) {
             let mut train = Train::new(size.into());
             let header = self.header(Kind::Probe, self.probes.number);
             self.probes.number += 1;
@@ -357,11 +409,12 @@ impl Association {
 
     /// When flush must be called next, even if nothing comes and nothing is sent.
     pub(super) fn next_deadline(&self) -> Option<u64> {
-        let probe = self.datagram_bytes.is_none().then_some(self.probes.next_at);
+        let probe = self.probes_on().then_some(self.probes.next_at);
         let silent_at = self.path.progress_at().saturating_add(DATAGRAM_SILENCE);
-        let time_out = self.oldest().map(|oldest| {
-            let again = self.path.time_out_at(oldest);
-            if self.is_open { again.min(silent_at) } else { again }
+        let time_out = self.oldest().map(|(first, last)| {
+            let again = self.path.time_out_at(last);
+            let closed_at = silent_at.min(first.saturating_add(DATAGRAM_AGE_MAX));
+            if self.is_open { again.min(closed_at) } else { again }
         });
         let theirs = self.theirs.as_ref().and_then(|theirs| theirs.inflow.received.deadline());
         let told = self.inflow.received.deadline().into_iter().chain(theirs);

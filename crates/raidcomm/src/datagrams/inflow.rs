@@ -10,6 +10,7 @@ use super::received::{Received, Verdict};
 use super::seal::Seal;
 use super::{DatagramCounters, Stray};
 use crate::fields::Fields;
+use crate::limits::EARLY_BYTES_MAX;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
@@ -22,6 +23,8 @@ pub(super) struct Inflow {
     next: u64,
     /// What has come before it, by number: no more than [`Received`] remembers.
     early: BTreeMap<u64, Bytes>,
+    /// How many bytes that is.
+    early_bytes: usize,
     joining: Joining,
     planted: Option<Planted>,
 }
@@ -37,6 +40,7 @@ impl Inflow {
             received: Received::new(from, planted),
             next: from,
             early: BTreeMap::new(),
+            early_bytes: 0,
             joining: Joining::default(),
             planted,
         }
@@ -57,6 +61,11 @@ impl Inflow {
         arrived: &mut Vec<Bytes>,
         counters: &mut DatagramCounters,
     ) -> Result<Option<Invited>, Stray> {
+        let is_early = number > self.next;
+        if is_early && self.early_bytes + chunks.0.len() > EARLY_BYTES_MAX {
+            // Its sender sends it again.
+            return Ok(None);
+        }
         match self.received.take(number, now) {
             Verdict::New => {}
             Verdict::Again if self.planted == Some(Planted::TakenTwice) => return self.take_chunks(chunks, arrived),
@@ -66,7 +75,8 @@ impl Inflow {
             }
             Verdict::Ahead => return Ok(None),
         }
-        if number != self.next && self.planted != Some(Planted::Overtaken) {
+        if is_early && self.planted != Some(Planted::Overtaken) {
+            self.early_bytes += chunks.0.len();
             self.early.insert(number, Bytes::copy_from_slice(chunks.0));
             return Ok(None);
         }
@@ -74,10 +84,11 @@ impl Inflow {
         self.next = number + 1;
         while let Some(early) = self.early.remove(&self.next) {
             self.next += 1;
+            self.early_bytes -= early.len();
             // One that breaks the rules does not hold up those after it.
-            match self.take_chunks(Fields(&early), arrived) {
-                Ok(None) => {}
-                other => invited = other,
+            let later = self.take_chunks(Fields(&early), arrived);
+            if !matches!(invited, Ok(Some(_))) {
+                invited = later;
             }
         }
         invited

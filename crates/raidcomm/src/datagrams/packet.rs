@@ -212,6 +212,9 @@ const PIECE: u8 = 2;
 const INVITATION: u8 = 3;
 const SECRET_INVITATION: u8 = 4;
 
+/// No sequence begins behind this number, so that none of them ends.
+pub(super) const NUMBER_MAX: u64 = u64::MAX / 2;
+
 /// Bytes that a whole frame takes beside its own.
 pub(super) const WHOLE_BYTES: usize = 1 + 2;
 /// Bytes that a piece takes beside its own.
@@ -266,11 +269,12 @@ impl<'a> Chunk<'a> {
                 let fits = u64::from(offset) + u64::from(length) <= u64::from(total) && length > 0;
                 fits.then_some(Chunk::Piece { total, offset, bytes })
             }
-            INVITATION => Some(Chunk::Invitation { id: fields.u64()?, from: fields.u64()?, material: None }),
-            SECRET_INVITATION => {
+            kind @ (INVITATION | SECRET_INVITATION) => {
                 let (id, from) = (fields.u64()?, fields.u64()?);
-                let material = fields.bytes(MATERIAL_BYTES)?.as_array();
-                Some(Chunk::Invitation { id, from, material })
+                let is_secret = kind == SECRET_INVITATION;
+                let material = if is_secret { Some(fields.bytes(MATERIAL_BYTES)?.as_array()?) } else { None };
+                // No sender comes near the end of numbers.
+                (from <= NUMBER_MAX).then_some(Chunk::Invitation { id, from, material })
             }
             _ => None,
         }
@@ -299,6 +303,15 @@ mod tests {
         let last = 100 + DATAGRAMS_AHEAD_MAX as u64 - 1;
         let has = [0, 99, 100, 164, 165, 166, last, last + 1, u64::MAX].map(|number| seen.has(number));
         assert_eq!(has, [true, true, false, false, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn an_invitation_to_the_end_of_numbers_is_no_chunk() {
+        for (from, is_good) in [(NUMBER_MAX, true), (NUMBER_MAX + 1, false), (u64::MAX, false)] {
+            let mut bytes = Vec::new();
+            Chunk::Invitation { id: 1, from, material: None }.encode(&mut bytes);
+            assert_eq!(Chunk::next(&mut Fields(&bytes)).is_ok(), is_good);
+        }
     }
 
     #[test]
@@ -334,7 +347,7 @@ mod tests {
             part in prop::collection::vec(any::<u8>(), 1..50),
             before in 0u32..100,
             after in 0u32..100,
-            numbers in any::<(u64, u64)>(),
+            numbers in (any::<u64>(), 0..=NUMBER_MAX),
             secret in any::<bool>(),
         ) {
             let material = [7; MATERIAL_BYTES];

@@ -5,7 +5,8 @@
 //! lost and is then halved, once in a round trip (RFC 5681). Invariant: no two sends on one path have the same time.
 
 use crate::limits::{
-    DATAGRAM_WAIT_MIN, MILLISECOND, REORDERING_MIN, WINDOW_BYTES_FIRST, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN,
+    ACKNOWLEDGE_DELAY, DATAGRAM_WAIT_MAX, DATAGRAM_WAIT_MIN, REORDERING_MIN, WINDOW_BYTES_FIRST, WINDOW_BYTES_MAX,
+    WINDOW_BYTES_MIN, WINDOW_GROWTH,
 };
 use crate::round_trip::RoundTrip;
 
@@ -14,8 +15,6 @@ use crate::round_trip::RoundTrip;
 pub(super) struct Path {
     /// Of datagrams, without the time that the other side takes to acknowledge.
     round_trip: RoundTrip,
-    /// With it.
-    answers: RoundTrip,
     /// Shortest time after which something was acknowledged that was sent once.
     answer_min: u64,
     /// Time-outs since something was acknowledged.
@@ -48,7 +47,6 @@ impl Path {
     pub(super) fn new(now: u64) -> Path {
         Path {
             round_trip: RoundTrip::default(),
-            answers: RoundTrip::default(),
             answer_min: u64::MAX,
             time_outs: 0,
             window: WINDOW_BYTES_FIRST,
@@ -87,29 +85,31 @@ impl Path {
     pub(super) fn acknowledged(&mut self, now: u64, taken: Taken, delay: Option<u64>) {
         self.in_flight -= taken.bytes;
         self.progress_at = now;
-        self.time_outs = 0;
         let time = now.saturating_sub(taken.sent_at);
         if taken.times == 1 {
             self.answer_min = self.answer_min.min(time);
-            if let Some(delay) = delay {
-                self.answers.sample(time);
+            // After a pause of one of the two sides, what is acknowledged tells how long that was.
+            if let Some(delay) = delay
+                && self.time_outs == 0
+            {
                 self.round_trip.sample(time.saturating_sub(delay).max(1));
             }
         }
+        self.time_outs = 0;
         // Sooner than ever, it is the first copy that was acknowledged, which tells nothing of the time of the second.
         let is_of_last_copy = taken.times == 1 || time >= self.answer_min;
         if is_of_last_copy && taken.sent_at > self.newest.0 {
             self.newest = (taken.sent_at, time);
         }
         let slow = self.window >= self.threshold;
-        let growth = if slow { taken.bytes * taken.bytes / self.window + 1 } else { taken.bytes };
+        let growth = if slow { WINDOW_GROWTH * taken.bytes / self.window + 1 } else { taken.bytes };
         self.window = (self.window + growth).min(WINDOW_BYTES_MAX);
     }
 
     /// From when on a datagram that was sent then is lost; `None`: nothing that was sent later has been acknowledged.
     pub(super) fn lost_at(&self, sent_at: u64) -> Option<u64> {
         let (newest, time) = self.newest;
-        let reordering = (self.answers.smoothed().unwrap_or(0) / 4).max(REORDERING_MIN);
+        let reordering = (self.round_trip.smoothed().unwrap_or(0) / 4).max(REORDERING_MIN);
         (sent_at < newest).then(|| sent_at.saturating_add(time).saturating_add(reordering))
     }
 
@@ -124,8 +124,9 @@ impl Path {
 
     /// When waiting for an acknowledgement of what was sent first at `oldest` ends.
     pub(super) fn time_out_at(&self, oldest: u64) -> u64 {
-        let wait = self.answers.wait_at_least(DATAGRAM_WAIT_MIN, self.time_outs);
-        self.progress_at.max(oldest).saturating_add(wait)
+        // The other side may take a while before it acknowledges what it has no answer to (RFC 9002, section 6.2.1).
+        let wait = self.round_trip.wait_at_least(DATAGRAM_WAIT_MIN, self.time_outs) + ACKNOWLEDGE_DELAY;
+        self.progress_at.max(oldest).saturating_add(wait.min(DATAGRAM_WAIT_MAX))
     }
 
     /// Nothing was acknowledged for so long.
@@ -148,11 +149,10 @@ impl Path {
     }
 }
 
-const _: () = assert!(DATAGRAM_WAIT_MIN >= MILLISECOND, "an event loop sleeps whole milliseconds");
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::MILLISECOND;
 
     const BYTES: usize = 1_000;
 
@@ -206,6 +206,6 @@ mod tests {
         sent.iter().for_each(|&sent_at| path.lost(now, sent_at));
         assert_eq!(path.window, WINDOW_BYTES_MAX / 2);
         acknowledge(&mut path, now, sent[3]);
-        assert!(path.window < WINDOW_BYTES_MAX / 2 + BYTES, "slowly now");
+        assert!(path.window < WINDOW_BYTES_MAX / 2 + WINDOW_GROWTH, "slowly now");
     }
 }

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 struct Datagram {
     bytes: Bytes,
+    first_sent_at: u64,
     /// The last time.
     sent_at: u64,
     times: u32,
@@ -24,13 +25,15 @@ pub(super) struct Sent {
     first: u64,
     /// `None`: acknowledged, and one before it is not.
     datagrams: VecDeque<Option<Datagram>>,
+    /// What follows them and may not be sent yet: of the group, to a member that is closed.
+    held: VecDeque<Bytes>,
     acknowledgements: u64,
 }
 
 impl Sent {
     /// Numbers begin there.
     pub(super) fn new(from: u64) -> Sent {
-        Sent { first: from, datagrams: VecDeque::new(), acknowledgements: 0 }
+        Sent { first: from, datagrams: VecDeque::new(), held: VecDeque::new(), acknowledgements: 0 }
     }
 
     /// The number of the next one.
@@ -52,7 +55,31 @@ impl Sent {
     pub(super) fn push(&mut self, now: u64, bytes: Bytes, path: &mut Path) {
         assert!(self.has_room_for(self.next()), "a sender keeps to what its receiver can remember");
         let sent_at = path.send(now, bytes.len());
-        self.datagrams.push_back(Some(Datagram { bytes, sent_at, times: 1 }));
+        self.datagrams.push_back(Some(Datagram { bytes, first_sent_at: now, sent_at, times: 1 }));
+    }
+
+    /// As [`Sent::push`], if there is room; otherwise it is sent when there is.
+    pub(super) fn push_or_hold(&mut self, now: u64, bytes: Bytes, path: &mut Path) {
+        if self.held.is_empty() && self.has_room_for(self.next()) {
+            self.push(now, bytes, path);
+        } else {
+            self.held.push_back(bytes);
+        }
+    }
+
+    /// Puts what was held and may be sent now into `out`.
+    pub(super) fn release(&mut self, now: u64, path: &mut Path, out: &mut Vec<Bytes>) {
+        while self.has_room_for(self.next())
+            && let Some(bytes) = self.held.pop_front()
+        {
+            out.push(bytes.clone());
+            self.push(now, bytes, path);
+        }
+    }
+
+    /// Whether a datagram has been acknowledged, and all before it.
+    pub(super) fn is_done_with(&self, number: u64) -> bool {
+        number < self.first
     }
 
     /// The other side has told what has come.
@@ -64,7 +91,7 @@ impl Sent {
                 && let Some(datagram) = kept.take()
             {
                 self.acknowledgements += 1;
-                let Datagram { sent_at, times, bytes } = datagram;
+                let Datagram { sent_at, times, bytes, .. } = datagram;
                 path.acknowledged(now, Taken { sent_at, times, bytes: bytes.len() }, delay.take());
             }
         }
@@ -90,9 +117,9 @@ impl Sent {
         next
     }
 
-    /// When the one was sent that has waited longest.
-    pub(super) fn oldest(&self) -> Option<u64> {
-        self.datagrams.iter().flatten().map(|datagram| datagram.sent_at).next()
+    /// When the first was sent that has not been acknowledged: for the first time, and for the last.
+    pub(super) fn oldest(&self) -> Option<(u64, u64)> {
+        self.datagrams.iter().flatten().map(|datagram| (datagram.first_sent_at, datagram.sent_at)).next()
     }
 
     /// Puts the first ones into `again`, as many as said, lost or not.

@@ -76,7 +76,11 @@ impl Sockets {
         let socket = RawSocket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         match address {
             SocketAddr::V4(_) => socket.set_ttl_v4(1)?,
-            SocketAddr::V6(_) => socket.set_unicast_hops_v6(1)?,
+            SocketAddr::V6(_) => {
+                socket.set_unicast_hops_v6(1)?;
+                // Such a socket may send over IPv4 too, unless the system says otherwise.
+                let _ = socket.set_ttl_v4(1);
+            }
         }
         socket.bind(&SockAddr::from(address))?;
         let own = Half::new(socket, registry, tokens[0])?;
@@ -122,9 +126,11 @@ impl Sockets {
     /// Gives each datagram that waits to `take`, with whether it came by a group's address. Returns whether more may wait that no event
     /// will announce.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(&mut [u8], bool)) -> bool {
-        let mut left = DATAGRAMS_PER_TURN;
+        let mut may_wait = false;
         for (half, by_group) in [(Some(&self.own), false), (self.groups.as_ref(), true)] {
             let Some(half) = half else { continue };
+            // Each has a share of its own: a flood at one of them leaves the other heard.
+            let mut left = DATAGRAMS_PER_TURN;
             while left > 0 {
                 match half.receive(&mut self.buffers, &mut |datagram| take(datagram, by_group)) {
                     Ok(count) => left = left.saturating_sub(count),
@@ -133,8 +139,9 @@ impl Sockets {
                     Err(_) => break,
                 }
             }
+            may_wait |= left == 0;
         }
-        left == 0
+        may_wait
     }
 }
 
@@ -158,7 +165,8 @@ impl Half {
         let mut slices: [IoSliceMut<'_>; BATCH] =
             std::array::from_fn(|_| slices.next().expect("there is one for each"));
         let count = self.offload.recv((&self.socket).into(), &mut slices, &mut meta)?;
-        let mut datagrams = 0;
+        // One without bytes counts as well: nobody is kept reading for nothing.
+        let mut datagrams = count;
         for (meta, slice) in meta[..count].iter().zip(&mut slices) {
             for datagram in slice[..meta.len].chunks_mut(meta.stride.max(1)) {
                 datagrams += 1;

@@ -80,7 +80,7 @@ impl Node {
             assert!(self.streams.ready(now, event, &mut self.seen), "only streams are registered");
         }
         self.streams.tick(now, &mut self.seen);
-        self.streams.flush();
+        self.streams.flush(now);
     }
 
     /// The payloads that came from a site.
@@ -273,7 +273,7 @@ fn a_peer_that_dies_is_noticed_and_comes_back_as_a_new_incarnation() {
 fn a_frame_sent_before_a_peer_dies_is_delivered_before_the_news() {
     for (mut a, mut b) in pairs() {
         b.streams.send(A, b"last words").expect("connected");
-        b.streams.flush();
+        b.streams.flush(b.now());
         drop(b);
         until([&mut a], |[a]| a.changes(B) == [Some(1), None]);
         assert!(a.payloads(B).any(|payload| payload == "last words"));

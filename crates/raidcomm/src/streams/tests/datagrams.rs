@@ -96,7 +96,7 @@ fn what_is_for_all_leaves_once() {
     let writes = |node: &Node| node.status(B).counters.writes + node.status(C).counters.writes;
     let before = writes(&a);
     assert_eq!(a.streams.multicast(&[B, C, SiteId(9)], b"to all"), Ok(1));
-    a.streams.flush();
+    a.streams.flush(a.now());
     assert_eq!(writes(&a) - before, 1, "one datagram for both");
     until([&mut a, &mut b, &mut c], |[_, b, c]| b.payloads(A).count() == 1 && c.payloads(A).count() == 1);
     // For one of them only, it is nobody else's.
