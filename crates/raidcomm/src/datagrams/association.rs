@@ -18,7 +18,8 @@ use super::sent::Sent;
 use super::train::Train;
 use super::{DatagramCounters, Stray, Terms};
 use crate::limits::{
-    DATAGRAM_AGE_MAX, DATAGRAM_SILENCE, DATAGRAMS_REPEATED, PROBE_PAUSE_MAX, PROBE_PAUSE_MIN, PROBES_OF_LARGER,
+    DATAGRAM_AGE_MAX, DATAGRAM_SILENCE, DATAGRAM_WAIT_MAX, DATAGRAMS_REPEATED, PROBE_PAUSE_MAX, PROBE_PAUSE_MIN,
+    PROBES_OF_LARGER,
 };
 use bytes::Bytes;
 
@@ -260,13 +261,19 @@ impl Association {
         self.oldest().is_some_and(|(first, _)| now >= first.saturating_add(DATAGRAM_AGE_MAX))
     }
 
+    /// When what was sent last at `oldest` is sent again for want of an acknowledgement: soon, while the association is open.
+    fn time_out_at(&self, oldest: u64) -> u64 {
+        let most = if self.is_open { DATAGRAM_WAIT_MAX } else { DATAGRAM_SILENCE };
+        self.path.time_out_at(oldest, most)
+    }
+
     /// Nothing has been acknowledged for too long.
     fn time_out(&mut self, now: u64) {
         let Some((_, oldest)) = self.oldest() else { return };
         if now >= self.path.progress_at().saturating_add(DATAGRAM_SILENCE) || self.is_stuck(now) {
             self.is_open = false;
         }
-        if self.planted == Some(Planted::LossUnnoticed) || now < self.path.time_out_at(oldest) {
+        if self.planted == Some(Planted::LossUnnoticed) || now < self.time_out_at(oldest) {
             return;
         }
         self.path.timed_out();
@@ -412,7 +419,7 @@ impl Association {
         let probe = self.probes_on().then_some(self.probes.next_at);
         let silent_at = self.path.progress_at().saturating_add(DATAGRAM_SILENCE);
         let time_out = self.oldest().map(|(first, last)| {
-            let again = self.path.time_out_at(last);
+            let again = self.time_out_at(last);
             let closed_at = silent_at.min(first.saturating_add(DATAGRAM_AGE_MAX));
             if self.is_open { again.min(closed_at) } else { again }
         });

@@ -5,8 +5,8 @@
 //! lost and is then halved, once in a round trip (RFC 5681). Invariant: no two sends on one path have the same time.
 
 use crate::limits::{
-    ACKNOWLEDGE_DELAY, DATAGRAM_WAIT_MAX, DATAGRAM_WAIT_MIN, REORDERING_MIN, WINDOW_BYTES_FIRST, WINDOW_BYTES_MAX,
-    WINDOW_BYTES_MIN, WINDOW_GROWTH,
+    ACKNOWLEDGE_DELAY, DATAGRAM_WAIT_MIN, REORDERING_MIN, WINDOW_BYTES_FIRST, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN,
+    WINDOW_GROWTH,
 };
 use crate::round_trip::RoundTrip;
 
@@ -122,11 +122,11 @@ impl Path {
         }
     }
 
-    /// When waiting for an acknowledgement of what was sent first at `oldest` ends.
-    pub(super) fn time_out_at(&self, oldest: u64) -> u64 {
+    /// When waiting for an acknowledgement of what was sent last at `oldest` ends; `most`: how long it lasts at most.
+    pub(super) fn time_out_at(&self, oldest: u64, most: u64) -> u64 {
         // The other side may take a while before it acknowledges what it has no answer to (RFC 9002, section 6.2.1).
         let wait = self.round_trip.wait_at_least(DATAGRAM_WAIT_MIN, self.time_outs) + ACKNOWLEDGE_DELAY;
-        self.progress_at.max(oldest).saturating_add(wait.min(DATAGRAM_WAIT_MAX))
+        self.progress_at.max(oldest).saturating_add(wait.min(most))
     }
 
     /// Nothing was acknowledged for so long.
