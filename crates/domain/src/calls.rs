@@ -139,17 +139,18 @@ mod tests {
     use super::*;
     use crate::{Host, Stores};
     use access_manager::{MemoryStore, Store, StoreError};
-    use messages::SessionId;
     use messages::access::AccessRequest;
     use messages::session::SessionRequest;
     use messages::{Key, TableId};
+    use messages::{SessionId, SiteId};
 
     fn outbox() -> Outbox {
         let mut outbox = Outbox::default();
         for tag in 0..5 {
             let read = AccessRequest::Read { tag, table: TableId(7), key: Key::new(b"key"), snapshot: None };
             outbox.local(ServerKind::AccessManager, Message::Access(read));
-            outbox.remote(SiteId(2), ServerKind::ReplicationController, EpochNumber(7), Message::Synced(tag));
+            let others = (2..2 + tag as u16).map(SiteId);
+            outbox.multicast(others, ServerKind::ReplicationController, EpochNumber(7), Message::Synced(tag));
             outbox.sync(tag);
         }
         outbox.append(LogRecord::Stale { stale: Default::default() });

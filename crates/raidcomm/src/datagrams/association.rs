@@ -195,9 +195,13 @@ impl Association {
         arrived: &mut Vec<Bytes>,
     ) -> Result<(), Stray> {
         let theirs = self.theirs.as_mut().filter(|theirs| theirs.id == header.id).ok_or(Stray::Unknown)?;
-        let (id, counters) = (self.terms.id, &mut self.counters);
-        if let Some(told) = theirs.receive(now, header, datagram, by_group, id, arrived, counters)? {
-            self.acknowledged(now, header, &told);
+        let fields = theirs.open(now, header, datagram, by_group)?;
+        self.counters.datagrams_in += 1;
+        if header.kind == Kind::Group {
+            let told = theirs.take(now, header.number, fields, self.terms.id, arrived, &mut self.counters)?;
+            if let Some(told) = told {
+                self.acknowledged(now, header, &told);
+            }
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::planted::Planted;
 use super::seal::Seal;
 use super::{DatagramCounters, Stray};
 use crate::address::{InstanceId, SiteId};
+use crate::fields::Fields;
 use crate::limits::GROUP_HEARD;
 use bytes::Bytes;
 use std::net::Ipv4Addr;
@@ -107,33 +108,39 @@ impl Theirs {
         Theirs { id, inflow: Inflow::new(from, material, planted), heard_at: None, news: false }
     }
 
-    /// Takes a datagram of the group, and gives what it tells the association of this identifier. `by_group`: it came by the group's address.
-    pub(super) fn receive(
+    /// Opens a datagram of the group in its place. `by_group`: it came by the group's address.
+    pub(super) fn open<'a>(
         &mut self,
         now: u64,
         header: Header,
-        datagram: &mut [u8],
+        datagram: &'a mut [u8],
         by_group: bool,
-        id: u64,
-        arrived: &mut Vec<Bytes>,
-        counters: &mut DatagramCounters,
-    ) -> Result<Option<Acknowledgements>, Stray> {
-        let mut fields = self.inflow.open(header, datagram)?;
-        counters.datagrams_in += 1;
+    ) -> Result<Fields<'a>, Stray> {
+        let fields = self.inflow.open(header, datagram)?;
         if by_group {
             self.news |= !self.is_heard(now);
             self.heard_at = Some(now);
         }
-        if header.kind == Kind::GroupProbe {
-            return Ok(None);
-        }
+        Ok(fields)
+    }
+
+    /// Takes what a datagram says that has been opened, and gives what it tells the association of this identifier.
+    pub(super) fn take(
+        &mut self,
+        now: u64,
+        number: u64,
+        mut fields: Fields<'_>,
+        id: u64,
+        arrived: &mut Vec<Bytes>,
+        counters: &mut DatagramCounters,
+    ) -> Result<Option<Acknowledgements>, Stray> {
         let mut own = None;
         for _ in 0..fields.byte().ok_or(Stray::Malformed)? {
             let to = fields.u64().ok_or(Stray::Malformed)?;
             let told = Acknowledgements::decode(&mut fields).ok_or(Stray::Malformed)?;
             own = own.or((to == id).then_some(told));
         }
-        match self.inflow.take(now, header.number, fields, arrived, counters)? {
+        match self.inflow.take(now, number, fields, arrived, counters)? {
             None => Ok(own),
             // Into which group, if not by its own association?
             Some(_) => Err(Stray::Malformed),
