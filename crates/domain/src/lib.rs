@@ -104,7 +104,7 @@ pub struct Effects {
 pub struct Remote {
     /// For whom; at least one.
     pub sites: Sites,
-    /// The receiver is the site, or [`SEVERAL_SITES`].
+    /// The receiver is the site, or [`messages::server::SEVERAL_SITES`].
     pub envelope: Envelope,
 }
 
