@@ -5,7 +5,7 @@
 //!
 //! * [`config`]: what a site or an oracle is told;
 //! * [`protection`]: keys, and what may go without them;
-//! * [`clock`]: the two clocks;
+//! * [`clock`]: the two clocks; `channels`: by what messages go to other sites;
 //! * [`core`]: the domain with its log, store and connections, and its lives;
 //! * [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
 //! * [`layout`]: servers in processes of their own;
@@ -14,8 +14,8 @@
 //! * [`status`]: what `raid status` shows; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
 //!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them.
 
-pub mod channels;
-mod clock;
+mod channels;
+pub mod clock;
 pub mod config;
 pub mod core;
 mod huge_pages;
