@@ -6,7 +6,7 @@ use crate::profile::Profile;
 use commit_log::{Log, MemoryLog, Position};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
-use messages::server::ORACLE_SITE;
+use messages::server::{ORACLE_SITE, Outgoing};
 use messages::{
     Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, OracleLife, Outbox, Server, ServerKind, SiteId,
 };
@@ -144,9 +144,9 @@ impl OracleHost {
             self.syncs.push_back((self.log.appended(), *token));
             self.log.request_sync();
         }
-        let sent = outbox.messages.into_iter().filter_map(|outgoing| {
-            let site = outgoing.sites.first()?;
-            Some(Envelope { epoch: outgoing.epoch, ..envelope_of(*site, outgoing.to, outgoing.message) })
+        let sent = outbox.messages.into_iter().flat_map(|outgoing| {
+            let Outgoing { sites, to, epoch, message } = outgoing;
+            sites.into_iter().map(move |site| Envelope { epoch, ..envelope_of(site, to, message.clone()) })
         });
         (sent.collect(), !outbox.syncs.is_empty())
     }

@@ -29,13 +29,15 @@ mod seal;
 mod sent;
 pub mod simulation;
 pub(crate) mod socket;
+#[cfg(test)]
+mod tests;
 mod train;
 
 pub use association::AssociationKeys;
 pub use group::{group_address, group_port};
 
 use crate::address::SiteId;
-use crate::limits::{DATAGRAM_BYTES, GROUP_PROBE_PAUSE};
+use crate::limits::{DATAGRAM_BYTES, DATAGRAM_FRAME_BYTES_MAX, GROUP_PROBE_PAUSE};
 use association::Association;
 use bytes::Bytes;
 use group::Group;
@@ -263,18 +265,21 @@ impl Datagrams {
         self.associations.iter().filter(|(_, one)| one.group.is_some()).map(|(site, one)| (*site, one))
     }
 
-    /// Takes a frame for these sites, if it is to leave for several of them at once, and says for which it was taken: for all members of the
-    /// group, or for none.
-    pub fn multicast(&mut self, sites: &[SiteId], payload: &[u8]) -> Vec<SiteId> {
+    /// Whether what the group is sent is for a site too.
+    pub fn is_member(&self, site: SiteId) -> bool {
+        self.associations.get(&site).is_some_and(|association| association.group.is_some())
+    }
+
+    /// Takes a frame for these sites, if it is to leave for several of them at once, and says whether it was taken: for all members of the
+    /// group.
+    pub fn multicast(&mut self, sites: &[SiteId], payload: &[u8]) -> bool {
         let beside = self.planted == Some(Planted::GroupBesideConnection);
         let all = self.members().all(|(site, member)| (member.is_open() || beside) && sites.contains(&site));
         if !all || self.members().filter(|(_, member)| member.hears_group).count() < 2 {
-            return Vec::new();
+            return false;
         }
-        match self.group.queue.append_with(|buffer| buffer.extend_from_slice(payload)) {
-            Ok(()) => self.members().map(|(site, _)| site).collect(),
-            Err(NotQueued::Long(_) | NotQueued::Full) => Vec::new(),
-        }
+        payload.len() <= DATAGRAM_FRAME_BYTES_MAX
+            && self.group.queue.append_with(|buffer| buffer.extend_from_slice(payload)).is_ok()
     }
 
     /// Takes a datagram that came in, which is opened in its place, and appends the frames that it brings to `arrived`. `by_group`: it came by

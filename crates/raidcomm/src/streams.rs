@@ -254,10 +254,13 @@ impl Streams {
         if payload.len() > FRAME_BYTES_MAX {
             return Err(SendError::TooLarge { bytes: payload.len() });
         }
-        let taken = self.send_to_group(sites, payload);
+        let is_taken = self.send_to_group(sites, payload);
         let mut header = None;
         let mut dropped = 0;
-        for &site in sites.iter().filter(|site| !taken.contains(site)) {
+        for &site in sites {
+            if is_taken && self.is_in_group(site) {
+                continue;
+            }
             let sent = if self.takes_datagrams(site) {
                 self.send(site, payload)
             } else {

@@ -224,7 +224,8 @@ workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
 channels = \"fastest\"               # shared memory on one host, datagrams (UDP) in one network, streams (TCP) elsewhere; \"datagrams\":
                                    # no shared memory; \"streams\": only TCP
-# datagram_bytes = 1452            # bytes of a datagram at most; without it as many as the network carries
+# datagram_bytes = 1452            # bytes of a datagram at most, 512 to 65000; without it as many as the network carries
+# datagram_faults = \"loss=5,double=2,reorder=5\"   # for tests only: what becomes of datagrams that it sends, in percent
 layout = \"merged\"                  # or \"two-process\": the clients' part in a process of its own; or \"separate\": every server
 
 [peers]                            # where the other sites listen, by their number

@@ -165,18 +165,20 @@ impl OracleProcess {
             self.last_record = self.log.append(&buffer).map_err(|error| format!("the oracle stops: {error}"))?;
         }
         for outgoing in self.outbox.messages.drain(..) {
-            let [site] = *outgoing.sites else { continue };
-            let envelope = Envelope {
+            let mut envelope = Envelope {
                 from_site: ORACLE_SITE,
                 from: ServerKind::Oracle,
-                to_site: site,
+                to_site: ORACLE_SITE,
                 to: outgoing.to,
                 epoch: outgoing.epoch,
                 incarnation: Incarnation(INCARNATION),
                 message: outgoing.message,
             };
-            // A frame that cannot be sent is dropped: sites ask again.
-            let _ = self.streams.send_with(site, |buffer| envelope.encode_into(buffer));
+            for site in outgoing.sites {
+                envelope.to_site = site;
+                // A frame that cannot be sent is dropped: sites ask again.
+                let _ = self.streams.send_with(site, |buffer| envelope.encode_into(buffer));
+            }
         }
         for token in self.outbox.syncs.drain(..) {
             self.syncs.push_back((self.log.appended(), token));

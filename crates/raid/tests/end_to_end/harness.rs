@@ -35,26 +35,21 @@ const LAYOUT_VARIABLE: &str = "RAID_TEST_LAYOUT";
 
 /// The layout of all sites that a test says nothing about.
 pub fn layout() -> Layout {
-    match std::env::var(LAYOUT_VARIABLE) {
-        Ok(name) => [Layout::Merged, Layout::TwoProcess, Layout::Separate]
-            .into_iter()
-            .find(|layout| layout.name() == name)
-            .unwrap_or_else(|| panic!("{LAYOUT_VARIABLE}={name} is no layout")),
-        Err(_) => Layout::Merged,
-    }
+    asked(LAYOUT_VARIABLE, [Layout::Merged, Layout::TwoProcess, Layout::Separate])
 }
 
 /// The environment variable with the channels that all tests use which name none; without it they use the fastest.
 const CHANNELS_VARIABLE: &str = "RAID_TEST_CHANNELS";
 
 fn channels() -> Channels {
-    match std::env::var(CHANNELS_VARIABLE) {
-        Ok(name) => [Channels::Fastest, Channels::Datagrams, Channels::Streams]
-            .into_iter()
-            .find(|channels| channels.to_string() == name)
-            .unwrap_or_else(|| panic!("{CHANNELS_VARIABLE}={name} names no channels")),
-        Err(_) => Channels::Fastest,
-    }
+    asked(CHANNELS_VARIABLE, [Channels::Fastest, Channels::Datagrams, Channels::Streams])
+}
+
+/// What an environment variable names of these; the first if it is not set.
+fn asked<T: ToString + Copy, const N: usize>(variable: &str, choices: [T; N]) -> T {
+    let Ok(name) = std::env::var(variable) else { return choices[0] };
+    let chosen = choices.into_iter().find(|choice| choice.to_string() == name);
+    chosen.unwrap_or_else(|| panic!("{variable}={name} is none of {}", choices.map(|one| one.to_string()).join(", ")))
 }
 
 /// The environment variable with faults of the network that all tests have which name none: `loss=5,double=2,reorder=5`, in percent of

@@ -338,13 +338,13 @@ impl Association {
         let Some(datagram_bytes) = self.datagram_bytes() else { return };
         let mut train = Train::new(datagram_bytes);
         let (mut number, mut bytes, mut goes_on) = (self.frames.next(), 0, true);
-        let room = |path: &Path, frames: &Sent, bytes: usize, number: u64| {
-            path.has_room_beside(bytes) && frames.has_room_for(number)
+        let room = |path: &Path, frames: &Sent, bytes: usize, number: u64, is_invited: bool| {
+            // An invitation waits for no window: what fills that may be what the other side cannot read without it.
+            frames.has_room_for(number) && (is_invited || path.has_room_beside(bytes))
         };
         while goes_on
             && !(self.queue.is_empty() && self.invitation.is_none())
-            // An invitation waits for no window: what fills that may be what the other side cannot read without it.
-            && (self.invitation.is_some() || room(&self.path, &self.frames, bytes, number))
+            && room(&self.path, &self.frames, bytes, number, self.invitation.is_some())
         {
             let header = self.header(Kind::Frames, number);
             let told = self.tell(now);
@@ -359,7 +359,7 @@ impl Association {
                     invitation.chunk().encode(buffer);
                 }
                 queue.fill(buffer, end);
-                !queue.is_empty() && room(path, frames, bytes + datagram_bytes, number + 1)
+                !queue.is_empty() && room(path, frames, bytes + datagram_bytes, number + 1, false)
             });
             number += 1;
             bytes += datagram_bytes;

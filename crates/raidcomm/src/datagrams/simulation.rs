@@ -364,9 +364,10 @@ impl World {
             others.pop();
         }
         let machine = self.sites.get_mut(&from).expect("a site of the run");
-        let taken = machine.multicast(&others, &frame);
+        let is_taken = machine.multicast(&others, &frame);
+        let members: Vec<SiteId> = others.iter().copied().filter(|to| is_taken && machine.is_member(*to)).collect();
         for to in others {
-            if taken.contains(&to) {
+            if members.contains(&to) {
                 let connection = self.connections[&pair(from, to)];
                 self.ledger.sent(self.now, from, to, &frame, Way::Group(connection));
             } else {

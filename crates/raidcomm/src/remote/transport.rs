@@ -24,6 +24,8 @@ pub(super) struct Transport {
     output: Vec<u8>,
     /// Nothing has come yet.
     fresh: bool,
+    /// How long the socket waits for bytes.
+    read_time: Option<Duration>,
 }
 
 impl Transport {
@@ -43,6 +45,7 @@ impl Transport {
             scratch: vec![0; READ_BYTES].into(),
             output: Vec::new(),
             fresh: true,
+            read_time: None,
         })
     }
 
@@ -115,7 +118,11 @@ impl Transport {
         if wait.is_some_and(|wait| wait.is_zero()) {
             return Err(RemoteError::Silent);
         }
-        self.stream.set_read_timeout(wait)?;
+        // Who waits for ever, as a server does, tells the operating system so once.
+        if self.read_time != wait {
+            self.stream.set_read_timeout(wait)?;
+            self.read_time = wait;
+        }
         let count = match self.stream.read(&mut self.scratch) {
             Ok(0) => return Err(RemoteError::Closed),
             Ok(count) => count,

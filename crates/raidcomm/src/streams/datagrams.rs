@@ -130,16 +130,20 @@ impl Streams {
         self.datagrams.as_ref().is_some_and(|channel| channel.machine.is_open(site))
     }
 
-    /// Gives a frame to the group, if it is for all of its members, and says to whom it goes.
-    pub(super) fn send_to_group(&mut self, sites: &[SiteId], payload: &[u8]) -> Vec<SiteId> {
-        let Some(channel) = &mut self.datagrams else { return Vec::new() };
-        let taken = channel.machine.multicast(sites, payload);
-        for site in &taken {
-            if let Some(peer) = self.peers.get_mut(site) {
-                peer.counters.frames_out += 1;
-            }
+    /// Gives a frame to the group, if it is for all of its members, and says whether it has.
+    pub(super) fn send_to_group(&mut self, sites: &[SiteId], payload: &[u8]) -> bool {
+        let Some(channel) = &mut self.datagrams else { return false };
+        let is_taken = channel.machine.multicast(sites, payload);
+        if is_taken {
+            let members = self.peers.iter_mut().filter(|(site, _)| channel.machine.is_member(**site));
+            members.for_each(|(_, peer)| peer.counters.frames_out += 1);
         }
-        taken
+        is_taken
+    }
+
+    /// Whether what the group is sent is for a peer too.
+    pub(super) fn is_in_group(&self, site: SiteId) -> bool {
+        self.datagrams.as_ref().is_some_and(|channel| channel.machine.is_member(site))
     }
 
     /// Reads what has come, up to this turn's share.

@@ -14,6 +14,12 @@ impl Encoder<'_> {
         Ok(())
     }
 
+    /// Which of several forms follows (RFC 4506, section 4.15).
+    fn discriminant(&mut self, place: u32) -> Result<&mut Self, ExternalError> {
+        self.put(&place.to_be_bytes())?;
+        Ok(self)
+    }
+
     fn length(&mut self, length: usize) -> Result<(), ExternalError> {
         let told = u32::try_from(length).map_err(|_| ExternalError::Long(length))?;
         self.put(&told.to_be_bytes())
@@ -127,8 +133,7 @@ impl ser::Serializer for &mut Encoder<'_> {
         _: &'static str,
         _: usize,
     ) -> Result<Self, ExternalError> {
-        self.put(&place.to_be_bytes())?;
-        Ok(self)
+        self.discriminant(place)
     }
 
     fn serialize_map(self, length: Option<usize>) -> Result<Self, ExternalError> {
@@ -146,8 +151,7 @@ impl ser::Serializer for &mut Encoder<'_> {
         _: &'static str,
         _: usize,
     ) -> Result<Self, ExternalError> {
-        self.put(&place.to_be_bytes())?;
-        Ok(self)
+        self.discriminant(place)
     }
 
     fn is_human_readable(&self) -> bool {
