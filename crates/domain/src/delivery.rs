@@ -8,9 +8,21 @@ use crate::place::{Place, SERVERS};
 use crate::{Clock, Domain, Remote, index, limits};
 use commit_log::Log;
 use messages::access::AccessReply;
+use messages::planted::Bug;
 use messages::server::SEVERAL_SITES;
 use messages::trace::{Event, Happened};
 use messages::{Envelope, Message, ServerKind};
+
+/// When the caller has its turn before everything is delivered: after [`limits::RUN_TIME_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// The domain is never behind.
+    Never,
+    /// While a server is in another process.
+    WhileCalling,
+    /// Wherever servers are.
+    Always,
+}
 
 impl<L: Log> Domain<L> {
     /// Delivers a message from another site, from a session of this site, or from the world.
@@ -37,9 +49,9 @@ impl<L: Log> Domain<L> {
         self.run(clock);
     }
 
-    /// From now on the caller has its turn while servers in other processes are called, and comes back while the domain is behind.
-    pub fn give_turns(&mut self) {
-        self.gives_turns = true;
+    /// Who may be kept waiting from now on. Whoever has turns comes back while the domain is behind.
+    pub fn give_turns(&mut self, turns: Turns) {
+        self.turns = turns;
     }
 
     /// Whether messages wait that there was no time for: [`Domain::go_on`] delivers them.
@@ -59,13 +71,17 @@ impl<L: Log> Domain<L> {
 
     /// Delivers until nothing is left to deliver inside the site, or its time is over.
     pub(crate) fn run(&mut self, clock: &mut Clock<'_>) {
-        let until = (self.gives_turns && self.calls_out()).then(|| clock().boot + limits::RUN_TIME_MAX);
-        self.run_until(clock, until);
+        let in_turns = match self.turns {
+            Turns::Never => false,
+            Turns::WhileCalling => self.calls_out(),
+            Turns::Always => true,
+        };
+        self.run_for(clock, in_turns.then_some(limits::RUN_TIME_MAX));
     }
 
-    /// Delivers until nothing is left to deliver inside the site, or it is so late.
-    pub(crate) fn run_until(&mut self, clock: &mut Clock<'_>, until: Option<u64>) {
-        let mut delivered = 0;
+    /// Delivers until nothing is left to deliver inside the site, or this time is over; one message at least.
+    pub(crate) fn run_for(&mut self, clock: &mut Clock<'_>, time: Option<u64>) {
+        let (mut delivered, mut until) = (0, None);
         while let Some(envelope) = self.queue.pop_front() {
             delivered += 1;
             assert!(delivered < limits::MESSAGES_PER_CALL_MAX, "servers of a site send each other messages for ever");
@@ -75,6 +91,14 @@ impl<L: Log> Domain<L> {
                 continue;
             }
             let now = clock();
+            if until.is_some_and(|until| now.boot >= until) {
+                self.queue.push_front(envelope);
+                if self.settings.planted.is(Bug::LateMessagesForgotten) {
+                    self.queue.clear();
+                }
+                return;
+            }
+            until = until.or_else(|| Some(now.boot + time?));
             self.now = now.boot;
             let event = self.trace_of(&envelope, Happened::Handled { took: 0 });
             let mut outbox = std::mem::take(&mut self.outbox);
@@ -98,9 +122,6 @@ impl<L: Log> Domain<L> {
             if let Some(event) = event {
                 let took = clock().boot.saturating_sub(event.at);
                 self.tracer.note(Event { happened: Happened::Handled { took }, ..event });
-            }
-            if until.is_some_and(|until| clock().boot >= until) {
-                return;
             }
         }
     }

@@ -21,6 +21,7 @@ pub mod place;
 mod watches;
 
 pub use atomicity_controller::Counters as CommitCounters;
+pub use delivery::Turns;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
 
@@ -157,7 +158,7 @@ pub struct Domain<L: Log> {
     /// The store has what stands before this.
     replays_from: Position,
     growth: Growth,
-    gives_turns: bool,
+    turns: Turns,
     next_tag: u64,
     tracer: Tracer,
     /// When the message that is being handled was taken (boot clock).
@@ -196,7 +197,7 @@ impl<L: Log> Domain<L> {
             checkpointed_at: log.first(),
             replays_from: log.first(),
             growth: Growth { looked: (log.appended(), 0), checkpoint_ends: log.first() },
-            gives_turns: false,
+            turns: Turns::Never,
             next_tag: 1,
             tracer: Tracer::default(),
             now: 0,
@@ -401,7 +402,7 @@ impl<L: Log> Domain<L> {
             self.queue.push_back(envelope);
         }
         // Whatever waited before: what the servers repeat stands before where the checkpoint's records end.
-        self.run_until(clock, None);
+        self.run_for(clock, None);
         let tag = self.next_tag;
         self.next_tag += 1;
         self.checkpoint = Some(Checkpoint::Posting { start, tag });

@@ -31,6 +31,13 @@ pub enum Event {
         /// Of which start of its process.
         start: u32,
     },
+    /// A site's servers go on with what there was no time for.
+    GoOn {
+        /// Which site.
+        site: usize,
+        /// Of which start of its process.
+        start: u32,
+    },
     /// A disk has synced what it was asked to.
     Synced {
         /// Whose disk.

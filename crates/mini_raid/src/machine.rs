@@ -5,12 +5,13 @@
 
 use crate::clock::MachineClock;
 use crate::limits;
-use crate::mover::{Mover, Moves};
+use crate::mover::Mover;
 use crate::profile::Profile;
 use crate::random::Random;
+use crate::run::Bounds;
 use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog, Position};
-use domain::{Domain, Settings};
+use domain::{Domain, Settings, Turns};
 use messages::planted::{Bug, Planted};
 use messages::{Envelope, Incarnation, Now, SessionId, SiteId};
 use std::collections::BTreeMap;
@@ -76,6 +77,7 @@ pub struct Machine {
     /// Chance of this machine alone: pauses between messages.
     random: Random,
     mover: Mover,
+    turns: Turns,
     stall: Stall,
     /// Mean time of a sync.
     sync_latency: u64,
@@ -102,7 +104,7 @@ impl Machine {
         random: &mut Random,
         profile: &Profile,
         planted: Planted,
-        moves: Moves,
+        bounds: Bounds,
     ) -> Machine {
         let settings = Settings {
             site: SiteId(site as u16),
@@ -130,7 +132,8 @@ impl Machine {
             serving: None,
             looked_at: Position::START,
             store: MemoryStore::new(),
-            mover: Mover::new(settings.seed, moves),
+            mover: Mover::new(settings.seed, bounds.moves),
+            turns: if bounds.turns { Turns::Always } else { Turns::Never },
             settings,
             stall: Stall { left, every, length, count: 0 },
             sync_latency: profile.sync_latency,
@@ -250,7 +253,9 @@ impl Machine {
         let incarnation = if keeps { self.incarnation } else { incarnation };
         self.incarnation = incarnation;
         let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
-        let domain = Domain::start(settings, log, Box::new(self.store.clone())).map_err(|error| error.to_string())?;
+        let mut domain =
+            Domain::start(settings, log, Box::new(self.store.clone())).map_err(|error| error.to_string())?;
+        domain.give_turns(self.turns);
         self.process = Process::Running(Box::new(domain));
         Ok(())
     }

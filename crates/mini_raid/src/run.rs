@@ -24,6 +24,8 @@ pub struct Bounds {
     pub tell: bool,
     /// Moves of servers, which the run shows nothing of.
     pub moves: Moves,
+    /// A site that pauses inside a step has its turn, and goes on afterwards, as one does whose servers are in other processes.
+    pub turns: bool,
 }
 
 impl Default for Bounds {
@@ -34,6 +36,7 @@ impl Default for Bounds {
             calm: false,
             tell: false,
             moves: Moves { every: MOVES_EVERY, elsewhere: false },
+            turns: false,
         }
     }
 }

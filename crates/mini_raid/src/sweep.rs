@@ -69,6 +69,11 @@ pub fn sites_of(seed: u64) -> usize {
     [3, 3, 4, 3, 2, 3, 5, 3, 1, 3][(seed % 10) as usize]
 }
 
+/// Whether sites have turns inside a step in the run of a seed: in half of them.
+pub fn turns_of(seed: u64) -> bool {
+    seed.is_multiple_of(2)
+}
+
 impl Sweep {
     /// Runs until one fails or all are done; `progress` hears of each, in the order of seeds.
     pub fn run(&self, mut progress: impl FnMut(&Summary, &Outcome)) -> Summary {
@@ -120,7 +125,8 @@ impl Sweep {
             let started = Instant::now();
             let seed = self.seed.wrapping_add(number);
             let sites = if self.sites == 0 { sites_of(seed) } else { self.sites };
-            let outcome = run(seed, sites, self.planted, self.bounds);
+            let bounds = Bounds { turns: self.bounds.turns || turns_of(seed), ..self.bounds };
+            let outcome = run(seed, sites, self.planted, bounds);
             if sender.send((number, outcome, started.elapsed())).is_err() {
                 return;
             }

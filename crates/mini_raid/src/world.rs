@@ -80,7 +80,7 @@ impl World {
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
-            machines.push(Some(Machine::new(site, sites, &mut random, &profile, planted, bounds.moves)));
+            machines.push(Some(Machine::new(site, sites, &mut random, &profile, planted, bounds)));
         }
         let clients = (0..profile.mix.clients).map(|number| Client::new(number, 1 + number % sites)).collect();
         let mut world = World {
@@ -181,6 +181,7 @@ impl World {
         match event {
             Event::Message { from, to, generation, bytes } => self.arrive(from, to, generation, &bytes),
             Event::Tick { site, start } => self.tick(site, start),
+            Event::GoOn { site, start } => self.come_back(site, start),
             Event::Synced { site, start } => self.synced(site, start),
             Event::Notice { site, start, notice } => self.notice(site, start, notice),
             Event::Connect { a, b } => self.connect(a, b),
@@ -200,6 +201,7 @@ impl World {
             Event::Message { to: 0, .. } | Event::Oracle { .. } => Some(self.oracle.away_until),
             Event::Message { to: site, .. }
             | Event::Tick { site, .. }
+            | Event::GoOn { site, .. }
             | Event::Synced { site, .. }
             | Event::Notice { site, .. }
             | Event::Request { site, .. } => Some(self.look(*site).away_until),
@@ -224,6 +226,7 @@ impl World {
             Event::Oracle { .. } => (10, 0),
             Event::NextFault => (11, 0),
             Event::Fault(_) => (12, 0),
+            Event::GoOn { site, .. } => (13, *site as u64),
         };
         self.statistics.mix(self.now, kind, detail);
     }

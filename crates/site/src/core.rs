@@ -18,7 +18,7 @@ use crate::trace_file::TraceFile;
 use crate::{channels, clock};
 use access_manager::store::Store;
 use commit_log::{Log, LogOptions, MappedLog, Position};
-use domain::{Domain, Effects, Failure, Remote};
+use domain::{Domain, Effects, Failure, Remote, Turns};
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::replication::SiteNotice;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
@@ -446,7 +446,7 @@ impl Core {
         self.output.new_life = Some(domain.catalog_rows()?);
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
-        domain.give_turns();
+        domain.give_turns(Turns::WhileCalling);
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }

@@ -78,6 +78,14 @@ impl World {
         }
     }
 
+    /// A site's servers have the time that they had not before.
+    pub(super) fn come_back(&mut self, site: usize, start: u32) {
+        if self.look(site).start == start {
+            *self.statistics.other.entry("steps in several turns").or_insert(0) += 1;
+            self.act(site, |domain, clock| domain.go_on(clock));
+        }
+    }
+
     pub(super) fn synced(&mut self, site: usize, start: u32) {
         let asked = self.sync_asked[site];
         let machine = self.machine(site);
@@ -126,6 +134,7 @@ impl World {
         let done = machine.act(now, act);
         let Process::Running(domain) = &mut machine.process else { return };
         let Effects { remote, local, notices, failed } = domain.take_effects();
+        let is_behind = domain.is_behind();
         let wants_sync = domain.log().sync_requested().is_some() && !machine.disk.syncing;
         if wants_sync {
             machine.disk.syncing = true;
@@ -135,6 +144,10 @@ impl World {
             let latency = machine.sync_latency();
             self.sync_asked[site] = now;
             self.agenda.plan(done + latency, Event::Synced { site, start });
+        }
+        if is_behind {
+            let start = self.look(site).start;
+            self.agenda.plan(done, Event::GoOn { site, start });
         }
         for Remote { sites, envelope } in remote {
             for to_site in sites {
