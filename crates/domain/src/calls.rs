@@ -46,7 +46,7 @@ pub(crate) enum Wanted {
 }
 
 fn unreadable(error: &postcard::Error) -> Lost {
-    Lost(format!("what came from the other process cannot be read: {error}"))
+    Lost::Process(format!("what came from the other process cannot be read: {error}"))
 }
 
 fn extend(buffer: &mut Vec<u8>, value: &impl Serialize) {
@@ -69,10 +69,10 @@ pub(crate) fn decode_request(bytes: &[u8]) -> Result<(ServerKind, Wanted, &[u8])
 pub(crate) fn encode_reply(buffer: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), Lost>) {
     buffer.clear();
     buffer.push(EXECUTED);
-    if let Err(Lost(reason)) = write(buffer) {
+    if let Err(lost) = write(buffer) {
         buffer.clear();
         buffer.push(REFUSED);
-        buffer.extend_from_slice(reason.as_bytes());
+        extend(buffer, &lost);
     }
 }
 
@@ -80,8 +80,8 @@ pub(crate) fn encode_reply(buffer: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>
 pub(crate) fn body(reply: &[u8]) -> Result<&[u8], Lost> {
     match reply.split_first() {
         Some((&EXECUTED, body)) => Ok(body),
-        Some((&REFUSED, reason)) => Err(Lost(String::from_utf8_lossy(reason).into_owned())),
-        _ => Err(Lost("the other process has replied with nothing known".to_owned())),
+        Some((&REFUSED, lost)) => Err(postcard::from_bytes(lost).unwrap_or_else(|error| unreadable(&error))),
+        _ => Err(Lost::Process("the other process has replied with nothing known".to_owned())),
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         let now = Now { boot: 1, wall_micros: 1 };
         encode_request(ServerKind::AccessManager, &Request::Tick(now), &mut request);
         host.execute(&request, &mut reply);
-        let Err(Lost(reason)) = body(&reply) else { panic!("it has no access manager") };
+        let Err(Lost::Process(reason)) = body(&reply) else { panic!("it has no access manager") };
         assert!(reason.contains("access manager"), "{reason}");
         for cut in 0..request.len() {
             host.execute(&request[..cut], &mut reply);

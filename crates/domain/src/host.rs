@@ -37,7 +37,7 @@ impl Host {
             return Ok(());
         }
         let machine = self.machines.get_mut(&kind);
-        let machine = machine.ok_or_else(|| Lost(format!("the process that is called has no {kind}")))?;
+        let machine = machine.ok_or_else(|| Lost::Process(format!("the process that is called has no {kind}")))?;
         match wanted {
             Wanted::Handle(now, envelopes) => {
                 for envelope in envelopes {
@@ -53,7 +53,7 @@ impl Host {
             Wanted::CheckpointFrom(position) => machine.checkpoint_from(position),
             Wanted::Take => {
                 if let Some(store) = machine.detach() {
-                    self.stores.close(store).map_err(|error| Lost(error.to_string()))?;
+                    self.stores.close(store)?;
                 }
                 body.extend_from_slice(&machine.state());
                 self.machines.remove(&kind);

@@ -63,7 +63,7 @@ impl<L: Log> Domain<L> {
         act: impl FnOnce(&mut Place) -> Result<usize, Lost>,
     ) -> Result<usize, Lost> {
         if let Some(failure) = &self.effects.failed {
-            return Err(Lost(format!("the site ends this life: {failure}")));
+            return Err(Lost::Process(format!("the site ends this life: {failure}")));
         }
         act(&mut self.places[index(kind)]).inspect_err(|lost| self.fail(Failure::Server { kind, lost: lost.clone() }))
     }
@@ -85,6 +85,19 @@ mod tests {
     impl Stores for NoStores {
         fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
             Ok(Box::new(MemoryStore::new()))
+        }
+
+        fn close(&mut self, _: Box<dyn Store>) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    /// On a damaged disk.
+    struct DamagedStores;
+
+    impl Stores for DamagedStores {
+        fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
+            Err(StoreError::Damaged("a checksum differs".to_owned()))
         }
 
         fn close(&mut self, _: Box<dyn Store>) -> Result<(), StoreError> {
@@ -135,6 +148,18 @@ mod tests {
     fn driver(domain: &Domain<MemoryLog>) -> (u64, u64) {
         let calls = domain.calls().into_iter().find(|calls| calls.kind == ServerKind::ActionDriver);
         calls.map(|calls| (calls.messages, calls.calls)).expect("it is there")
+    }
+
+    /// If this fails, a site whose store is damaged begins one life after the other, instead of stopping and saying what to do.
+    #[test]
+    fn a_store_that_cannot_be_opened_elsewhere_is_told() {
+        let mut domain = domain();
+        let process = Here(Host::new(Box::new(DamagedStores)));
+        let error = StoreError::Damaged("a checksum differs".to_owned());
+        let given = domain.give(ServerKind::AccessManager, Box::new(process), &mut NoStores);
+        assert_eq!(given, Err(Lost::Store(error.clone())));
+        let failed = domain.take_effects().failed;
+        assert!(matches!(failed, Some(Failure::Server { lost: Lost::Store(told), .. }) if told == error));
     }
 
     /// If this fails, a long statement, or a machine that has no time, keeps a site with servers in other processes from renewing its leases; or

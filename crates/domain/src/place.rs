@@ -23,10 +23,16 @@ pub const SERVERS: [ServerKind; 5] = [
     ServerKind::ActionDriver,
 ];
 
-/// A server does not answer, or not what it may. It is not asked again: the domain fails, and the site begins a new life from its log.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct Lost(pub String);
+/// Why a server is not asked again: the domain fails.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
+pub enum Lost {
+    /// Its process does not answer, or not what it may. The site begins a new life from its log.
+    #[error("{0}")]
+    Process(String),
+    /// It cannot be without its store, which a new life would not find in a better state: the site stops.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// A way to a process that has servers of this domain: a line of shared memory, or a connection.
 pub trait Call: Send {
@@ -116,9 +122,9 @@ fn machine(kind: ServerKind, state: &[u8]) -> Result<Box<dyn Machine>, Lost> {
         ServerKind::ConcurrencyController => of::<ConcurrencyController>(state),
         ServerKind::ReplicationController => of::<ReplicationController>(state),
         ServerKind::AccessManager => of::<AccessManager>(state),
-        other => return Err(Lost(format!("the {other} is no server that can be moved"))),
+        other => return Err(Lost::Process(format!("the {other} is no server that can be moved"))),
     };
-    machine.map_err(|error| Lost(format!("{} bytes are no state of the {kind}: {error}", state.len())))
+    machine.map_err(|error| Lost::Process(format!("{} bytes are no state of the {kind}: {error}", state.len())))
 }
 
 fn bytes_of(state: &impl Serialize) -> Vec<u8> {
@@ -303,7 +309,7 @@ impl Place {
         match self {
             Place::Here(machine) => {
                 if let Some(store) = machine.detach() {
-                    stores.close(store).map_err(|error| Lost(error.to_string()))?;
+                    stores.close(store)?;
                 }
                 Ok(machine.state())
             }
@@ -334,7 +340,7 @@ pub trait Stores: Send {
 pub(crate) fn settle(kind: ServerKind, state: &[u8], stores: &mut dyn Stores) -> Result<Box<dyn Machine>, Lost> {
     let mut machine = machine(kind, state)?;
     if kind == ServerKind::AccessManager {
-        machine.attach(stores.open().map_err(|error| Lost(error.to_string()))?);
+        machine.attach(stores.open()?);
     }
     Ok(machine)
 }

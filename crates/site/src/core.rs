@@ -4,26 +4,25 @@
 //! connections, so messages to a peer leave in the order in which the servers sent them; every life of the site has an
 //! incarnation that the oracle gave it.
 
+mod lives;
+
 use crate::config::SiteConfig;
 use crate::huge_pages;
 use crate::layout::Place;
 use crate::layout::door::Door;
 use crate::layout::processes::{Moved, Processes};
 use crate::layout::starting::{Running, Starter};
-use crate::limits;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
-use crate::store::FjallStore;
 use crate::trace_file::TraceFile;
 use crate::{channels, clock};
-use access_manager::store::Store;
 use commit_log::{Log, LogOptions, MappedLog, Position};
-use domain::{Domain, Effects, Failure, Remote, Turns};
-use messages::oracle::{OracleReply, OracleRequest};
+use domain::{Domain, Effects, Failure, Remote};
+use messages::oracle::OracleReply;
 use messages::replication::SiteNotice;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
-use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Row, ServerKind, SiteId, Timestamp};
+use messages::{Envelope, Incarnation, Key, Message, Row, ServerKind, Timestamp};
 use mio::Registry;
 use raidcomm::keys::Keys;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
@@ -31,7 +30,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 use thiserror::Error;
 
 /// Rows of the catalog as a user interface takes them.
@@ -389,103 +387,6 @@ impl Core {
         }
     }
 
-    fn ask_for_life(&mut self) {
-        let site = self.config.site();
-        let Life::Asking { nonce, asked_at, .. } = &mut self.life else { return };
-        let now = clock::boot();
-        if now < *asked_at + limits::INCARNATE_AGAIN {
-            return;
-        }
-        *asked_at = now;
-        let request = OracleRequest::Incarnate { nonce: *nonce, site };
-        let envelope = Envelope {
-            from_site: site,
-            from: ServerKind::Site,
-            to_site: ORACLE_SITE,
-            to: ServerKind::Oracle,
-            epoch: EpochNumber(0),
-            incarnation: Incarnation(INCARNATION_UNKNOWN),
-            message: Message::Oracle(request),
-        };
-        self.send(&Remote { sites: [ORACLE_SITE].into_iter().collect(), envelope });
-    }
-
-    fn begin_life(&mut self, incarnation: Incarnation) {
-        let Life::Asking { log, .. } = std::mem::replace(&mut self.life, Life::Over) else { return };
-        match self.build(*log, incarnation) {
-            Ok(()) => tracing::info!(%incarnation, "the site begins a new life"),
-            Err(error) => self.end(format!("site {} cannot start: {error}", self.config.id)),
-        }
-    }
-
-    fn build(&mut self, log: MappedLog, incarnation: Incarnation) -> Result<(), StartError> {
-        let folder = self.config.data.join(repair::STORE_FOLDER);
-        self.processes.end_life();
-        let begun = Instant::now();
-        let store = FjallStore::open(&folder)?;
-        let opened = begun.elapsed();
-        if log.first() > Position::START && store.metadata()?.is_none() {
-            return Err(StartError::StoreMissing { folder, first: log.first() });
-        }
-        let mut sites: Vec<SiteId> = self.config.peer_sites().into_keys().collect();
-        sites.push(self.config.site());
-        sites.sort();
-        let settings = domain::Settings {
-            site: self.config.site(),
-            incarnation,
-            sites,
-            method: self.config.method.into(),
-            memory_bytes_max: self.config.memory_mb << 20,
-            recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
-            seed: self.nonce_seed,
-            planted: messages::planted::Planted::none(),
-        };
-        let mut domain = Domain::start(settings, log, Box::new(store))?;
-        let replayed = begun.elapsed() - opened;
-        tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.bytes_to_replay(), "the copy is read");
-        self.output.new_life = Some(domain.catalog_rows()?);
-        self.trace = TraceFile::begin(&self.config, incarnation);
-        domain.trace(self.trace.selection().clone());
-        domain.give_turns(Turns::WhileCalling);
-        if self.alone {
-            domain.notify(&mut clock::now, SiteNotice::RestartAlone);
-        }
-        let settled = self.processes.settle(&mut domain);
-        self.life = Life::Running(Box::new(domain));
-        // Whether all others are there or not: a life that ends at once leaves that process to the next one.
-        if self.processes.clients_began() {
-            // It knows nothing of what the one before was still to be told.
-            self.output.local.clear();
-            self.outputs = 0;
-        }
-        match settled {
-            Ok(()) => self.listen(incarnation.0),
-            Err(reason) => {
-                self.lost(&reason);
-                Ok(())
-            }
-        }
-    }
-
-    /// A server, or its process, is lost: the site begins a new life, unless that has not helped so often that it will not.
-    fn lost(&mut self, reason: &str) {
-        if !matches!(self.life, Life::Running(_)) {
-            // It is known already.
-            return;
-        }
-        let now = clock::boot();
-        self.losses.push_back(now);
-        self.losses.retain(|at| *at + limits::LOSSES_TIME > now);
-        if self.losses.len() > limits::LOSSES_MAX {
-            let (losses, seconds) = (self.losses.len(), limits::LOSSES_TIME / messages::limits::SECOND);
-            return self.end(format!(
-                "site {} stops: {losses} losses of servers in {seconds} s, the last: {reason}",
-                self.config.id
-            ));
-        }
-        self.start_again(reason);
-    }
-
     /// Hands what the servers said to the connections, and does what they ask of the world.
     pub fn settle(&mut self) {
         let Life::Running(domain) = &mut self.life else { return };
@@ -522,29 +423,12 @@ impl Core {
                 self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
             }
             // Nothing is sent any more, leases least of all: the others go on without this life.
-            Some(ref failure @ Failure::Server { kind, .. }) => {
+            Some(ref failure @ Failure::Server { kind, ref lost }) => {
                 self.processes.lost(kind);
-                self.lost(&failure.to_string());
+                self.server_lost(lost, &failure.to_string());
             }
             None => {}
         }
-    }
-
-    fn start_again(&mut self, reason: &str) {
-        tracing::warn!(reason, "the site starts again from its log");
-        let Life::Running(domain) = std::mem::replace(&mut self.life, Life::Over) else { return };
-        let log = domain.into_log();
-        self.nonce_seed = self.nonce_seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        self.life = Life::Asking { log: Box::new(log), nonce: self.nonce_seed, asked_at: 0 };
-        if let Err(error) = self.listen(INCARNATION_UNKNOWN) {
-            self.end(format!("site {} cannot start again: {error}", self.config.id));
-        }
-    }
-
-    fn end(&mut self, message: String) {
-        self.life = Life::Over;
-        self.streams = None;
-        self.output.over.get_or_insert(message);
     }
 
     fn send(&mut self, Remote { sites, envelope }: &Remote) {

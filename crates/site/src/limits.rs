@@ -60,7 +60,7 @@ pub const PROCESS_LOOK: Duration = Duration::from_millis(1);
 /// Losses of servers within [`LOSSES_TIME`] after which the site stops instead of beginning another life.
 pub const LOSSES_MAX: usize = 10;
 /// See [`LOSSES_MAX`].
-pub const LOSSES_TIME: u64 = 20 * SECOND;
+pub const LOSSES_TIME: u64 = 60 * SECOND;
 /// How long the user interface's process waits at the door before it asks again.
 pub const DOOR_WAIT: Duration = Duration::from_millis(500);
 /// Outputs of the site's servers that may wait for the user interface's process, and in it for one before them. A session has one request under

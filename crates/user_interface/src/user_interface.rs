@@ -5,7 +5,7 @@
 
 use crate::errors::{SqlError, sqlstate};
 use crate::limits::STARTUP_PATIENCE;
-use crate::protocol::frontend::{self, Frontend};
+use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
 use crate::session::queries::cancelled;
 use crate::session::startup::Started;
@@ -325,8 +325,8 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
         }
     };
     // An Execute is taken together with what follows it, for a Sync there makes it a transaction of its own.
-    let next = input.get(frame.length);
-    if frame.kind == b'E' && next.is_none() {
+    let follows = Follows::of(&input[frame.length..]);
+    if frame.kind == b'E' && follows == Follows::Nothing {
         return 0;
     }
     if turn.session.skip_to_sync && !matches!(frame.kind, b'S' | b'X') {
@@ -338,7 +338,7 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
         Ok(Frontend::Query(text)) => turn.simple_query(text),
         // Left over from a COPY that failed.
         Ok(Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_)) => {}
-        Ok(message) => turn.extended(message, next == Some(&b'S')),
+        Ok(message) => turn.extended(message, follows),
         Err(error) => {
             turn.session.cycle = match frame.kind {
                 b'Q' => Cycle::Simple("".into(), Default::default()),

@@ -199,7 +199,7 @@ impl Call for Way {
     fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
         let mut line = self.line.lock().expect("no holder of a line panics");
         line.call(request, reply, Some(self.time_max))
-            .map_err(|error| Lost(format!("{} does not answer: {error}", self.process)))
+            .map_err(|error| Lost::Process(format!("{} does not answer: {error}", self.process)))
     }
 }
 

@@ -134,14 +134,14 @@ impl Processes {
     }
 
     /// Gives the servers of a new life to their processes; starts those that do not run.
-    pub(crate) fn settle<L: Log>(&mut self, domain: &mut Domain<L>) -> Result<(), String> {
+    pub(crate) fn settle<L: Log>(&mut self, domain: &mut Domain<L>) -> Result<(), Lost> {
         self.reach_hosts();
         let missing: BTreeSet<ServerKind> = self.missing().filter_map(Place::process).collect();
-        self.start(&missing)?;
+        self.start(&missing).map_err(Lost::Process)?;
         for kind in SERVERS {
             let place = self.places[&kind];
             if place != Place::Site {
-                self.give(domain, kind, place).map_err(|lost| lost.to_string())?;
+                self.give(domain, kind, place)?;
             }
         }
         Ok(())

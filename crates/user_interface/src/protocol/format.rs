@@ -38,6 +38,14 @@ impl Formats {
         }
     }
 
+    /// Whether they are for a result of so many columns.
+    pub fn fit(&self, columns: usize) -> bool {
+        match self {
+            Formats::Text | Formats::Binary => true,
+            Formats::Each(each) => columns == 0 || each.len() == columns,
+        }
+    }
+
     /// Whether column `index` is binary.
     #[inline]
     pub fn is_binary(&self, index: usize) -> bool {

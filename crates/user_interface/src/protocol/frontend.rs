@@ -77,6 +77,37 @@ pub enum Frontend<'a> {
     Terminate,
 }
 
+/// What of the client's stands behind a message, so far as it matters to the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows<'a> {
+    /// Nothing yet.
+    Nothing,
+    /// Sync.
+    Sync,
+    /// Describe.
+    Describe,
+    /// Execute of this portal.
+    Execute(&'a str),
+    /// Anything else, or only a part of it.
+    Other,
+}
+
+impl<'a> Follows<'a> {
+    /// What these bytes begin with.
+    pub fn of(input: &'a [u8]) -> Follows<'a> {
+        match input.first() {
+            None => Follows::Nothing,
+            Some(b'S') => Follows::Sync,
+            Some(b'D') => Follows::Describe,
+            Some(b'E') => match frame(input).map(|found| found.map(|found| decode(&found))) {
+                Ok(Some(Ok(Frontend::Execute { portal, .. }))) => Follows::Execute(portal),
+                _ => Follows::Other,
+            },
+            Some(_) => Follows::Other,
+        }
+    }
+}
+
 /// A statement or a portal, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target<'a> {

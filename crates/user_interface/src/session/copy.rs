@@ -7,7 +7,7 @@ use crate::limits::{SUPPLIED_BYTES, SUPPLIED_ROWS};
 use crate::protocol::backend;
 use crate::protocol::copy::{CopyColumn, Decoder, Format};
 use crate::protocol::frontend::Frontend;
-use crate::session::state::{Again, CopyIn, Execution, Sink, Step, Work};
+use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::expressions::Compiler;
@@ -108,7 +108,7 @@ impl Turn<'_> {
                     };
                     execution.step = Step::New;
                     let relied = self.relied(&table);
-                    self.doubt(error, relied, Again::Statement(execution));
+                    self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
                     return Ok(());
                 }
             }

@@ -1,4 +1,4 @@
-//! Errors that the catalog gave: they are told once the catalog is known to be what it is everywhere.
+//! Errors that the catalog gave, and columns to be described: they are told once the catalog is known to be what it is everywhere.
 //!
 //! A schema change that another site has committed and answered may not have come here yet, and a returning site may lack rows of the
 //! catalog. A statement that can be compiled has the versions of its tables checked where it runs. One that cannot has them checked here, by a
@@ -6,9 +6,9 @@
 //!
 //! Invariant: nothing of the statement has been done or told.
 
-use crate::errors::{Result, SqlError};
+use crate::errors::Result;
 use crate::limits::DOUBTS_MAX;
-use crate::session::state::{Again, Block, Cycle, Doubt, Execution};
+use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::ddl::version_of;
@@ -28,25 +28,37 @@ impl Turn<'_> {
         keys.map(|key| (key.clone(), version_of(catalog, &key))).collect()
     }
 
-    /// Tells an error, unless the relations that the statement mentions are not what it was compiled with.
-    pub fn doubt(&mut self, error: Box<SqlError>, relied: Vec<(Key, Timestamp)>, again: Again) {
+    /// Tells the client, unless the relations that the statement mentions are not what it was compiled with.
+    pub fn doubt(&mut self, confirmed: Confirmed, relied: Vec<(Key, Timestamp)>, again: Again) {
         let own = self.session.overlay.keys();
         let relies_on: Vec<_> = relied.into_iter().filter(|(key, _)| !own.contains(key)).collect();
-        let told = !error.sqlstate.starts_with(CLASS)
+        let by_catalog = match &confirmed {
+            Confirmed::Error(error) => error.sqlstate.starts_with(CLASS),
+            Confirmed::Parsed(..) => true,
+        };
+        let told = !by_catalog
             || relies_on.is_empty()
             || self.session.block == Block::Failed
             || self.session.doubts >= DOUBTS_MAX;
         if told {
-            return self.fail(&error);
+            return self.confirmed(confirmed);
         }
         self.session.doubts += 1;
         let program =
             Program { parameters: Vec::new(), actions: Vec::new(), columns: Vec::new(), relies_on, read_only: true };
         let plan = Plan::Program(Arc::new(program));
         let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
-        execution.doubt = Some(Box::new(Doubt { error: *error, again }));
+        execution.doubt = Some(Box::new(Doubt { confirmed, again }));
         if let Err(error) = self.enter(execution) {
             self.fail(&error);
+        }
+    }
+
+    /// The catalog is what it was.
+    pub fn confirmed(&mut self, confirmed: Confirmed) {
+        match confirmed {
+            Confirmed::Error(error) => self.fail(&error),
+            Confirmed::Parsed(name, prepared) => self.parsed(name, Some(prepared)),
         }
     }
 
@@ -59,7 +71,7 @@ impl Turn<'_> {
                 }
                 Ok(())
             }
-            Again::Parse(name, sql, types) => self.parse(&name, &sql, &types),
+            Again::Parse { name, sql, types, told } => self.parse(&name, &sql, &types, told),
             Again::Statement(execution) => {
                 self.recompile(execution);
                 Ok(())

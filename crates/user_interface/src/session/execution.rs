@@ -7,7 +7,7 @@ use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend::{self, Severity};
 use crate::session::state::{Block, Execution, Step, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::Plan;
+use crate::sql::compile::{Plan, Prepared};
 use crate::sql::ddl::{self, version_of};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
@@ -26,7 +26,7 @@ impl Turn<'_> {
         self.session.deadline =
             (timeout > 0).then(|| self.now.boot.saturating_add(timeout * messages::limits::MILLISECOND));
         self.session.cancelled = None;
-        execution.prepared = self.refresh(execution.prepared.clone(), execution.announced)?;
+        execution.prepared = self.renew(&execution)?;
         match &execution.prepared.plan {
             Plan::Utility(_) | Plan::SetConfig(..) => return self.control(execution),
             Plan::Execute(name, arguments) => {
@@ -46,6 +46,20 @@ impl Turn<'_> {
         }
         self.check_plan(&execution.prepared)?;
         self.enter(execution)
+    }
+
+    /// The statement of an execution, compiled anew unless it still stands. Errors: 0A000 when it is not what the client was told, or has
+    /// bound its parameters and chosen its result's formats for.
+    fn renew(&mut self, execution: &Execution) -> Result<Arc<Prepared>> {
+        let before = &execution.prepared;
+        let renewed = self.refresh(before.clone(), execution.announced)?;
+        if Arc::ptr_eq(&renewed, before) || execution.portal.is_none() || before.undescribed {
+            return Ok(renewed);
+        }
+        match renewed.parameters == before.parameters && execution.formats.fit(renewed.columns.len()) {
+            true => Ok(renewed),
+            false => Err(SqlError::plan_changed()),
+        }
     }
 
     /// Has the statement described if it has to be, its arguments bound, and its transaction begun.
@@ -218,7 +232,7 @@ impl Turn<'_> {
     /// A program has run: its rows go out, all or as many as the portal asked for.
     fn program_done(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>) {
         if let Some(doubt) = execution.doubt.take() {
-            return self.fail(&doubt.error);
+            return self.confirmed(doubt.confirmed);
         }
         if let Some(change) = execution.change.take() {
             self.session.overlay.add(change);
@@ -313,7 +327,7 @@ impl Turn<'_> {
         self.session.work = Work::Idle;
         execution.change = None;
         if execution.doubt.is_none() {
-            match self.refresh(execution.prepared.clone(), execution.announced) {
+            match self.renew(&execution) {
                 Ok(prepared) => execution.prepared = prepared,
                 Err(error) => return self.fail(&error),
             }
@@ -353,10 +367,10 @@ impl Turn<'_> {
     /// A statement with what the query processor said of it.
     pub fn complete_description(
         &mut self,
-        prepared: &crate::sql::compile::Prepared,
+        prepared: &Prepared,
         columns: &[messages::program::ResultColumn],
         parameters: &[values::Type],
-    ) -> Result<Arc<crate::sql::compile::Prepared>> {
+    ) -> Result<Arc<Prepared>> {
         let parsed: Parsed =
             crate::sql::parse::statement(&prepared.text)?.ok_or_else(|| SqlError::syntax(&prepared.text))?;
         let described = Some((columns, parameters));

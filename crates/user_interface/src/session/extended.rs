@@ -7,8 +7,8 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{PORTALS_MAX, STATEMENTS_MAX};
 use crate::protocol::backend;
 use crate::protocol::format::{Formats, parse_parameter};
-use crate::protocol::frontend::{Bind, Frontend, Target};
-use crate::session::state::{Again, Block, Cycle, Execution, Portal, Work};
+use crate::protocol::frontend::{Bind, Follows, Frontend, Target};
+use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Portal, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{self, Plan, Prepared};
 use crate::sql::parse;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use values::{Type, Value};
 
 impl Turn<'_> {
-    /// A message of the extended protocol. `sync_follows`: the next message is Sync.
-    pub fn extended(&mut self, message: Frontend, sync_follows: bool) {
+    /// A message of the extended protocol.
+    pub fn extended(&mut self, message: Frontend, follows: Follows) {
         if let Frontend::Sync = message {
             self.session.skip_to_sync = false;
             self.end_cycle(None);
@@ -31,12 +31,13 @@ impl Turn<'_> {
         let done = match message {
             Frontend::Parse { name, sql, types } => {
                 self.session.doubts = 0;
-                self.parse(name, sql, &types)
+                let told = matches!(follows, Follows::Describe | Follows::Nothing);
+                self.parse(name, sql, &types, told)
             }
             Frontend::Bind(bind) => self.bind(&bind),
             Frontend::Describe(Target::Statement(name)) => self.describe_statement(name),
-            Frontend::Describe(Target::Portal(name)) => self.describe_portal(name),
-            Frontend::Execute { portal, rows_max } => self.execute(portal, rows_max, sync_follows),
+            Frontend::Describe(Target::Portal(name)) => self.describe_portal(name, follows),
+            Frontend::Execute { portal, rows_max } => self.execute(portal, rows_max, follows == Follows::Sync),
             Frontend::Close(target) => {
                 self.close_target(target);
                 Ok(())
@@ -49,8 +50,8 @@ impl Turn<'_> {
         }
     }
 
-    /// A Parse message.
-    pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
+    /// A Parse message. `told`: the client is about to be told what columns there are, so they must be those that the catalog has everywhere.
+    pub fn parse(&mut self, name: &str, sql: &str, types: &[u32], told: bool) -> Result<()> {
         let declared = types.iter().map(|oid| declared_type(*oid)).collect::<Result<Vec<_>>>()?;
         if !name.is_empty() && self.session.statements.contains_key(name) {
             return Err(SqlError::new(
@@ -70,7 +71,8 @@ impl Turn<'_> {
                 let parsed = parse::statement(sql).ok().flatten();
                 let mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
                 let relied = self.relied(&mentioned);
-                self.doubt(error, relied, Again::Parse(name.to_string(), sql.into(), types.to_vec()));
+                let again = Again::Parse { name: name.to_string(), sql: sql.into(), types: types.to_vec(), told };
+                self.doubt(Confirmed::Error(error), relied, again);
                 return Ok(());
             }
         };
@@ -80,9 +82,9 @@ impl Turn<'_> {
         match prepared {
             Some(prepared) if prepared.undescribed => {
                 self.describe(&prepared);
-                self.session.work = Work::Parsing(name.to_string(), Box::new(Prepared::clone(&prepared)));
+                self.session.work = Work::Parsing(name.to_string(), Box::new(Prepared::clone(&prepared)), told);
             }
-            prepared => self.parsed(name.to_string(), prepared),
+            prepared => self.compiled(name.to_string(), prepared, told),
         }
         Ok(())
     }
@@ -97,7 +99,21 @@ impl Turn<'_> {
         self.query(request);
     }
 
-    /// A statement is compiled: names it and says so.
+    /// A statement is compiled: its columns are told once the catalog is known to be what it was compiled with.
+    pub fn compiled(&mut self, name: String, prepared: Option<Arc<Prepared>>, told: bool) {
+        match prepared {
+            Some(prepared) if told && !prepared.columns.is_empty() => {
+                let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
+                let (sql, types) = ((*prepared.text).into(), types.collect());
+                let again = Again::Parse { name: name.clone(), sql, types, told };
+                let relied = prepared.relied();
+                self.doubt(Confirmed::Parsed(name, prepared), relied, again);
+            }
+            prepared => self.parsed(name, prepared),
+        }
+    }
+
+    /// Names a statement and says so.
     pub fn parsed(&mut self, name: String, prepared: Option<Arc<Prepared>>) {
         self.session.statements.insert(name, prepared);
         backend::parse_complete(&mut self.session.output);
@@ -154,6 +170,7 @@ impl Turn<'_> {
             formats: Formats::of(&bind.result_formats, columns)?,
             prepared,
             parameters,
+            announces: false,
             suspended: None,
             done: false,
         };
@@ -171,8 +188,14 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn describe_portal(&mut self, name: &str) -> Result<()> {
-        let portal = self.session.portals.get(name).ok_or_else(|| no_portal(name))?;
+    /// The columns of a portal that is executed next are told by that, which finds out whether they still are what they were.
+    fn describe_portal(&mut self, name: &str, follows: Follows) -> Result<()> {
+        let portal = self.session.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        let has_columns = portal.prepared.as_ref().is_some_and(|prepared| !prepared.columns.is_empty());
+        if has_columns && !portal.done && portal.suspended.is_none() && follows == Follows::Execute(name) {
+            portal.announces = true;
+            return Ok(());
+        }
         let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
         self.describe_columns(prepared.as_deref(), &formats);
         Ok(())
@@ -198,6 +221,7 @@ impl Turn<'_> {
             return Err(SqlError::new("55000", format!("portal \"{name}\" cannot be run")));
         }
         portal.done = true;
+        let announces = std::mem::take(&mut portal.announces);
         let Some(prepared) = portal.prepared.clone() else {
             backend::empty_query(&mut self.session.output);
             return Ok(());
@@ -207,7 +231,7 @@ impl Turn<'_> {
         execution.formats = portal.formats.clone();
         execution.portal = Some(name.to_string());
         execution.rows_max = rows_max;
-        execution.announced = true;
+        execution.announced = !announces;
         self.check_plan(&execution.prepared)?;
         if matches!(execution.prepared.plan, Plan::Execute(..)) {
             return Err(SqlError::unsupported("EXECUTE in the extended protocol"));

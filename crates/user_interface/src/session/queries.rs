@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
-use crate::session::state::{Again, CancelReason, Execution, Step, Work};
+use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::Plan;
 use crate::sql::modify::supplied_row;
@@ -25,20 +25,22 @@ impl Turn<'_> {
             return;
         }
         match std::mem::replace(&mut self.session.work, Work::Idle) {
-            Work::Parsing(name, prepared) => match reply {
+            Work::Parsing(name, prepared, told) => match reply {
                 QueryReply::Described { columns, parameters } => {
                     match self.complete_description(&prepared, &columns, &parameters) {
-                        Ok(prepared) => self.parsed(name, Some(prepared)),
+                        Ok(prepared) => self.compiled(name, Some(prepared), told),
                         Err(error) => self.fail(&error),
                     }
                 }
                 QueryReply::Failed(failure) => {
                     let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
                     let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
-                    let again = Again::Parse(name, (*prepared.text).into(), types.collect());
-                    self.doubt(error, prepared.relied(), again);
+                    let again = Again::Parse { name, sql: (*prepared.text).into(), types: types.collect(), told };
+                    self.doubt(Confirmed::Error(error), prepared.relied(), again);
                 }
-                QueryReply::Rows { .. } | QueryReply::Stopped => self.session.work = Work::Parsing(name, prepared),
+                QueryReply::Rows { .. } | QueryReply::Stopped => {
+                    self.session.work = Work::Parsing(name, prepared, told)
+                }
             },
             Work::Statement(execution) => self.query_replied_to(execution, reply),
             other => self.session.work = other,
@@ -60,7 +62,7 @@ impl Turn<'_> {
                 execution.step = Step::New;
                 let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
                 let relied = execution.prepared.relied();
-                self.doubt(error, relied, Again::Statement(execution));
+                self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
             }
             (Step::Describe | Step::Rows | Step::Source | Step::Explain, QueryReply::Failed(failure)) => {
                 // The query is over: nothing is left to stop.

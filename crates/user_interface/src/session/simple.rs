@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
-use crate::session::state::{Again, Block, Cycle, Execution, Work};
+use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile;
 use crate::sql::parse::{self, Parsed};
@@ -45,7 +45,7 @@ impl Turn<'_> {
         let last = statements.is_empty();
         if let Err(error) = self.run_simple(&text, &parsed, last) {
             let relied = self.relied(&compile::mentioned(&parsed.statement));
-            self.doubt(error, relied, Again::Simple(parsed));
+            self.doubt(Confirmed::Error(error), relied, Again::Simple(parsed));
         }
     }
 

@@ -60,8 +60,8 @@ pub enum Cycle {
 pub enum Work {
     /// Nothing: the next message may come.
     Idle,
-    /// The query processor describes a statement that a Parse message names.
-    Parsing(String, Box<Prepared>),
+    /// The query processor describes a statement that a Parse message names; the client is about to be told its columns, or not.
+    Parsing(String, Box<Prepared>, bool),
     /// A statement is being executed.
     Statement(Box<Execution>),
     /// An implicit transaction ends, then the cycle; the tag of its last statement is kept back until then. True: it commits.
@@ -168,26 +168,44 @@ pub struct Execution {
     pub buffered: VecDeque<Vec<Value>>,
     /// Whether a query has no more rows than those buffered.
     pub exhausted: bool,
-    /// It is there to confirm an error.
+    /// It is there to confirm what the client is to be told.
     pub doubt: Option<Box<Doubt>>,
 }
 
-/// An error to be told unless the catalog has changed, and what is tried again if it has.
+/// What is to be told unless the catalog has changed, and what is tried again if it has.
 #[derive(Debug)]
 pub struct Doubt {
     /// What to tell.
-    pub error: SqlError,
-    /// What failed.
+    pub confirmed: Confirmed,
+    /// What it came of.
     pub again: Again,
 }
 
-/// A statement that could not be compiled, as the client sent it.
+/// What the catalog decides and the client is told.
+#[derive(Debug)]
+pub enum Confirmed {
+    /// A statement cannot be compiled.
+    Error(Box<SqlError>),
+    /// A statement of this name is compiled, and about to be described.
+    Parsed(String, Arc<Prepared>),
+}
+
+/// A statement to be compiled, as the client sent it.
 #[derive(Debug)]
 pub enum Again {
     /// By the simple protocol.
     Simple(Parsed),
-    /// By Parse: name, text, types of parameters.
-    Parse(String, Box<str>, Vec<u32>),
+    /// By Parse.
+    Parse {
+        /// The statement's name.
+        name: String,
+        /// Its text.
+        sql: Box<str>,
+        /// Types of its parameters, by object identifier.
+        types: Vec<u32>,
+        /// The client is about to be told its columns.
+        told: bool,
+    },
     /// By either; it was to be described.
     Statement(Box<Execution>),
 }
@@ -232,6 +250,8 @@ pub struct Portal {
     pub parameters: Vec<Value>,
     /// Formats of its result's columns.
     pub formats: Formats,
+    /// Its columns are to be told when it is executed.
+    pub announces: bool,
     /// Where it stopped, if it was suspended.
     pub suspended: Option<Box<Execution>>,
     /// It ran to its end, or was overtaken by another query.
