@@ -5,9 +5,11 @@
 //! its log; no server ever goes on in two places.
 
 use crate::place::{Elsewhere, SERVERS, settle};
-use crate::{Call, Domain, Failure, Lost, Place, Stores, index};
+use crate::{Call, Domain, Failure, Lost, Place, Settings, Stores, index};
 use commit_log::Log;
+use concurrency_controller::ConcurrencyController;
 use messages::ServerKind;
+use messages::planted::Bug;
 use std::cell::RefCell;
 
 /// How a server is called.
@@ -50,9 +52,14 @@ impl<L: Log> Domain<L> {
     /// # Errors
     /// It is lost, and the domain has failed.
     pub fn fetch(&mut self, kind: ServerKind, stores: &mut dyn Stores) -> Result<usize, Lost> {
+        let Settings { method, planted, .. } = self.settings;
+        let leaves_locks = kind == ServerKind::ConcurrencyController && planted.is(Bug::MoveLeavesLocks);
         self.move_by(kind, |place| {
             let state = place.take(stores)?;
-            *place = Place::Here(settle(kind, &state, stores)?);
+            *place = match leaves_locks {
+                true => Place::here(ConcurrencyController::new(method, planted)),
+                false => Place::Here(settle(kind, &state, stores)?),
+            };
             Ok(state.len())
         })
     }
@@ -72,7 +79,7 @@ impl<L: Log> Domain<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Host, Settings};
+    use crate::Host;
     use access_manager::{MemoryStore, Store, StoreError};
     use commit_log::MemoryLog;
     use messages::epoch::Method;

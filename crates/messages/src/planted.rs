@@ -102,6 +102,7 @@ bugs! {
     RestartFromOneLog = "restart-from-one-log", rule 12: "one member of the last epoch restarts it alone";
     NoSyncOnSoleSurvivor = "no-sync-on-sole-survivor", rule 9: "an epoch with too few copies serves before its log is synced";
     SyncErrorRetried = "sync-error-retried", rule 9: "a failed sync is taken for a success later";
+    MoveLeavesLocks = "move-leaves-locks", rule 3: "a concurrency controller that is moved forgets its locks";
     LateMessagesForgotten = "late-messages-forgotten", rule 3: "messages inside a site that there was no time for in a step are lost";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }
