@@ -334,7 +334,7 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
     }
     match frontend::decode(&frame) {
         Ok(Frontend::Terminate) => turn.leave(),
-        Ok(message) if matches!(turn.session.work, Work::Statement(_)) => turn.copy_message(&message),
+        Ok(message) if matches!(turn.session.work, Work::Statement(_)) => turn.copy_message(&message, follows),
         Ok(Frontend::Query(text)) => turn.simple_query(text),
         // Left over from a COPY that failed.
         Ok(Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_)) => {}

@@ -105,6 +105,11 @@ impl Decoder {
         self.buffer.extend_from_slice(data);
     }
 
+    /// Bytes that have not become rows.
+    pub fn waiting(&self) -> usize {
+        self.buffer.len() - self.taken
+    }
+
     /// The next whole row; `last`: no more data will come. Errors: 22P04 for data of another shape, and those of the types' input.
     pub fn next_row(&mut self, last: bool) -> Result<Option<Vec<Value>>> {
         let row = if self.options.format == Format::Binary { self.next_binary(last) } else { self.next_line(last) };

@@ -88,6 +88,8 @@ pub enum Follows<'a> {
     Describe,
     /// Execute of this portal.
     Execute(&'a str),
+    /// COPY data, or its end: all of the message.
+    Copied,
     /// Anything else, or only a part of it.
     Other,
 }
@@ -103,6 +105,7 @@ impl<'a> Follows<'a> {
                 Ok(Some(Ok(Frontend::Execute { portal, .. }))) => Follows::Execute(portal),
                 _ => Follows::Other,
             },
+            Some(b'd' | b'c') if matches!(frame(input), Ok(Some(_))) => Follows::Copied,
             Some(_) => Follows::Other,
         }
     }

@@ -6,7 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{SUPPLIED_BYTES, SUPPLIED_ROWS};
 use crate::protocol::backend;
 use crate::protocol::copy::{CopyColumn, Decoder, Format};
-use crate::protocol::frontend::Frontend;
+use crate::protocol::frontend::{Follows, Frontend};
 use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
@@ -153,8 +153,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// A message of the client while COPY data is awaited.
-    pub fn copy_message(&mut self, message: &Frontend) {
+    /// A message of the client while COPY data is awaited. What came together is taken together: a client may send every row by itself.
+    pub fn copy_message(&mut self, message: &Frontend, follows: Follows) {
         let Work::Statement(mut execution) = std::mem::replace(&mut self.session.work, Work::Idle) else {
             return;
         };
@@ -164,7 +164,13 @@ impl Turn<'_> {
         let done = match message {
             Frontend::CopyData(data) => {
                 copy.decoder.push(data);
-                self.copy_on(execution)
+                match follows == Follows::Copied && copy.decoder.waiting() < SUPPLIED_BYTES {
+                    true => {
+                        self.session.work = Work::Statement(execution);
+                        Ok(())
+                    }
+                    false => self.copy_on(execution),
+                }
             }
             Frontend::CopyDone => {
                 copy.ended = true;
