@@ -129,6 +129,10 @@ pub const SPIN_WORTH: u64 = 2 * SPIN_MAX;
 pub const YIELD_TIME: u64 = 20_000;
 /// A yield that takes longer than this went to a third process.
 pub const YIELD_LONG: u64 = 100_000;
+/// What a wait gains by a yield instead of a sleep, at least.
+pub const YIELD_GAIN: u64 = 1_000;
+/// Most that gains make up for: one turn of a process that computes.
+pub const YIELD_CREDIT_MAX: u64 = 4_000_000;
 /// What a wait may lose by having tried to yield: a quarter of what yielding instead of sleeping gains when there is no third process.
 pub const YIELD_LOSS: u64 = 250;
 /// Most waits without a try to yield: a third process that has gone is noticed within so many.

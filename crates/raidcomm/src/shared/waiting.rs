@@ -10,7 +10,9 @@
 
 use super::place::{Place, Word};
 use super::segment::{Segment, Side};
-use crate::limits::{SPIN_MAX, SPIN_MIN, SPIN_WORTH, WITHOUT_YIELD_MAX, YIELD_LONG, YIELD_LOSS, YIELD_TIME};
+use crate::limits::{
+    SPIN_MAX, SPIN_MIN, SPIN_WORTH, WITHOUT_YIELD_MAX, YIELD_CREDIT_MAX, YIELD_GAIN, YIELD_LONG, YIELD_LOSS, YIELD_TIME,
+};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -69,15 +71,15 @@ pub(super) fn take_posted<P: Place>(
 pub(super) struct Waiter {
     /// How long to spin, nanoseconds.
     spin: u64,
-    /// The last yield took long.
-    yielded_long: bool,
-    /// Waits that do not yield, because a third process took the processor for long when this side last did.
+    /// What yields have gained over sleeps, less what third processes took of them; nanoseconds, at most [`YIELD_CREDIT_MAX`].
+    credit: u64,
+    /// Waits that do not yield, because third processes took more than yields had gained.
     without_yield: u64,
 }
 
 impl Default for Waiter {
     fn default() -> Waiter {
-        Waiter { spin: SPIN_MAX, yielded_long: false, without_yield: 0 }
+        Waiter { spin: SPIN_MAX, credit: 0, without_yield: 0 }
     }
 }
 
@@ -140,20 +142,30 @@ impl Waiter {
             let after = now();
             let found = posted.load(Ordering::Acquire) != 0;
             if after - last > YIELD_LONG {
-                // Once, anybody may have interrupted either side. Twice in a row, a third process has the processor whenever it is yielded, and
-                // a sleeper gets it back sooner: what the try has cost is spread over the waits until the next one.
-                if std::mem::replace(&mut self.yielded_long, true) {
-                    self.without_yield = ((after - last) / YIELD_LOSS).min(WITHOUT_YIELD_MAX);
-                }
+                self.yielded_long(after - last);
                 return found;
             }
             if found {
-                self.yielded_long = false;
+                self.yielded_well();
                 return true;
             }
             last = after;
         }
         false
+    }
+
+    /// The peer had the processor, and posted something.
+    fn yielded_well(&mut self) {
+        self.credit = (self.credit + YIELD_GAIN).min(YIELD_CREDIT_MAX);
+    }
+
+    /// A third process had the processor for so long. Now and then that may be anybody; one that computes gets it whenever it is yielded, and a
+    /// sleeper would have it back at once. So what yields have gained pays for that. If it does not, the loss is spread over the waits until
+    /// the next try.
+    fn yielded_long(&mut self, took: u64) {
+        let loss = took.saturating_sub(self.credit);
+        self.credit = self.credit.saturating_sub(took);
+        self.without_yield = (loss / YIELD_LOSS).min(WITHOUT_YIELD_MAX);
     }
 }
 
@@ -170,4 +182,38 @@ pub(super) fn sleep<P: Place>(segment: &Segment<P>, side: Side, processor: u32, 
     // The caller looks, and comes back if there is nothing.
     segment.sleep(side, left.map(Duration::from_nanos));
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many waits do without a yield after these: microseconds for a yield that a third process had, 0 for one that went well.
+    fn without_yield(waits: &[u64]) -> u64 {
+        let mut waiter = Waiter::default();
+        for took in waits {
+            match took {
+                0 => waiter.yielded_well(),
+                _ => waiter.yielded_long(took * 1_000),
+            }
+        }
+        waiter.without_yield
+    }
+
+    /// If this fails, a line beside a process that computes loses a turn of the processor to it every few calls; or one that was interrupted now
+    /// and then does not pass control for a long time.
+    #[test]
+    fn who_loses_more_by_yields_than_they_gain_sleeps() {
+        let turn = 3_000;
+        assert_eq!(without_yield(&[turn]), turn * 1_000 / YIELD_LOSS);
+        assert!(without_yield(&[0, turn, 0, turn]) > 11_000, "between two turns one yield may well go to the peer");
+        let gained = vec![0; 2_000];
+        assert_eq!(without_yield(&[&gained[..], &[1_000]].concat()), 0, "an interruption");
+        assert_eq!(without_yield(&[&gained[..], &[1_000], &[1_500]].concat()), 2_000, "another");
+        assert_eq!(
+            without_yield(&[&vec![0; 1_000_000][..], &[turn], &[turn]].concat()),
+            8_000,
+            "gains of long ago do not last for ever"
+        );
+    }
 }
