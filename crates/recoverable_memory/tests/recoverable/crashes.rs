@@ -1,0 +1,114 @@
+//! The power goes off: after every byte that is written, at every sync, and again while that is recovered from.
+
+use recoverable_memory::Options;
+use recoverable_memory::simulated::SimulatedDisk;
+
+use crate::common::{Numbers, Script, check_prefix, recover_disk, run_script, small};
+
+/// Enough for the log to go round several times, so that every write of a truncation is among the steps.
+const TRANSACTIONS: u64 = 120;
+const SEED: u64 = 7;
+
+/// The longest write that is cut after each of its bytes.
+const BYTES_MAX: usize = 4096;
+
+fn options(spool_bytes: usize) -> Options {
+    Options { spool_bytes, ..small() }
+}
+
+/// Runs the script until the power goes off after `bytes` bytes of a step.
+fn run_until(options: Options, step: u64, bytes: usize) -> (SimulatedDisk, Script) {
+    let disk = SimulatedDisk::new();
+    disk.stop_at(step, bytes);
+    let script = run_script(&disk, options, TRANSACTIONS, SEED);
+    (disk, script)
+}
+
+/// The steps of an undisturbed run, once the log and the segment are there.
+fn steps(options: Options) -> std::ops::Range<u64> {
+    let disk = SimulatedDisk::new();
+    drop(crate::common::fresh(&disk, options).unwrap());
+    let first = disk.steps();
+    let disk = SimulatedDisk::new();
+    run_script(&disk, options, TRANSACTIONS, SEED);
+    first..disk.steps()
+}
+
+/// The states in which a disk may be found: after the death of the process, and after a loss of power that kept nothing that was
+/// not synced, or some of it.
+fn found(disk: &SimulatedDisk, seed: u64) -> [SimulatedDisk; 4] {
+    let mut numbers = Numbers(seed);
+    let mut some = || numbers.below(2) == 0;
+    [disk.after_death(), disk.after_power_loss(&mut || false), disk.after_power_loss(&mut some), disk.after_power_loss(&mut some)]
+}
+
+/// Recovers what a crash left and looks whether that is a prefix of the commits.
+fn check(disk: &SimulatedDisk, script: &Script, what: &str) {
+    for (way, disk) in found(disk, disk.steps()).into_iter().enumerate() {
+        let what = format!("{what}, found in way {way}");
+        recover_disk(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let prefix = check_prefix(&disk, script, &what);
+        // A second recovery has nothing left to do.
+        let again = recover_disk(&disk).unwrap();
+        assert_eq!(again.records, 0, "{what}");
+        assert_eq!(check_prefix(&disk, script, &what), prefix, "{what}");
+    }
+}
+
+/// If this fails, a crash in the middle of a write loses a durable commit or brings back half a transaction.
+#[test]
+fn the_power_may_go_off_after_every_byte() {
+    let options = options(700);
+    let mut states = 0;
+    for step in steps(options) {
+        for bytes in 0..BYTES_MAX {
+            let (disk, script) = run_until(options, step, bytes);
+            check(&disk, &script, &format!("step {step}, byte {bytes}"));
+            states += 1;
+            // The step was no write, or not such a long one.
+            let (same, _) = run_until(options, step, bytes + 1);
+            if same.after_death().contents(crate::common::SEGMENT) == disk.after_death().contents(crate::common::SEGMENT)
+                && same.after_death().contents(".log") == disk.after_death().contents(".log")
+            {
+                break;
+            }
+        }
+    }
+    assert!(states > 2000, "{states} states were tried");
+}
+
+/// If this fails, recovery is not idempotent: a crash during it loses what the first crash had left.
+#[test]
+fn the_power_may_go_off_during_recovery() {
+    let options = options(700);
+    let mut interrupted = 0;
+    for step in steps(options).step_by(7) {
+        let (disk, script) = run_until(options, step, 20);
+        for disk in found(&disk, step) {
+            for recovery_step in 0.. {
+                let disk = disk.after_death();
+                disk.stop_at(recovery_step, 13);
+                let result = recover_disk(&disk);
+                assert_eq!(result.is_err(), disk.is_off(), "{result:?}");
+                if result.is_ok() {
+                    break;
+                }
+                interrupted += 1;
+                check(&disk, &script, &format!("step {step}, recovery step {recovery_step}"));
+            }
+        }
+    }
+    assert!(interrupted > 200, "{interrupted} recoveries were interrupted");
+}
+
+/// If this fails, a failed sync is taken for a success later on, and acknowledged commits are gone.
+#[test]
+fn a_failed_sync_is_the_end() {
+    let options = options(700);
+    for step in steps(options) {
+        let disk = SimulatedDisk::new();
+        disk.fail_sync_at(step);
+        let script = run_script(&disk, options, TRANSACTIONS, SEED);
+        check(&disk, &script, &format!("sync at step {step}"));
+    }
+}
