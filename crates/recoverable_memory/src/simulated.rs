@@ -22,11 +22,12 @@ pub struct SimulatedDisk {
 #[derive(Debug, Default)]
 struct State {
     files: BTreeMap<String, Contents>,
-    steps: u64,
+    /// The bytes of each step so far: of a sync or a creation none.
+    steps: Vec<usize>,
     /// The step at which the power goes off, and how many bytes of its write are still done.
-    stop: Option<(u64, usize)>,
+    stop: Option<(usize, usize)>,
     /// The step whose sync fails although the power stays on.
-    failing_sync: Option<u64>,
+    failing_sync: Option<usize>,
     off: bool,
 }
 
@@ -45,18 +46,18 @@ impl SimulatedDisk {
         SimulatedDisk::default()
     }
 
-    /// Writes, syncs and creations so far.
-    pub fn steps(&self) -> u64 {
-        self.lock().steps
+    /// Writes, syncs and creations so far: for each, how many bytes were to be written, none for a sync or a creation.
+    pub fn steps(&self) -> Vec<usize> {
+        self.lock().steps.clone()
     }
 
     /// Has the power go off at a step, counted from 0, after `bytes` bytes of its write. A sync or a creation is not done then.
-    pub fn stop_at(&self, step: u64, bytes: usize) {
+    pub fn stop_at(&self, step: usize, bytes: usize) {
         self.lock().stop = Some((step, bytes));
     }
 
     /// Has the sync at a step fail, once, as the kernel reports a failed write-back: the bytes are dropped, and the next sync succeeds.
-    pub fn fail_sync_at(&self, step: u64) {
+    pub fn fail_sync_at(&self, step: usize) {
         self.lock().failing_sync = Some(step);
     }
 
@@ -126,10 +127,10 @@ fn sectors(offset: usize, length: usize) -> impl Iterator<Item = (usize, std::op
 
 impl State {
     /// Counts a step. `Some(bytes)`: the power goes off now, after so many bytes.
-    fn step(&mut self) -> io::Result<Option<usize>> {
+    fn step(&mut self, bytes: usize) -> io::Result<Option<usize>> {
         self.check()?;
-        let step = self.steps;
-        self.steps += 1;
+        let step = self.steps.len();
+        self.steps.push(bytes);
         let stop = self.stop.filter(|(at, _)| *at == step).map(|(_, bytes)| bytes);
         self.off = stop.is_some();
         Ok(stop)
@@ -161,7 +162,7 @@ impl Folder for SimulatedDisk {
 
     fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn File>> {
         let mut state = self.lock();
-        if state.step()?.is_some() {
+        if state.step(0)?.is_some() {
             return Err(power_is_off());
         }
         if state.files.contains_key(name) {
@@ -208,7 +209,7 @@ impl File for SimulatedFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.disk.lock();
-        let stop = state.step()?;
+        let stop = state.step(bytes.len())?;
         let done = &bytes[..stop.unwrap_or(bytes.len()).min(bytes.len())];
         let contents = state.file(&self.name)?;
         let from = usize::try_from(offset).map_err(io::Error::other)?;
@@ -220,8 +221,8 @@ impl File for SimulatedFile {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.lock();
-        let failing = state.failing_sync == Some(state.steps);
-        if state.step()?.is_some() {
+        let failing = state.failing_sync == Some(state.steps.len());
+        if state.step(0)?.is_some() {
             return Err(power_is_off());
         }
         let contents = state.file(&self.name)?;
@@ -247,7 +248,7 @@ mod tests {
         file.write_at(0, &[1; 2048]).unwrap();
         file.sync().unwrap();
         file.write_at(500, &[2; 1000]).unwrap();
-        disk.stop_at(disk.steps(), 3);
+        disk.stop_at(disk.steps().len(), 3);
         assert!(file.write_at(2000, &[3; 10]).is_err() && file.sync().is_err() && file.bytes().is_err());
         assert_eq!(disk.after_power_loss(&mut || false).contents("a").unwrap(), [1; 2048]);
         let death = disk.after_death().contents("a").unwrap();
