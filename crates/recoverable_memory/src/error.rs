@@ -33,7 +33,9 @@ pub enum Error {
         bytes: u64,
     },
     /// A record is sound by its checksum and makes no sense.
-    #[error("the log's record at position {position} makes no sense ({reason}): it was written by another program; nothing was changed")]
+    #[error(
+        "the log's record at position {position} makes no sense ({reason}): it was written by another program; nothing was changed"
+    )]
     Malformed {
         /// Where the record begins.
         position: Position,
@@ -59,7 +61,9 @@ pub enum Error {
         name: String,
     },
     /// A segment has another length than it had.
-    #[error("segment `{name}` has {bytes} bytes, and the log holds a commit that goes to byte {end}: put the whole segment back; nothing was changed")]
+    #[error(
+        "segment `{name}` has {bytes} bytes, and the log holds a commit that goes to byte {end}: put the whole segment back; nothing was changed"
+    )]
     SegmentShort {
         /// The segment.
         name: String,
@@ -69,7 +73,9 @@ pub enum Error {
         end: u64,
     },
     /// A name that cannot be a segment's.
-    #[error("`{name}` cannot be the name of a segment: use 1 to {NAME_BYTES_MAX} letters, digits, `-`, `_` and `.`, not `.` first")]
+    #[error(
+        "`{name}` cannot be the name of a segment: use 1 to {NAME_BYTES_MAX} letters, digits, `-`, `_` and `.`, not `.` first"
+    )]
     Name {
         /// The name.
         name: String,
@@ -93,7 +99,9 @@ pub enum Error {
         range: Range<u64>,
     },
     /// The log is too small to list its segments.
-    #[error("a list of segments of {bytes} bytes does not fit a log of this size, which has {bytes_max} for it: use a larger log")]
+    #[error(
+        "a list of segments of {bytes} bytes does not fit a log of this size, which has {bytes_max} for it: use a larger log"
+    )]
     TooManySegments {
         /// Bytes that the list would take.
         bytes: u64,
@@ -124,7 +132,9 @@ pub enum Error {
         source: io::Error,
     },
     /// Something failed before, and what is in memory is not to be trusted any more.
-    #[error("recoverable memory has failed and does nothing any more ({reason}): close it and open it again, which brings back what was durable")]
+    #[error(
+        "recoverable memory has failed and does nothing any more ({reason}): close it and open it again, which brings back what was durable"
+    )]
     Failed {
         /// The first failure.
         reason: String,
@@ -159,7 +169,9 @@ pub enum RangeError {
         alignment: usize,
     },
     /// The transaction would not fit the log.
-    #[error("the transaction would take {bytes} bytes of log, and {bytes_max} are the most in a log of this size: use a larger log, or several transactions")]
+    #[error(
+        "the transaction would take {bytes} bytes of log, and {bytes_max} are the most in a log of this size: use a larger log, or several transactions"
+    )]
     LogTooSmall {
         /// Bytes that its record would take.
         bytes: u64,

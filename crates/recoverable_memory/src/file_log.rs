@@ -162,11 +162,15 @@ impl FileLog {
             statuses.extend(Status::read_from_bytes(&read(offset)?).ok().filter(Status::is_sound));
         }
         let Some(status) = statuses.into_iter().max_by_key(|status| status.number.get()) else {
-            return Err(not_a_log(format!("{name} is no log of this program, or both copies of its status are damaged")));
+            return Err(not_a_log(format!(
+                "{name} is no log of this program, or both copies of its status are damaged"
+            )));
         };
         if bytes != DATA_OFFSET + status.capacity.get() {
             let expected = DATA_OFFSET + status.capacity.get();
-            return Err(not_a_log(format!("{name} has {bytes} bytes instead of {expected}: a part of the log is gone")));
+            return Err(not_a_log(format!(
+                "{name} has {bytes} bytes instead of {expected}: a part of the log is gone"
+            )));
         }
         let mark = Mark::read_from_prefix(&read(MARK_OFFSET)?).ok().map(|(mark, _)| mark).filter(Mark::is_sound);
         let synced = Position(mark.map_or(0, |mark| mark.synced.get()));
@@ -299,5 +303,32 @@ impl LogDevice for FileLog {
         })?;
         *self.ends() = Ends { start: at, end: at };
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::SimulatedDisk;
+
+    /// If this fails, a second sync passes for the success of the first, whose bytes the kernel has dropped.
+    #[test]
+    fn a_failure_is_final() {
+        for fails in 0..3 {
+            let disk = SimulatedDisk::new();
+            let log = FileLog::create(&disk, "log", LOG_BYTES_MIN).unwrap();
+            log.reset(log.extent().unwrap().end).unwrap();
+            let end = log.append(&[1; 8]).unwrap();
+            log.flush(end, Durability::Disk).unwrap();
+            let next = log.append(&[2; 8]).unwrap();
+            // The sync of a flush; those of a truncation, each after a write.
+            disk.fail_sync_at(disk.steps().len() + [0, 1, 3][fails]);
+            let failed = if fails == 0 { log.flush(next, Durability::Disk).map(drop) } else { log.truncate(end) };
+            assert!(matches!(failed, Err(DeviceError::Io { .. })), "{failed:?}");
+            assert!(matches!(log.flush(next, Durability::Disk), Err(DeviceError::Failed)));
+            assert!(matches!(log.append(&[3; 8]), Err(DeviceError::Failed)));
+            assert!(matches!(log.truncate(end), Err(DeviceError::Failed)));
+            assert!(matches!(log.reset(next), Err(DeviceError::Failed)));
+        }
     }
 }

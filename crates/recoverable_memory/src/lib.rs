@@ -15,7 +15,7 @@
 //!
 //! In reading order: [`memory`] is the door; [`region`], [`transaction`] and [`plain`] are what an application holds;
 //! `coverage` is what coalesces ranges; `spool` and `record` make log records of transactions; [`device`] is what a log can be,
-//! [`file_log`] and [`memory_log`] are two; `truncation` and `recovery` bring records to segments; [`files`] is what stores
+//! [`file_log`] and [`memory_log`] are two, [`conformance`] what all keep; `truncation` and `recovery` bring records to segments; [`files`] is what stores
 //! them, [`disk`] and [`simulated`] are the twins; [`statistics`] counts; [`limits`] holds every bound; [`load`] is the papers'
 //! load generator.
 //!
@@ -23,6 +23,7 @@
 //! truncated to the byte; a log of whole segments with one made ahead is neither. A commit here syncs on its own thread; there it
 //! would wake another. And the crash tests need every write and every sync of the log to go through [`files::Folder`].
 
+pub mod conformance;
 mod coverage;
 pub mod device;
 pub mod disk;

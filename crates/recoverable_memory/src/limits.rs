@@ -46,9 +46,11 @@ pub const RECORD_ALIGNMENT: u64 = 8;
 
 const _: () = assert!(LOG_BYTES_MIN <= LOG_BYTES_DEFAULT && LOG_BYTES_DEFAULT <= LOG_BYTES_MAX);
 const _: () = assert!(LOG_BYTES_MAX / RECORD_SHARE <= u32::MAX as u64, "a length is 32 bits in the format");
-const _: () = assert!(2 * RECORD_SHARE + SEGMENTS_SHARE <= RECORD_SHARE * SEGMENTS_SHARE, "a record fits beside two lists");
+const _: () =
+    assert!(2 * RECORD_SHARE + SEGMENTS_SHARE <= RECORD_SHARE * SEGMENTS_SHARE, "a record fits beside two lists");
 const _: () = assert!(SEGMENTS_SHARE >= 4, "at a map the log holds two lists and room for two more");
-const _: () = assert!(LOG_BYTES_MIN / SEGMENTS_SHARE >= 512, "a list of one segment of the longest name fits the smallest log");
+const _: () =
+    assert!(LOG_BYTES_MIN / SEGMENTS_SHARE >= 512, "a list of one segment of the longest name fits the smallest log");
 const _: () = assert!(LOG_BYTES_MIN.is_multiple_of(RECORD_ALIGNMENT) && BLOCK_BYTES.is_multiple_of(RECORD_ALIGNMENT));
 const _: () = assert!(TRUNCATE_AT_PERCENT_DEFAULT <= 100);
 const _: () = assert!(size_of::<usize>() >= size_of::<u64>(), "segments are mapped whole: 64-bit machines only");

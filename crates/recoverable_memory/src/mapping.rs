@@ -21,8 +21,9 @@ impl Registry {
     /// Notes that a range is mapped. `Err` is a range that is in the way.
     pub(crate) fn claim(&self, segment: u32, range: Range<u64>) -> Result<(), Range<u64>> {
         let mut mapped = self.mapped.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_the_way =
-            mapped.iter().find(|(other, taken)| *other == segment && taken.start < range.end && range.start < taken.end);
+        let in_the_way = mapped
+            .iter()
+            .find(|(other, taken)| *other == segment && taken.start < range.end && range.start < taken.end);
         match in_the_way {
             Some((_, taken)) => Err(taken.clone()),
             None => {
@@ -54,7 +55,8 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Memory for a range that has been claimed; if there is none, the claim is given back.
     pub(crate) fn new(segment: u32, range: Range<u64>, registry: Arc<Registry>) -> io::Result<Mapping> {
-        let memory = Memory::new((range.end - range.start) as usize).inspect_err(|_| registry.release(segment, &range))?;
+        let memory =
+            Memory::new((range.end - range.start) as usize).inspect_err(|_| registry.release(segment, &range))?;
         Ok(Mapping { memory, segment, range, registry })
     }
 

@@ -181,11 +181,7 @@ impl Memory {
     ///
     /// # Errors
     /// Those of [`recover`]; [`Error::Option`].
-    pub fn with_device(
-        device: Box<dyn LogDevice>,
-        folder: Box<dyn Folder>,
-        options: Options,
-    ) -> Result<Memory, Error> {
+    pub fn with_device(device: Box<dyn LogDevice>, folder: Box<dyn Folder>, options: Options) -> Result<Memory, Error> {
         let capacity = device.capacity();
         check_options(&options, capacity)?;
         let recovered = recover(device.as_ref(), folder.as_ref(), options.on_damage)?;
@@ -479,9 +475,13 @@ impl Shared {
             self.check()?;
             {
                 let mut spool = lock(&self.spool);
-                let fits = |spool: &Spool, bytes_max| spool.is_empty() || spool.record_bytes() + record_bytes <= bytes_max;
+                let fits =
+                    |spool: &Spool, bytes_max| spool.is_empty() || spool.record_bytes() + record_bytes <= bytes_max;
                 // Coalescing pays if half of the spool is free after it: then it need not be done again soon.
-                if fits(&spool, spool_bytes_max) || { spool.coalesce(); fits(&spool, spool_bytes_max / 2) } {
+                if fits(&spool, spool_bytes_max) || {
+                    spool.coalesce();
+                    fits(&spool, spool_bytes_max / 2)
+                } {
                     spool.push(changes, bytes_set);
                     return Ok(());
                 }

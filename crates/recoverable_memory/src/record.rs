@@ -295,7 +295,8 @@ mod tests {
         for bit in 0..record.len() * 8 {
             let mut damaged = record.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            let sound = Header::decode(&damaged, Position(800)).is_some_and(|header| header.fits(&damaged[HEADER_BYTES..]));
+            let sound =
+                Header::decode(&damaged, Position(800)).is_some_and(|header| header.fits(&damaged[HEADER_BYTES..]));
             assert!(!sound, "bit {bit}");
         }
     }

@@ -137,12 +137,14 @@ mod tests {
         let mut spool = Spool::new();
         push(&mut spool, &[(0, b"aaaa"), (100, b"b")]);
         push(&mut spool, &[(0, b"partly!")]);
+        push(&mut spool, &[(1, b"x"), (50, b"only here")]);
         push(&mut spool, &[(0, b"cc")]);
         push(&mut spool, &[(2, b"dd"), (100, b"e")]);
         spool.coalesce();
-        let left = [(0, b"partly!".to_vec()), (0, b"cc".to_vec()), (2, b"dd".to_vec()), (100, b"e".to_vec())];
+        let left: [(u64, &[u8]); 6] =
+            [(0, b"partly!"), (1, b"x"), (50, b"only here"), (0, b"cc"), (2, b"dd"), (100, b"e")];
         assert_eq!(spool.counters.transactions_coalesced, 1);
-        assert_eq!(taken(&mut spool), (3, left.to_vec()));
+        assert_eq!(taken(&mut spool), (4, left.map(|(offset, bytes)| (offset, bytes.to_vec())).to_vec()));
         assert!(spool.is_empty());
     }
 

@@ -89,11 +89,7 @@ pub(crate) fn apply(
 }
 
 /// The values of a piece that newer pieces, and newer records of its own, have not overwritten.
-fn newest_values<'a>(
-    bytes: &'a [u8],
-    piece: &Range<Position>,
-    done: &mut Coverage,
-) -> Result<Vec<Change<'a>>, Error> {
+fn newest_values<'a>(bytes: &'a [u8], piece: &Range<Position>, done: &mut Coverage) -> Result<Vec<Change<'a>>, Error> {
     let mut changes = Vec::new();
     let mut rest = bytes;
     let mut at = piece.start;

@@ -1,16 +1,23 @@
 //! The power goes off: after every byte that is written, at every sync, and again while that is recovered from.
 
-use recoverable_memory::Options;
 use recoverable_memory::simulated::SimulatedDisk;
+use recoverable_memory::{Commit, Options};
 
-use crate::common::{Numbers, Script, check_prefix, recover_disk, run_script, small};
+use crate::common::{Numbers, SEGMENT, Script, check_prefix, fresh, recover_disk, run_script, small};
 
 /// Enough for the log to go round several times, so that every write of a truncation is among the steps.
 const TRANSACTIONS: u64 = 120;
 const SEED: u64 = 7;
 
-fn options(spool_bytes: usize) -> Options {
-    Options { spool_bytes, ..small() }
+/// The log is truncated when it is half full; or only when it is full, so that its room is used again at once.
+const OPTIONS: [(usize, u8); 2] = [(700, 50), (300, 100)];
+
+fn options() -> impl Iterator<Item = Options> {
+    OPTIONS.into_iter().map(|(spool_bytes, truncate_at_percent)| Options {
+        spool_bytes,
+        truncate_at_percent,
+        ..small()
+    })
 }
 
 /// Runs the script until the power goes off after `bytes` bytes of a step.
@@ -24,7 +31,7 @@ fn run_until(options: Options, step: usize, bytes: usize) -> (SimulatedDisk, Scr
 /// The steps of an undisturbed run, once the log and the segment are there, each with the bytes that it writes.
 fn steps(options: Options) -> impl Iterator<Item = (usize, usize)> {
     let disk = SimulatedDisk::new();
-    drop(crate::common::fresh(&disk, options).unwrap());
+    drop(fresh(&disk, options).unwrap());
     let first = disk.steps().len();
     let disk = SimulatedDisk::new();
     run_script(&disk, options, TRANSACTIONS, SEED);
@@ -36,7 +43,12 @@ fn steps(options: Options) -> impl Iterator<Item = (usize, usize)> {
 fn found(disk: &SimulatedDisk, seed: u64) -> [SimulatedDisk; 4] {
     let mut numbers = Numbers(seed);
     let mut some = || numbers.below(2) == 0;
-    [disk.after_death(), disk.after_power_loss(&mut || false), disk.after_power_loss(&mut some), disk.after_power_loss(&mut some)]
+    [
+        disk.after_death(),
+        disk.after_power_loss(&mut || false),
+        disk.after_power_loss(&mut some),
+        disk.after_power_loss(&mut some),
+    ]
 }
 
 /// Recovers what a crash left and looks whether that is a prefix of the commits.
@@ -55,9 +67,8 @@ fn check(disk: &SimulatedDisk, script: &Script, what: &str) {
 /// If this fails, a crash in the middle of a write loses a durable commit or brings back half a transaction.
 #[test]
 fn the_power_may_go_off_after_every_byte() {
-    let options = options(700);
     let mut states = 0;
-    for (step, length) in steps(options) {
+    for (options, (step, length)) in options().flat_map(|options| steps(options).map(move |step| (options, step))) {
         for bytes in 0..=length {
             let (disk, script) = run_until(options, step, bytes);
             check(&disk, &script, &format!("step {step}, byte {bytes}"));
@@ -70,9 +81,10 @@ fn the_power_may_go_off_after_every_byte() {
 /// If this fails, recovery is not idempotent: a crash during it loses what the first crash had left.
 #[test]
 fn the_power_may_go_off_during_recovery() {
-    let options = options(700);
     let mut interrupted = 0;
-    for (step, _) in steps(options).step_by(7) {
+    for (options, (step, _)) in
+        options().flat_map(|options| steps(options).step_by(13).map(move |step| (options, step)))
+    {
         let (disk, script) = run_until(options, step, 20);
         for disk in found(&disk, step as u64) {
             for recovery_step in 0.. {
@@ -94,11 +106,45 @@ fn the_power_may_go_off_during_recovery() {
 /// If this fails, a failed sync is taken for a success later on, and acknowledged commits are gone.
 #[test]
 fn a_failed_sync_is_the_end() {
-    let options = options(700);
-    for (step, _) in steps(options) {
+    for (options, (step, _)) in options().flat_map(|options| steps(options).map(move |step| (options, step))) {
         let disk = SimulatedDisk::new();
         disk.fail_sync_at(step);
         let script = run_script(&disk, options, TRANSACTIONS, SEED);
         check(&disk, &script, &format!("sync at step {step}"));
     }
+}
+
+/// If this fails, an older value wins where the log is so long that it is read in pieces.
+#[test]
+#[cfg(not(miri))]
+fn a_long_log_is_brought_back_in_pieces() {
+    let disk = SimulatedDisk::new();
+    let options = Options { log_bytes: 16 << 20, truncate_at_percent: 100, ..small() };
+    let (memory, mut region) = fresh(&disk, options).unwrap();
+    memory.create_segment("large", 2 << 20).unwrap();
+    let mut large = memory.map_all("large").unwrap();
+    let mut fill = |number: u8, bytes: u64| {
+        let transaction = memory.begin();
+        transaction.enlist(&mut region).unwrap().set_range(0..u64::from(number)).unwrap().fill(number);
+        transaction.enlist(&mut large).unwrap().set_range(100..100 + bytes).unwrap().fill(number);
+        transaction.commit(Commit::Flush).unwrap();
+    };
+    for number in (1..=12).rev() {
+        fill(number, 1 << 20);
+    }
+    let used = memory.query().log_bytes_used;
+    assert!(used > 2 * recoverable_memory::limits::PIECE_BYTES, "{used} bytes are no more than a piece or two");
+    let crashed = disk.after_death();
+    assert_eq!(recover_disk(&crashed).unwrap().transactions, 12);
+    let check = |disk: &SimulatedDisk| {
+        let data = disk.contents(SEGMENT).unwrap();
+        assert_eq!(data[..13], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0]);
+        let large = disk.contents("large").unwrap();
+        assert!(
+            large[100..100 + (1 << 20)].iter().all(|&byte| byte == 1) && large[99] == 0 && large[100 + (1 << 20)] == 0
+        );
+    };
+    check(&crashed);
+    memory.truncate().unwrap();
+    check(&disk);
 }

@@ -49,6 +49,32 @@ fn every_flipped_byte_of_the_log_is_noticed_or_harmless() {
     assert!(refused > 500, "{refused} flips were refused, {torn} taken for a torn end");
 }
 
+/// If this fails, rot passes for the end of the log once a loss of power has also taken the mark of the last sync.
+#[test]
+fn a_record_tells_what_was_durable_before_it() {
+    let disk = SimulatedDisk::new();
+    let script = run_script(&disk, Options { truncate_at_percent: 100, ..small() }, 25, 11);
+    let (start, mut refused) = (disk_start(&disk), 0);
+    let length = recover_disk(&disk.after_death()).unwrap().log_bytes as usize;
+    for at in start..start + length {
+        let disk = disk.after_death();
+        disk.damage(LOG_NAME, |bytes| {
+            bytes[2 * 4096..HEAD_BYTES].fill(0);
+            bytes[HEAD_BYTES + at] ^= 0x10;
+        });
+        match recover_disk(&disk) {
+            Err(Error::Damaged { .. }) => refused += 1,
+            // The last flush is known of only by the mark.
+            result => {
+                result.unwrap();
+                let found = disk.contents(SEGMENT).unwrap();
+                assert!(script.states.contains(&found), "byte {at}");
+            }
+        }
+    }
+    assert!(refused > length / 2, "{refused} of {length} flips were refused");
+}
+
 /// Where the log begins among the bytes behind the head.
 fn disk_start(disk: &SimulatedDisk) -> usize {
     let status = disk.contents(LOG_NAME).unwrap();
@@ -98,7 +124,9 @@ fn a_log_without_its_segment_is_kept() {
 /// If this fails, any file in the log's place is taken for an empty log.
 #[test]
 fn other_files_are_no_logs() {
-    for (bytes, head) in [(10, vec![1; 10]), (HEAD_BYTES as u64 + 4096, vec![]), (HEAD_BYTES as u64 + 4096, vec![0xff; 9000])] {
+    for (bytes, head) in
+        [(10, vec![1; 10]), (HEAD_BYTES as u64 + 4096, vec![]), (HEAD_BYTES as u64 + 4096, vec![0xff; 9000])]
+    {
         let disk = SimulatedDisk::new();
         recoverable_memory::files::Folder::create(&disk, LOG_NAME, bytes, &head).unwrap();
         assert!(matches!(open(&disk, small()), Err(Error::Log(_))));

@@ -6,6 +6,7 @@ mod common;
 mod crashes;
 mod damage;
 mod devices;
+#[cfg(not(miri))]
 mod kill;
 mod optimisations;
 mod properties;
