@@ -24,6 +24,27 @@ impl Coverage {
         if range.is_empty() {
             return;
         }
+        // Mostly no more than one range is near, and it is not looked for twice.
+        match self.ends.range_mut(..=(space, range.end)).next_back() {
+            Some((&(found, start), end)) if found == space && *end >= range.start => {
+                if start > range.start {
+                    return self.cover_several(space, range, told);
+                }
+                if *end < range.end {
+                    self.bytes += range.end - *end;
+                    let new = std::mem::replace(end, range.end)..range.end;
+                    told(new);
+                }
+            }
+            _ => {
+                self.bytes += range.end - range.start;
+                self.ends.insert((space, range.start), range.end);
+                told(range);
+            }
+        }
+    }
+
+    fn cover_several(&mut self, space: u32, range: Range<u64>, mut told: impl FnMut(Range<u64>)) {
         let mut new_bytes = 0;
         let mut gap = |gap: Range<u64>| {
             new_bytes += gap.end - gap.start;
@@ -34,9 +55,6 @@ impl Coverage {
         if let Some((before, until)) = self.last_from(space, range.start)
             && until >= range.start
         {
-            if until >= range.end {
-                return;
-            }
             (start, new_from) = (before, until);
         }
         let further = |from| (Bound::Excluded((space, from)), Bound::Included((space, range.end)));

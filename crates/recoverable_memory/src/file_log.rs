@@ -4,7 +4,6 @@
 //! |---|---|
 //! | 4,096 | status |
 //! | 4,096 | the same status again |
-//! | 4,096 | mark: `RVMARK1\0`, all below this position was synced (8), CRC-32 of both (4), zeros |
 //! | capacity | byte `p` of the log at `p` modulo capacity |
 //!
 //! A status is `RVMLOG1\0` (magic and version), the capacity (8), the number of the status (8), the start of the log (8), CRC-32 of these
@@ -13,9 +12,10 @@
 //! Invariants:
 //! * a status is written to its first place and synced, then to its second and synced. So one of them is whole at any time, and
 //!   once that is done either may rot;
-//! * room before the start is used again only when the status that says so is on disk;
-//! * the mark is written after a sync and not synced itself. It survives the death of the process, and mostly a loss of power: where
-//!   it does not, recovery knows of fewer bytes that they had been safe, and takes rot among them for a torn end.
+//! * room before the start is used again only when the status that says so is on disk.
+//!
+//! What was synced is noted nowhere but in the records themselves: each says how far the log was durable when it was made. A note at
+//! the front would make every commit write to two places of the disk, and after a loss of power it would be missing anyway.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,11 +28,9 @@ use crate::files::{File, Folder};
 use crate::limits::{BLOCK_BYTES, LOG_BYTES_MAX, LOG_BYTES_MIN, POSITION_END};
 
 const STATUS_MAGIC: [u8; 8] = *b"RVMLOG1\0";
-const MARK_MAGIC: [u8; 8] = *b"RVMARK1\0";
 const STATUS_OFFSETS: [u64; 2] = [0, BLOCK_BYTES];
-const MARK_OFFSET: u64 = 2 * BLOCK_BYTES;
 /// Where the bytes of the log begin in the file.
-const DATA_OFFSET: u64 = 3 * BLOCK_BYTES;
+const DATA_OFFSET: u64 = 2 * BLOCK_BYTES;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -66,30 +64,6 @@ impl Status {
             && self.checksum == self.sum()
             && self.start < POSITION_END
             && is_capacity(self.capacity.get())
-    }
-}
-
-#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Mark {
-    magic: [u8; 8],
-    synced: U64,
-    checksum: U32,
-}
-
-impl Mark {
-    fn new(synced: Position) -> Mark {
-        let mut mark = Mark { magic: MARK_MAGIC, synced: synced.0.into(), checksum: 0.into() };
-        mark.checksum = mark.sum().into();
-        mark
-    }
-
-    fn sum(&self) -> u32 {
-        crc32fast::hash(&self.as_bytes()[..16])
-    }
-
-    fn is_sound(&self) -> bool {
-        self.magic == MARK_MAGIC && self.checksum == self.sum()
     }
 }
 
@@ -137,9 +111,8 @@ impl FileLog {
         for offset in STATUS_OFFSETS {
             put(&mut head, offset, status.as_bytes());
         }
-        put(&mut head, MARK_OFFSET, Mark::new(Position(0)).as_bytes());
         let file = folder.create(name, DATA_OFFSET + capacity, &head).map_err(DeviceError::io("create"))?;
-        Ok(FileLog::of(file, &status, Position(0)))
+        Ok(FileLog::of(file, &status))
     }
 
     /// Opens a log file, or says that there is none.
@@ -172,19 +145,14 @@ impl FileLog {
                 "{name} has {bytes} bytes instead of {expected}: a part of the log is gone"
             )));
         }
-        let mark = Mark::read_from_prefix(&read(MARK_OFFSET)?).ok().map(|(mark, _)| mark).filter(Mark::is_sound);
-        let synced = Position(mark.map_or(0, |mark| mark.synced.get()));
-        Ok(Some(FileLog::of(file, &status, synced)))
+        Ok(Some(FileLog::of(file, &status)))
     }
 
-    /// A mark outside the log is of another life: it says nothing.
-    fn of(file: Arc<dyn File>, status: &Status, mark: Position) -> FileLog {
+    fn of(file: Arc<dyn File>, status: &Status) -> FileLog {
         let (start, capacity) = (Position(status.start.get()), status.capacity.get());
-        let end = start.plus(capacity);
-        let synced = if mark <= end { mark.max(start) } else { start };
-        let sync = Sync { synced, status: status.number.get() };
-        let ends = Mutex::new(Ends { start, end });
-        FileLog { file, capacity, ends, sync: Mutex::new(sync), failed: AtomicBool::new(false) }
+        let ends = Mutex::new(Ends { start, end: start.plus(capacity) });
+        let sync = Mutex::new(Sync { synced: start, status: status.number.get() });
+        FileLog { file, capacity, ends, sync, failed: AtomicBool::new(false) }
     }
 
     fn ends(&self) -> MutexGuard<'_, Ends> {
@@ -221,10 +189,6 @@ impl FileLog {
             self.file.sync()?;
         }
         Ok(())
-    }
-
-    fn write_mark(&self, synced: Position) -> std::io::Result<()> {
-        self.file.write_at(MARK_OFFSET, Mark::new(synced).as_bytes())
     }
 }
 
@@ -264,7 +228,6 @@ impl LogDevice for FileLog {
             if sync.synced < upto {
                 let end = self.ends().end;
                 self.file.sync()?;
-                self.write_mark(end)?;
                 sync.synced = end;
             }
             Ok(Receipt::Disk)
@@ -297,7 +260,6 @@ impl LogDevice for FileLog {
         let mut sync = self.sync();
         self.finally("reset", || {
             self.write_status(&mut sync, at)?;
-            self.write_mark(at)?;
             sync.synced = at;
             Ok(())
         })?;

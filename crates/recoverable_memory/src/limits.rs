@@ -23,6 +23,12 @@ pub const SEGMENTS_SHARE: u64 = 8;
 /// larger waits alone.
 pub const SPOOL_BYTES_DEFAULT: usize = 256 << 10;
 
+/// An attempt at inter-transaction coalescing was in vain if it saved less than the spool's bytes divided by this.
+pub const COALESCING_SHARE: usize = 8;
+
+/// After attempts in vain, at most so many are left out.
+pub const COALESCING_PAUSE_MAX: u32 = 15;
+
 /// Beyond this part of the log, in percent, a truncation begins, unless the caller wants another.
 pub const TRUNCATE_AT_PERCENT_DEFAULT: u8 = 50;
 
@@ -31,6 +37,10 @@ pub const PIECE_BYTES: u64 = 4 << 20;
 
 /// Bytes that are read, written or searched at a time where a whole file is gone through, and at most joined to one write.
 pub const CHUNK_BYTES: usize = 1 << 20;
+
+/// Values for a segment that have no more bytes than this between them are written in one piece, with what stands between them: one
+/// read and one write are cheaper than two writes.
+pub const GAP_BYTES_MAX: u64 = 512;
 
 /// The longest name of a segment, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;

@@ -5,6 +5,7 @@
 //! coalescing, section 5.2 of the RVM paper; here the record's atomicity keeps what is recovered a prefix of the commits).
 
 use crate::coverage::Coverage;
+use crate::limits::{COALESCING_PAUSE_MAX, COALESCING_SHARE};
 use crate::record::{self, Change, HEADER_BYTES};
 
 /// Counters of commits, kept where every commit passes anyway.
@@ -25,6 +26,10 @@ pub(crate) struct Spool {
     starts: Vec<usize>,
     /// How many of them the last attempt at coalescing has seen.
     coalesced: usize,
+    /// So many attempts are left out, and so many the last time: where nothing is overwritten, looking for it costs more than all
+    /// the rest of a commit.
+    pause: u32,
+    pause_last: u32,
     pub(crate) counters: SpoolCounters,
 }
 
@@ -36,7 +41,14 @@ pub(crate) struct Batch {
 
 impl Spool {
     pub(crate) fn new() -> Spool {
-        Spool { buffer: vec![0; HEADER_BYTES], starts: Vec::new(), coalesced: 0, counters: SpoolCounters::default() }
+        Spool {
+            buffer: vec![0; HEADER_BYTES],
+            starts: Vec::new(),
+            coalesced: 0,
+            pause: 0,
+            pause_last: 0,
+            counters: SpoolCounters::default(),
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -63,11 +75,17 @@ impl Spool {
         }
     }
 
-    /// Drops every transaction whose bytes later ones have all overwritten.
+    /// Drops every transaction whose bytes later ones have all overwritten. After an attempt that was in vain, a growing number of
+    /// further ones, up to [`COALESCING_PAUSE_MAX`], does nothing.
     pub(crate) fn coalesce(&mut self) {
         if self.starts.len() < 2 || self.starts.len() == self.coalesced {
             return;
         }
+        if self.pause > 0 {
+            self.pause -= 1;
+            return;
+        }
+        let before = self.buffer.len();
         let mut later = Coverage::default();
         let mut kept = vec![true; self.starts.len()];
         let mut end = self.buffer.len();
@@ -86,6 +104,9 @@ impl Spool {
         }
         self.keep(&kept);
         self.coalesced = self.starts.len();
+        let in_vain = before - self.buffer.len() < before / COALESCING_SHARE;
+        self.pause_last = if in_vain { (2 * self.pause_last + 1).min(COALESCING_PAUSE_MAX) } else { 0 };
+        self.pause = self.pause_last;
     }
 
     /// Closes the gaps of the transactions that are not kept.

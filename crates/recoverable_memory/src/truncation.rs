@@ -16,7 +16,7 @@ use crate::coverage::Coverage;
 use crate::device::{LogDevice, Position};
 use crate::error::Error;
 use crate::files::File;
-use crate::limits::CHUNK_BYTES;
+use crate::limits::{CHUNK_BYTES, GAP_BYTES_MAX};
 use crate::memory::{Shared, lock};
 use crate::record::{self, Change, Kind};
 use crate::recovery::pieces;
@@ -121,23 +121,44 @@ fn newest_values<'a>(bytes: &'a [u8], piece: &Range<Position>, done: &mut Covera
     Ok(values)
 }
 
-/// Writes values of one segment, sorted by offset; those that touch in one call, up to [`CHUNK_BYTES`].
+/// Writes values of one segment, sorted by offset and without overlaps. Neighbours are written in one piece.
 fn write(values: &[Change<'_>], target: &Target) -> Result<u64, Error> {
-    let mut joined: Vec<u8> = Vec::new();
     let mut written = 0;
-    for (index, value) in values.iter().enumerate() {
-        target.check(value.end())?;
-        written += value.bytes.len() as u64;
-        joined.extend_from_slice(value.bytes);
-        let touches = values.get(index + 1).is_some_and(|next| next.offset == value.end());
-        if touches && joined.len() < CHUNK_BYTES {
-            continue;
+    let mut buffer = Vec::new();
+    let near = |left: &Change<'_>, right: &Change<'_>| right.offset - left.end() <= GAP_BYTES_MAX;
+    for run in values.chunk_by(near) {
+        // A run may be long; its values are short, or there are few of them.
+        let mut rest = run;
+        while let Some(first) = rest.first() {
+            let reach = first.offset + (CHUNK_BYTES as u64).max(first.bytes.len() as u64);
+            let (own, behind) = rest.split_at(rest.partition_point(|value| value.end() <= reach));
+            written += write_run(own, &mut buffer, target)?;
+            rest = behind;
         }
-        let offset = value.end() - joined.len() as u64;
-        target.file.write_at(offset, &joined).map_err(Error::io("write", &target.name))?;
-        joined.clear();
     }
     Ok(written)
+}
+
+/// Writes values as one piece, with the bytes between them as they stand in the segment.
+fn write_run(values: &[Change<'_>], buffer: &mut Vec<u8>, target: &Target) -> Result<u64, Error> {
+    let [first, .., last] = values else {
+        let [only] = values else { return Ok(0) };
+        target.check(only.end())?;
+        target.file.write_at(only.offset, only.bytes).map_err(Error::io("write", &target.name))?;
+        return Ok(only.bytes.len() as u64);
+    };
+    target.check(last.end())?;
+    buffer.resize((last.end() - first.offset) as usize, 0);
+    let bytes: u64 = values.iter().map(|value| value.bytes.len() as u64).sum();
+    if bytes < buffer.len() as u64 {
+        target.file.read_at(first.offset, buffer).map_err(Error::io("read", &target.name))?;
+    }
+    for value in values {
+        let at = (value.offset - first.offset) as usize;
+        buffer[at..at + value.bytes.len()].copy_from_slice(value.bytes);
+    }
+    target.file.write_at(first.offset, buffer).map_err(Error::io("write", &target.name))?;
+    Ok(bytes)
 }
 
 impl Shared {
