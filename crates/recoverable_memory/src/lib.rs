@@ -13,11 +13,11 @@
 //!   gives a record up only once the file has been synced: so log and file together always hold every durable commit;
 //! * a mapped page is changed only through [`Enlisted::set_range`] and its relatives, which note the range first.
 //!
-//! In reading order: [`memory`] is the door; [`region`], [`transaction`] and [`plain`] are what an application holds;
-//! `coverage` is what coalesces ranges; `spool` and `record` make log records of transactions; [`device`] is what a log can be,
-//! [`file_log`] and [`memory_log`] are two, [`conformance`] what all keep; `truncation` and `recovery` bring records to segments; [`files`] is what stores
-//! them, [`disk`] and [`simulated`] are the twins; [`statistics`] counts; [`limits`] holds every bound; [`load`] is the papers'
-//! load generator.
+//! In reading order: [`memory`] is the door, with [`options`]; [`region`], [`transaction`] and [`plain`] are what an application holds;
+//! `mapping` is the unsafe ground; `coverage` is what coalesces ranges; `shared`, `spool` and `record` make log records of
+//! transactions; [`device`] is what a log can be, [`file_log`] and [`memory_log`] are two, [`conformance`] is what all keep;
+//! `truncation` and [`recovery`] bring records to segments; [`files`] is what stores them, [`disk`] and [`simulated`] are the twins;
+//! [`statistics`] counts; [`limits`] holds every bound; [`load`] is the papers' load generator.
 //!
 //! `commit_log`, the log of a site, is not the log of this crate. RVM's log has a fixed size, down to some kilobytes, and is
 //! truncated to the byte; a log of whole segments with one made ahead is neither. A commit here syncs on its own thread; there it
@@ -35,12 +35,14 @@ pub mod load;
 mod mapping;
 pub mod memory;
 pub mod memory_log;
+pub mod options;
 pub mod plain;
 #[doc = include_str!("../PROMISES.md")]
 pub mod promises {}
 mod record;
 pub mod recovery;
 pub mod region;
+mod shared;
 pub mod simulated;
 mod spool;
 pub mod statistics;
@@ -49,7 +51,8 @@ mod truncation;
 
 pub use device::{DeviceError, Durability, LogDevice, Position, Receipt};
 pub use error::{Error, RangeError};
-pub use memory::{Memory, Options, Truncation};
+pub use memory::Memory;
+pub use options::{Options, Truncation};
 pub use plain::{Offset, Plain};
 pub use recovery::{OnDamage, Recovered};
 pub use region::Region;

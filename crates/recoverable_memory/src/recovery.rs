@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::files::Folder;
 use crate::limits::{CHUNK_BYTES, PIECE_BYTES, RECORD_ALIGNMENT};
 use crate::record::{self, HEADER_BYTES, Header, Kind};
+use crate::shared::check_name;
 use crate::truncation::{Target, apply};
 
 /// What to do about damage in the log.
@@ -129,6 +130,8 @@ impl Scan {
             Some(Kind::Segments) => {
                 for name in record::names(body) {
                     let (number, name) = name.map_err(|_| malformed("a name is cut off"))?;
+                    // A name is a path: one that nobody here has written might lead anywhere.
+                    check_name(name).map_err(|error| malformed(&error.to_string()))?;
                     self.names.insert(number, name.to_string());
                 }
             }

@@ -6,6 +6,64 @@
 //! * a range is set only if the whole transaction then still fits the log, so a commit never fails for its size;
 //! * a region is borrowed until the transaction has ended, so nobody sees what may still be undone.
 
+//!
+//! What the compiler refuses. Two transactions with one region:
+//!
+//! ```compile_fail,E0499
+//! # fn two(memory: &recoverable_memory::Memory, region: &mut recoverable_memory::Region) -> Result<(), recoverable_memory::Error> {
+//! let (first, second) = (memory.begin(), memory.begin());
+//! first.enlist(region)?;
+//! second.enlist(region)?;
+//! # first.abort();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Looking at what may still be undone:
+//!
+//! ```compile_fail,E0502
+//! # fn look(memory: &recoverable_memory::Memory, region: &mut recoverable_memory::Region) -> Result<(), recoverable_memory::Error> {
+//! let transaction = memory.begin();
+//! transaction.enlist(region)?;
+//! region.bytes();
+//! transaction.abort();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Changing what was set after the commit, or while another range of the region is lent:
+//!
+//! ```compile_fail,E0505
+//! # use recoverable_memory::Commit;
+//! # fn late(memory: &recoverable_memory::Memory, region: &mut recoverable_memory::Region) -> Result<(), Box<dyn std::error::Error>> {
+//! let transaction = memory.begin();
+//! let mut enlisted = transaction.enlist(region)?;
+//! let bytes = enlisted.set_range(0..8)?;
+//! transaction.commit(Commit::Flush)?;
+//! bytes.fill(1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0499
+//! # fn both(memory: &recoverable_memory::Memory, region: &mut recoverable_memory::Region) -> Result<(), Box<dyn std::error::Error>> {
+//! # let transaction = memory.begin();
+//! let mut enlisted = transaction.enlist(region)?;
+//! let (left, right) = (enlisted.set_range(0..8)?, enlisted.set_range(4..12)?);
+//! left.copy_from_slice(right);
+//! # drop(enlisted);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Aborting what keeps no old values:
+//!
+//! ```compile_fail,E0599
+//! # fn undo(memory: &recoverable_memory::Memory) {
+//! memory.begin_no_restore().abort();
+//! # }
+//! ```
+
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,10 +74,11 @@ use crate::coverage::Coverage;
 use crate::device::{Durability, Receipt};
 use crate::error::{Error, RangeError};
 use crate::mapping::Span;
-use crate::memory::{Memory, Shared};
+use crate::memory::Memory;
 use crate::plain::{self, Offset, Plain};
 use crate::record::{self, Change};
 use crate::region::{self, Region};
+use crate::shared::Shared;
 
 /// Whether a transaction keeps old values; see [`Restore`] and [`NoRestore`].
 pub trait Mode: private::Sealed {

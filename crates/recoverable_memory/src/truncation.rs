@@ -17,9 +17,9 @@ use crate::device::{LogDevice, Position};
 use crate::error::Error;
 use crate::files::File;
 use crate::limits::{CHUNK_BYTES, GAP_BYTES_MAX};
-use crate::memory::{Shared, lock};
 use crate::record::{self, Change, Kind};
 use crate::recovery::pieces;
+use crate::shared::{Shared, lock};
 
 /// A segment that changes are brought to.
 #[derive(Clone)]

@@ -40,7 +40,7 @@ fn count(memory: &Memory, region: &mut Region, number: u64) {
         0 => transaction.commit(Commit::Flush).map(drop).unwrap(),
         _ => transaction.commit(Commit::NoFlush).map(drop).unwrap(),
     }
-    if number % 7 == 0 {
+    if number.is_multiple_of(7) {
         memory.flush(Durability::Disk).unwrap();
     }
 }
