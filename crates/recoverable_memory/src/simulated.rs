@@ -24,8 +24,10 @@ struct State {
     files: BTreeMap<String, Contents>,
     /// The bytes of each step so far: of a sync or a creation none.
     steps: Vec<usize>,
-    /// The step at which the power goes off, and how many bytes of its write are still done.
-    stop: Option<(usize, usize)>,
+    /// The step at which the power goes off.
+    stop: Option<usize>,
+    /// The write that it interrupted: file, offset and bytes.
+    interrupted: Option<(String, usize, Vec<u8>)>,
     /// The step whose sync fails although the power stays on.
     failing_sync: Option<usize>,
     off: bool,
@@ -51,9 +53,23 @@ impl SimulatedDisk {
         self.lock().steps.clone()
     }
 
-    /// Has the power go off at a step, counted from 0, after `bytes` bytes of its write. A sync or a creation is not done then.
-    pub fn stop_at(&self, step: usize, bytes: usize) {
-        self.lock().stop = Some((step, bytes));
+    /// Has the power go off at a step, counted from 0, which is not done then; see [`SimulatedDisk::torn_after`].
+    pub fn stop_at(&self, step: usize) {
+        self.lock().stop = Some(step);
+    }
+
+    /// A disk like this one, whose power has gone off, but after so many bytes of the write that it has interrupted; `None` if that had
+    /// fewer.
+    pub fn torn_after(&self, bytes: usize) -> Option<SimulatedDisk> {
+        let state = self.lock();
+        let mut files = state.files.clone();
+        match &state.interrupted {
+            Some((name, offset, written)) => files.get_mut(name)?.write(*offset, written.get(..bytes)?),
+            None if bytes > 0 => return None,
+            None => {}
+        }
+        let copy = State { files, off: true, steps: state.steps.clone(), ..State::default() };
+        Some(SimulatedDisk { state: Arc::new(Mutex::new(copy)) })
     }
 
     /// Has the sync at a step fail, once, as the kernel reports a failed write-back: the bytes are dropped, and the next sync succeeds.
@@ -125,15 +141,22 @@ fn sectors(offset: usize, length: usize) -> impl Iterator<Item = (usize, std::op
     })
 }
 
+impl Contents {
+    /// The bytes lie within the file.
+    fn write(&mut self, offset: usize, bytes: &[u8]) {
+        self.current[offset..offset + bytes.len()].copy_from_slice(bytes);
+        self.unsynced.push((offset, bytes.to_vec()));
+    }
+}
+
 impl State {
-    /// Counts a step. `Some(bytes)`: the power goes off now, after so many bytes.
-    fn step(&mut self, bytes: usize) -> io::Result<Option<usize>> {
+    /// Counts a step, unless the power goes off before it.
+    fn step(&mut self, bytes: usize) -> io::Result<()> {
         self.check()?;
         let step = self.steps.len();
         self.steps.push(bytes);
-        let stop = self.stop.filter(|(at, _)| *at == step).map(|(_, bytes)| bytes);
-        self.off = stop.is_some();
-        Ok(stop)
+        self.off = self.stop == Some(step);
+        self.check()
     }
 
     fn check(&self) -> io::Result<()> {
@@ -162,9 +185,7 @@ impl Folder for SimulatedDisk {
 
     fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn File>> {
         let mut state = self.lock();
-        if state.step(0)?.is_some() {
-            return Err(power_is_off());
-        }
+        state.step(0)?;
         if state.files.contains_key(name) {
             return Err(ErrorKind::AlreadyExists.into());
         }
@@ -209,22 +230,25 @@ impl File for SimulatedFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.disk.lock();
-        let stop = state.step(bytes.len())?;
-        let done = &bytes[..stop.unwrap_or(bytes.len()).min(bytes.len())];
-        let contents = state.file(&self.name)?;
         let from = usize::try_from(offset).map_err(io::Error::other)?;
-        let target = contents.current.get_mut(from..from + done.len()).ok_or(ErrorKind::InvalidInput)?;
-        target.copy_from_slice(done);
-        contents.unsynced.push((from, done.to_vec()));
-        if stop.is_some() { Err(power_is_off()) } else { Ok(()) }
+        if state.file(&self.name)?.current.len() < from.saturating_add(bytes.len()) {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        let was_on = !state.off;
+        if let Err(error) = state.step(bytes.len()) {
+            if was_on {
+                state.interrupted = Some((self.name.clone(), from, bytes.to_vec()));
+            }
+            return Err(error);
+        }
+        state.file(&self.name)?.write(from, bytes);
+        Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.lock();
         let failing = state.failing_sync == Some(state.steps.len());
-        if state.step(0)?.is_some() {
-            return Err(power_is_off());
-        }
+        state.step(0)?;
         let contents = state.file(&self.name)?;
         contents.unsynced.clear();
         if failing {
@@ -248,8 +272,10 @@ mod tests {
         file.write_at(0, &[1; 2048]).unwrap();
         file.sync().unwrap();
         file.write_at(500, &[2; 1000]).unwrap();
-        disk.stop_at(disk.steps().len(), 3);
+        disk.stop_at(disk.steps().len());
         assert!(file.write_at(2000, &[3; 10]).is_err() && file.sync().is_err() && file.bytes().is_err());
+        assert!(disk.torn_after(11).is_none());
+        let disk = disk.torn_after(3).unwrap();
         assert_eq!(disk.after_power_loss(&mut || false).contents("a").unwrap(), [1; 2048]);
         let death = disk.after_death().contents("a").unwrap();
         assert_eq!((death[499], death[500], death[1499], death[1500]), (1, 2, 2, 1));

@@ -1,5 +1,6 @@
 //! Every log device keeps the contract, and a memory works on each.
 
+#[cfg(not(miri))]
 use recoverable_memory::disk::DiskFolder;
 use recoverable_memory::file_log::FileLog;
 use recoverable_memory::memory_log::MemoryLog;
