@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use recoverable_memory::load::{Load, Pattern, Settings, Work, sync_latencies};
 use recoverable_memory::{Commit, Memory, Options};
@@ -28,10 +29,20 @@ struct Arguments {
     log_bytes: u64,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match start() {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("load: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start() -> Result<ExitCode, Box<dyn Error>> {
     let Some(arguments) = parse(std::env::args().skip(1))? else {
         print!("{HELP}");
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     };
     let temporary = tempfile::tempdir()?;
     let folder = arguments.folder.unwrap_or_else(|| temporary.path().join("load"));
@@ -63,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     drop(load);
     memory.close()?;
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `None`: the help was asked for.

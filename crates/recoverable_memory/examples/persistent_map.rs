@@ -7,6 +7,7 @@
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::path::Path;
+use std::process::ExitCode;
 
 use recoverable_memory::transaction::Mode;
 use recoverable_memory::{Commit, Enlisted, Memory, Offset, Options, RangeError, Region};
@@ -192,14 +193,24 @@ fn serve(memory: &Memory, region: &mut Region) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match start() {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("persistent_map: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start() -> Result<ExitCode, Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some((folder, command)) =
         words.split_first().filter(|(first, rest)| !first.starts_with('-') && !rest.is_empty())
     else {
         print!("{HELP}");
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     };
     let memory = Memory::open_or_create(Path::new(folder), Options::default())?;
     if memory.segment_bytes(SEGMENT)?.is_none() {
@@ -207,11 +218,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut region = memory.map_all(SEGMENT)?;
     if command == ["serve"] {
-        return serve(&memory, &mut region);
+        serve(&memory, &mut region)?;
+        return Ok(ExitCode::SUCCESS);
     }
     match run(&memory, &mut region, command)? {
         Some(answer) => println!("{answer}"),
-        None => std::process::exit(1),
+        None => return Ok(ExitCode::FAILURE),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

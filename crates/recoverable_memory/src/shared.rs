@@ -75,7 +75,7 @@ impl Log {
     }
 }
 
-/// Takes a lock whoever panicked with it: nothing under the locks of this crate is left half done by a panic.
+/// Takes a lock whoever panicked with it. [`Shared::check`] sees to it that nothing is built on what that may have left half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -192,6 +192,9 @@ impl Shared {
 
     /// The failure, if there was one.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.log.is_poisoned() || self.spool.is_poisoned() {
+            let _ = self.failure.set("a thread has panicked while it wrote to the log".to_string());
+        }
         match self.failure.get() {
             None => Ok(()),
             Some(reason) => Err(Error::Failed { reason: reason.clone() }),
@@ -291,7 +294,11 @@ impl Shared {
         let flushed = Position(self.flushed.load(Ordering::Acquire));
         record::seal(buffer, kind, log.end, flushed, transactions);
         let end = self.device.append(buffer).map_err(|error| self.fail(error.into()))?;
-        assert_eq!(end, log.end.plus(buffer.len() as u64), "the log device has another end of the log");
+        let expected = log.end.plus(buffer.len() as u64);
+        if end != expected {
+            let reason = format!("it ends at {end} instead of {expected}: somebody else has written to it");
+            return Err(self.fail(DeviceError::Unavailable { reason }.into()));
+        }
         note_record(&mut log.starts, log.end..end);
         log.end = end;
         log.counters.records += 1;

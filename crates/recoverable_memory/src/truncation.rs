@@ -165,7 +165,11 @@ impl Shared {
     /// Brings all that is in the log now to the segments. One thread at a time; commits go on meanwhile.
     pub(crate) fn truncate(&self) -> Result<(), Error> {
         let _alone = lock(&self.truncating);
-        self.truncate_epoch()
+        let nothing_to_bring = {
+            let log = lock(&self.log);
+            log.changes_end <= log.start
+        };
+        if nothing_to_bring { self.check() } else { self.truncate_epoch() }
     }
 
     /// Makes room for a record of so many bytes, beside a list of segments. The room may be taken by others before the caller
@@ -183,14 +187,11 @@ impl Shared {
         self.truncate_epoch()
     }
 
-    /// The caller holds `truncating`.
+    /// Leaves a list of segments of what is in the log now. The caller holds `truncating`.
     fn truncate_epoch(&self) -> Result<(), Error> {
         self.check()?;
         let (starts, epoch_end, end, targets) = {
             let mut log = lock(&self.log);
-            if log.changes_end <= log.start {
-                return Ok(());
-            }
             let epoch_end = log.end;
             let starts = std::mem::take(&mut log.starts);
             // From here on the log may begin.

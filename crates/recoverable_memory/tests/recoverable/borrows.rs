@@ -185,3 +185,23 @@ fn segments_are_checked() {
         transaction.commit(Commit::Flush).unwrap();
     }
 }
+
+/// If this fails, mapping one segment after the other fills the log with lists of segments, and the next one waits for ever.
+#[test]
+fn lists_of_segments_do_not_fill_the_log() {
+    let disk = SimulatedDisk::new();
+    let memory = open(&disk, small()).unwrap();
+    let mut regions: Vec<Region> = Vec::new();
+    for name in ('a'..='z').map(String::from) {
+        memory.create_segment(&name, 4096).unwrap();
+        regions.push(memory.map_all(&name).unwrap());
+    }
+    let statistics = memory.statistics();
+    assert!(statistics.log_bytes > small().log_bytes && statistics.truncations_forced > 0, "{statistics:?}");
+    let transaction = memory.begin();
+    transaction.enlist(&mut regions[25]).unwrap().set_range(0..1).unwrap().fill(26);
+    transaction.commit(Commit::Flush).unwrap();
+    let disk = disk.after_death();
+    drop((memory, regions));
+    assert_eq!(open(&disk, small()).unwrap().map_all("z").unwrap().read(0..2).unwrap(), [26, 0]);
+}
