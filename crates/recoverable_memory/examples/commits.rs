@@ -2,20 +2,22 @@
 //!
 //! One thread, one range of 16 bytes in each transaction, at random places of 8 MiB. Prints nanoseconds for a transaction that is not
 //! flushed, with and without old values, of several ranges, at few places (which are coalesced), and aborted; then
-//! for one that is flushed, beside a bare sync.
+//! for one that is flushed, by one thread and by several, beside a bare sync.
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use recoverable_memory::load::sync_latencies;
-use recoverable_memory::{Commit, Memory, Options, Region};
+use recoverable_memory::{Commit, Durability, Error as MemoryError, Memory, Options, Region};
 
 const SEGMENT: &str = "commits";
 const SEGMENT_BYTES: u64 = 8 << 20;
 const RANGE_BYTES: u64 = 16;
 /// Transactions between two looks at the clock.
 const BATCH: u64 = 1000;
+const THREADS: u64 = 8;
 
 /// What is measured.
 #[derive(Clone, Copy)]
@@ -51,9 +53,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for case in CASES {
         measure(&memory, &mut region, case, Duration::from_secs_f64(seconds))?;
     }
+    measure_threads(&memory, region, Duration::from_secs_f64(seconds))?;
     let latencies = sync_latencies(&folder, 200)?;
     println!("a bare sync of a page: {:.0} us (median of {})", micros(latencies[latencies.len() / 2]), latencies.len());
-    drop(region);
     memory.close()?;
     Ok(())
 }
@@ -71,7 +73,7 @@ fn measure(memory: &Memory, region: &mut Region, case: Case, duration: Duration)
         }
         slowest = slowest.max(batch.elapsed());
     }
-    memory.flush(recoverable_memory::Durability::Disk)?;
+    memory.flush(Durability::Disk)?;
     let elapsed = begin.elapsed();
     let after = memory.statistics();
     println!(
@@ -83,6 +85,42 @@ fn measure(memory: &Memory, region: &mut Region, case: Case, duration: Duration)
         (after.log_bytes - before.log_bytes) as f64 / transactions as f64,
     );
     Ok(())
+}
+
+/// Each thread commits in a piece of its own, gives it back, and flushes; one sync serves all that wait.
+fn measure_threads(memory: &Memory, mut rest: Region, duration: Duration) -> Result<(), Box<dyn Error>> {
+    let mut pieces = Vec::new();
+    for piece in 1..THREADS {
+        let (front, back) = rest.split_at(piece * SEGMENT_BYTES / THREADS)?;
+        pieces.push(front);
+        rest = back;
+    }
+    pieces.push(rest);
+    let begin = Instant::now();
+    let transactions: u64 = thread::scope(|scope| {
+        let start = |mut piece: Region| scope.spawn(move || flushing(memory, &mut piece, begin, duration));
+        let threads: Vec<_> = pieces.into_iter().map(start).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<Result<u64, _>>()
+    })?;
+    println!(
+        "{:<22} {:>8.0} ns a transaction, {:.1} us each of {THREADS} threads",
+        format!("flush, {THREADS} threads"),
+        begin.elapsed().as_nanos() as f64 / transactions as f64,
+        micros(begin.elapsed()) * THREADS as f64 / transactions as f64,
+    );
+    Ok(())
+}
+
+fn flushing(memory: &Memory, piece: &mut Region, begin: Instant, duration: Duration) -> Result<u64, MemoryError> {
+    let (first, mut transactions) = (piece.range().start, 0);
+    while begin.elapsed() < duration {
+        let transaction = memory.begin();
+        transaction.enlist(piece)?.set_range(first..first + RANGE_BYTES).expect("it fits").fill(transactions as u8);
+        transaction.commit(Commit::NoFlush)?;
+        memory.flush(Durability::Disk)?;
+        transactions += 1;
+    }
+    Ok(transactions)
 }
 
 fn one(memory: &Memory, region: &mut Region, case: Case, number: u64) -> Result<(), Box<dyn Error>> {

@@ -1,11 +1,18 @@
 //! Every log device keeps the contract, and a memory works on each.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use recoverable_memory::device::Extent;
 #[cfg(not(miri))]
 use recoverable_memory::disk::DiskFolder;
 use recoverable_memory::file_log::FileLog;
 use recoverable_memory::memory_log::MemoryLog;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Durability, Error, Memory, Options, Receipt, Truncation, conformance};
+use recoverable_memory::{
+    Commit, DeviceError, Durability, Error, LogDevice, Memory, Options, Position, Receipt, Truncation, conformance,
+};
 
 use crate::common::{SEGMENT, SEGMENT_BYTES, small};
 
@@ -94,6 +101,76 @@ fn a_log_that_fails_ends_the_memory() {
     assert!(matches!(transaction.enlist(&mut region), Err(Error::Failed { .. })));
     drop(transaction);
     assert!(matches!(memory.close(), Err(Error::Failed { .. })));
+}
+
+/// How a device breaks its contract.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    PanicInAppend,
+    AnotherEnd,
+    LessThanWanted,
+}
+
+/// A device that breaks its contract once it is told to.
+struct Faulty {
+    log: MemoryLog,
+    fault: Fault,
+    now: Arc<AtomicBool>,
+}
+
+impl Faulty {
+    fn is(&self, fault: Fault) -> bool {
+        self.fault == fault && self.now.load(Ordering::Relaxed)
+    }
+}
+
+impl LogDevice for Faulty {
+    fn capacity(&self) -> u64 {
+        self.log.capacity()
+    }
+    fn extent(&self) -> Result<Extent, DeviceError> {
+        self.log.extent()
+    }
+    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
+        assert!(!self.is(Fault::PanicInAppend), "the planted panic");
+        let end = self.log.append(bytes)?;
+        Ok(if self.is(Fault::AnotherEnd) { end.plus(8) } else { end })
+    }
+    fn flush(&self, upto: Position, wanted: Durability) -> Result<Receipt, DeviceError> {
+        let receipt = self.log.flush(upto, wanted)?;
+        Ok(if self.is(Fault::LessThanWanted) { Receipt::Memory { copies: 1 } } else { receipt })
+    }
+    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError> {
+        self.log.read(from, buffer)
+    }
+    fn truncate(&self, upto: Position) -> Result<(), DeviceError> {
+        self.log.truncate(upto)
+    }
+    fn reset(&self, at: Position) -> Result<(), DeviceError> {
+        self.log.reset(at)
+    }
+}
+
+/// If this fails, a device that does not keep its word is believed.
+#[test]
+fn a_device_that_breaks_its_contract_ends_the_memory() {
+    for fault in [Fault::PanicInAppend, Fault::AnotherEnd, Fault::LessThanWanted] {
+        let (disk, now) = (SimulatedDisk::new(), Arc::new(AtomicBool::new(false)));
+        let device = Faulty { log: MemoryLog::new(4096, 2), fault, now: Arc::clone(&now) };
+        let memory = Memory::with_device(Box::new(device), Box::new(disk), small()).unwrap();
+        memory.create_segment(SEGMENT, SEGMENT_BYTES).unwrap();
+        let mut region = memory.map_all(SEGMENT).unwrap();
+        let transaction = memory.begin();
+        transaction.enlist(&mut region).unwrap().set_range(0..8).unwrap().fill(1);
+        transaction.commit(Commit::NoFlush).unwrap();
+        now.store(true, Ordering::Relaxed);
+        let flush = || memory.flush(Durability::Memory { copies: 2 });
+        let result = catch_unwind(AssertUnwindSafe(flush));
+        assert!(!matches!(result, Ok(Ok(_))), "{fault:?}: {result:?}");
+        now.store(false, Ordering::Relaxed);
+        assert!(matches!(flush(), Err(Error::Failed { .. })), "{fault:?}");
+        assert!(matches!(memory.begin().enlist(&mut region).err(), Some(Error::Failed { .. })), "{fault:?}");
+    }
 }
 
 /// If this fails, two processes, or two memories of one, write to one log.
