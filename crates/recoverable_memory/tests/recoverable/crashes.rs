@@ -1,9 +1,9 @@
 //! The power goes off: after every byte that is written, at every sync, and again while that is recovered from.
 
+use recoverable_memory::Options;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Options};
 
-use crate::common::{Numbers, SEGMENT, Script, check_prefix, fresh, recover_disk, run_script, small};
+use crate::common::{Numbers, Script, check_prefix, fresh, recover_disk, run_script, small};
 
 /// Enough for the log to go round several times, so that every write of a truncation is among the steps.
 const TRANSACTIONS: u64 = if cfg!(miri) { 40 } else { 150 };
@@ -128,6 +128,8 @@ fn a_failed_sync_is_the_end() {
 #[test]
 #[cfg(not(miri))]
 fn a_long_log_is_brought_back_in_pieces() {
+    use crate::common::SEGMENT;
+    use recoverable_memory::Commit;
     let disk = SimulatedDisk::new();
     let options = Options { log_bytes: 16 << 20, truncate_at_percent: 100, ..small() };
     let (memory, mut region) = fresh(&disk, options).unwrap();
