@@ -1,0 +1,244 @@
+//! Recovery: finds out how far the log goes, brings it to the segments, and empties it.
+//!
+//! Invariants:
+//! * it changes segments only once the whole log has been read and found sound, and the log only once the segments are on disk. So
+//!   it may be interrupted anywhere and repeated (section 5.1.2 of the RVM paper);
+//! * a record that cannot be read where the log is known to have been durable is damage, never the end. It is known by the device
+//!   ([`Extent::flushed`]), and by every sound record behind it, which says how far the log was durable when it was made.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::device::{Extent, LogDevice, Position};
+use crate::error::Error;
+use crate::files::Folder;
+use crate::limits::{CHUNK_BYTES, PIECE_BYTES, RECORD_ALIGNMENT};
+use crate::record::{self, HEADER_BYTES, Header, Kind};
+use crate::shared::check_name;
+use crate::truncation::{Target, apply};
+
+/// What to do about damage in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDamage {
+    /// Stop with [`Error::Damaged`] and change nothing.
+    #[default]
+    Refuse,
+    /// Give up the commits from the damage on, and say so in [`Recovered::cut`].
+    Cut,
+}
+
+/// What a recovery found and did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Transactions brought back; those that had been coalesced away are not counted.
+    pub transactions: u64,
+    /// Records of the log.
+    pub records: u64,
+    /// Bytes of log.
+    pub log_bytes: u64,
+    /// Bytes written to segments.
+    pub segment_bytes: u64,
+    /// Where the log was cut because of damage.
+    pub cut: Option<Position>,
+}
+
+/// Brings the log of `device` to the segments in `folder` and empties it.
+///
+/// # Errors
+/// [`Error::Damaged`], [`Error::Malformed`], [`Error::SegmentMissing`], [`Error::SegmentShort`]: nothing was changed. Others of the
+/// device and the folder, after which it may be tried again from the start.
+pub fn recover(device: &dyn LogDevice, folder: &dyn Folder, on_damage: OnDamage) -> Result<Recovered, Error> {
+    let extent = device.extent()?;
+    let mut scan = scan(device, extent, on_damage)?;
+    let mut targets = BTreeMap::new();
+    for (&number, name) in &scan.names {
+        let file = folder.open(name).map_err(Error::io("open", name))?;
+        let Some(file) = file else { return Err(Error::SegmentMissing { name: name.clone() }) };
+        targets.insert(number, Target::new(name, file)?);
+    }
+    let end = scan.recovered.log_bytes + extent.start.0;
+    // Only now is it known of every change that it fits its segment.
+    for (&number, &(reach, position)) in &scan.reach {
+        let Some(target) = targets.get(&number) else {
+            return Err(Error::Malformed { position, reason: format!("segment {number} has no name") });
+        };
+        target.check(reach)?;
+    }
+    let pieces = pieces(&scan.starts, Position(end));
+    scan.recovered.segment_bytes = apply(device, &pieces, &targets)?;
+    // Beyond all that may stand there, so that nothing of it is ever taken for a record.
+    device.reset(Position(extent.end.0.next_multiple_of(RECORD_ALIGNMENT)))?;
+    Ok(scan.recovered)
+}
+
+/// The pieces that begin at `starts` and end together at `end`.
+pub(crate) fn pieces(starts: &[Position], end: Position) -> Vec<Range<Position>> {
+    let ends = starts.iter().skip(1).copied().chain([end]);
+    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// Notes where a piece begins. `starts` are the beginnings so far, and `record` is one that follows.
+pub(crate) fn note_record(starts: &mut Vec<Position>, record: Range<Position>) {
+    if starts.last().is_none_or(|&start| record.end.since(start) > PIECE_BYTES) {
+        starts.push(record.start);
+    }
+}
+
+#[derive(Default)]
+struct Scan {
+    recovered: Recovered,
+    /// Where the pieces of the log begin.
+    starts: Vec<Position>,
+    names: BTreeMap<u32, String>,
+    /// The end of the furthest change of each segment, and the record that holds it.
+    reach: BTreeMap<u32, (u64, Position)>,
+}
+
+/// Goes through the log from the start to its end.
+fn scan(device: &dyn LogDevice, extent: Extent, on_damage: OnDamage) -> Result<Scan, Error> {
+    let mut scan = Scan::default();
+    let mut reader = Reader::new(device, extent.end);
+    let mut at = extent.start;
+    while let Some((header, body)) = reader.record(at)? {
+        scan.record(at, &header, body)?;
+        at = at.plus(header.record_bytes());
+    }
+    let known = reader.durable_behind(at)?.unwrap_or(at).max(extent.flushed);
+    if known > at {
+        match on_damage {
+            OnDamage::Refuse => return Err(Error::Damaged { position: at, bytes: known.since(at) }),
+            OnDamage::Cut => scan.recovered.cut = Some(at),
+        }
+    }
+    scan.recovered.log_bytes = at.since(extent.start);
+    Ok(scan)
+}
+
+impl Scan {
+    fn record(&mut self, at: Position, header: &Header, body: &[u8]) -> Result<(), Error> {
+        let malformed = |reason: &str| Error::Malformed { position: at, reason: reason.to_string() };
+        match header.kind() {
+            Some(Kind::Changes) => {
+                for change in record::changes(body) {
+                    let change = change.map_err(|_| malformed("a change is cut off"))?;
+                    let reach = self.reach.entry(change.segment).or_insert((0, at));
+                    if change.end() > reach.0 {
+                        *reach = (change.end(), at);
+                    }
+                }
+            }
+            Some(Kind::Segments) => {
+                for name in record::names(body) {
+                    let (number, name) = name.map_err(|_| malformed("a name is cut off"))?;
+                    // A name is a path: one that nobody here has written might lead anywhere.
+                    check_name(name).map_err(|error| malformed(&error.to_string()))?;
+                    self.names.insert(number, name.to_string());
+                }
+            }
+            None => return Err(malformed("it is of an unknown kind")),
+        }
+        self.recovered.records += 1;
+        self.recovered.transactions += u64::from(header.transactions());
+        note_record(&mut self.starts, at..at.plus(header.record_bytes()));
+        Ok(())
+    }
+}
+
+/// Reads records of a device, whatever may stand there.
+struct Reader<'a> {
+    device: &'a dyn LogDevice,
+    end: Position,
+    buffer: Vec<u8>,
+    /// The position of the buffer's first byte.
+    first: Position,
+}
+
+impl<'a> Reader<'a> {
+    fn new(device: &'a dyn LogDevice, end: Position) -> Reader<'a> {
+        Reader { device, end, buffer: Vec::new(), first: Position(0) }
+    }
+
+    /// The record at a position, or `None` if there is no sound one.
+    fn record(&mut self, at: Position) -> Result<Option<(Header, &[u8])>, Error> {
+        let Some(header) = self.header(at)? else { return Ok(None) };
+        let Some(record) = self.bytes(at, header.record_bytes())? else { return Ok(None) };
+        let body = &record[HEADER_BYTES..];
+        Ok(header.fits(body).then_some((header, body)))
+    }
+
+    fn header(&mut self, at: Position) -> Result<Option<Header>, Error> {
+        Ok(self.bytes(at, HEADER_BYTES as u64)?.and_then(|bytes| Header::decode(bytes, at)))
+    }
+
+    /// How far the log was durable according to the records behind `at`, if that is beyond `at`.
+    fn durable_behind(&mut self, at: Position) -> Result<Option<Position>, Error> {
+        let mut durable = None;
+        let mut place = at.plus(RECORD_ALIGNMENT);
+        while place < self.end {
+            let flushed = self.header(place)?.map(|header| header.flushed());
+            durable = durable.max(flushed.filter(|&flushed| flushed > at));
+            place = place.plus(RECORD_ALIGNMENT);
+        }
+        Ok(durable)
+    }
+
+    /// So many bytes, or `None` if the log may not go that far.
+    fn bytes(&mut self, from: Position, length: u64) -> Result<Option<&[u8]>, Error> {
+        let until = from.plus(length);
+        if until > self.end {
+            return Ok(None);
+        }
+        let buffered = self.first.plus(self.buffer.len() as u64);
+        if from < self.first || until > buffered {
+            let size = length.max(CHUNK_BYTES as u64).min(self.end.since(from));
+            self.buffer.resize(size as usize, 0);
+            self.first = from;
+            self.device.read(from, &mut self.buffer)?;
+        }
+        let at = from.since(self.first) as usize;
+        Ok(Some(&self.buffer[at..at + length as usize]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Durability;
+    use crate::memory_log::MemoryLog;
+    use crate::record::{Change, push_change, seal, segments_buffer};
+    use crate::simulated::SimulatedDisk;
+
+    fn change(segment: u32) -> Vec<u8> {
+        let mut buffer = vec![0; HEADER_BYTES];
+        push_change(&mut buffer, Change { segment, offset: 0, bytes: b"new" });
+        buffer
+    }
+
+    /// Recovers a log of these records, with sound checksums, onto a disk with a segment `a`.
+    fn recovered(records: Vec<(Kind, Vec<u8>)>) -> (Result<Recovered, Error>, SimulatedDisk) {
+        let (log, disk) = (MemoryLog::new(4096, 1), SimulatedDisk::new());
+        drop(disk.create("a", 4096, b"old").unwrap());
+        let mut end = Position(0);
+        for (kind, mut buffer) in records {
+            seal(&mut buffer, kind, end, Position(0), 1);
+            end = log.append(&buffer).unwrap();
+        }
+        log.flush(end, Durability::Disk).unwrap();
+        (recover(&log, &disk, OnDamage::Refuse), disk)
+    }
+
+    /// If this fails, a log that somebody made up leads out of its folder, or ends recovery in a panic or in half of its changes.
+    #[test]
+    fn sound_records_that_make_no_sense_change_nothing() {
+        let names = |name: &str| (Kind::Segments, segments_buffer([name].into_iter()));
+        let (result, disk) = recovered(vec![names("a"), (Kind::Changes, change(0))]);
+        assert_eq!(result.unwrap().segment_bytes, 3);
+        assert_eq!(disk.contents("a").unwrap()[..4], *b"new\0");
+        let cut_off = change(0)[..HEADER_BYTES + 8].to_vec();
+        for wrong in [names("../a"), names(".log"), (Kind::Changes, change(7)), (Kind::Changes, cut_off)] {
+            let (result, disk) = recovered(vec![names("a"), (Kind::Changes, change(0)), wrong]);
+            assert!(matches!(result, Err(Error::Malformed { .. })), "{result:?}");
+            assert_eq!(disk.contents("a").unwrap()[..4], *b"old\0");
+        }
+    }
+}
