@@ -1,6 +1,7 @@
 //! Processes over real sockets.
 
 use super::faulty::{Faults, Faulty};
+use super::udp::Udp;
 use super::*;
 use crate::transaction::kernel::{Message, Scope, Until};
 use crate::transaction::limits::WAIT_SHORT;

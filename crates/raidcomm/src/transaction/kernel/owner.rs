@@ -16,7 +16,7 @@ use crate::transaction::planted::Planted;
 
 impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// The exchange whose segment a packet is about.
-    fn lending(
+    pub(super) fn lending(
         &mut self,
         owner: ProcessId,
         header: &Header,
@@ -67,7 +67,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             Ok(sending) => sending,
             Err(reason) => return self.refuse(from, owner, header, transfer.number, reason),
         };
-        (sending.heard, sending.unheard) = (now, 0);
+        sending.hear(now);
         if transfer.number <= sending.moved {
             if ask && transfer.number == sending.moved {
                 self.answer(from, header, owner, &Body::Done { number: transfer.number });
@@ -122,7 +122,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         wanted: &Wanted,
     ) {
         match self.lending(owner, header, transfer, false) {
-            Ok(sending) => (sending.heard, sending.unheard) = (now, 0),
+            Ok(sending) => sending.hear(now),
             Err(reason) => return self.refuse(from, owner, header, transfer.number, reason),
         }
         let answer = self.header(header.identity, owner, header.source);
