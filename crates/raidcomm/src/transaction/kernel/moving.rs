@@ -132,7 +132,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             self.outbox.complete(by, Completion::Moved { memory, outcome });
             return Ok(());
         }
-        let way = Way::To { due: now.saturating_add(RETRANSMIT_FIRST), reminders: 0 };
+        let wait = self.hints.wait(exchange.sender, 0).min(RETRANSMIT_FIRST);
+        let way = Way::To { due: now.saturating_add(wait), reminders: 0 };
         let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.stream_to(by, 0..WINDOW_FIRST);
@@ -168,7 +169,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             self.outbox.complete(by, Completion::Moved { memory, outcome });
             return Ok(());
         }
-        let way = Way::From(Box::new(Inflow::new(now, transfer, 0)));
+        let wait = self.hints.wait(exchange.sender, 0);
+        let way = Way::From(Box::new(Inflow::new(now, transfer, 0, wait)));
         let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.pull_from(now, by);

@@ -63,6 +63,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         data: &[u8],
         ask: bool,
     ) {
+        let wait = self.hints.wait(header.source, 0);
         let sending = match self.lending(owner, header, transfer, true) {
             Ok(sending) => sending,
             Err(reason) => return self.refuse(from, owner, header, transfer.number, reason),
@@ -75,7 +76,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return;
         }
         if sending.inflow.as_ref().is_none_or(|inflow| inflow.transfer.number < transfer.number) {
-            sending.inflow = Some(Inflow::new(now, *transfer, WINDOW_FIRST));
+            sending.inflow = Some(Inflow::new(now, *transfer, WINDOW_FIRST, wait));
         }
         let Some(inflow) = sending.inflow.as_mut().filter(|inflow| inflow.transfer == *transfer) else { return };
         if inflow.take(now, index) {
