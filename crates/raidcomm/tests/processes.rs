@@ -3,7 +3,6 @@
 //! The program starts itself as the other processes, so it has no harness: each check is a function that `main` calls.
 
 #[path = "../examples/common/ways.rs"]
-#[expect(dead_code, reason = "only kernels within one process can wait for each other before they start")]
 mod ways;
 
 use raidcomm::transaction::ProcessId;
@@ -54,8 +53,7 @@ fn child(way: &str, number: &str, keys: &str, parent: &str) -> Outcome<()> {
     way.introduce(&own, PARENT, parent.parse()?)?;
     say(&way.address(&own)?.to_string())?;
     let mut host = Err(own);
-    let mut input = std::io::stdin().lines();
-    while let Some(line) = input.next() {
+    for line in std::io::stdin().lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
         match (words.as_slice(), &mut host) {

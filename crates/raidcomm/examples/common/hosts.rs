@@ -1,6 +1,8 @@
 //! Hosts on the loopback interface that know each other, as machines on one network would. The environment variable `RAIDCOMM_WAY` says by
 //! which way they reach each other: shared-memory (which is what kernels of one machine choose by themselves), udp, tcp, or tls.
 
+#[path = "meeting.rs"]
+mod meeting;
 #[path = "ways.rs"]
 mod ways;
 
@@ -29,6 +31,6 @@ pub fn start_on<T: Transport>(count: usize, transport: impl FnMut(Ways) -> T) ->
             way.introduce(own, other, address)?;
         }
     }
-    way.wait(&all)?;
+    meeting::wait(way, &all)?;
     Ok(all.into_iter().map(transport).map(Host::start).collect::<Result<Vec<Host<T>>, _>>()?)
 }

@@ -2,20 +2,16 @@
 
 use raidcomm::address::{InstanceId, SiteId};
 use raidcomm::keys::{Keys, authority};
-use raidcomm::transaction::host::transport::{Arrival, Transport};
 use raidcomm::transaction::host::udp::Domain;
 use raidcomm::transaction::host::ways::{Place, StreamOptions, Ways};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
 
 const INSTANCE: InstanceId = InstanceId(1);
 /// Sites that keys are made for.
 pub const SITES_MAX: u16 = 16;
-/// Longer than any two kernels of one machine take to find each other.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -96,27 +92,6 @@ impl Way {
             Place::Site(site) => ways.is_connected(site),
             Place::Network(_) => self == Way::Udp || ways.is_by_shared_memory(place),
         }
-    }
-
-    /// Waits until all of these, which know each other, reach each other by this way. What else comes meanwhile is lost.
-    pub fn wait(self, all: &[Ways]) -> Outcome<()> {
-        let mut buffer = vec![0; 1 << 16];
-        let until = Instant::now() + PATIENCE;
-        let addresses = all.iter().map(|ways| self.address(ways)).collect::<Outcome<Vec<SocketAddr>>>()?;
-        let place = |other: usize| self.place(other as u16 + 1, addresses[other]);
-        let pairs = || (0..all.len()).flat_map(|one| (0..all.len()).map(move |other| (one, other)));
-        let missing = || pairs().filter(|&(one, other)| one != other && !self.is_up(&all[one], place(other)));
-        while missing().next().is_some() {
-            if Instant::now() > until {
-                return Err(format!("kernels do not find each other by {}", self.name()).into());
-            }
-            // Whoever is sent something is told how else it can be reached.
-            missing().for_each(|(one, other)| all[one].send(place(other), &[], 1));
-            for ways in all {
-                while let Some(Arrival::Packets(..)) = ways.receive(&mut buffer, Duration::from_millis(1))? {}
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The kernel of this operating-system process, on a real network, with calls that block or are awaited.
+//! The kernel of this operating-system process in the real world, with calls that block or are awaited.
 //!
 //! No thread stands between a caller and the network: whoever waits reads the socket, for itself and all others that wait; when it has
 //! what it waited for, one of the others goes on reading. Only when nobody waits does a thread in the background, the keeper, read, so
@@ -8,8 +8,11 @@
 //! more. A [`Call`] is consumed by its reply, and with it the right to move data. What is awaited takes and returns owned memory,
 //! because a future may be forgotten while others still write.
 //!
-//! In reading order: [`transport`] (what carries packets), [`udp`], [`faulty`] (a transport that misbehaves, for tests), `lent`
-//! (memory), `shared` (who reads), `waiting` (futures).
+//! A process that is detached from one host can be attached to another, in another process of the operating system, while messages to it are
+//! under way.
+//!
+//! In reading order: [`transport`] (what carries packets), [`ways`] (every way, chosen by where the other kernel is), [`udp`] (the one way that
+//! is always there), [`faulty`] (a transport that misbehaves, for tests), `lent` (memory), `shared` (who reads), `waiting` (futures).
 //!
 //! ```
 //! use raidcomm::transaction::host::{Host, Request};

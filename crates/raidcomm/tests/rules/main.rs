@@ -28,6 +28,8 @@ macro_rules! over_each_way {
 mod bulk;
 mod fuzz;
 mod groups;
+#[path = "../../examples/common/meeting.rs"]
+mod meeting;
 mod net;
 mod transactions;
 #[path = "../../examples/common/ways.rs"]

@@ -3,6 +3,7 @@
 //! What arrives goes from kernel to kernel by a way of the real world, if the test is run by one. Invariant: it arrives before anything else
 //! happens, so that a test is the same by every way.
 
+use crate::meeting;
 use crate::ways::Way;
 use raidcomm::transaction::codec::decode;
 use raidcomm::transaction::host::transport::{Arrival, Transport};
@@ -45,7 +46,7 @@ fn ends(count: u64) -> (Vec<Ways>, Vec<Place>) {
             way.introduce(own, other, address).expect("room for a peer");
         }
     }
-    way.wait(&ends).expect("they find each other");
+    meeting::wait(way, &ends).expect("they find each other");
     (ends, numbers.zip(addresses).map(|(number, address)| way.place(number, address)).collect())
 }
 

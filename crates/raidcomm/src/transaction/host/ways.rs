@@ -231,7 +231,7 @@ impl Ways {
     }
 
     /// Takes what the network brought: a packet, or another kernel of this host that introduces itself.
-    fn from_network(&self, buffer: &[u8], bytes: usize, from: SocketAddr) -> Option<Arrival<Place>> {
+    fn take_from_network(&self, buffer: &[u8], bytes: usize, from: SocketAddr) -> Option<Arrival<Place>> {
         let Some(offer) = Offer::decode(&buffer[..bytes]) else {
             return Some(Arrival::Packets(bytes, Place::Network(from)));
         };
@@ -367,7 +367,7 @@ impl Transport for Ways {
         assert!(buffer.len() >= READ_BYTES, "a train fits the buffer");
         if !self.polls.load(Ordering::SeqCst) {
             return Ok(match self.udp.receive(buffer, wait)? {
-                Some(Arrival::Packets(bytes, from)) => self.from_network(buffer, bytes, from),
+                Some(Arrival::Packets(bytes, from)) => self.take_from_network(buffer, bytes, from),
                 Some(Arrival::Gone(_)) | None => None,
             });
         }
@@ -375,7 +375,7 @@ impl Transport for Ways {
         let Receiving { poll, events, udp_ready } = &mut *receiver;
         if *udp_ready {
             match self.udp.receive_now(buffer)? {
-                Some((bytes, from)) => return Ok(self.from_network(buffer, bytes, from)),
+                Some((bytes, from)) => return Ok(self.take_from_network(buffer, bytes, from)),
                 None => *udp_ready = false,
             }
         }

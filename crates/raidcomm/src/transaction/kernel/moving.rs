@@ -127,7 +127,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         if self.processes.contains_key(&exchange.sender) {
             let outcome = self.copy_within(now, by, exchange, &transfer, true, |segment| {
                 let source = memory.readable()?;
-                Some(segment.writable()?.get_mut(transfer.offset as usize..)?.get_mut(..bytes)?.copy_from_slice(source))
+                let target = segment.writable()?.get_mut(transfer.offset as usize..)?.get_mut(..bytes)?;
+                target.copy_from_slice(source);
+                Some(())
             });
             self.outbox.complete(by, Completion::Moved { memory, outcome });
             return Ok(());
@@ -163,8 +165,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
         if self.processes.contains_key(&exchange.sender) {
             let outcome = self.copy_within(now, by, exchange, &transfer, false, |segment| {
-                let target = memory.writable()?;
-                Some(target.copy_from_slice(segment.readable()?.get(transfer.offset as usize..)?.get(..bytes)?))
+                let source = segment.readable()?.get(transfer.offset as usize..)?.get(..bytes)?;
+                memory.writable()?.copy_from_slice(source);
+                Some(())
             });
             self.outbox.complete(by, Completion::Moved { memory, outcome });
             return Ok(());

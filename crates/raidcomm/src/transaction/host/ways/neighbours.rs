@@ -135,15 +135,21 @@ impl Neighbours {
     pub(super) fn take(&mut self, incoming: Incoming) -> Option<(SocketAddr, Bytes)> {
         match incoming {
             Incoming::Message { from, payload, .. } => self.by_site.get(&from).map(|&address| (address, payload)),
-            Incoming::Connected { site, .. } => self.doubt(site, false),
-            Incoming::Disconnected { site, .. } => self.doubt(site, true),
+            Incoming::Connected { site, .. } => {
+                self.doubt(site, false);
+                None
+            }
+            Incoming::Disconnected { site, .. } => {
+                self.doubt(site, true);
+                None
+            }
         }
     }
 
-    fn doubt(&mut self, site: SiteId, doubtful: bool) -> Option<(SocketAddr, Bytes)> {
-        let known = self.by_site.get(&site).and_then(|address| self.known.get_mut(address));
-        known.map(|known| known.doubtful = doubtful);
-        None
+    fn doubt(&mut self, site: SiteId, doubtful: bool) {
+        if let Some(known) = self.by_site.get(&site).and_then(|address| self.known.get_mut(address)) {
+            known.doubtful = doubtful;
+        }
     }
 
     /// Neighbours that have ended: nobody listens at their port any more.
