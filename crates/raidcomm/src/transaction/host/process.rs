@@ -160,7 +160,7 @@ impl<T: Transport> Process<T> {
 
     pub(super) fn attach(shared: Arc<Shared<T>>, bytes: &[u8]) -> Result<Process<T>, HostError> {
         let id = shared.with(|kernel, now| -> Result<ProcessId, HostError> {
-            let relocated = Relocated::decode(now, bytes)?;
+            let relocated = Relocated::decode(now, bytes)?.at_rest();
             let id = relocated.id();
             kernel.adopt(now, relocated).map_err(|(error, _)| error)?;
             Ok(id)

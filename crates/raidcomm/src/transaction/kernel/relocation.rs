@@ -44,6 +44,12 @@ impl<A, M> Relocated<A, M> {
     pub fn id(&self) -> ProcessId {
         self.departure.id
     }
+
+    /// The process without the operation that it had under way: for an owner who does not know how that began.
+    pub fn at_rest(mut self) -> Relocated<A, M> {
+        self.process.activity = Activity::Ready;
+        self
+    }
 }
 
 /// Where a process went.

@@ -59,8 +59,6 @@ struct Known {
     introductions: u32,
     /// When the next introduction may be sent.
     next: u64,
-    /// Its connection broke, and was not made again yet.
-    doubtful: bool,
 }
 
 /// See the module's description.
@@ -101,8 +99,14 @@ impl Neighbours {
     pub(super) fn introduction(&mut self, now: u64, address: SocketAddr) -> Option<Vec<u8>> {
         let own = self.own.ip();
         let may_be_here = address.ip().is_loopback() || address.ip() == own || own.is_unspecified();
-        if !may_be_here || (self.known.len() >= PEERS_MAX && !self.known.contains_key(&address)) {
+        if !may_be_here {
             return None;
+        }
+        if self.known.len() >= PEERS_MAX && !self.known.contains_key(&address) {
+            self.known.retain(|_, known| known.site.is_some() || known.next > now);
+            if self.known.len() >= PEERS_MAX {
+                return None;
+            }
         }
         let known = self.known.entry(address).or_default();
         if known.introductions >= INTRODUCTIONS_MAX || known.next > now {
@@ -132,31 +136,23 @@ impl Neighbours {
     }
 
     /// Takes what came from a neighbour: whose it is, if it is for the kernel.
-    pub(super) fn take(&mut self, incoming: Incoming) -> Option<(SocketAddr, Bytes)> {
+    pub(super) fn take(&self, incoming: Incoming) -> Option<(SocketAddr, Bytes)> {
         match incoming {
             Incoming::Message { from, payload, .. } => self.by_site.get(&from).map(|&address| (address, payload)),
-            Incoming::Connected { site, .. } => {
-                self.doubt(site, false);
-                None
-            }
-            Incoming::Disconnected { site, .. } => {
-                self.doubt(site, true);
-                None
-            }
-        }
-    }
-
-    fn doubt(&mut self, site: SiteId, doubtful: bool) {
-        if let Some(known) = self.by_site.get(&site).and_then(|address| self.known.get_mut(address)) {
-            known.doubtful = doubtful;
+            // What is connected is asked for when something is sent.
+            Incoming::Connected { .. } | Incoming::Disconnected { .. } => None,
         }
     }
 
     /// Neighbours that have ended: nobody listens at their port any more.
     pub(super) fn gone(&mut self) -> Vec<SocketAddr> {
         let refused = Some(DisconnectReason::Failed(ErrorKind::ConnectionRefused));
-        let gone =
-            |known: &Known| known.doubtful && known.site.is_some_and(|site| self.streams.last_failure(site) == refused);
+        // It listened before it introduced itself.
+        let gone = |known: &Known| {
+            known
+                .site
+                .is_some_and(|site| !self.streams.is_connected(site) && self.streams.last_failure(site) == refused)
+        };
         let ended = self.known.iter().filter(|(_, known)| gone(known)).map(|(&address, _)| address);
         let ended: Vec<SocketAddr> = ended.collect();
         for address in &ended {
