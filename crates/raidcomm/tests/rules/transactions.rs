@@ -3,7 +3,7 @@
 use super::net::{Fate, Kind, Net};
 use raidcomm::limits::{MILLISECOND, SECOND};
 use raidcomm::transaction::kernel::{CallError, Message};
-use raidcomm::transaction::limits::{CLAIM_WAIT, GIVE_UP, MESSAGE_BYTES_MAX, RETENTION, RETRANSMIT_FIRST};
+use raidcomm::transaction::limits::{CLAIM_WAIT, GIVE_UP, GONE_WAIT, MESSAGE_BYTES_MAX, RETENTION, RETRANSMIT_FIRST};
 use raidcomm::transaction::outbox::{Completion, Route, SendFailure};
 use raidcomm::transaction::{Destination, GroupId, Kernel, Owned, ProcessId};
 
@@ -318,6 +318,38 @@ fn rule_28_a_remote_kernel_is_asked_by_messages() {
     assert!(net.sent.iter().all(|(kind, _)| matches!(kind, Kind::Send | Kind::Reply)), "{:?}", net.sent);
 }
 
+/// Not in the list: the death of a kernel that is seen ends a wait soon, but not for a process that had gone elsewhere before.
+fn a_receiver_whose_kernel_has_ended_is_looked_for_and_given_up_soon() {
+    let mut net = Net::new(3);
+    let (client, server, moving) = (net.process(0), net.process(1), net.process(1));
+    for to in [server, moving] {
+        send(&mut net, client, to, Message::exactly_once(b"where are you?".to_vec()));
+        let delivery = net.receive(1, to);
+        net.reply(1, to, &delivery, b"here");
+        net.outcome(client);
+    }
+    let host = net.kernels[2].host().expect("it has one");
+    let relocated = net.kernels[1].release(moving, host).expect("it may move");
+    // Whoever is told of the move, the client is not; and then kernel 1 ends.
+    net.fate = Box::new(|_| Fate::Lost);
+    let now = net.now;
+    net.kernels[2].adopt(now, relocated).map_err(|(error, _)| error).expect("there is room");
+    net.settle();
+    net.fate = Box::new(|packet| if packet.to == 1 { Fate::Lost } else { Fate::Arrives });
+    send(&mut net, client, server, Message::exactly_once(b"a".to_vec()));
+    let begun = net.now;
+    net.kernels[0].place_gone(begun, 1);
+    let failed = Completion::SendFailed { failure: SendFailure::GaveUp, segment: None };
+    assert_eq!(net.outcome(client), failed);
+    assert!(net.now <= begun + GONE_WAIT, "{} ns", net.now - begun);
+    send(&mut net, client, moving, Message::exactly_once(b"b".to_vec()));
+    let now = net.now;
+    net.kernels[0].place_gone(now, 1);
+    let delivery = net.receive(2, moving);
+    net.reply(2, moving, &delivery, b"found");
+    assert_eq!(replied(&net.outcome(client)), b"found");
+}
+
 /// Not in the list, but in the text: a lost forwarding must not let the message be delivered to the forwarder again.
 fn a_lost_forward_is_sent_again() {
     let (mut net, client, server) = pair();
@@ -360,4 +392,5 @@ over_each_way!(
     rule_22_a_stale_hint_costs_delay_and_no_wrong_answer,
     rule_28_a_remote_kernel_is_asked_by_messages,
     a_lost_forward_is_sent_again,
+    a_receiver_whose_kernel_has_ended_is_looked_for_and_given_up_soon,
 );
