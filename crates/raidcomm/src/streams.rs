@@ -396,6 +396,16 @@ impl Streams {
         self.peers.get(&site).is_some_and(|peer| peer.reported.is_some())
     }
 
+    /// By what frames go to a peer now; `None` while there is no way.
+    pub(crate) fn channel_to(&self, site: SiteId) -> Option<Channel> {
+        self.channel(self.peers.get(&site)?.outgoing)
+    }
+
+    /// Why a connection with a peer, or an attempt to make one, failed last.
+    pub(crate) fn last_failure(&self, site: SiteId) -> Option<DisconnectReason> {
+        self.peers.get(&site)?.last_failure
+    }
+
     /// The state of every peer, by site.
     pub fn status(&self) -> Vec<PeerStatus> {
         let queued = |peer: &Peer| match peer.outgoing {

@@ -2,7 +2,7 @@
 //!
 //! A [`Kernel`] is a pure machine: no socket, thread or clock. Requests are executed at least once or exactly once, as each says;
 //! packets may be lost, doubled and reordered, receivers slow, kernels gone. A receiver may use the memory that the sender lends, until
-//! it replies. Groups answer with none, one or many replies. Processes are named for ever and found wherever they are.
+//! it replies. Groups answer with none, one or many replies. Processes are named for ever and found wherever they are, and may move.
 //!
 //! In reading order:
 //!
@@ -11,7 +11,7 @@
 //! * [`memory`]: what a process lends, with rights;
 //! * `hints`: where others were last heard from ([`crate::round_trip`]: how long to wait for their answers);
 //! * [`kernel`]: the machine; [`outbox`]: what comes out of it;
-//! * [`host`]: the machine on a network, with calls that block or are awaited;
+//! * [`host`]: the machine in the real world, with calls that block or are awaited;
 //! * [`limits`]: every bound;
 //! * [`simulation`]: kernels on a network that misbehaves; [`planted`]: bugs for it to find; [`random`]: its generator.
 //!

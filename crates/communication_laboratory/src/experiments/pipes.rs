@@ -175,14 +175,14 @@ fn measured(reader: &mut Child) -> Outcome<f64> {
 
 impl Place {
     /// A kernel of one's own that knows the pipe's.
-    fn reach(&self) -> Outcome<(Host, ProcessId)> {
+    fn reach(&self) -> Outcome<(Host<Udp>, ProcessId)> {
         let id = ProcessId::from_bits(self.process);
         let id = id.ok_or_else(|| Failure::Wrong("the pipe is no process".to_owned()))?;
         Ok((kernel(self.own, vec![self.kernel])?, id))
     }
 }
 
-fn kernel(own: Ipv4Addr, peers: Vec<SocketAddr>) -> Outcome<Host> {
+fn kernel(own: Ipv4Addr, peers: Vec<SocketAddr>) -> Outcome<Host<Udp>> {
     Host::start(Udp::bind((own, 0).into(), Domain::Peers(peers))?).map_err(Failure::foreign)
 }
 
@@ -221,7 +221,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn serve(mut self, server: &mut Process) -> Result<(), HostError> {
+    fn serve(mut self, server: &mut Process<Udp>) -> Result<(), HostError> {
         loop {
             let call = server.receive()?;
             match call.message() {
@@ -243,7 +243,7 @@ impl Pipe {
     }
 
     /// Lets writers and readers go on that can.
-    fn go_on(&mut self, server: &mut Process) -> Result<(), HostError> {
+    fn go_on(&mut self, server: &mut Process<Udp>) -> Result<(), HostError> {
         loop {
             if self.blocks.len() < PIPE_BLOCKS_MAX
                 && let Some((call, block)) = self.writers.pop_front()
@@ -262,14 +262,14 @@ impl Pipe {
     }
 }
 
-fn write(mut writer: Process, pipe: ProcessId) -> Outcome<()> {
+fn write(mut writer: Process<Udp>, pipe: ProcessId) -> Outcome<()> {
     let block = [7; BLOCK_BYTES];
     loop {
         writer.send(pipe, Request::exactly_once(WRITE).readable(&block)).map_err(Failure::foreign)?;
     }
 }
 
-fn read(mut reader: Process, pipe: ProcessId) -> Outcome<()> {
+fn read(mut reader: Process<Udp>, pipe: ProcessId) -> Outcome<()> {
     let mut block = [0; BLOCK_BYTES];
     let measured = measure(ROUND_TIME, || {
         block.fill(0);

@@ -253,7 +253,7 @@ fn convert(message: &Message) -> Outcome<()> {
     say(&serde_json::to_string(&measured)?)
 }
 
-fn host(port: u16) -> Result<Host, HostError> {
+fn host(port: u16) -> Result<Host<Udp>, HostError> {
     let interface = Ipv4Addr::LOCALHOST;
     Host::start(Udp::bind((interface, 0).into(), Domain::Multicast { network: NETWORK, port, interface })?)
 }

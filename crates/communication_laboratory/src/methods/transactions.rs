@@ -50,7 +50,7 @@ fn foreign(error: HostError) -> Failure {
 }
 
 /// A kernel on this host, which knows that other one, if any.
-fn host(meeting: &Meeting, peers: Vec<SocketAddr>) -> Outcome<Host> {
+fn host(meeting: &Meeting, peers: Vec<SocketAddr>) -> Outcome<Host<Udp>> {
     let own = if meeting.host.is_loopback() { meeting.host } else { Ipv4Addr::UNSPECIFIED };
     Host::start(Udp::bind(SocketAddr::from((own, 0)), Domain::Peers(peers))?).map_err(foreign)
 }
@@ -95,7 +95,7 @@ impl Method for Transactions {
     }
 }
 
-fn serve(operation: Operation, server: &mut Process, meeting: &Meeting) -> Outcome<()> {
+fn serve(operation: Operation, server: &mut Process<Udp>, meeting: &Meeting) -> Outcome<()> {
     let (mut request, mut reply) = (vec![0; meeting.request_bytes], Vec::new());
     loop {
         let call = server.receive().map_err(foreign)?;
@@ -108,7 +108,7 @@ fn serve(operation: Operation, server: &mut Process, meeting: &Meeting) -> Outco
 
 fn serve_one(
     operation: Operation,
-    server: &mut Process,
+    server: &mut Process<Udp>,
     call: Call,
     meeting: &Meeting,
     request: &mut [u8],
@@ -154,8 +154,8 @@ fn serve_one(
 
 fn caller(
     operation: Operation,
-    host: Host,
-    mut client: Process,
+    host: Host<Udp>,
+    mut client: Process<Udp>,
     server: ProcessId,
     reply_bytes: usize,
 ) -> Outcome<Caller> {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what arrives is counted before it is lost: the machine has had the work of it.
 
-use raidcomm::transaction::host::transport::{Receiver, Transport};
+use raidcomm::transaction::host::transport::{Arrival, Receiver, Transport};
 use raidcomm::transaction::host::udp::Udp;
 use raidcomm::transaction::outbox::Membership;
 use raidcomm::transaction::random::Random;
@@ -77,9 +77,16 @@ impl Transport for Lossy {
         self.inner.multicast(group, packet);
     }
 
-    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<(usize, SocketAddr)>> {
-        let received = self.inner.receive(buffer, wait)?;
-        Ok(received.filter(|&(bytes, _)| !loses(self.loss_percent, &self.random, &self.counts, &buffer[..bytes])))
+    fn flush(&self) {
+        self.inner.flush();
+    }
+
+    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Arrival<Self::Place>>> {
+        let arrival = self.inner.receive(buffer, wait)?;
+        Ok(arrival.filter(|arrival| match arrival {
+            Arrival::Packets(bytes, _) => !loses(self.loss_percent, &self.random, &self.counts, &buffer[..*bytes]),
+            Arrival::Gone(_) => true,
+        }))
     }
 
     fn wake(&self) {

@@ -1,21 +1,36 @@
-//! Hosts on the loopback interface that know each other, as machines on one network would.
+//! Hosts on the loopback interface that know each other, as machines on one network would. The environment variable `RAIDCOMM_WAY` says by
+//! which way they reach each other: shared-memory (which is what kernels of one machine choose by themselves), udp, tcp, or tls.
 
+#[path = "meeting.rs"]
+mod meeting;
+#[path = "ways.rs"]
+mod ways;
+
+use raidcomm::transaction::host::Host;
 use raidcomm::transaction::host::transport::Transport;
-use raidcomm::transaction::host::udp::{Domain, Udp};
-use raidcomm::transaction::host::{Host, HostError};
+use raidcomm::transaction::host::ways::Ways;
+use std::net::SocketAddr;
+use ways::{Outcome, SITES_MAX, Way};
 
 /// So many hosts.
-pub fn start(count: usize) -> Result<Vec<Host>, HostError> {
-    start_on(count, |socket| socket)
+pub fn start(count: usize) -> Outcome<Vec<Host>> {
+    start_on(count, |ways| ways)
 }
 
-/// So many hosts, each on what is made of its socket.
-pub fn start_on<T: Transport>(count: usize, transport: impl FnMut(Udp) -> T) -> Result<Vec<Host<T>>, HostError> {
-    let bind = || Udp::bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0)), Domain::Peers(Vec::new()));
-    let sockets = (0..count).map(|_| bind()).collect::<Result<Vec<Udp>, _>>()?;
-    let places: Vec<_> = sockets.iter().map(Transport::place).collect();
-    for socket in &sockets {
-        places.iter().for_each(|&place| socket.add_peer(place));
+/// So many hosts, each on what is made of its ways.
+pub fn start_on<T: Transport>(count: usize, transport: impl FnMut(Ways) -> T) -> Outcome<Vec<Host<T>>> {
+    assert!(count <= usize::from(SITES_MAX), "there are keys for {SITES_MAX} hosts");
+    let way = std::env::var("RAIDCOMM_WAY").map_or(Ok(Way::SharedMemory), |name| name.parse())?;
+    let folder = tempfile::tempdir()?;
+    way.make_keys(folder.path())?;
+    let numbers = 1..=count as u16;
+    let all = numbers.clone().map(|number| way.bind(number, folder.path())).collect::<Outcome<Vec<Ways>>>()?;
+    let addresses = all.iter().map(|ways| way.address(ways)).collect::<Outcome<Vec<SocketAddr>>>()?;
+    for (number, own) in numbers.clone().zip(&all) {
+        for (other, &address) in numbers.clone().zip(&addresses).filter(|(other, _)| *other != number) {
+            way.introduce(own, other, address)?;
+        }
     }
-    sockets.into_iter().map(transport).map(Host::start).collect()
+    meeting::wait(way, &all)?;
+    Ok(all.into_iter().map(transport).map(Host::start).collect::<Result<Vec<Host<T>>, _>>()?)
 }

@@ -97,6 +97,11 @@ impl<A: Copy + PartialEq> Hints<A> {
         }
     }
 
+    /// Nothing is at this place any more.
+    pub(super) fn forget_place(&mut self, place: A) {
+        self.entries.retain(|_, entry| entry.place != place);
+    }
+
     /// How long to wait for an answer of this process.
     pub(super) fn wait(&self, process: ProcessId, retransmissions: u32) -> u64 {
         self.entry(process)

@@ -1,4 +1,4 @@
-//! The kernel of this operating-system process, on a real network, with calls that block or are awaited.
+//! The kernel of this operating-system process in the real world, with calls that block or are awaited.
 //!
 //! No thread stands between a caller and the network: whoever waits reads the socket, for itself and all others that wait; when it has
 //! what it waited for, one of the others goes on reading. Only when nobody waits does a thread in the background, the keeper, read, so
@@ -8,8 +8,11 @@
 //! more. A [`Call`] is consumed by its reply, and with it the right to move data. What is awaited takes and returns owned memory,
 //! because a future may be forgotten while others still write.
 //!
-//! In reading order: [`transport`] (what carries packets), [`udp`], [`faulty`] (a transport that misbehaves, for tests), `lent`
-//! (memory), `shared` (who reads), `waiting` (futures).
+//! A process that is detached from one host can be attached to another, in another process of the operating system, while messages to it are
+//! under way.
+//!
+//! In reading order: [`transport`] (what carries packets), [`ways`] (every way, chosen by where the other kernel is), [`udp`] (the one way that
+//! is always there), [`faulty`] (a transport that misbehaves, for tests), `lent` (memory), `shared` (who reads), `waiting` (futures).
 //!
 //! ```
 //! use raidcomm::transaction::host::{Host, Request};
@@ -36,21 +39,25 @@ mod shared;
 pub mod transport;
 pub mod udp;
 mod waiting;
+pub mod ways;
 
 pub use process::{Call, Process, Reply, Request};
 pub use waiting::{Receiving, Sending};
 
 use super::identifier::HostId;
 use super::kernel::CallError;
+use super::kernel::{DecodeError, RelocationError};
 use super::limits::{CLAIM_WAIT, KEEPER_INTERVAL};
 use super::outbox::{MoveFailure, ReceiveFailure, SendFailure};
 use shared::Shared;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use transport::Transport;
-use udp::{Domain, Udp};
+use udp::Domain;
+use ways::Ways;
 
 /// Why something could not be done.
 #[derive(Debug, Error)]
@@ -67,6 +74,12 @@ pub enum HostError {
     /// The process that was waited for sent nothing.
     #[error(transparent)]
     Receive(#[from] ReceiveFailure),
+    /// A process cannot move.
+    #[error(transparent)]
+    Relocation(#[from] RelocationError),
+    /// What is to be attached is no process.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
     /// The operating system refused something.
     #[error("the operating system refused: {0}")]
     System(#[from] io::Error),
@@ -77,17 +90,17 @@ pub enum HostError {
 
 /// The kernel of this operating-system process. Processes keep it alive.
 #[derive(Debug)]
-pub struct Host<T: Transport = Udp> {
+pub struct Host<T: Transport = Ways> {
     shared: Arc<Shared<T>>,
 }
 
-impl Host<Udp> {
+impl Host<Ways> {
     /// A host on the loopback interface that knows no other.
     ///
     /// # Errors
     /// As of [`Host::start`].
-    pub fn start_alone() -> Result<Host<Udp>, HostError> {
-        Host::start(Udp::bind("127.0.0.1:0".parse().expect("an address"), Domain::Peers(Vec::new()))?)
+    pub fn start_alone() -> Result<Host, HostError> {
+        Host::start(Ways::bind(SocketAddr::from(([127, 0, 0, 1], 0)), Domain::Peers(Vec::new()))?)
     }
 }
 
@@ -127,6 +140,15 @@ impl<T: Transport> Host<T> {
     /// There are too many.
     pub fn process(&self) -> Result<Process<T>, HostError> {
         Process::new(self.shared.clone())
+    }
+
+    /// Takes in a process that was detached from another host, and left for this one: it has its identifier, the messages that wait for
+    /// it, and what it has replied to. Senders find it by what its old host says, or by asking everybody.
+    ///
+    /// # Errors
+    /// These bytes are damaged, or no process; or it left for another host, or has been here before.
+    pub fn attach(&self, bytes: &[u8]) -> Result<Process<T>, HostError> {
+        Process::attach(self.shared.clone(), bytes)
     }
 }
 

@@ -33,6 +33,16 @@ impl HostId {
         HostId(bits as u32 & (u32::MAX >> 1))
     }
 
+    /// As a number, to be written down or sent; the top bit is clear.
+    pub fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// From a number that was written down; `None` if it is none of a host.
+    pub fn from_bits(bits: u32) -> Option<HostId> {
+        (bits >> 31 == 0).then_some(HostId(bits))
+    }
+
     /// The kernel itself, which is addressed like a process: it joins groups and answers whether processes exist.
     pub fn kernel_server(self) -> ProcessId {
         ProcessId::new(self, 0)

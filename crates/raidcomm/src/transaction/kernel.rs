@@ -27,7 +27,7 @@ pub use gathering::Until;
 pub use naming::Scope;
 pub use process::CallError;
 pub use receiving::ReplyError;
-pub use relocation::{Relocated, RelocationError};
+pub use relocation::{DecodeError, Relocated, RelocationError};
 pub use sending::Message;
 
 use super::codec::{PacketError, decode};
@@ -42,6 +42,7 @@ use super::random::Random;
 use naming::Claim;
 use process::{Activity, Process};
 use receiving::Alien;
+use relocation::Moved;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What must be looked at when its time comes.
@@ -70,7 +71,7 @@ pub struct Kernel<A, M> {
     groups: BTreeMap<GroupId, BTreeSet<ProcessId>>,
     names: BTreeMap<u32, (ProcessId, Scope)>,
     /// Processes that were here, and the kernel that has them now.
-    moved: BTreeMap<ProcessId, HostId>,
+    moved: BTreeMap<ProcessId, Moved>,
     /// Adopted processes that ended here.
     ended: VecDeque<ProcessId>,
     timers: BTreeSet<(u64, Timer)>,
@@ -150,6 +151,17 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// Whether this process is here.
     pub fn has_process(&self, process: ProcessId) -> bool {
         self.processes.contains_key(&process)
+    }
+
+    /// Whether all that a process waits for is what another process of this kernel does.
+    pub fn waits_within(&self, process: ProcessId) -> bool {
+        match self.processes.get(&process).map(|process| &process.activity) {
+            Some(Activity::Sending(sending)) => match sending.to {
+                Destination::Process(to) => self.processes.contains_key(&to),
+                Destination::Group(_) => false,
+            },
+            _ => false,
+        }
     }
 
     /// Makes a process.

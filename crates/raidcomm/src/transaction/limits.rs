@@ -29,6 +29,9 @@ pub const RETRANSMIT_MIN: u64 = 5 * MILLISECOND;
 pub const RETRANSMIT_MAX: u64 = 200 * MILLISECOND;
 /// An exchange, transfer or query without a sign of life for this long is given up: T_t of the thesis.
 pub const GIVE_UP: u64 = 4 * SECOND;
+/// As [`GIVE_UP`], once the kernel is known to have ended that was asked last: as long as it takes to find out whether the process is
+/// elsewhere.
+pub const GONE_WAIT: u64 = 250 * MILLISECOND;
 /// No packet is on its way for longer.
 pub const PACKET_LIFE: u64 = SECOND;
 /// A sender that was silent for this long has given up, and all of its packets are gone.
@@ -99,6 +102,10 @@ pub const WAIT_SHORT: u64 = 4 * MILLISECOND;
 pub const WAIT_LONG: u64 = 256 * MILLISECOND;
 /// Nobody has read the socket for at most twice this long when the keeper does.
 pub const KEEPER_INTERVAL: u64 = 5 * MILLISECOND;
+/// Times that a kernel introduces itself to one that may be on the same host.
+pub const INTRODUCTIONS_MAX: u32 = 8;
+/// Pause after the first introduction; it doubles with each.
+pub const INTRODUCTION_PAUSE: u64 = 10 * MILLISECOND;
 /// Other kernels that a host is told of.
 pub const PEERS_MAX: usize = 1_024;
 
@@ -107,6 +114,7 @@ const _: () = assert!(WAIT_SHORT <= RETRANSMIT_MIN && WAIT_SHORT < WAIT_LONG);
 const _: () = assert!(MESSAGE_BYTES_MAX <= PAYLOAD_BYTES_MAX && PAYLOAD_BYTES_MAX < PACKET_BYTES_MAX);
 const _: () = assert!(CHUNK_BYTES < PACKET_BYTES_MAX);
 const _: () = assert!(RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX, "waits grow");
+const _: () = assert!(2 * RETRANSMIT_FIRST < GONE_WAIT && GONE_WAIT < GIVE_UP, "everybody is asked more than once");
 const _: () = assert!(10 * RETRANSMIT_MAX <= GIVE_UP, "a lossy link is not taken for a dead host");
 const _: () = assert!(GIVE_UP + 2 * PACKET_LIFE <= RETENTION, "a reply outlives every copy of its request");
 const _: () = assert!(RETENTION < 10 * SECOND, "what a sender left behind goes soon");

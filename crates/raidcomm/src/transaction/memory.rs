@@ -46,6 +46,24 @@ impl Memory for Owned {
     }
 }
 
+/// Memory that can go to another operating-system process with its owner.
+pub trait Portable: Memory + Sized {
+    /// The memory; `None` if it cannot leave this operating-system process, because somebody else owns it.
+    fn as_owned(&self) -> Option<&Owned>;
+    /// The memory there.
+    fn from_owned(owned: Owned) -> Self;
+}
+
+impl Portable for Owned {
+    fn as_owned(&self) -> Option<&Owned> {
+        Some(self)
+    }
+
+    fn from_owned(owned: Owned) -> Owned {
+        owned
+    }
+}
+
 /// What a receiver may do with the sender's segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights {

@@ -31,13 +31,15 @@ pub enum Planted {
     AlienStays,
     /// A moved process forgets what it has replied to.
     HistoryLeftBehind,
+    /// What left a kernel is taken in as often as it comes.
+    TakenInAgain,
     /// Replies to an earlier group message stay in the queue.
     OldRepliesKept,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 15] = [
+    pub const ALL: [Planted; 16] = [
         Planted::ReplyNotKept,
         Planted::DuplicateDelivered,
         Planted::PendingIgnored,
@@ -52,6 +54,7 @@ impl Planted {
         Planted::LastInFirstOut,
         Planted::AlienStays,
         Planted::HistoryLeftBehind,
+        Planted::TakenInAgain,
         Planted::OldRepliesKept,
     ];
 

@@ -11,7 +11,6 @@ const ROUNDS: u64 = 400;
 const COPIES: u64 = 60;
 
 /// A packet that was damaged on its way, or made by somebody hostile, may end an exchange; it must not end a kernel.
-#[test]
 fn damaged_packets_never_panic_a_kernel() {
     let mut random = Random::new(11);
     let mut net = Net::new(2);
@@ -83,3 +82,5 @@ fn damage(net: &mut Net, seen: &Rc<RefCell<Vec<Vec<u8>>>>, random: &mut Random) 
         }
     }
 }
+
+over_each_way!(damaged_packets_never_panic_a_kernel,);

@@ -30,7 +30,6 @@ fn answer(net: &mut Net, members: &[ProcessId], which: usize) {
     net.reply(which, members[which], &delivery, &[which as u8]);
 }
 
-#[test]
 fn rule_23_without_replies_nobody_blocks_and_nothing_comes_back() {
     let (mut net, client, members) = group(3);
     send(&mut net, client, GROUP, message(Replies::None));
@@ -44,7 +43,6 @@ fn rule_23_without_replies_nobody_blocks_and_nothing_comes_back() {
     assert_eq!(net.sent.len(), 2, "replies make no traffic");
 }
 
-#[test]
 fn rule_24_retransmission_ends_with_the_first_reply_and_the_next_send_empties_the_queue() {
     let (mut net, client, members) = group(3);
     net.fate = Box::new(|packet| if packet.to == 2 { Fate::Lost } else { Fate::Arrives });
@@ -58,7 +56,6 @@ fn rule_24_retransmission_ends_with_the_first_reply_and_the_next_send_empties_th
     assert_eq!(net.kernels[0].get_reply(client), None, "that reply was to the message before");
 }
 
-#[test]
 fn rule_25_get_reply_never_blocks_and_none_is_not_final() {
     let (mut net, client, members) = group(3);
     send(&mut net, client, GROUP, message(Replies::Many));
@@ -70,7 +67,6 @@ fn rule_25_get_reply_never_blocks_and_none_is_not_final() {
     assert_eq!((later.from, later.message), (members[1], vec![1]));
 }
 
-#[test]
 fn rule_26_members_hear_from_when_they_have_joined_and_local_ones_too() {
     let mut net = Net::new(1);
     let (client, member) = (net.process(0), net.process(0));
@@ -92,7 +88,6 @@ fn gathered(completion: Completion<raidcomm::transaction::Owned>) -> Gathered {
     }
 }
 
-#[test]
 fn rule_27_all_replies_are_asked_for_point_to_point_only_of_the_silent() {
     let (mut net, client, members) = group(4);
     // The multicast reaches kernels 1 and 2; the members at 0 are inside, and 3 hears only what is for it alone.
@@ -116,7 +111,6 @@ fn rule_27_all_replies_are_asked_for_point_to_point_only_of_the_silent() {
 }
 
 /// Not in the list: a gathering names who is silent, who works, and who is dead.
-#[test]
 fn a_gathering_names_who_did_not_reply() {
     let (mut net, client, members) = group(4);
     // Kernel 3 is unreachable; the member at 2 has ended; that at 1 works.
@@ -137,7 +131,6 @@ fn a_gathering_names_who_did_not_reply() {
     assert_eq!(gathered.silent, members[3..]);
 }
 
-#[test]
 fn a_gathering_ends_with_enough_replies() {
     for (until, enough) in [(Until::First, 1), (Until::AtLeast(2), 2)] {
         let (mut net, client, members) = group(3);
@@ -152,3 +145,13 @@ fn a_gathering_ends_with_enough_replies() {
         assert!(gathered.satisfied && gathered.replies.len() == enough, "{gathered:?}");
     }
 }
+
+over_each_way!(
+    rule_23_without_replies_nobody_blocks_and_nothing_comes_back,
+    rule_24_retransmission_ends_with_the_first_reply_and_the_next_send_empties_the_queue,
+    rule_25_get_reply_never_blocks_and_none_is_not_final,
+    rule_26_members_hear_from_when_they_have_joined_and_local_ones_too,
+    rule_27_all_replies_are_asked_for_point_to_point_only_of_the_silent,
+    a_gathering_names_who_did_not_reply,
+    a_gathering_ends_with_enough_replies,
+);

@@ -1,10 +1,54 @@
 //! Kernels on a network that does what a test says, and writes down every packet.
+//!
+//! What arrives goes from kernel to kernel by a way of the real world, if the test is run by one. Invariant: it arrives before anything else
+//! happens, so that a test is the same by every way.
 
+use crate::meeting;
+use crate::ways::Way;
 use raidcomm::transaction::codec::decode;
+use raidcomm::transaction::host::transport::{Arrival, Transport};
+use raidcomm::transaction::host::ways::{Place, Ways};
+use raidcomm::transaction::limits::READ_BYTES;
 use raidcomm::transaction::outbox::{Completion, Delivery, Membership, Route};
 use raidcomm::transaction::packet::{Body, Header};
 use raidcomm::transaction::{GroupId, Kernel, Owned, ProcessId};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::LazyLock;
+use std::time::Duration;
+use tempfile::TempDir;
+
+thread_local! {
+    static WAY: Cell<Option<Way>> = const { Cell::new(None) };
+}
+
+/// Keys of all kernels.
+static KEYS: LazyLock<TempDir> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    Way::Tls.make_keys(folder.path()).expect("keys");
+    folder
+});
+
+/// Runs a test whose kernels reach each other by this way.
+pub fn by(way: Option<Way>, test: fn()) {
+    WAY.set(way);
+    test();
+}
+
+/// Ends of the way by which the test is run, which reach each other, and where each is for the others.
+fn ends(count: u64) -> (Vec<Ways>, Vec<Place>) {
+    let Some(way) = WAY.get() else { return (Vec::new(), Vec::new()) };
+    let numbers = 1..=count as u16;
+    let ends: Vec<Ways> = numbers.clone().map(|number| way.bind(number, KEYS.path()).expect("an end")).collect();
+    let addresses: Vec<_> = ends.iter().map(|end| way.address(end).expect("an address")).collect();
+    for (number, own) in numbers.clone().zip(&ends) {
+        for (other, &address) in numbers.clone().zip(&addresses).filter(|(other, _)| *other != number) {
+            way.introduce(own, other, address).expect("room for a peer");
+        }
+    }
+    meeting::wait(way, &ends).expect("they find each other");
+    (ends, numbers.zip(addresses).map(|(number, address)| way.place(number, address)).collect())
+}
 
 /// The names of packets, as a test counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +105,9 @@ pub enum Fate {
 pub struct Net {
     pub now: u64,
     pub kernels: Vec<Kernel<u32, Owned>>,
+    /// One of each kernel; none if packets stay in memory.
+    ends: Vec<Ways>,
+    places: Vec<Place>,
     listens: Vec<BTreeSet<GroupId>>,
     pub sent: Vec<(Kind, Route<u32>)>,
     completions: BTreeMap<ProcessId, VecDeque<Completion<Owned>>>,
@@ -70,8 +117,11 @@ pub struct Net {
 impl Net {
     /// So many kernels, which have their identifiers.
     pub fn new(kernels: u64) -> Net {
+        let (ends, places) = ends(kernels);
         let mut net = Net {
             now: 0,
+            ends,
+            places,
             kernels: (0..kernels).map(|number| Kernel::new(0, 100 + number)).collect(),
             listens: vec![BTreeSet::new(); kernels as usize],
             sent: Vec::new(),
@@ -145,9 +195,32 @@ impl Net {
                 Fate::Lost => 0,
             };
             for _ in 0..copies {
+                let bytes = self.carry(from, to, bytes.clone());
                 self.kernels[to].handle(self.now, from as u32, &bytes).expect("it is a packet");
             }
         }
+    }
+
+    /// Brings a packet from one kernel to another, and gives what has come there.
+    fn carry(&self, from: usize, to: usize, bytes: Vec<u8>) -> Vec<u8> {
+        if self.ends.is_empty() || from == to {
+            return bytes;
+        }
+        let way = WAY.get().expect("there are ends of it");
+        assert!(way.is_up(&self.ends[from], self.places[to]), "{way:?} is given up");
+        self.ends[from].send(self.places[to], &bytes, bytes.len());
+        self.ends[from].flush();
+        let mut buffer = vec![0; READ_BYTES];
+        for _ in 0..2_000 {
+            let arrival = self.ends[to].receive(&mut buffer, Duration::from_millis(10)).expect("it can be received");
+            if let Some(Arrival::Packets(count, place)) = arrival
+                && count > 0
+            {
+                assert_eq!(place, self.places[from], "it is known where it came from");
+                return buffer[..count].to_vec();
+            }
+        }
+        panic!("a packet of kernel {from} does not arrive at kernel {to}");
     }
 
     /// Time goes on to the next thing that is due.

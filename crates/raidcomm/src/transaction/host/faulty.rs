@@ -2,7 +2,7 @@
 //!
 //! Invariant: a seed means the same faults for the same packets.
 
-use super::transport::{Receiver, Transport};
+use super::transport::{Arrival, Receiver, Transport};
 use crate::transaction::identifier::GroupId;
 use crate::transaction::outbox::Membership;
 use crate::transaction::random::Random;
@@ -108,7 +108,11 @@ impl<T: Transport> Transport for Faulty<T> {
         }
     }
 
-    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<(usize, T::Place)>> {
+    fn flush(&self) {
+        self.inner.flush();
+    }
+
+    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Arrival<T::Place>>> {
         self.inner.receive(buffer, wait)
     }
 

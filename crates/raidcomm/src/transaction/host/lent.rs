@@ -3,7 +3,7 @@
 //! Invariant: a borrow is in the hands of the kernel only while the caller that owns the borrow blocks; it does not return, nor
 //! unwind, before the kernel has let go of it.
 
-use crate::transaction::memory::{Memory, Owned};
+use crate::transaction::memory::{Memory, Owned, Portable};
 
 /// See the module's description.
 #[derive(Debug)]
@@ -38,6 +38,19 @@ impl Memory for Lent {
             Lent::Write(bytes) | Lent::Both(bytes) => Some(unsafe { &mut **bytes }),
             Lent::Read(_) => None,
         }
+    }
+}
+
+impl Portable for Lent {
+    fn as_owned(&self) -> Option<&Owned> {
+        match self {
+            Lent::Owned(owned) => Some(owned),
+            Lent::Read(_) | Lent::Write(_) | Lent::Both(_) => None,
+        }
+    }
+
+    fn from_owned(owned: Owned) -> Lent {
+        Lent::Owned(owned)
     }
 }
 

@@ -6,10 +6,10 @@ use super::HostError;
 use super::lent::Lent;
 use super::shared::Shared;
 use super::transport::Transport;
-use super::udp::Udp;
 use super::waiting::{Receiving, Sending};
-use crate::transaction::identifier::{Destination, GroupId, ProcessId};
-use crate::transaction::kernel::{CallError, Message, Scope, Until};
+use super::ways::Ways;
+use crate::transaction::identifier::{Destination, GroupId, HostId, ProcessId};
+use crate::transaction::kernel::{CallError, Message, Relocated, RelocationError, Scope, Until};
 use crate::transaction::memory::{Owned, Rights};
 use crate::transaction::outbox::{Completion, Delivery, Exchange, Gathered, GroupReply};
 use crate::transaction::packet::Replies;
@@ -137,7 +137,7 @@ impl Call {
 
 /// See the module's description. Dropped, it ends: who waits for its replies is told.
 #[derive(Debug)]
-pub struct Process<T: Transport = Udp> {
+pub struct Process<T: Transport = Ways> {
     shared: Arc<Shared<T>>,
     id: ProcessId,
 }
@@ -156,6 +156,38 @@ impl<T: Transport> Process<T> {
         let id = shared.with(|kernel, _| kernel.create())?;
         shared.open(id);
         Ok(Process { shared, id })
+    }
+
+    pub(super) fn attach(shared: Arc<Shared<T>>, bytes: &[u8]) -> Result<Process<T>, HostError> {
+        let id = shared.with(|kernel, now| -> Result<ProcessId, HostError> {
+            let relocated = Relocated::decode(now, bytes)?.at_rest();
+            let id = relocated.id();
+            kernel.adopt(now, relocated).map_err(|(error, _)| error)?;
+            Ok(id)
+        })?;
+        shared.open(id);
+        Ok(Process { shared, id })
+    }
+
+    /// Takes the process out of this host, to be attached to that one: as bytes, which the caller brings there. Until then its senders wait;
+    /// if the bytes are lost, it is as though the process had ended with its host. Calls that it has not replied to go with it: see
+    /// [`Process::unanswered`]. Logical identifiers that were set for it stay set here.
+    ///
+    /// # Errors
+    /// Too many processes have left this host. The process comes back.
+    pub fn detach(self, to: HostId) -> Result<Vec<u8>, (HostError, Process<T>)> {
+        // Of a future that was forgotten.
+        self.shared.cancel(self.id);
+        let detached = self.shared.with(|kernel, now| {
+            let relocated = kernel.release(self.id, to)?;
+            Ok(relocated.encode(now).expect("nobody is blocked, so no memory is borrowed"))
+        });
+        detached.map_err(|error: RelocationError| (error.into(), self))
+    }
+
+    /// What this process has received and not replied to, without the messages: for whoever goes on with a process that was attached.
+    pub fn unanswered(&self) -> Vec<Call> {
+        self.shared.with(|kernel, _| kernel.unanswered(self.id)).into_iter().map(Call::new).collect()
     }
 
     /// Its identifier: what others send to.

@@ -1,10 +1,11 @@
 //! The kernel with its lock, and who reads the socket.
 //!
-//! Invariants: at most one thread leads, that is, reads the socket; it holds no lock while it sleeps there. If a process waits and
-//! nobody leads, some waiting thread or the keeper is about to. Packets leave in the order in which the kernel made them.
+//! Invariants: at most one thread leads, that is, reads the socket; it holds no lock while it sleeps there. If a process waits for what
+//! the network may bring, and nobody leads, some waiting thread or the keeper is about to. Who waits for another process of this host
+//! does not lead: that process will wake it, at the cost of handing over between two threads. Packets leave in the order in which the kernel made them.
 
 use super::lent::Lent;
-use super::transport::Transport;
+use super::transport::{Arrival, Transport};
 use crate::transaction::identifier::ProcessId;
 use crate::transaction::kernel::Kernel;
 use crate::transaction::limits::{KEEPER_INTERVAL, READ_BYTES, WAIT_LONG, WAIT_SHORT};
@@ -68,6 +69,14 @@ pub(super) struct Shared<T: Transport> {
     started: Instant,
     keeper: OnceLock<Thread>,
     host_dropped: AtomicBool,
+}
+
+impl<T: Transport> State<T> {
+    /// A thread that still waits, and should lead, if nobody else does.
+    fn successor(&self) -> Option<ProcessId> {
+        let waits = |id: &ProcessId| self.slots.get(id).is_some_and(|slot| slot.outcome.is_none());
+        self.followers.iter().find(|id| waits(id) && !self.kernel.waits_within(**id)).copied()
+    }
 }
 
 type Guard<'a, T> = MutexGuard<'a, State<T>>;
@@ -140,6 +149,7 @@ impl<T: Transport> Shared<T> {
         let result = work(&mut state.kernel, self.now());
         let woken = self.drain(&mut state);
         self.release_leader(&state);
+        self.call_successor(&state);
         drop(state);
         woken.into_iter().for_each(Waiter::wake);
         result
@@ -175,6 +185,9 @@ impl<T: Transport> Shared<T> {
                 }
             }
         }
+        if outbox.packets().len() > 0 {
+            self.transport.flush();
+        }
         outbox.clear_packets();
         let mut woken = Vec::new();
         while let Some(completed) = outbox.next_completion() {
@@ -192,12 +205,12 @@ impl<T: Transport> Shared<T> {
         loop {
             let Some(slot) = state.slots.get_mut(&process) else { panic!("{process} waits, but is closed") };
             if let Some(outcome) = slot.outcome.take() {
-                if !state.leading && !state.followers.is_empty() {
+                if !state.leading && state.successor().is_some() {
                     self.hand_over(&mut state);
                 }
                 return outcome;
             }
-            if !state.leading {
+            if !state.leading && !state.kernel.waits_within(process) {
                 state = self.lead(state, Some(process));
                 continue;
             }
@@ -207,7 +220,7 @@ impl<T: Transport> Shared<T> {
             state.followers.insert(process);
             let now = self.now();
             let due = state.kernel.next_deadline().unwrap_or(u64::MAX);
-            let ours = due < state.leader_wakes;
+            let ours = !state.leading || due < state.leader_wakes;
             drop(state);
             std::thread::park_timeout(Duration::from_nanos(if ours { due.saturating_sub(now) } else { WAIT_LONG }));
             state = self.lock();
@@ -227,6 +240,16 @@ impl<T: Transport> Shared<T> {
         let led = state.leads_for.filter(|_| state.leading).and_then(|process| state.slots.get(&process));
         if led.is_some_and(|slot| slot.outcome.is_some()) {
             self.transport.wake();
+        }
+    }
+
+    /// Wakes a thread that should lead: what it waits for was within this kernel, and is not any more.
+    fn call_successor(&self, state: &State<T>) {
+        let next = if state.leading { None } else { state.successor() };
+        if let Some(Some(Waiter::Thread(thread))) =
+            next.and_then(|next| state.slots.get(&next)).map(|slot| &slot.waiter)
+        {
+            thread.unpark();
         }
     }
 
@@ -278,7 +301,8 @@ impl<T: Transport> Shared<T> {
             let now = self.now();
             match received {
                 // What is no packet is lost: its sender is told nothing.
-                Ok(Some((bytes, from))) => drop(state.kernel.handle(now, from, &buffer[..bytes])),
+                Ok(Some(Arrival::Packets(bytes, from))) => drop(state.kernel.handle(now, from, &buffer[..bytes])),
+                Ok(Some(Arrival::Gone(place))) => state.kernel.place_gone(now, place),
                 Ok(None) => {}
                 Err(_) => std::thread::park_timeout(Duration::from_millis(1)),
             }
@@ -290,7 +314,8 @@ impl<T: Transport> Shared<T> {
             let done = match process {
                 Some(process) => state.slots.get(&process).is_none_or(|slot| slot.outcome.is_some()),
                 None => {
-                    !state.followers.is_empty() || (state.slots.is_empty() && self.host_dropped.load(Ordering::Acquire))
+                    state.followers.iter().any(|&id| !state.kernel.waits_within(id))
+                        || (state.slots.is_empty() && self.host_dropped.load(Ordering::Acquire))
                 }
             };
             if done {
@@ -304,19 +329,12 @@ impl<T: Transport> Shared<T> {
     /// Somebody else shall read: a thread that sleeps, or, where tasks wait, the keeper at once; else the keeper after a while.
     fn hand_over(&self, state: &mut State<T>) {
         state.leading = false;
-        let next = state.followers.iter().find(|id| state.slots.get(id).is_some_and(|slot| slot.outcome.is_none()));
-        match next.copied() {
-            Some(next) => {
-                if let Some(Some(Waiter::Thread(thread))) = state.slots.get(&next).map(|slot| &slot.waiter) {
-                    thread.unpark();
-                }
-            }
-            None => {
-                let tasks = state.slots.values().any(|slot| matches!(slot.waiter, Some(Waiter::Task(_))));
-                if tasks || state.keeper_sleeps {
-                    self.call_keeper(state);
-                }
-            }
+        if state.successor().is_some() {
+            return self.call_successor(state);
+        }
+        let tasks = state.slots.values().any(|slot| matches!(slot.waiter, Some(Waiter::Task(_))));
+        if tasks || state.keeper_sleeps {
+            self.call_keeper(state);
         }
     }
 
@@ -336,7 +354,7 @@ fn keep<T: Transport>(weak: &Weak<Shared<T>>) {
         }
         let mut state = shared.lock();
         let tasks = || state.slots.values().any(|slot| matches!(slot.waiter, Some(Waiter::Task(_))));
-        if !state.leading && state.followers.is_empty() && (idle || tasks()) {
+        if !state.leading && state.successor().is_none() && (idle || tasks()) {
             drop(shared.lead(state, None));
             idle = false;
             continue;

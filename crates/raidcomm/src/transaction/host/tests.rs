@@ -1,6 +1,7 @@
 //! Processes over real sockets.
 
 use super::faulty::{Faults, Faulty};
+use super::udp::Udp;
 use super::*;
 use crate::transaction::kernel::{Message, Scope, Until};
 use crate::transaction::limits::WAIT_SHORT;
@@ -174,6 +175,30 @@ fn messages_can_be_awaited() {
     drop(server);
     let (reply, _) = block_on(client.send_async(receiver, Message::exactly_once(b"anybody?".to_vec())));
     assert!(matches!(reply, Err(HostError::Send(SendFailure::NoSuchProcess))));
+}
+
+/// Bytes of a process come from outside: whatever it was doing, whoever has it now can go on, and bytes that are none are an error.
+#[test]
+fn a_process_goes_on_where_it_is_attached() {
+    let (here, there) = pair(Faults::default());
+    let mut server = here.process().expect("a process");
+    let receiver = server.id();
+    let mut client = there.process().expect("a process");
+    let sending = std::thread::spawn(move || client.send(receiver, Request::exactly_once(b"wait for it")));
+    let call = server.receive().expect("a message");
+    assert_eq!(call.message(), b"wait for it");
+    drop(call);
+    // Forgotten, so that the kernel believes that it still waits.
+    std::mem::forget(server.receive_async());
+    let bytes = server.detach(there.id().expect("it has one")).map_err(|(error, _)| error).expect("it may go");
+    let damaged = there.attach(&bytes[1..]);
+    assert!(matches!(damaged, Err(HostError::Decode(DecodeError::Foreign))), "{damaged:?}");
+    assert!(matches!(here.attach(&bytes), Err(HostError::Relocation(RelocationError::Elsewhere(_)))));
+    let mut server = there.attach(&bytes).expect("it left for there");
+    assert!(matches!(there.attach(&bytes), Err(HostError::Relocation(RelocationError::Again))));
+    let unanswered = server.unanswered().pop().expect("it has not replied");
+    server.reply(unanswered, b"at last").expect("the sender waits");
+    assert_eq!(sending.join().expect("no panic").expect("a reply").message, b"at last");
 }
 
 /// If groups or names did not reach other hosts, servers could not be found.

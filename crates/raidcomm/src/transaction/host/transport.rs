@@ -8,6 +8,15 @@ use std::fmt::Debug;
 use std::io;
 use std::time::Duration;
 
+/// What came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival<P> {
+    /// So many bytes, of one packet or of several behind each other, from there.
+    Packets(usize, P),
+    /// The kernel that was there has ended: what is sent there is lost.
+    Gone(P),
+}
+
 /// A receiver of packets that come by another way than those to this place alone.
 pub type Receiver<P> = Box<dyn FnMut(&mut [u8], Duration) -> io::Result<Option<(usize, P)>> + Send>;
 
@@ -22,18 +31,21 @@ pub trait Transport: Debug + Send + Sync + 'static {
     /// Bits that differ between kernels of one machine.
     fn seed(&self) -> u64;
 
-    /// Sends packets that stand behind each other: each but the last has `packet_bytes` bytes. What cannot be sent is lost.
+    /// Sends packets that stand behind each other: each but the last has `packet_bytes` bytes. What cannot be sent is lost. Some of
+    /// it may wait for [`Transport::flush`].
     fn send(&self, to: Self::Place, train: &[u8], packet_bytes: usize);
 
     /// Sends a packet to all kernels with members of a group, or to all kernels.
     fn multicast(&self, group: Option<GroupId>, packet: &[u8]);
 
-    /// Waits for a packet, or several behind each other: how many bytes, and from where. `None`: none came in time. Called by one
-    /// thread at a time.
+    /// What was sent leaves now.
+    fn flush(&self) {}
+
+    /// Waits for packets. `None`: none came in time, or what came was not for the kernel. Called by one thread at a time.
     ///
     /// # Errors
     /// The operating system refused.
-    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<(usize, Self::Place)>>;
+    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Arrival<Self::Place>>>;
 
     /// Ends a wait in [`Transport::receive`] of another thread, soon.
     fn wake(&self);

@@ -3,11 +3,14 @@
 //! The address of a group is computed from its identifier, so that no message sets a group up. Several groups may share an address:
 //! the kernel looks at the identifier. Runs of packets leave by segmentation offload and arrive joined, where the system can.
 
-use super::transport::{Receiver, Transport};
+use super::transport::{Arrival, Receiver, Transport};
 use crate::transaction::identifier::GroupId;
 use crate::transaction::limits::{PEERS_MAX, SOCKET_BYTES, WAIT_LONG};
 use crate::transaction::outbox::Membership;
 use quinn_udp::{Transmit, UdpSocketState};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use socket2::{Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, UdpSocket};
@@ -102,9 +105,25 @@ impl Udp {
         }
     }
 
-    fn send_one(&self, to: SocketAddr, packet: &[u8]) {
+    /// Takes a packet that is there already.
+    pub(super) fn receive_now(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, SocketAddr)>> {
+        match rustix::net::recvfrom(&self.socket, buffer, RecvFlags::DONTWAIT) {
+            Ok((bytes, _, from)) => Ok(from.and_then(|from| from.try_into().ok()).map(|from| (bytes, from))),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn send_one(&self, to: SocketAddr, packet: &[u8]) {
         // A full buffer, a missing route: the packet is lost, as it could be further on.
         let _ = self.socket.send_to(packet, to);
+    }
+}
+
+/// Readable when a packet is there.
+impl AsFd for Udp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 
@@ -147,13 +166,13 @@ impl Transport for Udp {
         }
     }
 
-    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<(usize, SocketAddr)>> {
+    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Arrival<SocketAddr>>> {
         let nanoseconds = wait.as_nanos() as u64;
         if self.wait.swap(nanoseconds, Ordering::Relaxed) != nanoseconds {
             self.socket.set_read_timeout(Some(wait))?;
         }
         match self.socket.recv_from(buffer) {
-            Ok(received) => Ok(Some(received)),
+            Ok((bytes, from)) => Ok(Some(Arrival::Packets(bytes, from))),
             Err(error) if is_timeout(&error) => Ok(None),
             Err(error) => Err(error),
         }

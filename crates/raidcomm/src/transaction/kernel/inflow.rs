@@ -7,7 +7,9 @@
 
 use crate::round_trip::RoundTrip;
 use crate::transaction::codec::chunk_count;
-use crate::transaction::limits::{GIVE_UP, REORDERED_MAX, WINDOW_FIRST, WINDOW_MAX, WINDOW_MIN};
+use crate::transaction::limits::{
+    GIVE_UP, REORDERED_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST, WINDOW_MAX, WINDOW_MIN,
+};
 use crate::transaction::packet::{Transfer, Wanted};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -44,14 +46,16 @@ pub(super) struct Inflow {
     /// An asking whose answer is timed: its place, and when.
     timed: Option<(u64, u64)>,
     round_trip: RoundTrip,
+    /// How long to wait for what was asked for before that is measured.
+    wait_first: u64,
     timeouts: u32,
     heard: u64,
     pub due: u64,
 }
 
 impl Inflow {
-    /// A transfer of which the first so many chunks come unasked.
-    pub(super) fn new(now: u64, transfer: Transfer, unasked: u32) -> Inflow {
+    /// A transfer of which the first so many chunks come unasked. `wait`: how long an answer of the other side takes, as far as is known.
+    pub(super) fn new(now: u64, transfer: Transfer, unasked: u32, wait: u64) -> Inflow {
         let count = chunk_count(transfer.total);
         let mut inflow = Inflow {
             transfer,
@@ -69,6 +73,8 @@ impl Inflow {
             recovery: 0,
             timed: None,
             round_trip: RoundTrip::default(),
+            // What is known may be the time of an execution.
+            wait_first: wait.min(RETRANSMIT_FIRST),
             timeouts: 0,
             heard: now,
             due: now,
@@ -96,7 +102,10 @@ impl Inflow {
     }
 
     fn restart(&mut self, now: u64) {
-        let wait = self.round_trip.wait(self.timeouts);
+        let wait = match self.round_trip.smoothed() {
+            Some(_) => self.round_trip.wait(self.timeouts),
+            None => (self.wait_first << self.timeouts.min(16)).min(RETRANSMIT_MAX),
+        };
         let silent = now >= self.heard.saturating_add(GIVE_UP);
         self.due = if silent { u64::MAX } else { now.saturating_add(wait) };
     }

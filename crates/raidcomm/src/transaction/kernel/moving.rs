@@ -33,6 +33,8 @@ pub(super) struct Moving<M> {
     pub memory: M,
     pub way: Way,
     pub heard: u64,
+    /// How long after that it is given up.
+    pub patience: u64,
 }
 
 impl<M> Moving<M> {
@@ -41,7 +43,12 @@ impl<M> Moving<M> {
             Way::To { due, .. } => *due,
             Way::From(inflow) => inflow.due,
         };
-        due.min(self.heard.saturating_add(GIVE_UP))
+        due.min(self.given_up())
+    }
+
+    /// When it is given up, unless a sign of life comes.
+    fn given_up(&self) -> u64 {
+        self.heard.saturating_add(self.patience)
     }
 }
 
@@ -117,8 +124,19 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             self.outbox.complete(by, Completion::Moved { memory, outcome: Ok(()) });
             return Ok(());
         }
-        let way = Way::To { due: now.saturating_add(RETRANSMIT_FIRST), reminders: 0 };
-        let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now };
+        if self.processes.contains_key(&exchange.sender) {
+            let outcome = self.copy_within(now, by, exchange, &transfer, true, |segment| {
+                let source = memory.readable()?;
+                let target = segment.writable()?.get_mut(transfer.offset as usize..)?.get_mut(..bytes)?;
+                target.copy_from_slice(source);
+                Some(())
+            });
+            self.outbox.complete(by, Completion::Moved { memory, outcome });
+            return Ok(());
+        }
+        let wait = self.hints.wait(exchange.sender, 0).min(RETRANSMIT_FIRST);
+        let way = Way::To { due: now.saturating_add(wait), reminders: 0 };
+        let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.stream_to(by, 0..WINDOW_FIRST);
         self.arm(by);
@@ -145,8 +163,18 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             self.outbox.complete(by, Completion::Moved { memory, outcome: Ok(()) });
             return Ok(());
         }
-        let way = Way::From(Box::new(Inflow::new(now, transfer, 0)));
-        let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now };
+        if self.processes.contains_key(&exchange.sender) {
+            let outcome = self.copy_within(now, by, exchange, &transfer, false, |segment| {
+                let source = segment.readable()?.get(transfer.offset as usize..)?.get(..bytes)?;
+                memory.writable()?.copy_from_slice(source);
+                Some(())
+            });
+            self.outbox.complete(by, Completion::Moved { memory, outcome });
+            return Ok(());
+        }
+        let wait = self.hints.wait(exchange.sender, 0);
+        let way = Way::From(Box::new(Inflow::new(now, transfer, 0, wait)));
+        let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.pull_from(now, by);
         self.arm(by);
@@ -154,8 +182,24 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         Ok(())
     }
 
+    /// Moves data between two processes of this kernel: one copy, under the same rights as a transfer by packets.
+    fn copy_within(
+        &mut self,
+        now: u64,
+        by: ProcessId,
+        exchange: &Exchange,
+        transfer: &Transfer,
+        write: bool,
+        copy: impl FnOnce(&mut M) -> Option<()>,
+    ) -> Result<(), MoveFailure> {
+        let header = self.header(exchange.identity, by, exchange.sender);
+        let sending = self.lending(exchange.sender, &header, transfer, write).map_err(|_| MoveFailure::Refused)?;
+        sending.hear(now);
+        sending.segment.as_mut().and_then(copy).ok_or(MoveFailure::Refused)
+    }
+
     /// Where the sender of an exchange is: where its copies last came from.
-    fn route_back(&self, by: ProcessId, sender: ProcessId) -> Option<Route<A>> {
+    pub(super) fn route_back(&self, by: ProcessId, sender: ProcessId) -> Option<Route<A>> {
         let from = self.aliens.get(&(sender, by)).and_then(|alien| alien.from);
         from.map(Route::Place).or_else(|| self.route(sender))
     }
@@ -206,7 +250,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     pub(super) fn mover_pull(&mut self, now: u64, by: ProcessId, header: &Header, number: u64, wanted: &Wanted) {
         let Some(moving) = self.transfer_of(by, header, number) else { return };
         let Way::To { due, reminders } = &mut moving.way else { return };
-        (moving.heard, *due, *reminders) = (now, now.saturating_add(RETRANSMIT_MAX), 0);
+        (*due, *reminders) = (now.saturating_add(RETRANSMIT_MAX), 0);
+        (moving.heard, moving.patience) = (now, GIVE_UP);
         self.stream_to(by, wanted.chunks());
         self.arm(by);
     }
@@ -225,7 +270,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         if inflow.transfer != *transfer {
             return;
         }
-        moving.heard = now;
+        (moving.heard, moving.patience) = (now, GIVE_UP);
         if inflow.take(now, index) {
             let start = index as usize * CHUNK_BYTES;
             let memory = moving.memory.writable().unwrap_or_default();
@@ -256,7 +301,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
 
     pub(super) fn moving_due(&mut self, now: u64, by: ProcessId) {
         let Some(moving) = self.moving(by) else { return };
-        if now >= moving.heard.saturating_add(GIVE_UP) {
+        if now >= moving.given_up() {
             return self.end_move(by, Err(MoveFailure::GaveUp));
         }
         match &mut moving.way {

@@ -16,7 +16,7 @@ use crate::transaction::planted::Planted;
 
 impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// The exchange whose segment a packet is about.
-    fn lending(
+    pub(super) fn lending(
         &mut self,
         owner: ProcessId,
         header: &Header,
@@ -63,11 +63,12 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         data: &[u8],
         ask: bool,
     ) {
+        let wait = self.hints.wait(header.source, 0);
         let sending = match self.lending(owner, header, transfer, true) {
             Ok(sending) => sending,
             Err(reason) => return self.refuse(from, owner, header, transfer.number, reason),
         };
-        (sending.heard, sending.unheard) = (now, 0);
+        sending.hear(now);
         if transfer.number <= sending.moved {
             if ask && transfer.number == sending.moved {
                 self.answer(from, header, owner, &Body::Done { number: transfer.number });
@@ -75,7 +76,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return;
         }
         if sending.inflow.as_ref().is_none_or(|inflow| inflow.transfer.number < transfer.number) {
-            sending.inflow = Some(Inflow::new(now, *transfer, WINDOW_FIRST));
+            sending.inflow = Some(Inflow::new(now, *transfer, WINDOW_FIRST, wait));
         }
         let Some(inflow) = sending.inflow.as_mut().filter(|inflow| inflow.transfer == *transfer) else { return };
         if inflow.take(now, index) {
@@ -122,7 +123,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         wanted: &Wanted,
     ) {
         match self.lending(owner, header, transfer, false) {
-            Ok(sending) => (sending.heard, sending.unheard) = (now, 0),
+            Ok(sending) => sending.hear(now),
             Err(reason) => return self.refuse(from, owner, header, transfer.number, reason),
         }
         let answer = self.header(header.identity, owner, header.source);

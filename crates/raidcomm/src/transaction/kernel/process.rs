@@ -8,7 +8,7 @@ use super::moving::Moving;
 use super::naming::Query;
 use crate::transaction::identifier::{Destination, ProcessId};
 use crate::transaction::limits::GIVE_UP;
-use crate::transaction::memory::Rights;
+use crate::transaction::memory::{Memory, Rights};
 use crate::transaction::outbox::{Delivery, GroupReply};
 use crate::transaction::packet::{Identity, Replies};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -62,6 +62,8 @@ pub(super) struct Sending<M> {
     /// Times that it was sent since something was heard.
     pub unheard: u32,
     pub heard: u64,
+    /// How long after that it is given up.
+    pub patience: u64,
     /// A transfer to its segment.
     pub inflow: Option<Inflow>,
     /// The last transfer to its segment that is complete.
@@ -69,11 +71,52 @@ pub(super) struct Sending<M> {
     pub gather: Option<Box<Gather>>,
 }
 
+impl<M: Memory> Sending<M> {
+    /// A message of a process to one other, which is due to be sent.
+    pub(super) fn new(
+        now: u64,
+        identity: Identity,
+        to: Destination,
+        message: Vec<u8>,
+        mut segment: Option<M>,
+    ) -> Sending<M> {
+        Sending {
+            identity,
+            to,
+            once: false,
+            replies: Replies::One,
+            message,
+            rights: Rights::of(segment.as_mut()),
+            segment,
+            forwarder: ProcessId::NOBODY,
+            sent: now,
+            due: now,
+            retransmissions: 0,
+            unheard: 0,
+            heard: now,
+            patience: GIVE_UP,
+            inflow: None,
+            moved: 0,
+            gather: None,
+        }
+    }
+}
+
 impl<M> Sending<M> {
+    /// A sign of life has come.
+    pub(super) fn hear(&mut self, now: u64) {
+        (self.heard, self.unheard, self.patience) = (now, 0, GIVE_UP);
+    }
+
+    /// When it is given up, unless a sign of life comes.
+    pub(super) fn given_up(&self) -> u64 {
+        self.heard.saturating_add(self.patience)
+    }
+
     fn due(&self) -> u64 {
         let give_up = match &self.gather {
             Some(gather) => gather.deadline,
-            None => self.heard.saturating_add(GIVE_UP),
+            None => self.given_up(),
         };
         let inflow = self.inflow.as_ref().map_or(u64::MAX, |inflow| inflow.due);
         self.due.min(give_up).min(inflow)
@@ -144,6 +187,8 @@ pub(super) struct Process<M> {
     pub collecting: Option<Collecting>,
     /// The last notification taken from each sender.
     pub notified: BTreeMap<ProcessId, u64>,
+    /// How often it has moved to another kernel.
+    pub moves: u64,
     /// The time of its timer.
     pub armed: Option<u64>,
     /// The process on whose behalf the kernel made this one.
@@ -159,6 +204,7 @@ impl<M> Process<M> {
             queue: VecDeque::new(),
             collecting: None,
             notified: BTreeMap::new(),
+            moves: 0,
             armed: None,
             probes: None,
         }

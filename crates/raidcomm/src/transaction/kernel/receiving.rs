@@ -252,7 +252,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return;
         }
         match self.moved.get(&to) {
-            Some(&kernel) => self.answer(from, header, to, &Body::Moved { to: kernel }),
+            Some(moved) => {
+                let kernel = moved.to;
+                self.answer(from, header, to, &Body::Moved { to: kernel });
+            }
             None => {
                 let certain = to.host() == self.host || self.ended.contains(&to);
                 self.answer(from, header, to, &Body::NoProcess { certain });
@@ -350,6 +353,24 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
         self.settle(now);
         Ok(())
+    }
+
+    /// Messages that this process has received and not replied to, without what they said: for a program that goes on with a process
+    /// which has come from another kernel.
+    pub fn unanswered(&self, by: ProcessId) -> Vec<Delivery> {
+        let ours = self
+            .aliens
+            .iter()
+            .filter(|((_, receiver), alien)| *receiver == by && matches!(alien.progress, Progress::Delivered { .. }));
+        let unanswered = ours.map(|(&(sender, _), alien)| Delivery {
+            exchange: Exchange { sender, identity: alien.identity, wants_reply: true },
+            group: None,
+            forwarder: None,
+            message: Vec::new(),
+            rights: alien.rights,
+            data: Vec::new(),
+        });
+        unanswered.collect()
     }
 
     /// Hands the message to another process, as though the sender had sent it there, whose reply goes to the sender. Never waits.

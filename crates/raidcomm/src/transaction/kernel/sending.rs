@@ -1,13 +1,13 @@
 //! The sender's side of an exchange.
 //!
 //! Invariant: an exchange ends once: by its reply, by *no such process* of one who must know, by being given up after
-//! [`GIVE_UP`] without a sign of life, or by being cancelled.
+//! [`GIVE_UP`](crate::transaction::limits::GIVE_UP) without a sign of life, or by being cancelled.
 
 use super::Kernel;
-use super::process::{Activity, CallError, Collecting, Sending};
+use super::process::{Activity, CallError, Collecting, Process, Sending};
 use crate::transaction::identifier::{Destination, HostId, ProcessId};
 use crate::transaction::limits::{
-    GIVE_UP, GROUP_REPLIES_MAX, HINT_TRIES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MAX, RETRANSMIT_MAX,
+    GONE_WAIT, GROUP_REPLIES_MAX, HINT_TRIES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MAX, RETRANSMIT_MAX,
 };
 use crate::transaction::memory::{Memory, Rights};
 use crate::transaction::outbox::{Completion, GroupReply, Route, SendFailure};
@@ -122,24 +122,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         if !old_kept {
             process.collecting = None;
         }
-        process.activity = Activity::Sending(Box::new(Sending {
-            identity,
-            to,
-            once: message.once,
-            replies,
-            message: message.bytes,
-            segment: message.segment,
-            rights,
-            forwarder: ProcessId::NOBODY,
-            sent: now,
-            due: now.saturating_add(wait),
-            retransmissions: 0,
-            unheard: 0,
-            heard: now,
-            inflow: None,
-            moved: 0,
-            gather: None,
-        }));
+        let mut sending = Sending::new(now, identity, to, message.bytes, message.segment);
+        (sending.once, sending.replies, sending.due) = (message.once, replies, now.saturating_add(wait));
+        process.activity = Activity::Sending(Box::new(sending));
         Ok(identity)
     }
 
@@ -200,7 +185,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         let Activity::Sending(sending) = &mut process.activity else { return };
         match &sending.gather {
             Some(gather) if gather.deadline <= now => return self.end_gather(id),
-            None if now >= sending.heard.saturating_add(GIVE_UP) => return self.fail_send(id, SendFailure::GaveUp),
+            None if now >= sending.given_up() => return self.fail_send(id, SendFailure::GaveUp),
             _ => {}
         }
         if sending.due > now {
@@ -222,6 +207,37 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             }
         }
         self.transmit(id);
+    }
+
+    /// The kernel that was at this place has ended. What its processes were asked is lost, unless they have gone elsewhere before:
+    /// everybody is asked for them at once, and they are given up soon.
+    pub fn place_gone(&mut self, now: u64, place: A) {
+        self.now = now;
+        let was_there = |(&id, process): (&ProcessId, &Process<M>)| match &process.activity {
+            Activity::Sending(sending) => match sending.to {
+                Destination::Process(to) => (self.route(to) == Some(Route::Place(place))).then_some(id),
+                Destination::Group(_) => None,
+            },
+            Activity::Moving(moving) => {
+                (self.route_back(id, moving.exchange.sender) == Some(Route::Place(place))).then_some(id)
+            }
+            _ => None,
+        };
+        let waiting: Vec<ProcessId> = self.processes.iter().filter_map(was_there).collect();
+        self.hints.forget_place(place);
+        self.aliens.values_mut().filter(|alien| alien.from == Some(place)).for_each(|alien| alien.from = None);
+        for id in waiting {
+            match self.processes.get_mut(&id).map(|process| &mut process.activity) {
+                Some(Activity::Sending(sending)) => {
+                    sending.hear(now);
+                    (sending.patience, sending.due, sending.unheard) = (GONE_WAIT, now, HINT_TRIES - 1);
+                }
+                Some(Activity::Moving(moving)) => (moving.heard, moving.patience) = (now, GONE_WAIT),
+                _ => {}
+            }
+            self.arm(id);
+        }
+        self.tick(now);
     }
 
     pub(super) fn fail_send(&mut self, id: ProcessId, failure: SendFailure) {
@@ -302,8 +318,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         sending.identity.hop = sending.identity.hop.saturating_add(1);
         sending.forwarder = header.source;
         sending.to = Destination::Process(receiver);
-        (sending.sent, sending.heard, sending.due) = (now, now, now.saturating_add(wait));
-        (sending.retransmissions, sending.unheard, sending.moved, sending.inflow) = (0, 0, 0, None);
+        sending.hear(now);
+        (sending.sent, sending.due) = (now, now.saturating_add(wait));
+        (sending.retransmissions, sending.moved, sending.inflow) = (0, 0, None);
         self.transmit(to);
         self.arm(to);
     }
@@ -342,7 +359,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
 
     pub(super) fn told_moved(&mut self, now: u64, to: ProcessId, header: &Header, kernel: HostId) {
         if let Some(last) = self.moved.get_mut(&header.source) {
-            *last = kernel;
+            last.to = kernel;
         }
         let ours = self.is_gathering(to, header.identity) || self.exchange_with(to, header).is_some();
         if ours && !self.hints.moved(header.source, kernel) {
@@ -370,7 +387,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         };
         // Both timers start again; the wait stays doubled, so that a long execution is asked about less and less often.
         let wait = (once << sending.retransmissions.min(16)).min(RETRANSMIT_MAX);
-        (sending.heard, sending.unheard, sending.due) = (now, 0, now.saturating_add(wait));
+        sending.hear(now);
+        sending.due = now.saturating_add(wait);
         self.arm(to);
     }
 }

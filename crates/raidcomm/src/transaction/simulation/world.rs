@@ -6,7 +6,7 @@ use super::programs::{Program, Role};
 use crate::limits::{MILLISECOND, SECOND};
 use crate::transaction::codec::decode;
 use crate::transaction::identifier::{Destination, GroupId, ProcessId};
-use crate::transaction::kernel::{Kernel, Relocated};
+use crate::transaction::kernel::{Kernel, Relocated, RelocationError};
 use crate::transaction::limits::{GIVE_UP, PACKET_LIFE, RETENTION};
 use crate::transaction::memory::Owned;
 use crate::transaction::outbox::{Completion, Route};
@@ -24,12 +24,29 @@ const EVENTS_MAX: u64 = 3_000_000;
 
 /// What happens at a time.
 enum Event {
-    Packet { from: u32, to: u32, bytes: Vec<u8> },
+    Packet {
+        from: u32,
+        to: u32,
+        bytes: Vec<u8>,
+    },
     Act(usize),
     Crash(usize),
-    Cut { one: u32, other: u32, cut: bool },
+    Cut {
+        one: u32,
+        other: u32,
+        cut: bool,
+    },
     Move,
-    Adopt { program: usize, node: usize, relocated: Box<Relocated<u32, Owned>> },
+    Adopt {
+        program: usize,
+        node: usize,
+        bytes: Vec<u8>,
+    },
+    /// The same bytes again.
+    AdoptAgain {
+        node: usize,
+        bytes: Vec<u8>,
+    },
 }
 
 /// A kernel at a place.
@@ -211,7 +228,8 @@ impl World {
                 Ok(())
             }
             Event::Move => self.relocate(),
-            Event::Adopt { program, node, relocated } => self.adopt(program, node, relocated),
+            Event::Adopt { program, node, bytes } => self.adopt(program, node, bytes),
+            Event::AdoptAgain { node, bytes } => self.adopt_again(node, &bytes),
         }
     }
 
@@ -260,15 +278,22 @@ impl World {
         if let Ok(relocated) = self.nodes[at].kernel.release(process, host) {
             self.tell(|| format!("program {program} moves from node {at} to node {to}"));
             self.programs[program].at = None;
+            let bytes = relocated.encode(self.now);
+            let bytes = bytes.map_err(|error| format!("program {program} has no form as bytes: {error}"))?;
+            if self.random.percent(30) {
+                let (node, delay) = (self.random.below(self.nodes.len() as u64) as usize, self.random.below(SECOND));
+                self.schedule(delay, Event::AdoptAgain { node, bytes: bytes.clone() });
+            }
             let delay = self.random.below(100 * MILLISECOND);
-            self.schedule(delay, Event::Adopt { program, node: to, relocated: Box::new(relocated) });
+            self.schedule(delay, Event::Adopt { program, node: to, bytes });
         }
         self.drain(at)
     }
 
-    fn adopt(&mut self, program: usize, node: usize, relocated: Box<Relocated<u32, Owned>>) -> Result<(), Finding> {
+    fn adopt(&mut self, program: usize, node: usize, bytes: Vec<u8>) -> Result<(), Finding> {
         self.trouble = self.trouble.max(self.now);
-        match self.nodes[node].kernel.adopt(self.now, *relocated) {
+        let relocated = self.relocated(&bytes)?;
+        match self.nodes[node].kernel.adopt(self.now, relocated).map_err(|(error, _)| error) {
             Ok(()) => {
                 self.programs[program].at = Some(node);
                 self.tell(|| format!("program {program} is at node {node}"));
@@ -276,9 +301,38 @@ impl World {
                     self.end_program(program);
                 }
             }
-            Err((_, relocated)) => self.schedule(10 * MILLISECOND, Event::Adopt { program, node, relocated }),
+            Err(RelocationError::Elsewhere(_)) => {
+                // The kernel that it left for has crashed, and it is lost with that.
+                self.tell(|| format!("program {program} is lost on its way to node {node}"));
+                self.programs[program].at = Some(node);
+                self.lose(program);
+                self.act_later(program, 150 * MILLISECOND);
+            }
+            Err(RelocationError::Again) => {
+                return Err(format!("program {program} came to node {node} once, and not at all"));
+            }
+            Err(_) => self.schedule(10 * MILLISECOND, Event::Adopt { program, node, bytes }),
         }
         self.drain(node)
+    }
+
+    /// A process that has come, or is on its way, must not come once more.
+    fn adopt_again(&mut self, node: usize, bytes: &[u8]) -> Result<(), Finding> {
+        let relocated = self.relocated(bytes)?;
+        let process = relocated.id();
+        let at = self.by_process.get(&process).and_then(|&program| self.programs[program].at);
+        if at.is_none() && !self.nodes[node].kernel.has_process(process) {
+            // It is still on its way here, or to another node: then these bytes would be the first.
+            return Ok(());
+        }
+        match self.nodes[node].kernel.adopt(self.now, relocated) {
+            Ok(()) => Err(format!("{process} was taken in at node {node} a second time")),
+            Err(_) => self.drain(node),
+        }
+    }
+
+    fn relocated(&self, bytes: &[u8]) -> Result<Relocated<u32, Owned>, Finding> {
+        Relocated::decode(self.now, bytes).map_err(|error| format!("a process that moves cannot be read: {error}"))
     }
 
     /// Takes what came out of a node's kernel.
