@@ -23,6 +23,7 @@ impl Display for Program {
 /// Appends the lines of an action.
 fn describe(action: &Action, lines: &mut Vec<String>) {
     match action {
+        Action::Bind { arguments } => lines.push(format!("call with {}", Names::default().list(arguments))),
         Action::Select { source, filter, output, offset, limit, lock } => {
             let names = source.as_ref().map_or_else(Names::default, Names::of_source);
             if let Some(source) = source {
@@ -40,7 +41,10 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             if let Some(limit) = limit {
                 lines.push(format!("stop after {} rows", names.show(limit)));
             }
-            lines.push(format!("return {}", names.list(output)));
+            lines.push(match output.is_empty() {
+                true => "return nothing".to_string(),
+                false => format!("return {}", names.list(output)),
+            });
         }
         Action::Insert { table, values, input, on_conflict, returning, private } => {
             let names = Names::of_table(table);
@@ -74,6 +78,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
                 let verb = if row.is_some() { "write" } else { "delete" };
                 let name = match key.as_bytes().split_first() {
                     Some((b'n', name)) => format!("entry {}", String::from_utf8_lossy(name)),
+                    Some((b'p', name)) => format!("procedure {}", String::from_utf8_lossy(name)),
                     _ => "counter".to_string(),
                 };
                 lines.push(format!("{verb} the catalog's {name}"));
