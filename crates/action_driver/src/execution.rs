@@ -227,7 +227,9 @@ impl Running {
             Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
         });
         Ok(match action {
-            Action::Bind { .. } => return Err(failure::statement("XX000", "parameters are bound in the middle of a program")),
+            Action::Bind { .. } => {
+                return Err(failure::statement("XX000", "parameters are bound in the middle of a program"));
+            }
             Action::Select { .. } => Running::Select(SelectRun::begin(action, scene)?),
             Action::Insert { .. } => Running::Insert(InsertRun::default()),
             Action::Update { .. } => Running::Update(UpdateRun::begin(action, scene)?),

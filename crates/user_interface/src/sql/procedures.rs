@@ -119,7 +119,9 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
 }
 
 fn data_statement(compiler: &mut Compiler, statement: &ast::Statement, context: &Context) -> Result<Program> {
-    let fed = || Stop::Beyond(SqlError::unsupported("a procedure with INSERT ... SELECT, UPDATE ... FROM or DELETE ... USING"));
+    let fed = || {
+        Stop::Beyond(SqlError::unsupported("a procedure with INSERT ... SELECT, UPDATE ... FROM or DELETE ... USING"))
+    };
     let compiled = match statement {
         ast::Statement::Query(query) => compiler.select(query),
         ast::Statement::Insert(insert) => match compiler.insert(insert, context.made, None) {
