@@ -27,6 +27,8 @@ use values::Value;
 pub struct Execution {
     program: Arc<Program>,
     parameters: Vec<Value>,
+    /// Values of a procedure's parameters, once it is called.
+    bound: Option<Vec<Value>>,
     supplied: Vec<Vec<Value>>,
     relies_on: Reliance,
     action: usize,
@@ -84,6 +86,7 @@ impl Execution {
         Execution {
             program,
             parameters,
+            bound: None,
             supplied,
             relies_on: Reliance::default(),
             action: 0,
@@ -95,6 +98,7 @@ impl Execution {
     /// Back to the beginning.
     pub fn start_over(&mut self) {
         self.relies_on = Reliance::default();
+        self.bound = None;
         self.action = 0;
         self.running = None;
         self.results = Results::default();
@@ -107,7 +111,7 @@ impl Execution {
 
     /// Whether it uses nothing but its parameters, so that it needs no transaction, not even a site that may serve.
     pub fn is_pure(&self) -> bool {
-        let is_pure = |action: &Action| matches!(action, Action::Select { source: None, .. });
+        let is_pure = |action: &Action| matches!(action, Action::Select { source: None, .. } | Action::Bind { .. });
         self.program.relies_on.is_empty() && self.program.actions.iter().all(is_pure)
     }
 
@@ -129,8 +133,15 @@ impl Execution {
             return Ok(Step::Need(need));
         }
         let program = Arc::clone(&self.program);
+        let time_micros = transaction.time_micros;
+        if let (0, Some(Action::Bind { arguments })) = (self.action, program.actions.first()) {
+            let scope = Scope { parameters: &self.parameters, time_micros, generator };
+            self.bound = Some(scope.evaluate_all(arguments, &[])?);
+            self.action = 1;
+        }
+        let parameters = self.bound.as_ref().unwrap_or(&self.parameters);
         let mut scene = Scene {
-            scope: Scope { parameters: &self.parameters, time_micros: transaction.time_micros, generator },
+            scope: Scope { parameters, time_micros, generator },
             supplied: &self.supplied,
             transaction,
             results: &mut self.results,
@@ -213,9 +224,12 @@ impl Running {
             Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
                 !returning.is_empty()
             }
-            Action::Catalog { .. } | Action::Rebuild { .. } => false,
+            Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
         });
         Ok(match action {
+            Action::Bind { .. } => {
+                return Err(failure::statement("XX000", "parameters are bound in the middle of a program"));
+            }
             Action::Select { .. } => Running::Select(SelectRun::begin(action, scene)?),
             Action::Insert { .. } => Running::Insert(InsertRun::default()),
             Action::Update { .. } => Running::Update(UpdateRun::begin(action, scene)?),

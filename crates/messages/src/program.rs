@@ -43,6 +43,11 @@ pub struct ResultColumn {
 /// One action.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Action {
+    /// From here on the parameters are the values of these expressions over those that came: a procedure is called. The first action only.
+    Bind {
+        /// One for each parameter of the procedure, of its type; without columns.
+        arguments: Vec<Expression>,
+    },
     /// Reads rows, keeps those that pass `filter`, returns `output` of each.
     Select {
         /// Where from; `None`: one row without columns (`SELECT 1`).

@@ -2,6 +2,7 @@
 //!
 //! Invariant: whatever a program does to data shows in a line; names are those of tables and columns, never positions.
 
+use crate::item::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, Program, RowLock,
     Source, UnaryOperator,
@@ -23,6 +24,7 @@ impl Display for Program {
 /// Appends the lines of an action.
 fn describe(action: &Action, lines: &mut Vec<String>) {
     match action {
+        Action::Bind { arguments } => lines.push(format!("call with {}", Names::default().list(arguments))),
         Action::Select { source, filter, output, offset, limit, lock } => {
             let names = source.as_ref().map_or_else(Names::default, Names::of_source);
             if let Some(source) = source {
@@ -40,7 +42,10 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             if let Some(limit) = limit {
                 lines.push(format!("stop after {} rows", names.show(limit)));
             }
-            lines.push(format!("return {}", names.list(output)));
+            lines.push(match output.is_empty() {
+                true => "return nothing".to_string(),
+                false => format!("return {}", names.list(output)),
+            });
         }
         Action::Insert { table, values, input, on_conflict, returning, private } => {
             let names = Names::of_table(table);
@@ -70,14 +75,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             returned(returning, &names, lines);
         }
         Action::Catalog { writes, drops, .. } => {
-            for (key, _, row) in writes {
-                let verb = if row.is_some() { "write" } else { "delete" };
-                let name = match key.as_bytes().split_first() {
-                    Some((b'n', name)) => format!("entry {}", String::from_utf8_lossy(name)),
-                    _ => "counter".to_string(),
-                };
-                lines.push(format!("{verb} the catalog's {name}"));
-            }
+            lines.extend(writes.iter().map(|(key, _, row)| catalog_write(key, row.is_some())));
             lines.extend(drops.iter().map(|storage| format!("drop {storage}")));
         }
         Action::Rebuild { from, to, index } => {
@@ -88,6 +86,16 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             });
         }
     }
+}
+
+fn catalog_write(key: &Key, writes: bool) -> String {
+    let verb = if writes { "write" } else { "delete" };
+    let name = match key.as_bytes().split_first() {
+        Some((b'n', name)) => format!("entry {}", String::from_utf8_lossy(name)),
+        Some((b'p', name)) => format!("procedure {}", String::from_utf8_lossy(name)),
+        _ => "counter".to_string(),
+    };
+    format!("{verb} the catalog's {name}")
 }
 
 fn test(filter: Option<&Expression>, names: &Names, lines: &mut Vec<String>) {

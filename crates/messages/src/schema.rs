@@ -85,6 +85,19 @@ impl TableSchema {
     }
 }
 
+/// A procedure: statements that run as one program, one after the other (PostgreSQL's `LANGUAGE SQL`).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProcedureSchema {
+    /// Its name, in a space of its own.
+    pub name: String,
+    /// Its object identifier, kept for life.
+    pub oid: u32,
+    /// Its parameters: names, empty for those without one, and types.
+    pub parameters: Vec<(String, Type)>,
+    /// The text of its statements.
+    pub body: String,
+}
+
 /// One row of the catalog.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CatalogEntry {
@@ -94,15 +107,30 @@ pub enum CatalogEntry {
     IndexOf(String),
     /// Under [`CatalogEntry::next_key`]: the next free number for storages and object identifiers.
     Next(u32),
+    /// A procedure, under [`CatalogEntry::procedure_key`].
+    Procedure(Arc<ProcedureSchema>),
+}
+
+/// The first byte of a catalog key.
+const RELATION: u8 = b'n';
+const PROCEDURE: u8 = b'p';
+
+fn named(space: u8, name: &str) -> Key {
+    let mut bytes = Vec::with_capacity(name.len() + 1);
+    bytes.push(space);
+    bytes.extend_from_slice(name.as_bytes());
+    Key::new(&bytes)
 }
 
 impl CatalogEntry {
     /// The catalog key of a relation's name.
     pub fn key(name: &str) -> Key {
-        let mut bytes = Vec::with_capacity(name.len() + 1);
-        bytes.push(b'n');
-        bytes.extend_from_slice(name.as_bytes());
-        Key::new(&bytes)
+        named(RELATION, name)
+    }
+
+    /// The catalog key of a procedure's name.
+    pub fn procedure_key(name: &str) -> Key {
+        named(PROCEDURE, name)
     }
 
     /// The catalog key of the counter.
@@ -130,7 +158,7 @@ pub struct VersionedTable {
     pub version: Timestamp,
 }
 
-/// All tables, as of some moment.
+/// All tables and procedures, as of some moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Catalog {
     /// By name.
@@ -139,21 +167,33 @@ pub struct Catalog {
     pub index_names: BTreeMap<String, (String, Timestamp)>,
     /// The next free number, and the version of its catalog row.
     pub next: (u32, Timestamp),
+    /// Procedures by name, each with the version of its catalog row.
+    pub procedures: BTreeMap<String, (Arc<ProcedureSchema>, Timestamp)>,
 }
 
 impl Catalog {
     /// Applies one committed catalog row (`None`: deleted). A row that does not decode is an error.
     pub fn apply(&mut self, key: &[u8], version: Timestamp, row: Option<&[u8]>) -> Result<(), postcard::Error> {
         let entry = row.map(CatalogEntry::decode).transpose()?;
-        let name = match key.split_first() {
-            Some((b'n', name)) => String::from_utf8_lossy(name).into_owned(),
+        let name = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        match key.split_first() {
+            Some((&RELATION, bytes)) => self.apply_relation(name(bytes), version, entry),
+            Some((&PROCEDURE, bytes)) => match entry {
+                Some(CatalogEntry::Procedure(procedure)) => {
+                    self.procedures.insert(name(bytes), (procedure, version));
+                }
+                _ => drop(self.procedures.remove(&name(bytes))),
+            },
             _ => {
                 if let Some(CatalogEntry::Next(next)) = entry {
                     self.next = (next, version);
                 }
-                return Ok(());
             }
-        };
+        }
+        Ok(())
+    }
+
+    fn apply_relation(&mut self, name: String, version: Timestamp, entry: Option<CatalogEntry>) {
         self.tables.remove(&name);
         self.index_names.remove(&name);
         match entry {
@@ -163,9 +203,23 @@ impl Catalog {
             Some(CatalogEntry::IndexOf(table)) => {
                 self.index_names.insert(name, (table, version));
             }
-            Some(CatalogEntry::Next(_)) | None => {}
+            Some(CatalogEntry::Next(_) | CatalogEntry::Procedure(_)) | None => {}
         }
-        Ok(())
+    }
+
+    /// The version of a catalog row; [`Timestamp::ZERO`] for a name that is free.
+    pub fn version_of(&self, key: &Key) -> Timestamp {
+        let bytes = key.as_bytes();
+        let name = String::from_utf8_lossy(bytes.get(1..).unwrap_or(&[]));
+        let version = match bytes.first() {
+            Some(&RELATION) => {
+                let table = self.tables.get(name.as_ref()).map(|versioned| versioned.version);
+                table.or_else(|| self.index_names.get(name.as_ref()).map(|(_, version)| *version))
+            }
+            Some(&PROCEDURE) => self.procedures.get(name.as_ref()).map(|(_, version)| *version),
+            _ => Some(self.next.1),
+        };
+        version.unwrap_or(Timestamp::ZERO)
     }
 }
 

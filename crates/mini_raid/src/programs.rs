@@ -34,7 +34,7 @@ pub struct Programs {
     pub append: Arc<Program>,
     /// `UPDATE lists SET v = v || $2 WHERE k = $1 RETURNING v`
     pub append_update: Arc<Program>,
-    /// Two appends in one program: a procedure.
+    /// Two appends in one program: a procedure whose parameters are bound.
     pub append_two: Arc<Program>,
     /// `SELECT v FROM registers WHERE k = $1`
     pub read_register: Arc<Program>,
@@ -146,6 +146,8 @@ impl Programs {
     /// Builds them all.
     pub fn new() -> Programs {
         let value = || vec![Expression::Column(1)];
+        // The other way round, so that it shows if they are not.
+        let bind = Action::Bind { arguments: [2, 3, 0, 1].map(Expression::Parameter).to_vec() };
         let read = |storage, lock: Option<RowLock>| {
             let read_only = lock.is_none();
             program(vec![select(point(storage), value(), lock)], &[VALUE], read_only)
@@ -166,7 +168,7 @@ impl Programs {
             read_two_lists: program(vec![select(two, both, None)], &[KEY, VALUE], true),
             append: program(vec![append(0)], &[VALUE], false),
             append_update: program(vec![update], &[VALUE], false),
-            append_two: program(vec![append(0), append(2)], &[VALUE], false),
+            append_two: program(vec![bind, append(2), append(0)], &[VALUE], false),
             read_register: read(REGISTERS, None),
             write_register: program(vec![insert(REGISTERS, 0, Some(Expression::Column(3)), false)], &[], false),
             scan_members: scan(false),

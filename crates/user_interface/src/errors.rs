@@ -44,6 +44,12 @@ pub mod sqlstate {
     pub const AMBIGUOUS_FUNCTION: &str = "42725";
     /// `undefined_function`.
     pub const UNDEFINED_FUNCTION: &str = "42883";
+    /// `duplicate_function`.
+    pub const DUPLICATE_FUNCTION: &str = "42723";
+    /// `invalid_function_definition`.
+    pub const INVALID_FUNCTION_DEFINITION: &str = "42P13";
+    /// `too_many_arguments`.
+    pub const TOO_MANY_ARGUMENTS: &str = "54023";
     /// `undefined_parameter`.
     pub const UNDEFINED_PARAMETER: &str = "42P02";
     /// `duplicate_table`.

@@ -69,3 +69,9 @@ fn failures() {
 fn doubts() {
     run("doubts");
 }
+
+/// CREATE PROCEDURE and CALL: a call is one program.
+#[test]
+fn procedures() {
+    run("procedures");
+}

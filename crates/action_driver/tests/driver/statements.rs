@@ -362,6 +362,27 @@ fn planted_bugs_leave_their_clause_out() {
     assert_eq!(count(Planted::none(), "still"), 1);
 }
 
+/// A procedure's statements must all have the same arguments, computed once, and see what those before them did; a moved or retried call must not
+/// bind them twice.
+#[test]
+fn a_procedure_binds_its_arguments_once() {
+    let mut world = filled(2);
+    let twice = |operand| {
+        let (left, right) = (Box::new(parameter(operand)), Box::new(parameter(operand)));
+        Expression::Binary(BinaryOperator::Add, left, right)
+    };
+    let mut actions = vec![Action::Bind { arguments: vec![parameter(1), twice(0)] }];
+    for _ in 0..2 {
+        actions.extend(add_balance().actions.iter().cloned());
+    }
+    let called = program(actions);
+    let (rows, affected) = world.run(&called, &[Value::BigInt(3), Value::Integer(2)]);
+    assert_eq!((rows, affected), (vec![vec![Value::BigInt(22)]], 1), "10, and twice 6");
+    assert!(called.to_string().starts_with("call with $2, $1 + $1\nread from accounts"), "{called}");
+    let late = program(vec![add_balance().actions[0].clone(), called.actions[0].clone()]);
+    assert_eq!(world.fail(&late, &[Value::Integer(1), Value::BigInt(0)]).0, "XX000");
+}
+
 /// EXPLAIN shows this text.
 #[test]
 fn programs_read_as_steps() {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a change of the running transaction is visible to its own statements only, and gone when it rolls back.
 
-use crate::sql::ddl::{SchemaChange, version_of};
+use crate::sql::ddl::SchemaChange;
 use messages::schema::Catalog;
 use messages::{Key, Row, TableId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ impl SharedCatalog {
         self.generation += 1;
         for (key, version, row) in rows {
             // Rows may come in any order: an older version must not undo a newer one.
-            if version >= version_of(catalog, &key) && catalog.apply(key.as_bytes(), version, row.as_deref()).is_err() {
+            if version >= catalog.version_of(&key) && catalog.apply(key.as_bytes(), version, row.as_deref()).is_err() {
                 let gone = catalog.apply(key.as_bytes(), version, None);
                 assert!(gone.is_ok(), "a deletion has nothing to decode");
             }
@@ -119,7 +119,7 @@ impl Overlay {
 /// Whether the committed catalog shows these rows, or something newer in their place.
 pub fn shows(catalog: &Catalog, rows: &[(Key, OwnRow)]) -> bool {
     rows.iter().all(|(key, own)| {
-        let version = version_of(catalog, key);
+        let version = catalog.version_of(key);
         match own.row {
             Some(_) => version != own.seen,
             None => version == Timestamp::ZERO || version != own.seen,

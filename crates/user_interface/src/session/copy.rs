@@ -15,7 +15,7 @@ use crate::sql::insert::targets_by_name;
 use crate::sql::names;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::program::ResultColumn;
-use messages::schema::VersionedTable;
+use messages::schema::{CatalogEntry, VersionedTable};
 use messages::session::SessionRequest;
 use std::sync::Arc;
 use values::Value;
@@ -59,7 +59,7 @@ impl Turn<'_> {
             plan: Plan::Query(sql),
             tag: Tag::Select,
             writes: false,
-            tables: vec![(name.to_string(), Some(versioned.version))],
+            mentions: vec![(CatalogEntry::key(name), versioned.version)],
             generation: self.shared.catalog.generation,
             shareable: false,
             undescribed: false,
@@ -103,11 +103,11 @@ impl Turn<'_> {
             Utility::Copy(copy) => {
                 if let Err(error) = self.copy_in(&mut execution, &copy) {
                     let table = match &copy.source {
-                        CopySource::Table(name, _) => vec![name.clone()],
+                        CopySource::Table(name, _) => vec![CatalogEntry::key(name)],
                         CopySource::Query(_) => Vec::new(),
                     };
                     execution.step = Step::New;
-                    let relied = self.relied(&table);
+                    let relied = self.relied(table);
                     self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
                     return Ok(());
                 }

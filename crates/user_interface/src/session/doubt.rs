@@ -11,9 +11,7 @@ use crate::limits::DOUBTS_MAX;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
-use crate::sql::ddl::version_of;
 use messages::program::Program;
-use messages::schema::CatalogEntry;
 use messages::{Key, Timestamp};
 use std::sync::Arc;
 
@@ -21,11 +19,14 @@ use std::sync::Arc;
 const CLASS: &str = "42";
 
 impl Turn<'_> {
-    /// The versions of these relations, as this site knows them now.
-    pub fn relied(&self, mentioned: &[String]) -> Vec<(Key, Timestamp)> {
+    /// The versions of these catalog rows, as this site knows them now.
+    pub fn relied(&self, mentioned: Vec<Key>) -> Vec<(Key, Timestamp)> {
         let catalog = &self.shared.catalog.catalog;
-        let keys = mentioned.iter().map(|name| CatalogEntry::key(name));
-        keys.map(|key| (key.clone(), version_of(catalog, &key))).collect()
+        let relied = |key: Key| {
+            let version = catalog.version_of(&key);
+            (key, version)
+        };
+        mentioned.into_iter().map(relied).collect()
     }
 
     /// Tells the client, unless the relations that the statement mentions are not what it was compiled with.

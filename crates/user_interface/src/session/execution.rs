@@ -8,7 +8,7 @@ use crate::protocol::backend::{self, Severity};
 use crate::session::state::{Block, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared};
-use crate::sql::ddl::{self, version_of};
+use crate::sql::ddl;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use messages::program::{Action, Expression, Program};
@@ -314,7 +314,7 @@ impl Turn<'_> {
     fn try_again(&mut self, mut execution: Box<Execution>, key: &Key) {
         execution.recompilations += 1;
         let relied = relied_on(&execution, key);
-        if relied.is_none_or(|version| version != version_of(&self.shared.catalog.catalog, key)) {
+        if relied.is_none_or(|version| version != self.shared.catalog.catalog.version_of(key)) {
             self.recompile(execution);
         } else {
             execution.step = Step::Catalog(self.now.boot.saturating_add(CATALOG_PATIENCE));

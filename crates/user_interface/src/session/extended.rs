@@ -70,7 +70,7 @@ impl Turn<'_> {
             Err(error) => {
                 let parsed = parse::statement(sql).ok().flatten();
                 let mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
-                let relied = self.relied(&mentioned);
+                let relied = self.relied(mentioned);
                 let again = Again::Parse { name: name.to_string(), sql: sql.into(), types: types.to_vec(), told };
                 self.doubt(Confirmed::Error(error), relied, again);
                 return Ok(());
@@ -106,7 +106,7 @@ impl Turn<'_> {
                 let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
                 let (sql, types) = ((*prepared.text).into(), types.collect());
                 let again = Again::Parse { name: name.clone(), sql, types, told };
-                let relied = prepared.relied();
+                let relied = prepared.mentions.clone();
                 self.doubt(Confirmed::Parsed(name, prepared), relied, again);
             }
             prepared => self.parsed(name, prepared),

@@ -36,7 +36,7 @@ impl Turn<'_> {
                     let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
                     let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
                     let again = Again::Parse { name, sql: (*prepared.text).into(), types: types.collect(), told };
-                    self.doubt(Confirmed::Error(error), prepared.relied(), again);
+                    self.doubt(Confirmed::Error(error), prepared.mentions.clone(), again);
                 }
                 QueryReply::Rows { .. } | QueryReply::Stopped => {
                     self.session.work = Work::Parsing(name, prepared, told)
@@ -61,7 +61,7 @@ impl Turn<'_> {
             (Step::Describe, QueryReply::Failed(failure @ Failure::Statement { .. })) => {
                 execution.step = Step::New;
                 let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
-                let relied = execution.prepared.relied();
+                let relied = execution.prepared.mentions.clone();
                 self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
             }
             (Step::Describe | Step::Rows | Step::Source | Step::Explain, QueryReply::Failed(failure)) => {

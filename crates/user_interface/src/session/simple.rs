@@ -44,7 +44,7 @@ impl Turn<'_> {
         };
         let last = statements.is_empty();
         if let Err(error) = self.run_simple(&text, &parsed, last) {
-            let relied = self.relied(&compile::mentioned(&parsed.statement));
+            let relied = self.relied(compile::mentioned(&parsed.statement));
             self.doubt(Confirmed::Error(error), relied, Again::Simple(parsed));
         }
     }

@@ -7,7 +7,8 @@ use crate::sql::expressions::Compiler;
 use crate::sql::insert::Insertion;
 use crate::sql::modify::Modification;
 use crate::sql::names;
-use crate::sql::parse::{Parsed, Statement};
+use crate::sql::parse::{self, Parsed, Statement};
+use crate::sql::procedures;
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
@@ -96,8 +97,8 @@ pub struct Prepared {
     pub tag: Tag,
     /// Whether it changes rows or schema.
     pub writes: bool,
-    /// Tables that it mentions, with the version of each when it was compiled; `None`: there was none.
-    pub tables: Vec<(String, Option<Timestamp>)>,
+    /// Catalog rows of what it mentions, with the version of each when it was compiled.
+    pub mentions: Vec<(Key, Timestamp)>,
     /// The catalog's generation when it was last found to stand.
     pub generation: u64,
     /// Whether every session may use it.
@@ -107,17 +108,9 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Catalog rows of the tables it mentions, with their versions when it was compiled.
-    pub fn relied(&self) -> Vec<(Key, Timestamp)> {
-        let relied = |(name, version): &(String, Option<Timestamp>)| {
-            (CatalogEntry::key(name), version.unwrap_or(Timestamp::ZERO))
-        };
-        self.tables.iter().map(relied).collect()
-    }
-
-    /// Whether the tables it mentions are as they were.
+    /// Whether what it mentions is as it was.
     pub fn stands(&self, catalog: &Catalog) -> bool {
-        self.tables.iter().all(|(name, version)| version_of(catalog, name) == *version)
+        self.mentions.iter().all(|(key, version)| catalog.version_of(key) == *version)
     }
 
     /// A statement of these parts that mentions no table.
@@ -130,16 +123,12 @@ impl Prepared {
             plan,
             tag,
             writes: false,
-            tables: Vec::new(),
+            mentions: Vec::new(),
             generation: 0,
             shareable: true,
             undescribed: false,
         }
     }
-}
-
-fn version_of(catalog: &Catalog, name: &str) -> Option<Timestamp> {
-    catalog.tables.get(name).map(|versioned| versioned.version)
 }
 
 /// What compiling needs beside the statement.
@@ -166,6 +155,7 @@ pub fn compile(
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, utility),
         Statement::Sql(statement) => of_sql(parsed, statement, &declared, context, described)?,
+        Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
     prepared.declared = declared;
     prepared.generation = context.generation;
@@ -203,6 +193,15 @@ fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
     };
     prepared.writes = matches!(utility, Utility::Copy(copy) if !copy.outwards);
     prepared
+}
+
+/// CREATE PROCEDURE: what its body compiles to is thrown away, but a body that does not compile is refused.
+fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context) -> Result<Prepared> {
+    procedures::body(&procedures::definition(create)?, context)?;
+    let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())));
+    let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
+    prepared.writes = true;
+    Ok(prepared)
 }
 
 /// A result column of type text.
@@ -262,18 +261,21 @@ fn of_sql(
             let modification = compiler.delete(delete).map_err(Stop::into_error)?;
             (modified_plan(modification, &mut compiler)?, Tag::Delete, true)
         }
+        ast::Statement::Call(function) => {
+            let program = procedures::call(&mut compiler, function, context)?;
+            let writes = !program.read_only;
+            (Plan::Program(Arc::new(program)), Tag::Plain("CALL"), writes)
+        }
         other => (Plan::Schema(Box::new(other.clone())), Tag::Plain(crate::sql::ddl::tag(other)?), true),
     };
     let mut prepared = Prepared::simple(&parsed.text, plan, tag);
     prepared.writes = writes;
     prepared.shareable = !compiler.used_facts && context.made.is_empty();
-    prepared.tables = relations(statement)
-        .into_iter()
-        .map(|name| {
-            let version = version_of(context.catalog, &name);
-            (name, version)
-        })
-        .collect();
+    let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
+    prepared.mentions = relations.map(|key| (key.clone(), context.catalog.version_of(&key))).collect();
+    if let (ast::Statement::Call(_), Plan::Program(program)) = (statement, &prepared.plan) {
+        prepared.mentions = program.relies_on.clone();
+    }
     finish(&mut prepared, compiler, described);
     Ok(prepared)
 }
@@ -344,20 +346,28 @@ fn set_config(query: &ast::Query) -> Option<Plan> {
     Some(Plan::SetConfig(text(name)?, text(value)?, *local))
 }
 
-/// Names of the relations that a statement mentions, which decide whether it can be compiled.
-pub fn mentioned(statement: &Statement) -> Vec<String> {
+/// Catalog rows of what a statement mentions, which decide whether it can be compiled.
+pub fn mentioned(statement: &Statement) -> Vec<Key> {
+    let of_relations = |names: Vec<String>| names.iter().map(|name| CatalogEntry::key(name)).collect();
     match statement {
-        Statement::Sql(statement) => {
-            let mut found = relations(statement);
-            if let ast::Statement::Drop { names, .. } = &**statement {
-                found.extend(names.iter().filter_map(|name| Some(names::relation(name).ok()?.name)));
+        Statement::Sql(statement) => match &**statement {
+            ast::Statement::Call(function) => {
+                let name = names::own_relation(&function.name).ok();
+                name.map(|name| CatalogEntry::procedure_key(&name)).into_iter().collect()
             }
-            found
-        }
+            ast::Statement::Drop { names, .. } => {
+                of_relations(names.iter().filter_map(|name| Some(names::relation(name).ok()?.name)).collect())
+            }
+            _ => of_relations(relations(statement)),
+        },
         Statement::Utility(utility) => match &**utility {
-            Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![name.clone()],
+            Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![CatalogEntry::key(name)],
             _ => Vec::new(),
         },
+        Statement::Procedure(create) => {
+            let body = procedures::definition(create).and_then(|procedure| parse::statements(&procedure.body));
+            body.iter().flatten().flat_map(|parsed| mentioned(&parsed.statement)).collect()
+        }
     }
 }
 

@@ -39,6 +39,7 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
         S::AlterTable(_) => "ALTER TABLE",
         S::AlterIndex { .. } => "ALTER INDEX",
         S::Truncate(_) => "TRUNCATE TABLE",
+        S::DropProcedure { .. } => "DROP PROCEDURE",
         S::Drop { object_type, .. } => match object_type {
             ObjectType::Table => "DROP TABLE",
             ObjectType::Index => "DROP INDEX",
@@ -72,6 +73,13 @@ pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>) 
             planner.rename_index(&names::own_relation(name)?, &names::own_relation(index_name)?)?;
         }
         S::Truncate(truncate) => planner.truncate(truncate)?,
+        // Only those that are procedures are planned.
+        S::CreateFunction(create) => planner.create_procedure(create)?,
+        S::DropProcedure { if_exists, proc_desc, .. } => {
+            for described in proc_desc {
+                planner.drop_procedure(described, *if_exists)?;
+            }
+        }
         S::Drop { object_type, if_exists, names, .. } => {
             for name in names {
                 planner.drop_object(object_type, *if_exists, &names::own_relation(name)?)?;
@@ -115,7 +123,7 @@ impl<'a> Planner<'a> {
             return SchemaChange { program: None, rows: Vec::new(), makes: Vec::new(), notices: self.notices };
         }
         let writes = self.rows.iter().map(|(key, row)| {
-            let seen = (!self.own.contains(key)).then(|| version_of(self.base, key));
+            let seen = (!self.own.contains(key)).then(|| self.base.version_of(key));
             (key.clone(), seen, row.clone())
         });
         let mut actions =
@@ -129,14 +137,14 @@ impl<'a> Planner<'a> {
                 relies_on: Vec::new(),
                 read_only: false,
             }),
-            rows: self.rows.into_iter().map(|(key, row)| (key.clone(), version_of(self.base, &key), row)).collect(),
+            rows: self.rows.into_iter().map(|(key, row)| (key.clone(), self.base.version_of(&key), row)).collect(),
             makes: self.makes,
             notices: self.notices,
         }
     }
 
     /// Writes a catalog row, in the copy and in the plan.
-    fn write(&mut self, key: Key, entry: Option<CatalogEntry>) {
+    pub(super) fn write(&mut self, key: Key, entry: Option<CatalogEntry>) {
         let row = entry.map(|entry| entry.encode());
         let applied = self.catalog.apply(key.as_bytes(), Timestamp::ZERO, row.as_deref());
         assert!(applied.is_ok(), "a catalog entry that was just encoded decodes");
@@ -439,16 +447,6 @@ impl<'a> Planner<'a> {
             .with_hint(format!("You can drop constraint {name} on table {owner} instead."))),
         }
     }
-}
-
-/// The version of a catalog row in a catalog; zero for a name that is free.
-pub fn version_of(catalog: &Catalog, key: &Key) -> Timestamp {
-    if *key == CatalogEntry::next_key() {
-        return catalog.next.1;
-    }
-    let name = String::from_utf8_lossy(key.as_bytes().get(1..).unwrap_or(&[]));
-    let table = catalog.tables.get(name.as_ref()).map(|versioned| versioned.version);
-    table.or_else(|| catalog.index_names.get(name.as_ref()).map(|(_, version)| *version)).unwrap_or(Timestamp::ZERO)
 }
 
 fn check_index_count(table: &TableSchema) -> Result<()> {

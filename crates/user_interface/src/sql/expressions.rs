@@ -11,7 +11,7 @@ use crate::sql::operators::{is_comparison, no_operator, operator_of_values, symb
 use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Parameters, Typed, beyond, data_type};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
-use messages::schema::{Catalog, TableSchema};
+use messages::schema::{Catalog, ProcedureSchema, TableSchema};
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 use values::cast::{self, Context};
@@ -29,6 +29,8 @@ pub struct Compiler<'a> {
     pub parameters: Parameters,
     /// A fact of the session is part of what was compiled, so no other session may use it.
     pub used_facts: bool,
+    /// Of the procedure whose body it compiles.
+    procedure: Option<&'a ProcedureSchema>,
     depth: usize,
     nodes: usize,
 }
@@ -76,7 +78,15 @@ impl Scope {
 impl<'a> Compiler<'a> {
     /// A compiler for one statement, whose client declared these parameter types.
     pub fn new(catalog: &'a Catalog, facts: &'a Facts<'a>, text: &'a str, declared: Vec<Option<Type>>) -> Compiler<'a> {
-        Compiler { catalog, facts, text, parameters: Parameters::new(declared), used_facts: false, depth: 0, nodes: 0 }
+        let parameters = Parameters::new(declared);
+        Compiler { catalog, facts, text, parameters, used_facts: false, procedure: None, depth: 0, nodes: 0 }
+    }
+
+    /// A compiler for one statement of a procedure's body.
+    pub fn of_procedure(context: &'a crate::sql::compile::Context, procedure: &'a ProcedureSchema) -> Compiler<'a> {
+        let declared = procedure.parameters.iter().map(|(_, data_type)| Some(*data_type)).collect();
+        let compiler = Compiler::new(context.catalog, context.facts, &procedure.body, declared);
+        Compiler { procedure: Some(procedure), ..compiler }
     }
 
     /// Compiles an expression.
@@ -186,6 +196,9 @@ impl<'a> Compiler<'a> {
         if let Some((position, data_type)) = scope.column(qualifier_name.as_deref(), &name) {
             return Ok(Typed::known(Expression::Column(position as u16), data_type));
         }
+        if let Some(parameter) = self.named_parameter(qualifier_name.as_deref(), &name) {
+            return Ok(parameter);
+        }
         if matches!(name.as_str(), "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
             return Err(SqlError::unsupported(format!("system column \"{name}\"")).into());
         }
@@ -202,6 +215,13 @@ impl<'a> Compiler<'a> {
             None => SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")),
         };
         Err(error.at(names::place(qualifier.unwrap_or(column), self.text)).into())
+    }
+
+    /// A parameter of the procedure: a column of the same name has been preferred, as PostgreSQL does it.
+    fn named_parameter(&self, qualifier: Option<&str>, name: &str) -> Option<Typed> {
+        let procedure = self.procedure.filter(|one| qualifier.is_none_or(|qualifier| qualifier == one.name))?;
+        let place = procedure.parameters.iter().position(|(parameter, _)| parameter == name)?;
+        Some(Typed::known(Expression::Parameter(place as u16), procedure.parameters[place].1))
     }
 
     fn literal(&mut self, value: &ast::Value) -> Compiled<Typed> {

@@ -6,7 +6,7 @@
 //! * [`parse`], [`utility`], [`copy_syntax`]: text to syntax; [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
-//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 
 pub mod access;
 pub mod alter;
@@ -22,6 +22,7 @@ pub mod modify;
 pub mod names;
 pub mod operators;
 pub mod parse;
+pub mod procedures;
 pub mod select;
 pub mod settings;
 pub mod types;

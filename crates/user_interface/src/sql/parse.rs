@@ -30,6 +30,8 @@ pub enum Statement {
     Sql(Box<ast::Statement>),
     /// The session, its transactions, COPY.
     Utility(Box<Utility>),
+    /// CREATE PROCEDURE, which has the syntax of a function that returns nothing.
+    Procedure(Box<ast::CreateFunction>),
 }
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -79,14 +81,18 @@ pub fn expression(text: &str) -> Result<ast::Expr> {
 }
 
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>) -> Result<Parsed> {
-    let tokens = plain_locks(tokens);
+    let mut tokens = plain_locks(tokens);
+    let is_procedure = procedure_as_function(&mut tokens);
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
         None => {
             let mut parser = parser(tokens);
             let statement = parser.parse_statement().map_err(|error| reword(&error, text))?;
             end_of(&mut parser, text)?;
-            Statement::Sql(Box::new(statement))
+            match statement {
+                ast::Statement::CreateFunction(create) if is_procedure => Statement::Procedure(Box::new(create)),
+                statement => Statement::Sql(Box::new(statement)),
+            }
         }
     };
     Ok(Parsed { text: Arc::from(slice), statement })
@@ -107,6 +113,23 @@ fn plain_locks(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         at += 1;
     }
     tokens
+}
+
+/// Has the parser read CREATE PROCEDURE as CREATE FUNCTION: it knows another system's procedures only.
+fn procedure_as_function(tokens: &mut [TokenWithSpan]) -> bool {
+    let is = |token: &TokenWithSpan, word: &str| matches!(&token.token, Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    let place = match tokens {
+        [create, or, replace, ..] if is(create, "create") && is(or, "or") && is(replace, "replace") => 3,
+        [create, ..] if is(create, "create") => 1,
+        _ => return false,
+    };
+    match tokens.get_mut(place) {
+        Some(token) if is(token, "procedure") => {
+            token.token = Token::make_keyword("FUNCTION");
+            true
+        }
+        _ => false,
+    }
 }
 
 fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {

@@ -134,7 +134,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
         "grant" | "revoke" => return Err(SqlError::unsupported("GRANT and REVOKE")),
-        "do" | "call" => return Err(SqlError::unsupported("a procedure")),
+        "do" => return Err(SqlError::unsupported("DO")),
         _ => return Ok(None),
     };
     match words.rest.first() {

@@ -1,0 +1,258 @@
+//! Procedures: CREATE PROCEDURE, DROP PROCEDURE, CALL, and the statements of a body as one program.
+//!
+//! A call is one request to the action driver and, outside a block, one transaction, during which no lock waits for the client.
+//! Invariant: what a program cannot express is refused when the procedure is made; a call relies on the procedure's catalog row and on those of
+//! all tables that its body mentions.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::compile::Context;
+use crate::sql::ddl::Planner;
+use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::insert::Insertion;
+use crate::sql::literals::text_of;
+use crate::sql::modify::Modification;
+use crate::sql::names;
+use crate::sql::parse::{self, Statement};
+use crate::sql::types::{Stop, Typed, data_type};
+use messages::program::{Action, Program};
+use messages::schema::{CatalogEntry, ProcedureSchema};
+use messages::{Key, Timestamp};
+use sqlparser::ast;
+use std::sync::Arc;
+use values::Type;
+use values::cast;
+
+/// Most parameters of a procedure, as in PostgreSQL.
+const PARAMETERS_MAX: usize = 100;
+
+/// A procedure as CREATE PROCEDURE defines it; its number is not given out yet. Errors: 0A000 for what is not kept, naming it; 42P13 for what
+/// no procedure can have.
+pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
+    let invalid = |message: &str| Err(SqlError::new(sqlstate::INVALID_FUNCTION_DEFINITION, message));
+    if create.return_type.is_some() {
+        return invalid("a procedure returns nothing");
+    }
+    if create.behavior.is_some() || create.called_on_null.is_some() || create.parallel.is_some() {
+        return invalid("invalid attribute in procedure definition");
+    }
+    if create.security.is_some() || !create.set_params.is_empty() {
+        return Err(SqlError::unsupported("a procedure with SECURITY or SET"));
+    }
+    match &create.language {
+        Some(language) if language.value.eq_ignore_ascii_case("sql") => {}
+        Some(language) => return Err(SqlError::unsupported(format!("LANGUAGE {language}"))),
+        None => return invalid("no language specified"),
+    }
+    let body = match &create.function_body {
+        Some(ast::CreateFunctionBody::AsBeforeOptions { body: ast::Expr::Value(text), link_symbol: None }) => {
+            text_of(&text.value)
+        }
+        _ => None,
+    };
+    let Some(body) = body else {
+        return invalid("no procedure body specified");
+    };
+    let arguments = create.args.as_deref().unwrap_or_default();
+    if arguments.len() > PARAMETERS_MAX {
+        let message = format!("procedures cannot have more than {PARAMETERS_MAX} arguments");
+        return Err(SqlError::new(sqlstate::TOO_MANY_ARGUMENTS, message));
+    }
+    let parameters: Vec<(String, Type)> = arguments.iter().map(parameter).collect::<Result<_>>()?;
+    for (position, (name, _)) in parameters.iter().enumerate() {
+        if !name.is_empty() && parameters[..position].iter().any(|(other, _)| other == name) {
+            return invalid(&format!("parameter name \"{name}\" used more than once"));
+        }
+    }
+    Ok(ProcedureSchema { name: names::own_relation(&create.name)?, oid: 0, parameters, body: body.to_owned() })
+}
+
+fn parameter(argument: &ast::OperateFunctionArg) -> Result<(String, Type)> {
+    if !matches!(argument.mode, None | Some(ast::ArgMode::In)) {
+        return Err(SqlError::unsupported("an OUT, INOUT or VARIADIC parameter"));
+    }
+    if argument.default_expr.is_some() {
+        return Err(SqlError::unsupported("a parameter with a default"));
+    }
+    // The parser hands a name over as it was written, quotes included.
+    let name = argument.name.as_ref().map_or_else(String::new, |name| match name.value.strip_prefix('"') {
+        Some(quoted) => names::fold(&quoted.trim_end_matches('"').replace("\"\"", "\""), true),
+        None => names::fold(&name.value, false),
+    });
+    Ok((name, data_type(&argument.data_type)?))
+}
+
+/// What a body compiles to.
+pub struct Body {
+    actions: Vec<Action>,
+    relies_on: Vec<(Key, Timestamp)>,
+    read_only: bool,
+    /// A fact of the session is part of it.
+    used_facts: bool,
+}
+
+/// The statements of a procedure as actions. Errors: those of its statements, without a place; 0A000 for one that no program can do.
+pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
+    let mut body = Body { actions: Vec::new(), relies_on: Vec::new(), read_only: true, used_facts: false };
+    for parsed in parse::statements(&procedure.body)? {
+        let Statement::Sql(statement) = &parsed.statement else {
+            return Err(SqlError::unsupported("a procedure that controls transactions or the session"));
+        };
+        let mut compiler = Compiler::of_procedure(context, procedure);
+        let program = data_statement(&mut compiler, statement, context).map_err(|mut error| {
+            error.position = None;
+            let error = Box::new(*error);
+            match error.detail {
+                None => error.with_detail(format!("SQL procedure \"{}\".", procedure.name)),
+                Some(_) => error,
+            }
+        })?;
+        body.used_facts |= compiler.used_facts;
+        body.read_only &= program.read_only;
+        for relied in program.relies_on {
+            if !body.relies_on.contains(&relied) {
+                body.relies_on.push(relied);
+            }
+        }
+        body.actions.extend(program.actions.into_iter().map(silent));
+    }
+    Ok(body)
+}
+
+fn data_statement(compiler: &mut Compiler, statement: &ast::Statement, context: &Context) -> Result<Program> {
+    let fed = || {
+        Stop::Beyond(SqlError::unsupported("a procedure with INSERT ... SELECT, UPDATE ... FROM or DELETE ... USING"))
+    };
+    let compiled = match statement {
+        ast::Statement::Query(query) => compiler.select(query),
+        ast::Statement::Insert(insert) => match compiler.insert(insert, context.made, None) {
+            Ok(Insertion::Program(program)) => Ok(program),
+            Ok(Insertion::Feed(_)) => Err(fed()),
+            Err(stop) => Err(stop),
+        },
+        ast::Statement::Update(update) => match compiler.update(update) {
+            Ok(Modification::Program(program)) => Ok(program),
+            Ok(Modification::Feed(_)) => Err(fed()),
+            Err(stop) => Err(stop),
+        },
+        ast::Statement::Delete(delete) => match compiler.delete(delete) {
+            Ok(Modification::Program(program)) => Ok(program),
+            Ok(Modification::Feed(_)) => Err(fed()),
+            Err(stop) => Err(stop),
+        },
+        ast::Statement::Call(_) => return Err(SqlError::unsupported("a procedure that calls another")),
+        _ => return Err(SqlError::unsupported("a procedure that changes the schema")),
+    };
+    compiled.map_err(Stop::into_error)
+}
+
+/// What a statement of a body returns, nobody gets.
+fn silent(mut action: Action) -> Action {
+    match &mut action {
+        Action::Select { output, .. } => output.clear(),
+        Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
+            returning.clear();
+        }
+        Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => {}
+    }
+    action
+}
+
+/// CALL. `compiler`: of the statement; the flag says whether other sessions may use the program. Errors: 42883 when there is no such procedure
+/// for such arguments.
+pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context) -> Result<Program> {
+    let name = names::own_relation(&function.name)?;
+    let arguments: Vec<Typed> = arguments(compiler, function)?;
+    let missing = || {
+        let types: Vec<&str> = arguments.iter().map(|typed| typed.type_name()).collect();
+        let message = format!("procedure {name}({}) does not exist", types.join(", "));
+        SqlError::new(sqlstate::UNDEFINED_FUNCTION, message).with_hint(
+            "No procedure matches the given name and argument types. You might need to add explicit type casts.",
+        )
+    };
+    let (procedure, version) = context.catalog.procedures.get(&name).ok_or_else(missing)?;
+    if procedure.parameters.len() != arguments.len() {
+        return Err(missing());
+    }
+    let body = body(procedure, context)?;
+    let typed = arguments.iter().zip(&procedure.parameters);
+    let bound = typed.map(|(argument, (_, data_type))| {
+        let bound = compiler.parameters.coerce(argument.clone(), *data_type, cast::Context::Implicit);
+        // A literal that cannot be read says so; what has another type is another procedure's.
+        bound.map_err(|error| if error.sqlstate == sqlstate::DATATYPE_MISMATCH { missing() } else { error })
+    });
+    let bound = bound.collect::<Result<Vec<_>>>()?;
+    compiler.used_facts |= body.used_facts;
+    let mut actions = vec![Action::Bind { arguments: bound }];
+    actions.extend(body.actions);
+    let mut relies_on = body.relies_on;
+    if *version != Timestamp::ZERO {
+        relies_on.push((CatalogEntry::procedure_key(&name), *version));
+    }
+    Ok(Program {
+        parameters: compiler.take_parameters()?,
+        actions,
+        columns: Vec::new(),
+        relies_on,
+        read_only: body.read_only,
+    })
+}
+
+fn arguments(compiler: &mut Compiler, function: &ast::Function) -> Result<Vec<Typed>> {
+    let list = match &function.args {
+        ast::FunctionArguments::List(list) => list.args.as_slice(),
+        ast::FunctionArguments::None => &[],
+        ast::FunctionArguments::Subquery(_) => return Err(SqlError::unsupported("a query as an argument")),
+    };
+    let argument = |argument: &ast::FunctionArg| match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression)) => {
+            compiler.expression(expression, &Scope::empty()).map_err(Stop::into_error)
+        }
+        _ => Err(SqlError::unsupported("a named argument")),
+    };
+    list.iter().map(argument).collect()
+}
+
+impl Planner<'_> {
+    /// CREATE PROCEDURE; its body has been compiled. Errors: 42723 for a name that is taken, unless it is to be replaced.
+    pub(super) fn create_procedure(&mut self, create: &ast::CreateFunction) -> Result<()> {
+        let mut procedure = definition(create)?;
+        let name = procedure.name.clone();
+        procedure.oid = match self.catalog.procedures.get(&name) {
+            Some((known, _)) if create.or_replace => known.oid,
+            Some(_) => {
+                let message = format!("procedure \"{name}\" already exists with other or the same argument types");
+                return Err(SqlError::new(sqlstate::DUPLICATE_FUNCTION, message)
+                    .with_hint("Use CREATE OR REPLACE PROCEDURE; a name has one procedure here."));
+            }
+            None => self.next_number(),
+        };
+        self.write(CatalogEntry::procedure_key(&name), Some(CatalogEntry::Procedure(Arc::new(procedure))));
+        Ok(())
+    }
+
+    /// DROP PROCEDURE. Errors: 42883 for one that does not exist.
+    pub(super) fn drop_procedure(&mut self, described: &ast::FunctionDesc, if_exists: bool) -> Result<()> {
+        let name = names::own_relation(&described.name)?;
+        let wanted: Option<Vec<Type>> = match &described.args {
+            Some(arguments) => Some(arguments.iter().map(|one| Ok(parameter(one)?.1)).collect::<Result<_>>()?),
+            None => None,
+        };
+        let found = self.catalog.procedures.get(&name).is_some_and(|(procedure, _)| {
+            let types = procedure.parameters.iter().map(|(_, data_type)| data_type.unmodified());
+            wanted.as_ref().is_none_or(|wanted| wanted.iter().map(|wanted| wanted.unmodified()).eq(types))
+        });
+        if found {
+            self.write(CatalogEntry::procedure_key(&name), None);
+            return Ok(());
+        }
+        let types: Vec<&str> = wanted.iter().flatten().map(|data_type| data_type.base_name()).collect();
+        let message = format!("procedure {name}({}) does not exist", types.join(", "));
+        match if_exists {
+            true => {
+                self.notice("00000", format!("{message}, skipping"));
+                Ok(())
+            }
+            false => Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, message)),
+        }
+    }
+}
