@@ -239,6 +239,8 @@ pub struct Writer<L> {
     intent: Intent,
     planted: Option<Planted>,
     phase: Phase,
+    /// What is wanting for the log to be opened.
+    missing: Option<Missing>,
     /// It has been opened, and receipts are given.
     opened: bool,
     epoch: Epoch,
@@ -315,6 +317,7 @@ impl<L: Log> Writer<L> {
             intent,
             planted,
             phase: Phase::Active,
+            missing: None,
             opened: false,
             epoch: Epoch::default(),
             configuration,
@@ -358,7 +361,7 @@ impl<L: Log> Writer<L> {
 
     /// What an opening waits for.
     pub fn missing(&self) -> Option<&Missing> {
-        if let Phase::Sealing(sealing) = &self.phase { sealing.missing() } else { None }
+        self.missing.as_ref().filter(|_| matches!(self.phase, Phase::Sealing(_) | Phase::Fetching(_)))
     }
 
     /// All servers that it may speak to.

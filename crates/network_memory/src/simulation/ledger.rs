@@ -28,6 +28,8 @@ pub(super) struct Opening {
     pub(super) epoch: Epoch,
     pub(super) from: Position,
     pub(super) doubt: Option<Doubt>,
+    /// Every recovery of the log has the disk of this host.
+    pub(super) has_disk: bool,
 }
 
 /// See the module's description.
@@ -113,7 +115,7 @@ impl Ledger {
         end: Position,
         read: impl Fn(Position) -> Option<&'a [u8]>,
     ) -> Result<(), String> {
-        let Opening { host, epoch, from, doubt } = opening;
+        let Opening { host, epoch, from, doubt, has_disk } = opening;
         if from > self.truncated {
             return Err(format!("the log opened in {epoch} begins at {from}, and only what is below {} was given up", self.truncated));
         }
@@ -131,7 +133,7 @@ impl Ledger {
                 // What a disk alone had: of another host, or of this one, if a recovery elsewhere has begun an epoch since.
                 Some(Doubt::DiskAlone) => kept.receipt == Receipt::Disk,
                 // What the log displayed as not on disk, when it is opened with that disk.
-                Some(Doubt::LossAccepted) => position >= displayed.synced || kept.host != host,
+                Some(Doubt::LossAccepted) => position >= displayed.synced || !has_disk,
             };
             if !is_told {
                 return Err(format!(

@@ -274,7 +274,8 @@ impl World {
                 if self.profile.restart_on_this_disk && host != 0 && !self.hosts[host].accepts_loss {
                     return Err(format!("host {host} has opened the log of another host's disk"));
                 }
-                let opening = Opening { host, epoch, from, doubt };
+                let has_disk = self.profile.restart_on_this_disk;
+                let opening = Opening { host, epoch, from, doubt, has_disk };
                 self.ledger.opened(opening, end, |position| writer.read(position).map(|bytes| &bytes[..]))?;
                 self.hosts[host].opened = Some(epoch);
                 self.hosts[host].receipts = end;
@@ -504,15 +505,26 @@ impl World {
             self.crash(other, is_power);
         }
         self.note(|| "all is well".to_owned());
-        for intent in [Intent::Open, Intent::AcceptLoss] {
+        for intent in [Intent::Open, Intent::Open, Intent::AcceptLoss] {
+            // What a writer has sent before it died may fence the next one.
+            self.pass(SECOND, |_| false)?;
             self.open(host, intent)?;
-            self.pass(PATIENCE, |world| world.is_open(host))?;
+            let is_settled = |world: &World| {
+                let writer = world.hosts[host].writer.as_ref();
+                writer.is_some_and(|writer| writer.is_open() || writer.stopped().is_some())
+            };
+            self.pass(PATIENCE, is_settled)?;
             if self.is_open(host) {
                 return self.write_at_last(host);
             }
             let writer = self.hosts[host].writer.as_ref().ok_or("there is no writer")?;
-            if let Some(Stop::NeedsDisk(_)) = writer.stopped() {
-                return Err("the log needs another disk than that on which it was made".to_owned());
+            match writer.stopped() {
+                Some(Stop::Fenced { .. }) => {
+                    self.crash(host, false);
+                    continue;
+                }
+                Some(stop) => return Err(format!("the log cannot be opened where it was made: {stop}")),
+                None => {}
             }
             let missing = writer.missing().ok_or("the log is not open, and nothing is missing")?;
             let is_excused = |(_, lack): &(ServerId, Lack)| matches!(lack, Lack::Empty | Lack::Damaged(_));

@@ -123,7 +123,11 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let best = held.max_by_key(|configuration| configuration.epoch);
     match evidence.own {
         Some(own) if matches!(own.configuration.fallback, Fallback::RestartOnThisDisk(_)) => {
-            if own.is_complete && best.is_none_or(|best| best.epoch <= own.configuration.epoch) {
+            // A later epoch of this disk in which anything was acknowledged would be known to it.
+            let is_taken_over = best.is_some_and(|best| {
+                best.epoch > own.configuration.epoch && best.fallback != own.configuration.fallback
+            });
+            if own.is_complete && !is_taken_over {
                 return Verdict::Ready(own_choice(own, None));
             }
             match best.map(|best| (best.epoch, best.fallback)) {

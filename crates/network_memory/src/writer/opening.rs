@@ -24,15 +24,8 @@ pub(super) struct Sealing {
     ready_since: Option<u64>,
     /// Records were damaged: it is not looked at again before; 0 if it may be.
     not_before: u64,
-    missing: Option<Missing>,
     /// Another one has sealed with a higher number: to be tried again with this one, then.
     outbid: Option<(u64, u64)>,
-}
-
-impl Sealing {
-    pub(super) fn missing(&self) -> Option<&Missing> {
-        self.missing.as_ref()
-    }
 }
 
 /// Records are being read.
@@ -72,10 +65,17 @@ impl<L: Log> Writer<L> {
             waiting: BTreeMap::new(),
             ready_since: None,
             not_before: 0,
-            missing: None,
             outbid: None,
         });
         self.tick_sealing(now);
+    }
+
+    /// Seals it again after a while, because another one has done so in the meantime.
+    pub(super) fn seal_later(&mut self, now: u64, by: Epoch) {
+        self.seal(now, by.number + 1);
+        if let Phase::Sealing(sealing) = &mut self.phase {
+            sealing.outbid = Some((by.number + 1, now + self.nonce % OUTBID_PAUSE));
+        }
     }
 
     pub(super) fn tick_sealing(&mut self, now: u64) {
@@ -86,6 +86,10 @@ impl<L: Log> Writer<L> {
             }
             return;
         }
+        if now < sealing.not_before {
+            return;
+        }
+        sealing.not_before = 0;
         for (server, peer) in &mut self.peers {
             let pause = sealing.waiting.get(server).map_or(PROBE_PAUSE, |&time| time.max(1));
             let is_due = peer.asked_at.is_none_or(|asked_at| asked_at + pause <= now);
@@ -101,10 +105,6 @@ impl<L: Log> Writer<L> {
     /// Looks whether what is known is enough.
     fn consider(&mut self, now: u64) {
         let Phase::Sealing(sealing) = &mut self.phase else { return };
-        if now < sealing.not_before {
-            return;
-        }
-        sealing.not_before = 0;
         let end = self.records.end_mark();
         let is_complete = self.is_complete && !self.opened;
         let own = self.configuration.as_ref().map(|configuration| Own { configuration, end, is_complete });
@@ -122,8 +122,8 @@ impl<L: Log> Writer<L> {
         };
         match judge(&evidence) {
             Verdict::Wait(missing) => {
-                sealing.missing = Some(missing);
                 sealing.ready_since = None;
+                self.missing = Some(missing);
             }
             Verdict::NeedsDisk(disk) => self.stop(Stop::NeedsDisk(disk)),
             Verdict::Exists(epoch) => self.stop(Stop::Exists { epoch }),
@@ -189,9 +189,9 @@ impl<L: Log> Writer<L> {
             let missing = Missing { needed: quorum, have: quorum, servers: damaged.collect(), is_unknown: false };
             self.seal(now, self.sealing_number());
             if let Phase::Sealing(sealing) = &mut self.phase {
-                sealing.missing = Some(missing);
                 sealing.not_before = now + RESEND;
             }
+            self.missing = Some(missing);
             return;
         }
         let server = sources[fetching.turn % sources.len()];
@@ -264,6 +264,7 @@ impl<L: Log> Writer<L> {
         let copies = previous.map_or(self.terms.copies, |previous| previous.copies);
         let configuration = Configuration { epoch, copies, members, fallback, doubt };
         self.phase = Phase::Active;
+        self.missing = None;
         self.epoch = epoch;
         self.began_at = records.end();
         self.standing = Standing::Disk;
@@ -344,7 +345,7 @@ impl<L: Log> Writer<L> {
             }
             (Phase::Sealing(sealing), Reply::Wait { epoch, time }) if epoch == sealing.epoch => {
                 sealing.waiting.insert(server, time);
-                self.consider(now);
+                self.tick_sealing(now);
             }
             (Phase::Sealing(sealing), Reply::Refused { epoch, reason: Refusal::Sealed { by } })
                 if epoch == sealing.epoch && by > epoch =>
@@ -378,13 +379,7 @@ impl<L: Log> Writer<L> {
                 self.fetch(now);
             }
             (Phase::Fetching(fetching), Reply::Refused { epoch, reason }) if epoch == fetching.epoch => match reason {
-                Refusal::Sealed { by } => {
-                    let number = by.number + 1;
-                    self.seal(now, number);
-                    if let Phase::Sealing(sealing) = &mut self.phase {
-                        sealing.outbid = Some((number, now + self.nonce % OUTBID_PAUSE));
-                    }
-                }
+                Refusal::Sealed { by } => self.seal_later(now, by),
                 Refusal::Damaged { .. } | Refusal::Absent => {
                     fetching.damaged.push((server, fetching.fetched.end()));
                     self.fetch(now);
@@ -407,7 +402,7 @@ impl<L: Log> Writer<L> {
                     peer.asked_at.map_or(0, |asked_at| asked_at + pause)
                 });
                 let settled = sealing.ready_since.map(|since| since + SETTLE);
-                asked.chain(settled).chain(Some(sealing.not_before).filter(|&at| at > 0)).min()
+                if sealing.not_before > 0 { Some(sealing.not_before) } else { asked.chain(settled).min() }
             }
             _ => None,
         }

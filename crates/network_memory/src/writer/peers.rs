@@ -296,7 +296,9 @@ impl<L: Log> Writer<L> {
 
     fn hear_refusal(&mut self, now: u64, server: ServerId, of: Epoch, reason: Refusal) {
         match reason {
-            Refusal::Sealed { by } if by > self.epoch => return self.stop(Stop::Fenced { by }),
+            Refusal::Sealed { by } if by > self.epoch && self.opened => return self.stop(Stop::Fenced { by }),
+            // Nothing has been acknowledged in this epoch: another attempt is as good as the first.
+            Refusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
             _ if of < self.epoch => return,
             _ => {}
         }
