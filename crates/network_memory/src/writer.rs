@@ -455,6 +455,13 @@ impl<L: Log> Writer<L> {
         self.advance(now);
     }
 
+    /// Has the disk follow: asks for a sync of what has been appended, unless one was asked for.
+    pub fn request_sync(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.request_sync();
+        }
+    }
+
     /// Gives up records below a position, which must have a receipt.
     ///
     /// # Panics
