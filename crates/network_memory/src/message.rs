@@ -315,11 +315,23 @@ impl ToServer {
         let message: ToServer = Compact::read(bytes)?;
         check_magic(message.magic)?;
         match &message.request {
-            Request::Restore { position, records, .. } | Request::Append { position, records, .. } => {
+            Request::Restore { epoch, from, base, position, records } => {
+                check_numbers(*epoch, [*from, base.position])?;
                 check_records(*position, records)?;
             }
-            Request::Activate { configuration, .. } => check_configuration(configuration)?,
-            _ => {}
+            Request::Append { epoch, from, position, records } => {
+                check_numbers(*epoch, [from.position])?;
+                check_records(*position, records)?;
+            }
+            Request::Activate { configuration, from, base, end } => {
+                check_configuration(configuration)?;
+                check_numbers(configuration.epoch, [*from, base.position, end.position])?;
+            }
+            Request::Read { epoch, position } => check_numbers(*epoch, [*position])?,
+            Request::Seal { epoch } | Request::Permit { epoch, .. } | Request::Remove { epoch } => {
+                check_numbers(*epoch, [])?;
+            }
+            Request::Status => {}
         }
         Ok(message)
     }
@@ -340,8 +352,14 @@ impl ToWriter {
         check_magic(message.magic)?;
         match &message.reply {
             Reply::Records { position, records, .. } => check_records(*position, records)?,
-            Reply::Sealed { held: Held { configuration: Some(configuration), .. }, .. } => {
-                check_configuration(configuration)?;
+            Reply::Sealed { held: Held { configuration, from, end, .. }, .. } => {
+                configuration.iter().try_for_each(check_configuration)?;
+                let epoch = configuration.as_ref().map_or(Epoch::default(), |configuration| configuration.epoch);
+                check_numbers(epoch, [from.position, end.position])?;
+            }
+            Reply::Refused { reason: Refusal::Sealed { by }, .. } => check_numbers(*by, [])?,
+            Reply::Restored { end, .. } | Reply::Activated { end, .. } | Reply::Appended { end, .. } => {
+                check_numbers(Epoch::default(), [*end])?;
             }
             _ => {}
         }
@@ -369,6 +387,9 @@ pub enum MessageError {
     /// More records than a message has, or with higher numbers than there are.
     #[error("{0} records in a message at position {1}: out of range")]
     Many(usize, Position),
+    /// No log grows to that, and no epoch either.
+    #[error("number {0} is out of range")]
+    Number(u64),
     /// Copies or members that no configuration has.
     #[error("a configuration of {members} servers with {copies} copies: out of range")]
     Configuration {
@@ -383,11 +404,19 @@ fn check_magic(magic: u16) -> Result<(), MessageError> {
     if magic == MAGIC { Ok(()) } else { Err(MessageError::Foreign(magic)) }
 }
 
+/// Half of all numbers: counting on from there does not overflow.
+const NUMBER_MAX: u64 = u64::MAX / 2;
+
+fn check_numbers<const COUNT: usize>(epoch: Epoch, positions: [Position; COUNT]) -> Result<(), MessageError> {
+    let numbers = positions.into_iter().map(|position| position.0).chain([epoch.number]);
+    numbers.max().filter(|number| *number > NUMBER_MAX).map_or(Ok(()), |number| Err(MessageError::Number(number)))
+}
+
 fn check_records(position: Position, records: &[Record]) -> Result<(), MessageError> {
     if let Some(long) = records.iter().find(|record| record.bytes.len() > RECORD_BYTES_MAX) {
         return Err(MessageError::Long(long.bytes.len()));
     }
-    if records.len() > BATCH_RECORDS_MAX || position.0 > u64::MAX / 2 {
+    if records.len() > BATCH_RECORDS_MAX || position.0 > NUMBER_MAX {
         return Err(MessageError::Many(records.len(), position));
     }
     Ok(())
@@ -396,6 +425,7 @@ fn check_records(position: Position, records: &[Record]) -> Result<(), MessageEr
 /// Whether a configuration is one that a writer makes.
 pub(crate) fn check_configuration(configuration: &Configuration) -> Result<(), MessageError> {
     let (members, copies) = (configuration.members.len(), configuration.copies);
+    check_numbers(configuration.epoch, [])?;
     let is_possible = copies >= 1 && usize::from(copies) <= members && members <= crate::limits::SERVERS_MAX;
     if is_possible { Ok(()) } else { Err(MessageError::Configuration { members, copies }) }
 }

@@ -34,29 +34,34 @@ impl Bell {
     }
 }
 
-/// Waits until one of them has something, or can take something, or the bell rings.
+/// Waits until one of them has something, or can take something, or the bell rings; says which have something.
 pub(super) fn wait<'a>(
     framed: impl IntoIterator<Item = &'a Framed>,
     bell: Option<&Bell>,
     time: Option<Duration>,
-) -> io::Result<()> {
+) -> io::Result<Vec<bool>> {
     let flags = |framed: &Framed| if framed.is_waiting() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
     let mut fds: Vec<PollFd<'_>> =
         framed.into_iter().map(|framed| PollFd::from_borrowed_fd(framed.as_fd(), flags(framed))).collect();
+    let count = fds.len();
     if let Some(bell) = bell {
         fds.push(PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN));
     }
     let time = time.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
     match poll(&mut fds, time.as_ref()) {
-        Err(rustix::io::Errno::INTR) => return Ok(()),
+        Err(rustix::io::Errno::INTR) => return Ok(vec![false; count]),
         other => other?,
     };
+    // An error or an end is something to be read, too.
+    let mut ready: Vec<bool> =
+        fds.iter().map(|fd| fd.revents().intersects(PollFlags::IN | PollFlags::ERR | PollFlags::HUP)).collect();
     if let Some(bell) = bell
-        && fds.last().is_some_and(|fd| fd.revents().contains(PollFlags::IN))
+        && ready[count]
     {
         bell.hush();
     }
-    Ok(())
+    ready.truncate(count);
+    Ok(ready)
 }
 
 /// What the thread that connects and the one that uses the log tell each other.
@@ -72,18 +77,24 @@ pub(super) struct Exchange {
 #[derive(Debug)]
 pub(super) struct Links {
     framed: BTreeMap<ServerId, Framed>,
+    /// Those that had something when they were last waited for.
+    ready: Vec<ServerId>,
     exchange: Arc<Mutex<Exchange>>,
     pub(super) bell: Bell,
 }
 
 impl Links {
     pub(super) fn new(exchange: Arc<Mutex<Exchange>>, bell: Bell) -> Links {
-        Links { framed: BTreeMap::new(), exchange, bell }
+        Links { framed: BTreeMap::new(), ready: Vec::new(), exchange, bell }
     }
 
     /// Waits for something to happen, at most so long.
-    pub(super) fn wait(&self, time: Option<Duration>) -> io::Result<()> {
-        wait(self.framed.values(), Some(&self.bell), time)
+    pub(super) fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
+        let ready = wait(self.framed.values(), Some(&self.bell), time)?;
+        let ready = self.framed.keys().zip(ready).filter_map(|(server, is_ready)| is_ready.then_some(*server));
+        self.ready.clear();
+        self.ready.extend(ready);
+        Ok(())
     }
 
     /// Takes over the connections that have been made, and says which are wanting.
@@ -99,24 +110,25 @@ impl Links {
         }
     }
 
-    /// Sends what the writer wants to send, and hands it what has come.
+    /// Sends what the writer wants to send, and hands it what had come when it was last waited.
     pub(super) fn drive<L: Log>(&mut self, now: u64, writer: &mut Writer<L>) {
         let log = writer.log();
         self.send(now, log, writer);
         let mut broken = Vec::new();
-        for (server, framed) in &mut self.framed {
+        for server in std::mem::take(&mut self.ready) {
+            let Some(framed) = self.framed.get_mut(&server) else { continue };
             let error = loop {
                 match framed.receive() {
                     Ok(None) => break None,
                     Ok(Some(frame)) => match ToWriter::decode(&frame) {
-                        Ok(message) => writer.handle(now, *server, message),
+                        Ok(message) => writer.handle(now, server, message),
                         Err(error) => break Some(error.to_string()),
                     },
                     Err(error) => break Some(error.to_string()),
                 }
             };
             if let Some(error) = error {
-                broken.push((*server, error));
+                broken.push((server, error));
             }
         }
         for (server, error) in broken {

@@ -349,7 +349,10 @@ impl Keeper {
                 let now = inner.clock.now();
                 let Inner { links, writer, .. } = &mut *inner;
                 links.meet(now, writer);
-                inner.drive();
+                // What fails here fails for whoever waits, too, who is told.
+                if links.wait(Some(Duration::ZERO)).is_ok() {
+                    inner.drive();
+                }
             }
             std::thread::park_timeout(Duration::from_nanos(SYNC_PAUSE));
         }

@@ -134,6 +134,9 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
                 if configuration.as_ref().is_some_and(|configuration| check_configuration(configuration).is_err()) {
                     return Err(ImageError::Part("a configuration cannot be"));
                 }
+                if from.position.0 > u64::MAX / 2 || sealed.number > u64::MAX / 2 {
+                    return Err(ImageError::Part("a number is out of range"));
+                }
                 let permit = Permit { number: permit, until: is_permitted.then_some(now + LEASE) };
                 let copy = Copy::saved(sealed, configuration, Retained::behind(from), permit);
                 server.logs.insert(log, copy);

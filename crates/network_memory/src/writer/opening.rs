@@ -7,7 +7,7 @@ use super::judge::{Choice, Evidence, Lack, Missing, Own, Verdict, judge};
 use super::peers::State;
 use super::{Event, Intent, Phase, Stop, Writer};
 use crate::journal::{Journal, Standing};
-use crate::limits::{OUTBID_PAUSE, PROBE_PAUSE, RESEND, SETTLE};
+use crate::limits::{LEASE, OUTBID_PAUSE, PROBE_PAUSE, RESEND, SETTLE};
 use crate::message::{Held, Record, Refusal, Reply, Request};
 use crate::names::{Configuration, Doubt, Epoch, Fallback, Incarnation, Mark, Member, Position, ServerId};
 use crate::planted::Planted;
@@ -344,7 +344,7 @@ impl<L: Log> Writer<L> {
                 self.tick_sealing(now);
             }
             (Phase::Sealing(sealing), Reply::Wait { epoch, time }) if epoch == sealing.epoch => {
-                sealing.waiting.insert(server, time);
+                sealing.waiting.insert(server, time.min(2 * LEASE));
                 self.tick_sealing(now);
             }
             (Phase::Sealing(sealing), Reply::Refused { epoch, reason: Refusal::Sealed { by } })
