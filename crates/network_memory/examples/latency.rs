@@ -36,7 +36,10 @@ fn main() -> Result<(), Failure> {
     let folder = words.get(1).map_or_else(|| temporary.path().join("log"), PathBuf::from);
     let namespaces = (0..SERVERS).map(Namespace::make).collect::<Result<Vec<_>, _>>();
     let namespaces = namespaces.ok();
-    println!("servers: {}", if namespaces.is_some() { "in network namespaces of their own" } else { "on the loopback interface" });
+    println!(
+        "servers: {}",
+        if namespaces.is_some() { "in network namespaces of their own" } else { "on the loopback interface" }
+    );
     let mut servers = Vec::new();
     for index in 0..SERVERS {
         servers.push(Served::start(namespaces.as_ref().map(|namespaces| &namespaces[index]))?);
@@ -45,10 +48,12 @@ fn main() -> Result<(), Failure> {
 }
 
 fn measure(rounds: usize, servers: &[Served], folder: PathBuf) -> Result<(), Failure> {
-    let mut bare: Vec<TcpStream> = servers.iter().map(|server| TcpStream::connect(server.echo)).collect::<Result<_, _>>()?;
+    let mut bare: Vec<TcpStream> =
+        servers.iter().map(|server| TcpStream::connect(server.echo)).collect::<Result<_, _>>()?;
     bare.iter().try_for_each(|stream| stream.set_nodelay(true))?;
     let addresses = servers.iter().map(|server| server.memory).collect();
-    let terms = LogTerms { intent: Intent::Create, ..LogTerms::new(RemoteLog::draw_log()?, 2, addresses, Some(folder)) };
+    let terms =
+        LogTerms { intent: Intent::Create, ..LogTerms::new(RemoteLog::draw_log()?, 2, addresses, Some(folder)) };
     let mut log = RemoteLog::open(terms)?;
     while !matches!(log.append(&RECORD, PATIENCE)?.1, Receipt::Memory { .. }) {}
     let (mut exchanges, mut commits, mut disk) = (Vec::new(), Vec::new(), 0);

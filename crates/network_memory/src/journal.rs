@@ -59,6 +59,9 @@ pub(crate) struct Replayed {
     pub(crate) records: Retained,
 }
 
+/// Where the entry of each record starts.
+type Places = VecDeque<(Position, commit_log::Position)>;
+
 /// Why a journal is none.
 #[derive(Debug, Error)]
 pub enum JournalError {
@@ -66,7 +69,9 @@ pub enum JournalError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// A whole record of the files that is no entry.
-    #[error("an entry of the local log at byte {position} cannot be read ({source}): it was written by another program or version")]
+    #[error(
+        "an entry of the local log at byte {position} cannot be read ({source}): it was written by another program or version"
+    )]
     Entry {
         /// Where in the files.
         position: commit_log::Position,
@@ -93,7 +98,7 @@ pub(crate) struct Journal<L> {
     boot: Boot,
     buffer: Vec<u8>,
     /// Where the entry of each record starts that is retained, and has not been synced or may be truncated.
-    places: VecDeque<(Position, commit_log::Position)>,
+    places: Places,
     /// Records below are on disk.
     synced: Position,
     /// Up to here a sync was asked for.
@@ -227,7 +232,7 @@ impl<L: Log> Journal<L> {
             configuration: configuration.clone(),
             boot: self.boot,
             standing,
-            from: records.from_mark(),
+            from: records.start_mark(),
         };
         let state = self.put(&state)?;
         let cut = self.places.front().map_or(state, |(_, place)| *place);
@@ -264,15 +269,22 @@ impl<L: Log> Journal<L> {
     }
 }
 
+/// An epoch that has begun and is not active yet.
+struct Begun {
+    from: Position,
+    base: Mark,
+    records: Retained,
+    places: Places,
+}
+
 /// A journal that is being read.
 struct Replay {
     configuration: Option<Configuration>,
     standing: Standing,
     boot: Option<Boot>,
     records: Retained,
-    places: VecDeque<(Position, commit_log::Position)>,
-    /// What has begun: from, base, and the records since.
-    begun: Option<(Position, Mark, Retained, VecDeque<(Position, commit_log::Position)>)>,
+    places: Places,
+    begun: Option<Begun>,
 }
 
 impl Replay {
@@ -315,20 +327,20 @@ impl Replay {
                 // A record of its own, not of the buffer that it was read into.
                 let record = Record { bytes: Bytes::copy_from_slice(&record.bytes), ..record };
                 match &mut self.begun {
-                    Some((_, _, records, places)) => push(records, places, position, place, record)?,
+                    Some(Begun { records, places, .. }) => push(records, places, position, place, record)?,
                     None => push(&mut self.records, &mut self.places, position, place, record)?,
                 }
             }
             Entry::Begin { from, base } => {
-                self.begun = Some((from, base, Retained::behind(base), VecDeque::new()));
+                self.begun = Some(Begun { from, base, records: Retained::behind(base), places: Places::new() });
             }
             Entry::Active { configuration, boot } => {
                 check_configuration(&configuration)?;
                 self.boot = Some(boot);
                 self.configuration = Some(configuration);
                 // Its beginning may have been given up: then its records have already been taken, one after the other.
-                if let Some((from, base, records, places)) = self.begun.take() {
-                    self.adopt(from, base, records, places);
+                if let Some(begun) = self.begun.take() {
+                    self.adopt(begun);
                 }
             }
             Entry::Standing { standing } => self.standing = standing,
@@ -353,13 +365,8 @@ impl Replay {
         Ok(())
     }
 
-    fn adopt(
-        &mut self,
-        from: Position,
-        base: Mark,
-        records: Retained,
-        places: VecDeque<(Position, commit_log::Position)>,
-    ) {
+    fn adopt(&mut self, begun: Begun) {
+        let Begun { from, base, records, places } = begun;
         if base.position == from || self.records.mark(base.position) != Some(base) {
             self.records = records;
             self.places = places;
@@ -380,7 +387,7 @@ impl Replay {
 /// Adds a record. The first one says where the log starts, since what was before may have been given up.
 fn push(
     records: &mut Retained,
-    places: &mut VecDeque<(Position, commit_log::Position)>,
+    places: &mut Places,
     position: Position,
     place: commit_log::Position,
     record: Record,

@@ -47,7 +47,7 @@ impl Retained {
     }
 
     /// The mark at the start.
-    pub(crate) fn from_mark(&self) -> Mark {
+    pub(crate) fn start_mark(&self) -> Mark {
         Mark { position: self.from, epoch: self.epoch_before }
     }
 
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(retained.mark(Position(13)), Some(retained.end_mark()));
         assert_eq!((retained.mark(Position(9)), retained.mark(Position(14))), (None, None));
         retained.truncate_before(Position(12));
-        assert_eq!((retained.from_mark().epoch.number, retained.end()), (2, Position(13)));
+        assert_eq!((retained.start_mark().epoch.number, retained.end()), (2, Position(13)));
         assert!(retained.get(Position(12)).is_some_and(|record| record.is_sound(LogId(1), Position(12))));
         assert!(retained.get(Position(11)).is_none());
         retained.damage(Position(12));

@@ -184,9 +184,9 @@ impl Server {
                 copy.append(log, epoch, from, position, records, room, planted)
                     .map(|end| Reply::Appended { epoch, end })
             }
-            Request::Permit { epoch, number, granted } => {
-                copy.permit(epoch, number, granted.then_some(now + LEASE), planted).map(|()| Reply::Permitted { epoch, number })
-            }
+            Request::Permit { epoch, number, granted } => copy
+                .permit(epoch, number, granted.then_some(now + LEASE), planted)
+                .map(|()| Reply::Permitted { epoch, number }),
             _ => unreachable!("handled elsewhere"),
         };
         self.used_bytes = others + copy.bytes();

@@ -63,7 +63,8 @@ proptest! {
         let mut encoded = Vec::new();
         Compact::append(&ToServer::new(LOG, append), &mut encoded).expect("it has a form");
         let message = ToServer::decode(&encoded).expect("a message");
-        prop_assert!(matches!(server(&[]).handle(1, message.log, message.request), Reply::Appended { end: Position(1), .. }));
+        let reply = server(&[]).handle(1, message.log, message.request);
+        prop_assert_eq!(reply, Reply::Appended { epoch: EPOCH, end: Position(1) });
         let at = at.index(encoded.len());
         encoded[at] ^= 1 << bit;
         if let Ok(message) = ToServer::decode(&encoded) {

@@ -135,9 +135,9 @@ impl MemoryServer {
             None => Server::new(Incarnation(draw().map_err(ServeError::Poll)?), room),
         };
         let poll = Poll::new().map_err(ServeError::Poll)?;
-        let registered = listener.set_nonblocking(true).and_then(|()| {
-            SourceFd(&listener.as_raw_fd()).register(poll.registry(), LISTENER, Interest::READABLE)
-        });
+        let registered = listener
+            .set_nonblocking(true)
+            .and_then(|()| SourceFd(&listener.as_raw_fd()).register(poll.registry(), LISTENER, Interest::READABLE));
         registered.map_err(ServeError::Poll)?;
         Ok(MemoryServer {
             server,
@@ -334,7 +334,9 @@ pub fn read_status(
         if let Some(frame) = framed.receive()? {
             return match decode_status(&frame) {
                 Some(status) => Ok(status),
-                None => Err(RemoteError::System(io::Error::new(io::ErrorKind::InvalidData, "no status of a memory server"))),
+                None => {
+                    Err(RemoteError::System(io::Error::new(io::ErrorKind::InvalidData, "no status of a memory server")))
+                }
             };
         }
         let left = deadline.saturating_duration_since(std::time::Instant::now());

@@ -145,7 +145,8 @@ impl RemoteLog {
             Some(folder) => {
                 let rung = bell.clone();
                 let identity = Identity { instance: terms.log.0.into(), site: 0 };
-                let options = LogOptions { on_synced: Some(Box::new(move || rung.ring())), ..LogOptions::new(identity) };
+                let options =
+                    LogOptions { on_synced: Some(Box::new(move || rung.ring())), ..LogOptions::new(identity) };
                 let (log, _) = MappedLog::open(folder, options)?;
                 Some(Disk { log, name_if_new: DiskId(draw()?), boot: terms.boot.map_or_else(boot, Ok)? })
             }
@@ -366,9 +367,7 @@ impl Keeper {
         for server in wanted {
             let connected = TcpStream::connect_timeout(&server.0, CONNECT)
                 .map_err(|error| error.to_string())
-                .and_then(|stream| {
-                    Framed::connecting(stream, self.keys.as_ref()).map_err(|error| error.to_string())
-                });
+                .and_then(|stream| Framed::connecting(stream, self.keys.as_ref()).map_err(|error| error.to_string()));
             match connected {
                 Ok(framed) => {
                     let mut exchange = self.exchange.lock().unwrap_or_else(PoisonError::into_inner);

@@ -97,7 +97,7 @@ impl Copy {
     pub(super) fn held(&self) -> Held {
         Held {
             configuration: self.configuration.clone(),
-            from: self.records.from_mark(),
+            from: self.records.start_mark(),
             end: self.records.end_mark(),
             permit: (self.permit.number, self.permit.until.is_some()),
         }

@@ -91,8 +91,15 @@ pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
     let mut count = 0;
     for (&log, copy) in &server.logs {
         let Copy { sealed, configuration, records, permit, .. } = copy;
-        let (sealed, configuration, from) = (*sealed, configuration.clone(), records.from_mark());
-        put(&Part::Log { log, sealed, configuration, from, permit: permit.number, is_permitted: permit.until.is_some() })?;
+        let (sealed, configuration, from) = (*sealed, configuration.clone(), records.start_mark());
+        put(&Part::Log {
+            log,
+            sealed,
+            configuration,
+            from,
+            permit: permit.number,
+            is_permitted: permit.until.is_some(),
+        })?;
         let mut position = records.from();
         while position < records.end() {
             let mut bytes = 0;

@@ -80,7 +80,9 @@ impl Ledger {
             Receipt::Memory { .. } => {
                 let held = self.held.iter().filter(|((_, of), end)| *of == epoch && **end > position).count();
                 if held < usize::from(copies) {
-                    return Err(format!("record {position} got a receipt for memory, and {held} servers hold it in {epoch}"));
+                    return Err(format!(
+                        "record {position} got a receipt for memory, and {held} servers hold it in {epoch}"
+                    ));
                 }
             }
             Receipt::Disk if !is_synced => {
@@ -93,9 +95,9 @@ impl Ledger {
         }
         let is_superseded = self.opened.is_some_and(|(_, opened)| opened > epoch);
         match self.kept.get(&position) {
-            Some(kept) if kept.bytes != bytes => {
-                Err(format!("fork: host {host} in {epoch} acknowledged another record {position} than was acknowledged before"))
-            }
+            Some(kept) if kept.bytes != bytes => Err(format!(
+                "fork: host {host} in {epoch} acknowledged another record {position} than was acknowledged before"
+            )),
             Some(_) => Ok(()),
             None if is_superseded => Err(format!(
                 "fork: host {host} in {epoch} acknowledged record {position} ({receipt}), which the log opened in {:?} has not",
@@ -117,7 +119,10 @@ impl Ledger {
     ) -> Result<(), String> {
         let Opening { host, epoch, from, doubt, has_disk } = opening;
         if from > self.truncated {
-            return Err(format!("the log opened in {epoch} begins at {from}, and only what is below {} was given up", self.truncated));
+            return Err(format!(
+                "the log opened in {epoch} begins at {from}, and only what is below {} was given up",
+                self.truncated
+            ));
         }
         if self.opened.is_some_and(|(_, last)| last > epoch) {
             // Its servers had answered before they were sealed: it will learn that it is late before it gets a receipt.

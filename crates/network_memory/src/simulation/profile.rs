@@ -34,7 +34,8 @@ impl Profile {
     pub(super) fn of(random: &mut Random) -> Profile {
         let mut pick = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
         let restart_on_this_disk = pick(&[0, 1]) == 1;
-        let (members, copies) = [(2, 2), (2, 2), (3, 2), (3, 2), (3, 3), (2, 1), (4, 2)][pick(&[0, 1, 2, 3, 4, 5, 6]) as usize];
+        let (members, copies) =
+            [(2, 2), (2, 2), (3, 2), (3, 2), (3, 3), (2, 1), (4, 2)][pick(&[0, 1, 2, 3, 4, 5, 6]) as usize];
         let spares = if restart_on_this_disk { pick(&[0, 0, 1]) as u8 } else { 0 };
         Profile {
             restart_on_this_disk,

@@ -191,7 +191,9 @@ impl World {
                     if let Some(writer) = &mut self.hosts[host].writer {
                         writer.tick(now);
                         if let Some(deadline) = writer.next_deadline().filter(|deadline| *deadline <= now) {
-                            return Err(format!("host {host} is awake for a deadline that is over: {deadline} at {now}: {writer:?}"));
+                            return Err(format!(
+                                "host {host} is awake for a deadline that is over: {deadline} at {now}: {writer:?}"
+                            ));
                         }
                     }
                 }

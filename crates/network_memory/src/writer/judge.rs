@@ -102,7 +102,8 @@ pub enum Lack {
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_unknown {
-            return formatter.write_str("no server that answers knows this log, or not all of them do that it is to be made on");
+            return formatter
+                .write_str("no server that answers knows this log, or not all of them do that it is to be made on");
         }
         write!(formatter, "{} of the {} servers that are needed have answered", self.have, self.needed)?;
         for (server, lack) in &self.servers {

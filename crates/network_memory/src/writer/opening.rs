@@ -149,7 +149,11 @@ impl<L: Log> Writer<L> {
             self.enter(now, Beginning { epoch, previous, doubt, records, base: own, discarded: 0, answers });
             return;
         }
-        let is_same = self.configuration.as_ref().is_some_and(|configuration| configuration.epoch == choice.epoch);
+        // The same writer has only appended, from one of its epochs to the next.
+        let is_same = self
+            .configuration
+            .as_ref()
+            .is_some_and(|configuration| configuration.epoch.writer == choice.epoch.writer);
         let keeps_own = is_same && own.position >= choice.from.position && self.planted != Some(Planted::LongestWins);
         let fetched = Retained::behind(if keeps_own { own } else { choice.from });
         let fetching =
@@ -173,13 +177,16 @@ impl<L: Log> Writer<L> {
         if next >= fetching.choice.end.position {
             return self.fetched(now);
         }
-        let is_of_use = |(server, end): &&(ServerId, Position)| {
-            *end > next && !fetching.damaged.contains(&(*server, next))
-        };
+        let is_of_use =
+            |(server, end): &&(ServerId, Position)| *end > next && !fetching.damaged.contains(&(*server, next));
         let sources: Vec<ServerId> =
             fetching.choice.sources.iter().filter(is_of_use).map(|(server, _)| *server).collect();
         if sources.is_empty() {
             if self.intent == Intent::AcceptLoss {
+                // Nobody vouches for the own copy any further, and it is the best that there is.
+                if self.records.mark(next) == Some(fetching.fetched.end_mark()) {
+                    self.records.starting_at(next).for_each(|record| fetching.fetched.push(record.clone()));
+                }
                 fetching.choice.end = fetching.fetched.end_mark();
                 fetching.choice.doubt = Some(Doubt::LossAccepted);
                 return self.fetched(now);
@@ -211,7 +218,7 @@ impl<L: Log> Writer<L> {
         let Phase::Fetching(fetching) = std::mem::replace(&mut self.phase, Phase::Active) else { return };
         let Fetching { epoch, choice, answers, keeps_own, fetched, .. } = fetching;
         let own = std::mem::take(&mut self.records);
-        let base = fetched.from_mark();
+        let base = fetched.start_mark();
         let mut discarded = 0;
         let records = if keeps_own {
             let mut records = own;

@@ -3,7 +3,10 @@
 //! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
 
 use super::{Event, Stop, Writer, is_active};
-use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE, WINDOW_BYTES};
+use crate::limits::{
+    BATCH_BYTES, BATCH_RECORDS_MAX, FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE,
+    WINDOW_BYTES,
+};
 use crate::message::{Held, Record, Refusal, Reply, Request, ToWriter};
 use crate::names::{Configuration, Epoch, Incarnation, Mark, Position, ServerId};
 use crate::retained::Retained;
@@ -192,7 +195,7 @@ impl<L: Log> Writer<L> {
         }
         // A server whose log is a beginning of ours keeps it; of any other it is given everything.
         let shared = self.records.mark(held.end.position).filter(|mark| *mark == held.end);
-        self.restore(now, server, shared.unwrap_or(self.records.from_mark()));
+        self.restore(now, server, shared.unwrap_or(self.records.start_mark()));
     }
 
     fn restore(&mut self, now: u64, server: ServerId, base: Mark) {
@@ -238,9 +241,9 @@ impl<L: Log> Writer<L> {
         let epoch = self.epoch;
         match reply {
             Reply::Sealed { epoch: of, held } if of == epoch => {
-                if !matches!(peer.state, State::Active(_) | State::Restoring(_)) || peer.incarnation != incarnation {
-                    self.meet(now, server, incarnation, &held);
-                }
+                let is_met = matches!(peer.state, State::Active(_) | State::Restoring(_));
+                let is_news = !is_met || peer.incarnation != incarnation;
+                is_news.then(|| self.meet(now, server, incarnation, &held));
             }
             Reply::Refused { epoch: of, reason } if of <= epoch => self.hear_refusal(now, server, of, reason),
             // Of another life of its memory: it has to be met anew.
@@ -302,7 +305,7 @@ impl<L: Log> Writer<L> {
             _ if of < self.epoch => return,
             _ => {}
         }
-        let from = self.records.from_mark();
+        let from = self.records.start_mark();
         let Some(peer) = self.peers.get_mut(&server) else { return };
         match (reason, &mut peer.state) {
             (Refusal::Full { .. } | Refusal::Logs, State::Active(shipping)) => {
@@ -384,14 +387,14 @@ impl<L: Log> Writer<L> {
             return;
         }
         let is_stranger = |server: &ServerId| {
-            self.peers
-                .get(server)
-                .is_some_and(|peer| matches!(peer.state, State::Stranger) && peer.is_heard(now))
+            self.peers.get(server).is_some_and(|peer| matches!(peer.state, State::Stranger) && peer.is_heard(now))
         };
         let is_back = configuration.members.iter().any(|member| is_stranger(&member.server));
         let is_replaceable = self.has_disk_always()
             && configuration.members.iter().any(|member| {
-                self.peers.get(&member.server).is_none_or(|peer| matches!(peer.state, State::Away) && !peer.is_heard(now))
+                self.peers
+                    .get(&member.server)
+                    .is_none_or(|peer| matches!(peer.state, State::Away) && !peer.is_heard(now))
             })
             && self.peers.keys().any(is_stranger);
         let is_possible = self.has_disk_always() || active >= configuration.seal_quorum();
@@ -405,7 +408,7 @@ impl<L: Log> Writer<L> {
     /// Sends every server what it lacks, as far as its window lets.
     pub(super) fn ship(&mut self, now: u64) {
         let (super::Phase::Active, Some(configuration)) = (&self.phase, &self.configuration) else { return };
-        let (epoch, from) = (self.epoch, self.records.from_mark());
+        let (epoch, from) = (self.epoch, self.records.start_mark());
         for (server, peer) in &mut self.peers {
             let mut send = |request| self.requests.push_back((*server, request));
             match &mut peer.state {
@@ -460,8 +463,7 @@ impl<L: Log> Writer<L> {
 
     /// Members that take records now.
     pub(super) fn usable(&self, now: u64) -> usize {
-        let is_usable =
-            |peer: &&Peer| matches!(&peer.state, State::Active(shipping) if shipping.blocked_until <= now);
+        let is_usable = |peer: &&Peer| matches!(&peer.state, State::Active(shipping) if shipping.blocked_until <= now);
         self.peers.values().filter(is_usable).count()
     }
 

@@ -163,7 +163,8 @@ impl<L: Log> Writer<L> {
             }
         }
         let was_told = self.lease.is_told;
-        self.lease = Lease { number: self.lease.number + 1, is_wanted: wants, asked_at: now, is_told: wants && was_told };
+        self.lease =
+            Lease { number: self.lease.number + 1, is_wanted: wants, asked_at: now, is_told: wants && was_told };
         if !wants {
             self.peers.values_mut().for_each(|peer| peer.lease_until = 0);
             if was_told {

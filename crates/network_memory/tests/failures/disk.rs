@@ -1,7 +1,7 @@
 //! The writer's process and its host: killed, without power, and both sides at once.
 
 use crate::processes::{
-    append_until, check_records, create, is_disk, is_memory, open, record, serve, write_and_kill, PATIENCE,
+    PATIENCE, append_until, check_records, create, is_disk, is_memory, open, record, serve, write_and_kill,
 };
 use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
 use network_memory::names::{Position, Receipt};

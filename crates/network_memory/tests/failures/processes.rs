@@ -4,7 +4,7 @@ use network_memory::host::memory_server::{MemoryServer, ServerOptions};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::{LogId, Position, Receipt};
 use network_memory::writer::{Event, Intent};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -83,7 +83,10 @@ impl Served {
 
     pub fn start_at(address: SocketAddr, capacity: u64, folder: Option<&Path>) -> Served {
         let folder = folder.map(Path::to_path_buf);
-        let words = format!("{address} {capacity}{}", folder.iter().map(|path| format!(" {}", path.display())).collect::<String>());
+        let words = format!(
+            "{address} {capacity}{}",
+            folder.iter().map(|path| format!(" {}", path.display())).collect::<String>()
+        );
         let mut child = child("processes::child_serves_memory", SERVE, &words);
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut started = String::new();
@@ -117,8 +120,12 @@ impl Served {
         *self = Served::start_at(self.address, self.capacity, self.folder.as_deref());
     }
 
+    /// It stops; it has when this returns.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
+        let pid = Pid::from_raw(self.child.id() as i32).expect("a process");
+        let stopped = waitpid(Some(pid), WaitOptions::UNTRACED).expect("a child").expect("it has changed");
+        assert!(stopped.1.stopped(), "it has ended instead");
     }
 
     pub fn go_on(&self) {

@@ -1,8 +1,8 @@
 //! The servers: some lost, all lost, full, stopped, saved, and with damaged images.
 
 use crate::processes::{
-    append_until, check_records, create, has_happened, is_disk, is_memory, open, record, serve, Served, CAPACITY,
-    PATIENCE,
+    CAPACITY, PATIENCE, Served, append_until, check_records, create, has_happened, is_disk, is_memory, open, record,
+    serve,
 };
 use network_memory::host::memory_server::read_status;
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
