@@ -81,6 +81,9 @@ pub enum Request {
     Activate {
         /// Of the epoch that begins.
         configuration: Configuration,
+        /// The last configuration that whoever begins it knew of; the epoch itself, once it is established. A server that knows of
+        /// a later one refuses: see [`crate::writer`].
+        basis: Epoch,
         /// What is below is not needed any more.
         from: Position,
         /// As in `Restore`.
@@ -194,6 +197,12 @@ pub enum Refusal {
     #[error("epoch {by} has sealed the log")]
     Sealed {
         /// The highest epoch that the server knows.
+        by: Epoch,
+    },
+    /// The server knows of a later configuration than that on which the new epoch is based: seal again.
+    #[error("the server holds epoch {by}, which the new one does not know of")]
+    Outdated {
+        /// Of the configuration.
         by: Epoch,
     },
     /// The epoch has not been activated here: seal and restore.
@@ -323,7 +332,7 @@ impl ToServer {
                 check_numbers(*epoch, [from.position])?;
                 check_records(*position, records)?;
             }
-            Request::Activate { configuration, from, base, end } => {
+            Request::Activate { configuration, from, base, end, .. } => {
                 check_configuration(configuration)?;
                 check_numbers(configuration.epoch, [*from, base.position, end.position])?;
             }
@@ -357,7 +366,7 @@ impl ToWriter {
                 let epoch = configuration.as_ref().map_or(Epoch::default(), |configuration| configuration.epoch);
                 check_numbers(epoch, [from.position, end.position])?;
             }
-            Reply::Refused { reason: Refusal::Sealed { by }, .. } => check_numbers(*by, [])?,
+            Reply::Refused { reason: Refusal::Sealed { by } | Refusal::Outdated { by }, .. } => check_numbers(*by, [])?,
             Reply::Restored { end, .. } | Reply::Activated { end, .. } | Reply::Appended { end, .. } => {
                 check_numbers(Epoch::default(), [*end])?;
             }

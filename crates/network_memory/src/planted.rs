@@ -21,6 +21,8 @@ pub enum Planted {
     IncarnationKept,
     /// A recovered log is open before k servers hold it.
     RestoreSkipped,
+    /// k members are enough for a new epoch, though some of them have lost their memory since the last one.
+    NewLivesEstablish,
     /// What is laid beside the log for an epoch that has not begun counts as its log.
     PartialRestoreCounts,
     /// A recovery takes the longest log, of whatever epoch.
@@ -39,7 +41,7 @@ pub enum Planted {
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 16] = [
+    pub const ALL: [Planted; 17] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -49,6 +51,7 @@ impl Planted {
         Planted::EmptyServerCounts,
         Planted::IncarnationKept,
         Planted::RestoreSkipped,
+        Planted::NewLivesEstablish,
         Planted::PartialRestoreCounts,
         Planted::LongestWins,
         Planted::ReceiptBeforeSync,

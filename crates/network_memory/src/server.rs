@@ -169,11 +169,11 @@ impl Server {
                 }
                 answer.map(|end| Reply::Restored { epoch, end })
             }
-            Request::Activate { configuration, from, base, end } => {
+            Request::Activate { configuration, basis, from, base, end } => {
                 let epoch = configuration.epoch;
                 let is_member = configuration.members.iter().any(|member| member.incarnation == self.incarnation);
                 if is_member {
-                    copy.activate(configuration, from, base, end).map(|end| Reply::Activated { epoch, end })
+                    copy.activate(configuration, basis, from, base, end).map(|end| Reply::Activated { epoch, end })
                 } else {
                     Err(Refusal::Stranger)
                 }

@@ -6,6 +6,10 @@
 //! * nothing is acknowledged before the log of the last epoch is held by whoever must hold it: restored on k members, or on this disk;
 //! * before memory is counted on, the disk says that memory must be asked (where every recovery has the disk); before the disk alone is
 //!   counted on, k members know that it may be (where it need not have);
+//! * an epoch is established before anything is acknowledged in it: on disk, where every recovery has the disk; otherwise by k
+//!   members that have kept their memory since the configuration on which it is based, or by all members. A server that has lost its
+//!   memory has forgotten whom it had sealed for: an attempt with a higher number, which it had let pass, must find nobody any more
+//!   who has not heard of this epoch;
 //! * a writer that learns of a higher epoch does nothing any more.
 //!
 //! `opening` seals, reads and begins an epoch; `judge` decides whether that is possible; `peers` ships and restores; `standing` decides
@@ -63,6 +67,10 @@ pub struct Writer<L> {
     standing: Standing,
     /// Where the journal says so.
     standing_place: Option<commit_log::Position>,
+    /// The last configuration before this epoch's that is known of; none if there was none, or nobody minds.
+    basis: Option<Configuration>,
+    /// No epoch that does not know of this one can begin any more.
+    established: bool,
     /// What the log held when this epoch began, to be told when it is open.
     beginning: Option<Event>,
     began_at: Position,
@@ -137,6 +145,8 @@ impl<L: Log> Writer<L> {
             is_complete,
             standing: Standing::Disk,
             standing_place: None,
+            basis: None,
+            established: false,
             beginning: None,
             began_at: Position(0),
             receipts: VecDeque::new(),

@@ -161,14 +161,17 @@ impl Copy {
     pub(super) fn activate(
         &mut self,
         configuration: Configuration,
+        basis: Epoch,
         from: Position,
         base: Mark,
         end: Mark,
     ) -> Result<Position, Refusal> {
         let epoch = configuration.epoch;
         self.check(epoch)?;
-        if self.configuration.as_ref().is_some_and(|active| active.epoch == epoch) {
-            return Ok(self.end());
+        match self.configuration.as_ref().map(|active| active.epoch) {
+            Some(active) if active == epoch => return Ok(self.end()),
+            Some(by) if by > basis => return Err(Refusal::Outdated { by }),
+            _ => {}
         }
         let staged = self.staged.as_ref().filter(|staged| staged.epoch == epoch && staged.base == base);
         let reached = staged.map_or(base, |staged| staged.records.end_mark());

@@ -7,6 +7,7 @@
 //!   that any answer knows: had a later one become active, one of its k members would be among those that count, and would know it;
 //! * the log of the highest active epoch wins, not the longest: whoever began that epoch had sealed and restored all that was
 //!   acknowledged before. Within an epoch the longest wins: it has one writer, which only appends;
+//! * elsewhere the own copy counts for as much as another server that holds the log of the same epoch, and for nothing otherwise;
 //! * where every recovery has the disk, the disk's configuration is the latest one, and when the disk says that it holds everything,
 //!   nobody needs to be asked.
 //!
@@ -123,7 +124,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let held = evidence.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
     let best = held.max_by_key(|configuration| configuration.epoch);
     match evidence.own {
-        Some(own) if matches!(own.configuration.fallback, Fallback::RestartOnThisDisk(_)) => {
+        Some(own) if has_disk_always(own.configuration) => {
             // A later epoch of this disk in which anything was acknowledged would be known to it.
             let is_taken_over = best.is_some_and(|best| {
                 best.epoch > own.configuration.epoch && best.fallback != own.configuration.fallback
@@ -144,8 +145,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
             }
         }
         own => {
-            let own = own.map(|own| own.configuration);
-            let Some(latest) = best.into_iter().chain(own).max_by_key(|configuration| configuration.epoch) else {
+            // An epoch of the own copy that no server knows has never been established: it is as if it had not been tried.
+            let Some(latest) = best.or(own.map(|own| own.configuration)) else {
                 return unknown(evidence);
             };
             match latest.fallback {
@@ -181,6 +182,11 @@ fn unknown(evidence: &Evidence<'_>) -> Verdict {
     let silent = evidence.asked.iter().filter(|server| !evidence.answers.contains_key(server));
     let servers = silent.map(|server| (*server, Lack::Silent)).collect();
     Verdict::Wait(Missing { needed: evidence.asked.len(), have: evidence.answers.len(), servers, is_unknown: true })
+}
+
+/// Whether every recovery has the disk.
+fn has_disk_always(configuration: &Configuration) -> bool {
+    matches!(configuration.fallback, Fallback::RestartOnThisDisk(_))
 }
 
 fn own_choice(own: Own<'_>, doubt: Option<Doubt>) -> Choice {
@@ -219,7 +225,11 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
     let best = counted.iter().filter_map(|(_, held)| Some((rank(active(held)?, held.end.position), *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
-    let own = evidence.own.map(|own| (rank(own.configuration.epoch, own.end.position), own));
+    let is_of_use = |own: &Own<'_>| {
+        let best = best.map(|(_, held)| active(held));
+        best.is_none() || best == Some(Some(own.configuration.epoch)) || has_disk_always(own.configuration)
+    };
+    let own = evidence.own.filter(is_of_use).map(|own| (rank(own.configuration.epoch, own.end.position), own));
     let accepted = is_short.then_some(Doubt::LossAccepted);
     let best = match (best, own) {
         (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, needed)),

@@ -268,7 +268,9 @@ impl<L: Log> Writer<L> {
             matches!(previous.fallback, Fallback::RestartOnThisDisk(_))
         });
         let fallback = disk.filter(|_| always).map_or(Fallback::UnderLease, Fallback::RestartOnThisDisk);
-        let copies = previous.map_or(self.terms.copies, |previous| previous.copies);
+        let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
+        self.basis = previous.filter(|_| self.opened || self.intent != Intent::AcceptLoss);
+        self.established = false;
         let configuration = Configuration { epoch, copies, members, fallback, doubt };
         self.phase = Phase::Active;
         self.missing = None;

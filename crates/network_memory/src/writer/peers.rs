@@ -85,14 +85,21 @@ impl Restoring {
     }
 
     /// What is to be sent now, if anything is.
-    fn next_request(&mut self, epoch: Epoch, configuration: &Configuration, records: &Retained) -> Option<Request> {
+    fn next_request(
+        &mut self,
+        configuration: &Configuration,
+        basis: Option<Epoch>,
+        records: &Retained,
+    ) -> Option<Request> {
         let Restoring { from, base, end, acknowledged, .. } = *self;
+        let epoch = configuration.epoch;
         if self.next != acknowledged {
             return None;
         }
         if acknowledged >= end.position {
+            let basis = basis?;
             self.next = acknowledged.plus(1);
-            return Some(Request::Activate { configuration: configuration.clone(), from, base, end });
+            return Some(Request::Activate { configuration: configuration.clone(), basis, from, base, end });
         }
         let records = batch(records, acknowledged, end.position);
         self.next = acknowledged.plus(records.len());
@@ -303,6 +310,7 @@ impl<L: Log> Writer<L> {
             // Nothing has been acknowledged in this epoch: another attempt is as good as the first.
             Refusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
             _ if of < self.epoch => return,
+            Refusal::Outdated { by } if !self.established => return self.seal_later(now, by.max(self.epoch)),
             _ => {}
         }
         let from = self.records.start_mark();
@@ -326,7 +334,7 @@ impl<L: Log> Writer<L> {
             }
             (Refusal::Damaged { .. }, State::Active(shipping)) => shipping.go_back(),
             (Refusal::Damaged { .. }, State::Restoring(restoring)) => restoring.next = restoring.acknowledged,
-            (Refusal::Mismatch | Refusal::NotActive | Refusal::Stranger, _) => {
+            (Refusal::Mismatch | Refusal::NotActive | Refusal::Stranger | Refusal::Outdated { .. }, _) => {
                 peer.asked_at = None;
                 self.lose(server);
             }
@@ -409,6 +417,12 @@ impl<L: Log> Writer<L> {
     pub(super) fn ship(&mut self, now: u64) {
         let (super::Phase::Active, Some(configuration)) = (&self.phase, &self.configuration) else { return };
         let (epoch, from) = (self.epoch, self.records.start_mark());
+        // Where every recovery has the disk, servers learn of an epoch only after the disk.
+        let basis = match &self.basis {
+            _ if self.established => Some(epoch),
+            _ if self.has_disk_always() => None,
+            basis => Some(basis.as_ref().map_or(epoch, |basis| basis.epoch)),
+        };
         for (server, peer) in &mut self.peers {
             let mut send = |request| self.requests.push_back((*server, request));
             match &mut peer.state {
@@ -444,7 +458,7 @@ impl<L: Log> Writer<L> {
                         *restoring = Restoring::new(now, from, from.position, self.records.end_mark());
                     }
                     // One message at a time: the reply says where to go on.
-                    if let Some(request) = restoring.next_request(epoch, configuration, &self.records) {
+                    if let Some(request) = restoring.next_request(configuration, basis, &self.records) {
                         restoring.sent_at = now;
                         send(request);
                     }

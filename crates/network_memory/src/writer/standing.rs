@@ -5,7 +5,7 @@
 //! for a lease; any seal meets one of them, and waits.
 
 use super::{Event, Phase, State, Writer};
-use crate::journal::Standing;
+use crate::journal::{Journal, Standing};
 use crate::limits::{
     HEDGE_FIRST, HEDGE_MAX, HEDGE_MIN, LEASE, LEASE_MARGIN, LEASE_RENEWAL, RESEND, ROUND_TRIPS_KEPT,
     ROUND_TRIPS_PER_LOOK,
@@ -61,13 +61,17 @@ impl<L: Log> Writer<L> {
         if !matches!(self.phase, Phase::Active) {
             return;
         }
-        let synced = match self.journal.as_mut().map(crate::journal::Journal::poll_synced) {
+        let synced = match self.journal.as_mut().map(Journal::poll_synced) {
             Some(Ok(synced)) => Some(synced),
             Some(Err(error)) => return self.fail(&error),
             None => None,
         };
-        let held = self.held_by(self.copies());
-        self.open_if_ready(held, synced);
+        if !self.established && self.is_established() {
+            self.established = true;
+            self.ship(now);
+        }
+        let held = self.held_by(self.copies()).filter(|_| self.established);
+        self.open_if_ready(held);
         if !self.opened {
             return;
         }
@@ -77,7 +81,7 @@ impl<L: Log> Writer<L> {
             self.choose_lease(now, held);
         }
         let copies = self.copies() - usize::from(self.planted == Some(Planted::OneCopyLess) && self.copies() > 1);
-        let memory = self.held_by(copies).filter(|_| self.is_memory_enough());
+        let memory = self.held_by(copies).filter(|_| self.established && self.is_memory_enough());
         if let Some(memory) = memory.filter(|memory| *memory > self.acknowledged) {
             self.acknowledge(memory, Receipt::Memory { copies: self.copies() as u8 });
         }
@@ -100,8 +104,22 @@ impl<L: Log> Writer<L> {
         }
     }
 
+    /// Whether no epoch can begin any more that does not know of this one.
+    fn is_established(&self) -> bool {
+        if self.has_disk_always() {
+            return self.journal.as_ref().is_some_and(Journal::has_begun);
+        }
+        let active = || self.peers.iter().filter(|(_, peer)| super::is_active(peer));
+        let members = self.configuration.as_ref().map_or(0, |configuration| configuration.members.len());
+        let basis = self.basis.as_ref().filter(|_| self.planted != Some(Planted::NewLivesEstablish));
+        let has_kept = |(server, peer): &(&ServerId, &super::Peer)| {
+            basis.is_none_or(|basis| basis.counts(**server, peer.incarnation))
+        };
+        active().filter(has_kept).count() >= self.copies() || active().count() == members
+    }
+
     /// The log is open once whoever must hold it does.
-    fn open_if_ready(&mut self, held: Option<Position>, synced: Option<Position>) {
+    fn open_if_ready(&mut self, held: Option<Position>) {
         if self.opened {
             return;
         }
@@ -109,11 +127,8 @@ impl<L: Log> Writer<L> {
             Some(Planted::RestoreSkipped) => self.held_by(1).is_some(),
             _ => held.is_some_and(|held| held >= self.began_at),
         };
-        // The entry that begins the epoch stands behind the last record of its journal.
-        let is_on_disk = self.has_disk_always()
-            && synced.is_some()
-            && self.journal.as_ref().is_some_and(|journal| journal.has_begun());
-        if is_on_disk || is_held && !self.has_disk_always() {
+        // The entry that begins the epoch, and establishes it, stands behind the last record of its journal.
+        if if self.has_disk_always() { self.established } else { is_held } {
             self.opened = true;
             self.is_complete = false;
             if let Some(event) = self.beginning.take() {
@@ -245,7 +260,7 @@ impl<L: Log> Writer<L> {
             return self.deadline_opening();
         }
         let hedged = self.waiting.front().map(|(_, at)| at + self.hedge.delay());
-        let is_hedged = self.journal.as_ref().is_none_or(crate::journal::Journal::is_sync_requested);
+        let is_hedged = self.journal.as_ref().is_none_or(Journal::is_sync_requested);
         let hedged = hedged.filter(|_| !is_hedged);
         let lease = self.lease.is_wanted.then(|| {
             let renewal = self.lease_until().saturating_sub(LEASE_RENEWAL);
