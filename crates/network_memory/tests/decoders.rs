@@ -21,7 +21,8 @@ fn configuration() -> Configuration {
 fn server(records: &[Vec<u8>]) -> Server {
     let mut server = Server::new(Incarnation(3), ROOM);
     let mark = Mark::default();
-    let activate = Request::Activate { configuration: configuration(), basis: EPOCH, from: Position(0), base: mark, end: mark };
+    let activate =
+        Request::Activate { configuration: configuration(), basis: EPOCH, from: Position(0), base: mark, end: mark };
     assert!(matches!(server.handle(1, LOG, activate), Reply::Activated { .. }));
     let records: Vec<Record> = records
         .iter()

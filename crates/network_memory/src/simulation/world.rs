@@ -23,11 +23,37 @@ const PATIENCE: u64 = 30 * SECOND;
 const STORY: usize = 60;
 
 enum Event {
-    Request { server: usize, host: usize, generation: u64, request: Request },
-    Reply { host: usize, generation: u64, server: usize, message: ToWriter },
-    Wake { host: usize, generation: u64 },
-    Synced { host: usize, generation: u64 },
+    Request {
+        server: usize,
+        host: usize,
+        generation: u64,
+        request: Request,
+    },
+    Reply {
+        host: usize,
+        generation: u64,
+        server: usize,
+        message: ToWriter,
+    },
+    Wake {
+        host: usize,
+        generation: u64,
+    },
+    Synced {
+        host: usize,
+        generation: u64,
+    },
     Act,
+    /// Something is written, and soon afterwards the host loses power.
+    Strike {
+        host: usize,
+        generation: u64,
+        is_power: bool,
+    },
+    /// A server loses its memory and starts again.
+    Forget {
+        server: usize,
+    },
 }
 
 /// What was counted.
@@ -213,6 +239,21 @@ impl World {
                 self.drive(host)
             }
             Event::Act => self.act(),
+            Event::Strike { host, generation, .. } if self.hosts[host].generation != generation => Ok(()),
+            Event::Strike { host, is_power: true, .. } => {
+                self.crash(host, true);
+                Ok(())
+            }
+            Event::Strike { host, generation, .. } => {
+                let soon = self.now + self.random.below(5 * self.profile.latency);
+                self.schedule(soon, Event::Strike { host, generation, is_power: true });
+                self.write(host)
+            }
+            Event::Forget { server } => {
+                self.note(|| format!("server {server} loses its memory and starts again"));
+                self.servers[server].end(true)?;
+                self.servers[server].start(self.now, self.planted)
+            }
         }
     }
 
@@ -272,6 +313,11 @@ impl World {
         let generation = self.hosts[host].generation;
         while let Some(event) = writer.take_event() {
             self.note(|| format!("host {host}: {event:?}"));
+            // The moment at which the disk and the servers may disagree on who holds what.
+            if event == Happened::MemoryBack && self.acts_left > 0 && self.random.percent(3) {
+                let soon = self.now + self.random.below(self.profile.sync_time);
+                self.schedule(soon, Event::Strike { host, generation, is_power: false });
+            }
             if let Happened::Opened { epoch, from, end, doubt, .. } = event {
                 if self.profile.restart_on_this_disk && host != 0 && !self.hosts[host].accepts_loss {
                     return Err(format!("host {host} has opened the log of another host's disk"));
@@ -445,7 +491,7 @@ impl World {
     fn break_something(&mut self) -> Result<(), String> {
         let host = self.random.below(self.hosts.len() as u64) as usize;
         let server = self.random.below(self.servers.len() as u64) as usize;
-        match self.random.below(9) {
+        match self.random.below(10) {
             0 => self.crash(host, false),
             1 => self.crash(host, true),
             2 | 3 => {
@@ -469,6 +515,17 @@ impl World {
                 self.servers[server].stop();
             }
             7 => self.damage(server),
+            // Somebody seals the log at one server alone, which then forgets that.
+            8 => {
+                let other = self.hosts.len() - 1;
+                let rest = (0..self.servers.len()).filter(|rest| *rest != server);
+                self.cut.extend(rest.map(|rest| (other, rest)));
+                let soon = self.now + self.random.below(400 * MILLISECOND);
+                self.schedule(soon, Event::Forget { server });
+                if self.hosts[other].writer.is_none() {
+                    return self.open(other, Intent::Open);
+                }
+            }
             // Somebody takes the log over, and whoever had it is cut off or not.
             _ => {
                 let other = self.hosts.len() - 1;
@@ -494,7 +551,7 @@ impl World {
 
     /// In a world that is well again the log is opened, or it is said what is lost; and it can be written to.
     fn finish(&mut self) -> Result<(), String> {
-        self.events.retain(|_, event| !matches!(event, Event::Act));
+        self.events.retain(|_, event| !matches!(event, Event::Act | Event::Strike { .. } | Event::Forget { .. }));
         self.cut.clear();
         (self.profile.loss_percent, self.profile.slow_percent) = (0, 0);
         for server in &mut self.servers {

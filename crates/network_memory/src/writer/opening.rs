@@ -150,10 +150,8 @@ impl<L: Log> Writer<L> {
             return;
         }
         // The same writer has only appended, from one of its epochs to the next.
-        let is_same = self
-            .configuration
-            .as_ref()
-            .is_some_and(|configuration| configuration.epoch.writer == choice.epoch.writer);
+        let is_same =
+            self.configuration.as_ref().is_some_and(|configuration| configuration.epoch.writer == choice.epoch.writer);
         let keeps_own = is_same && own.position >= choice.from.position && self.planted != Some(Planted::LongestWins);
         let fetched = Retained::behind(if keeps_own { own } else { choice.from });
         let fetching =

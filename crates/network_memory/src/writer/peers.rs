@@ -391,7 +391,7 @@ impl<L: Log> Writer<L> {
             self.renewal_pause = RENEWAL_PAUSE_MIN;
             return;
         }
-        if !self.opened || now < self.renewal_at {
+        if now < self.renewal_at {
             return;
         }
         let is_stranger = |server: &ServerId| {
@@ -405,7 +405,9 @@ impl<L: Log> Writer<L> {
                     .is_none_or(|peer| matches!(peer.state, State::Away) && !peer.is_heard(now))
             })
             && self.peers.keys().any(is_stranger);
-        let is_possible = self.has_disk_always() || active >= configuration.seal_quorum();
+        // An opening that has begun without one of its members begins again with it.
+        let is_possible = self.has_disk_always() && self.opened
+            || !self.has_disk_always() && (!self.opened || active >= configuration.seal_quorum());
         if is_possible && (is_back || is_replaceable) {
             self.renewal_at = now + self.renewal_pause.max(RENEWAL_PAUSE_MIN);
             self.renewal_pause = (2 * self.renewal_pause).clamp(RENEWAL_PAUSE_MIN, RENEWAL_PAUSE_MAX);

@@ -172,7 +172,7 @@ impl<L: Log> Writer<L> {
                 self.lease.is_told = true;
                 self.tell(Event::LeaseTaken);
             }
-            let is_due = if is_live { self.lease_until() < now + LEASE_RENEWAL } else { true };
+            let is_due = if is_live { self.lease_until() <= now + LEASE_RENEWAL } else { true };
             if !wants || !is_due || now < self.lease.asked_at + RESEND {
                 return;
             }
