@@ -3,6 +3,7 @@
 //!
 //! Invariant: a seed means the same run for ever. What must hold of every run stands in `ledger`.
 
+mod accidents;
 mod hosts;
 mod ledger;
 mod profile;

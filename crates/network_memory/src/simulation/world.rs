@@ -14,7 +14,7 @@ use raidcomm::transaction::random::Random;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
-const LOG: LogId = LogId(7);
+pub(super) const LOG: LogId = LogId(7);
 /// Events of a run: far more than any run has that gets anywhere.
 const EVENTS_MAX: u64 = 400_000;
 /// In a world that is well again, a log is open by then.
@@ -22,7 +22,7 @@ const PATIENCE: u64 = 30 * SECOND;
 /// The last of what has happened, for the story of a failure.
 const STORY: usize = 60;
 
-enum Event {
+pub(super) enum Event {
     Request {
         server: usize,
         host: usize,
@@ -65,14 +65,14 @@ pub(super) struct Counts {
 }
 
 pub(super) struct World {
-    now: u64,
-    random: Random,
-    profile: Profile,
-    planted: Option<Planted>,
-    servers: Vec<SimServer>,
-    hosts: Vec<SimHost>,
+    pub(super) now: u64,
+    pub(super) random: Random,
+    pub(super) profile: Profile,
+    pub(super) planted: Option<Planted>,
+    pub(super) servers: Vec<SimServer>,
+    pub(super) hosts: Vec<SimHost>,
     /// Between which host and server nothing arrives.
-    cut: BTreeSet<(usize, usize)>,
+    pub(super) cut: BTreeSet<(usize, usize)>,
     events: BTreeMap<(u64, u64), Event>,
     scheduled: u64,
     ledger: Ledger,
@@ -82,7 +82,7 @@ pub(super) struct World {
     story: VecDeque<String>,
 }
 
-fn address(index: usize) -> ServerId {
+pub(super) fn address(index: usize) -> ServerId {
     ServerId(SocketAddr::from(([10, 0, 0, 1], 1 + index as u16)))
 }
 
@@ -146,7 +146,7 @@ impl World {
         format!("{:?}\n{}\n{}", self.profile, lines.join("\n"), writers.join("\n"))
     }
 
-    fn note(&mut self, what: impl FnOnce() -> String) {
+    pub(super) fn note(&mut self, what: impl FnOnce() -> String) {
         if self.story.len() >= STORY {
             self.story.pop_front();
         }
@@ -154,7 +154,7 @@ impl World {
         self.story.push_back(line);
     }
 
-    fn schedule(&mut self, at: u64, event: Event) {
+    pub(super) fn schedule(&mut self, at: u64, event: Event) {
         self.scheduled += 1;
         self.events.insert((at.max(self.now), self.scheduled), event);
     }
@@ -302,7 +302,7 @@ impl World {
     }
 
     /// Takes what a writer has to say, and looks at it.
-    fn drive(&mut self, host: usize) -> Result<(), String> {
+    pub(super) fn drive(&mut self, host: usize) -> Result<(), String> {
         let Some(mut writer) = self.hosts[host].writer.take() else { return Ok(()) };
         let result = self.look_at(host, &mut writer);
         self.hosts[host].writer = Some(writer);
@@ -371,7 +371,7 @@ impl World {
         Ok(())
     }
 
-    fn open(&mut self, host: usize, intent: Intent) -> Result<(), String> {
+    pub(super) fn open(&mut self, host: usize, intent: Intent) -> Result<(), String> {
         self.note(|| format!("host {host} begins ({intent:?})"));
         let nonce = self.random.draw();
         let terms = Terms {
@@ -398,7 +398,7 @@ impl World {
     }
 
     /// A writer's process ends, or its host loses power.
-    fn crash(&mut self, host: usize, is_power: bool) {
+    pub(super) fn crash(&mut self, host: usize, is_power: bool) {
         let Some(writer) = self.hosts[host].writer.take() else { return };
         if !writer.is_open() {
             self.indeterminate += 1;
@@ -486,67 +486,6 @@ impl World {
     /// Whether no other host has opened the log since.
     fn is_latest(&self, host: usize) -> bool {
         self.hosts.iter().all(|other| other.opened <= self.hosts[host].opened)
-    }
-
-    fn break_something(&mut self) -> Result<(), String> {
-        let host = self.random.below(self.hosts.len() as u64) as usize;
-        let server = self.random.below(self.servers.len() as u64) as usize;
-        match self.random.below(10) {
-            0 => self.crash(host, false),
-            1 => self.crash(host, true),
-            2 | 3 => {
-                let is_lost = self.random.percent(self.profile.memory_lost_percent);
-                self.note(|| format!("server {server} ends (memory lost: {is_lost})"));
-                self.servers[server].end(is_lost)?;
-                if self.random.percent(50) {
-                    let now = self.hosts[host].clock.local(self.now);
-                    if let Some(writer) = &mut self.hosts[host].writer {
-                        writer.disconnected(now, address(server));
-                    }
-                    self.drive(host)?;
-                }
-            }
-            4 | 5 => {
-                self.note(|| format!("nothing arrives between host {host} and server {server}"));
-                self.cut.insert((host, server));
-            }
-            6 => {
-                self.note(|| format!("server {server} stops"));
-                self.servers[server].stop();
-            }
-            7 => self.damage(server),
-            // Somebody seals the log at one server alone, which then forgets that.
-            8 => {
-                let other = self.hosts.len() - 1;
-                let rest = (0..self.servers.len()).filter(|rest| *rest != server);
-                self.cut.extend(rest.map(|rest| (other, rest)));
-                let soon = self.now + self.random.below(400 * MILLISECOND);
-                self.schedule(soon, Event::Forget { server });
-                if self.hosts[other].writer.is_none() {
-                    return self.open(other, Intent::Open);
-                }
-            }
-            // Somebody takes the log over, and whoever had it is cut off or not.
-            _ => {
-                let other = self.hosts.len() - 1;
-                if self.random.percent(70) {
-                    self.cut.extend((0..self.servers.len()).map(|server| (0, server)));
-                    self.note(|| "host 0 is cut off".to_owned());
-                }
-                if self.hosts[other].writer.is_none() {
-                    return self.open(other, Intent::Open);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn damage(&mut self, server: usize) {
-        let Life::Up(machine) = &mut self.servers[server].life else { return };
-        let Some(log) = machine.status().logs.first().copied().filter(|log| log.from < log.end) else { return };
-        let position = Position(log.from.0 + self.random.below(log.end.0 - log.from.0));
-        machine.damage(LOG, position);
-        self.note(|| format!("record {position} of server {server} rots"));
     }
 
     /// In a world that is well again the log is opened, or it is said what is lost; and it can be written to.
