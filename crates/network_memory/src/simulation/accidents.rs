@@ -60,6 +60,17 @@ impl World {
         Ok(())
     }
 
+    /// A server loses its memory and starts again, and whoever was cut off from the others reaches one of them.
+    pub(super) fn forget(&mut self, server: usize) -> Result<(), String> {
+        self.note(|| format!("server {server} loses its memory and starts again"));
+        self.servers[server].end(true)?;
+        self.servers[server].start(self.now, self.planted)?;
+        let other = self.hosts.len() - 1;
+        let rest = (server + 1 + self.random.below(2) as usize) % self.servers.len();
+        self.cut.remove(&(other, rest));
+        Ok(())
+    }
+
     fn damage(&mut self, server: usize) {
         let Life::Up(machine) = &mut self.servers[server].life else { return };
         let Some(log) = machine.status().logs.first().copied().filter(|log| log.from < log.end) else { return };

@@ -249,11 +249,7 @@ impl World {
                 self.schedule(soon, Event::Strike { host, generation, is_power: true });
                 self.write(host)
             }
-            Event::Forget { server } => {
-                self.note(|| format!("server {server} loses its memory and starts again"));
-                self.servers[server].end(true)?;
-                self.servers[server].start(self.now, self.planted)
-            }
+            Event::Forget { server } => self.forget(server),
         }
     }
 
