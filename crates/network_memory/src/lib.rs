@@ -43,7 +43,8 @@
 //!
 //! A server that ends in order saves its memory, and goes on as the same incarnation when it has reloaded it; the paper's server with an
 //! uninterruptible power supply. One that starts empty counts for nothing until the writer, or a recovery, has begun an epoch with its
-//! new incarnation, and restored it. Clocks of two hosts may differ in speed by one part in [`limits::DRIFT_PARTS`]; nothing else is
+//! new incarnation, and restored it. Under a lease such an epoch is established by k members that have kept their memory, or by all members: n = k
+//! means that every member is needed. Clocks of two hosts may differ in speed by one part in [`limits::DRIFT_PARTS`]; nothing else is
 //! assumed of them.
 //!
 //! # Where it stands

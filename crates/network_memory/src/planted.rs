@@ -61,6 +61,11 @@ impl Planted {
         Planted::DoubtUntold,
     ];
 
+    /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
+    pub fn is_rare(self) -> bool {
+        self == Planted::NewLivesEstablish
+    }
+
     /// Its name on a command line.
     pub fn name(self) -> String {
         format!("{self:?}")

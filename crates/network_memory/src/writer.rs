@@ -21,6 +21,8 @@ mod opening;
 mod peers;
 mod standing;
 mod terms;
+#[cfg(test)]
+mod tests;
 
 pub use judge::{Lack, Missing};
 pub use terms::{AppendError, BeginError, Boot, Disk, Event, Intent, JournalError, Stop, Terms, WriterStatus};
