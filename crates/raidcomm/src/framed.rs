@@ -26,6 +26,8 @@ pub struct Framed {
     /// Bytes of the output that have left, or have been encrypted.
     taken: usize,
     is_fresh: bool,
+    /// The last read has emptied the socket: another one would only say so.
+    is_drained: bool,
 }
 
 impl Framed {
@@ -59,6 +61,7 @@ impl Framed {
             output: Vec::new(),
             taken: 0,
             is_fresh: true,
+            is_drained: false,
         })
     }
 
@@ -126,7 +129,8 @@ impl Framed {
         Ok(())
     }
 
-    /// The next frame, if one has come. The payload shares the receive buffer: copy out what is to be kept for long.
+    /// The next frame, if one has come. After none, the socket has been emptied, but its end may not have been seen: who is told of changes
+    /// only (epoll's edges) asks again when the end is among them. The payload shares the receive buffer: copy out what is to be kept for long.
     ///
     /// # Errors
     /// The connection is closed or broken, what came are no frames, or the other side is none of the instance.
@@ -135,6 +139,9 @@ impl Framed {
             if let Some(frame) = self.decoder.next_frame()? {
                 return Ok(Some(frame));
             }
+            if std::mem::take(&mut self.is_drained) {
+                return Ok(None);
+            }
             let count = match self.stream.read(&mut self.scratch) {
                 Ok(0) => return Err(self.closed()),
                 Ok(count) => count,
@@ -142,6 +149,7 @@ impl Framed {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
             };
+            self.is_drained = count < self.scratch.len();
             self.take(count)?;
         }
     }
