@@ -192,7 +192,12 @@ impl MemoryServer {
             for event in &events {
                 match event.token() {
                     LISTENER => self.accept()?,
-                    token => self.turn(token),
+                    token => {
+                        self.turn(token);
+                        if event.is_read_closed() || event.is_error() {
+                            self.turn(token);
+                        }
+                    }
                 }
             }
         }
