@@ -234,14 +234,14 @@ impl<L: Log> Writer<L> {
     }
 
     /// Begins another epoch of a log that is open, for the sake of servers that do not count in this one.
-    pub(super) fn renew(&mut self, now: u64) {
+    pub(super) fn renew(&mut self, now: u64, number: u64) {
         if !self.has_disk_always() {
-            self.seal(now, self.epoch.number + 1);
+            self.seal(now, number);
             return;
         }
         // Nobody can recover the log without this disk, so nobody needs to be sealed.
         let beginning = Beginning {
-            epoch: Epoch { number: self.epoch.number + 1, writer: self.nonce },
+            epoch: Epoch { number, writer: self.nonce },
             previous: self.configuration.clone(),
             doubt: None,
             base: self.records.end_mark(),

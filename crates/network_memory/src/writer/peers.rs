@@ -8,7 +8,7 @@ use crate::limits::{
     WINDOW_BYTES,
 };
 use crate::message::{Held, Record, Refusal, Reply, Request, ToWriter};
-use crate::names::{Configuration, Epoch, Incarnation, Mark, Position, ServerId};
+use crate::names::{Configuration, Epoch, Fallback, Incarnation, Mark, Position, ServerId};
 use crate::retained::Retained;
 use commit_log::Log;
 use std::collections::VecDeque;
@@ -182,6 +182,13 @@ impl<L: Log> Writer<L> {
     /// What a server holds has been told: goes on with it in this epoch.
     pub(super) fn meet(&mut self, now: u64, server: ServerId, incarnation: Incarnation, held: &Held) {
         let Some(configuration) = &self.configuration else { return };
+        let is_later = |held: &&Configuration| self.basis.as_ref().is_some_and(|basis| held.epoch > basis.epoch);
+        if let Some(Configuration { fallback: Fallback::RestartOnThisDisk(disk), .. }) =
+            held.configuration.as_ref().filter(is_later)
+            && configuration.fallback != Fallback::RestartOnThisDisk(*disk)
+        {
+            return self.stop(Stop::NeedsDisk(*disk));
+        }
         let was_member = configuration.incarnation(server);
         let is_counted = configuration.counts(server, incarnation);
         let epoch = configuration.epoch;
@@ -306,6 +313,11 @@ impl<L: Log> Writer<L> {
 
     fn hear_refusal(&mut self, now: u64, server: ServerId, of: Epoch, reason: Refusal) {
         match reason {
+            // Nobody recovers the log without this disk: it was an attempt of this disk that has come to nothing, or of somebody who has
+            // accepted the loss of the disk, whose log will be found.
+            Refusal::Sealed { by } if by > self.epoch && self.opened && self.has_disk_always() => {
+                return self.renew(now, by.number + 1);
+            }
             Refusal::Sealed { by } if by > self.epoch && self.opened => return self.stop(Stop::Fenced { by }),
             // Nothing has been acknowledged in this epoch: another attempt is as good as the first.
             Refusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
@@ -411,7 +423,7 @@ impl<L: Log> Writer<L> {
         if is_possible && (is_back || is_replaceable) {
             self.renewal_at = now + self.renewal_pause.max(RENEWAL_PAUSE_MIN);
             self.renewal_pause = (2 * self.renewal_pause).clamp(RENEWAL_PAUSE_MIN, RENEWAL_PAUSE_MAX);
-            self.renew(now);
+            self.renew(now, self.epoch.number + 1);
         }
     }
 
