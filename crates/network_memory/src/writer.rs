@@ -89,7 +89,7 @@ pub struct Writer<L> {
 }
 
 impl<L: Log> Writer<L> {
-    /// Begins to open a log. `nonce` is drawn at random: no two writers have the same.
+    /// Begins to open a log. `nonce` is drawn at random: no two writers have the same. Each further attempt derives one of its own.
     ///
     /// # Errors
     /// The terms or the disk are of no use.
@@ -105,6 +105,10 @@ impl<L: Log> Writer<L> {
         let servers = terms.servers.len();
         if copies == 0 || copies > members || usize::from(members) > servers || servers > SERVERS_MAX {
             return Err(BeginError::Terms { servers, members, copies });
+        }
+        let is_twice = |(index, server): (usize, &ServerId)| terms.servers[..index].contains(server).then_some(*server);
+        if let Some(server) = terms.servers.iter().enumerate().find_map(is_twice) {
+            return Err(BeginError::Twice(server));
         }
         let boot = disk.as_ref().map(|disk| disk.boot);
         let (journal, replayed) = match disk {
@@ -327,8 +331,8 @@ impl<L: Log> Writer<L> {
         self.advance(now);
     }
 
-    /// How it stands.
-    pub fn status(&self) -> WriterStatus {
+    /// How it stands at this time.
+    pub fn status(&self, now: u64) -> WriterStatus {
         let synced = self.synced();
         let unsynced = self.records.starting_at(synced).take(self.acknowledged.since(synced));
         let copies =
@@ -340,7 +344,7 @@ impl<L: Log> Writer<L> {
             appended: self.records.end(),
             synced,
             window_bytes: unsynced.map(|record| record.bytes.len() as u64).sum(),
-            in_force: self.in_force(),
+            in_force: self.in_force(now),
             copies,
             hedge: self.hedge.delay(),
             retained_bytes: self.records.bytes(),

@@ -261,7 +261,8 @@ impl RemoteLog {
 
     /// How it stands.
     pub fn status(&self) -> WriterStatus {
-        self.lock().writer.status()
+        let inner = self.lock();
+        inner.writer.status(inner.clock.now())
     }
 }
 

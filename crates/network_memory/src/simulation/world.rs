@@ -400,8 +400,9 @@ impl World {
             self.indeterminate += 1;
         }
         self.note(|| format!("host {host} crashes (power: {is_power})"));
+        let now = self.hosts[host].clock.local(self.now);
         if writer.is_open() {
-            self.ledger.crashed(host, Displayed { synced: writer.status().synced });
+            self.ledger.crashed(host, Displayed { synced: writer.status(now).synced });
         }
         let simulated = &mut self.hosts[host];
         simulated.boots += u128::from(is_power);

@@ -57,6 +57,11 @@ struct Beginning {
 impl<L: Log> Writer<L> {
     /// Seals the log for an epoch with this number.
     pub(super) fn seal(&mut self, now: u64, number: u64) {
+        if !self.opened && self.epoch.writer == self.nonce {
+            // Servers may hold the log of the attempt that has come to nothing, and the next one may take another log: they must not
+            // look like one writer's.
+            self.nonce = next_nonce(self.nonce);
+        }
         let epoch = Epoch { number, writer: self.nonce };
         self.peers.values_mut().for_each(|peer| peer.asked_at = None);
         self.phase = Phase::Sealing(Sealing {
@@ -214,7 +219,10 @@ impl<L: Log> Writer<L> {
     /// All of it has been read.
     fn fetched(&mut self, now: u64) {
         let Phase::Fetching(fetching) = std::mem::replace(&mut self.phase, Phase::Active) else { return };
-        let Fetching { epoch, choice, answers, keeps_own, fetched, .. } = fetching;
+        let Fetching { epoch, choice, answers, keeps_own, fetched, damaged, .. } = fetching;
+        for (server, _) in damaged {
+            self.peers.entry(server).or_default().is_damaged = true;
+        }
         let own = std::mem::take(&mut self.records);
         let base = fetched.start_mark();
         let mut discarded = 0;
@@ -292,7 +300,7 @@ impl<L: Log> Writer<L> {
         }
         self.records = records;
         self.configuration = Some(configuration);
-        self.lease = super::Lease::default();
+        self.forget_lease();
         for peer in self.peers.values_mut() {
             peer.state = State::Away;
             peer.asked_at = None;
@@ -414,4 +422,12 @@ impl<L: Log> Writer<L> {
             _ => None,
         }
     }
+}
+
+/// A number that looks as random as the last one (SplitMix64: G. Steele, D. Lea and C. Flood, 2014).
+fn next_nonce(nonce: u64) -> u64 {
+    let mut mixed = nonce.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }

@@ -22,6 +22,8 @@ pub(super) struct Peer {
     /// When it was asked whether it is there.
     pub(super) asked_at: Option<u64>,
     pub(super) state: State,
+    /// A record was found to be damaged there: nothing that it holds is counted before all of it has been restored.
+    pub(super) is_damaged: bool,
     /// It was full when it was last sent anything, which has been told.
     is_full: bool,
     /// Up to when it lets the writer acknowledge from its disk.
@@ -35,6 +37,7 @@ impl Default for Peer {
             heard_at: None,
             asked_at: None,
             state: State::Away,
+            is_damaged: false,
             is_full: false,
             lease_until: 0,
         }
@@ -193,6 +196,8 @@ impl<L: Log> Writer<L> {
         let is_counted = configuration.counts(server, incarnation);
         let epoch = configuration.epoch;
         let Some(peer) = self.peers.get_mut(&server) else { return };
+        peer.is_damaged &= peer.incarnation == incarnation;
+        let is_damaged = peer.is_damaged;
         peer.incarnation = incarnation;
         if !is_counted {
             let is_news = !matches!(peer.state, State::Stranger);
@@ -208,7 +213,7 @@ impl<L: Log> Writer<L> {
             return;
         }
         // A server whose log is a beginning of ours keeps it; of any other it is given everything.
-        let shared = self.records.mark(held.end.position).filter(|mark| *mark == held.end);
+        let shared = self.records.mark(held.end.position).filter(|mark| *mark == held.end && !is_damaged);
         self.restore(now, server, shared.unwrap_or(self.records.start_mark()));
     }
 
@@ -246,9 +251,20 @@ impl<L: Log> Writer<L> {
     pub(super) fn hear(&mut self, now: u64, server: ServerId, message: ToWriter) {
         let ToWriter { incarnation, reply, .. } = message;
         let is_opening = !matches!(self.phase, super::Phase::Active);
+        let is_same = |(other, peer): &(&ServerId, &Peer)| {
+            **other != server && peer.incarnation == incarnation && peer.is_heard(now)
+        };
+        if let Some((&one, _)) = self.peers.iter().find(is_same) {
+            // A log that is open goes on without the second address.
+            if !self.opened {
+                self.stop(Stop::SameServer { one, other: server });
+            }
+            return;
+        }
         let Some(peer) = self.peers.get_mut(&server) else { return };
         peer.heard_at = Some(now);
         if is_opening {
+            peer.is_damaged &= peer.incarnation == incarnation;
             peer.incarnation = incarnation;
             return self.hear_opening(now, server, incarnation, reply);
         }
@@ -279,7 +295,8 @@ impl<L: Log> Writer<L> {
                 }
             }
             Reply::Activated { epoch: of, end } if of == epoch => {
-                if let State::Restoring(_) = peer.state {
+                if let State::Restoring(restoring) = &peer.state {
+                    peer.is_damaged &= restoring.base.position != restoring.from;
                     self.activate(now, server, end.min(self.records.end()));
                 }
             }

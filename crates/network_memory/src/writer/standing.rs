@@ -4,7 +4,7 @@
 //! enough, and `Disk` again as soon as fewer than k members are there. Elsewhere k members say whether the disk alone is enough, each
 //! for a lease; any seal meets one of them, and waits.
 
-use super::{Event, Phase, State, Writer};
+use super::{Event, Phase, Writer};
 use crate::journal::{Journal, Standing};
 use crate::limits::{
     HEDGE_FIRST, HEDGE_MAX, HEDGE_MIN, LEASE, LEASE_MARGIN, LEASE_RENEWAL, RESEND, ROUND_TRIPS_KEPT,
@@ -166,11 +166,16 @@ impl<L: Log> Writer<L> {
     fn choose_lease(&mut self, now: u64, held: Option<Position>) {
         let is_held = held.is_some_and(|held| held >= self.records.end());
         let wants = !is_held && (self.lease.is_wanted || self.is_late(now)) && self.journal.is_some();
+        // An attempt that does not know of this epoch may still get through: nobody of its servers would say that there is a lease.
+        let wants = wants && self.established;
         if wants == self.lease.is_wanted {
             let is_live = now < self.lease_until();
             if wants && is_live && !self.lease.is_told {
                 self.lease.is_told = true;
                 self.tell(Event::LeaseTaken);
+            }
+            if !is_live && std::mem::take(&mut self.lease.is_told) {
+                self.tell(Event::LeaseGivenUp);
             }
             let is_due = if is_live { self.lease_until() <= now + LEASE_RENEWAL } else { true };
             if !wants || !is_due || now < self.lease.asked_at + RESEND {
@@ -189,6 +194,13 @@ impl<L: Log> Writer<L> {
         let request = Request::Permit { epoch: self.epoch, number: self.lease.number, granted: wants };
         let active = self.peers.iter().filter(|(_, peer)| super::is_active(peer));
         self.requests.extend(active.map(|(server, _)| (*server, request.clone())));
+    }
+
+    /// Another epoch begins, which nobody has granted anything.
+    pub(super) fn forget_lease(&mut self) {
+        if std::mem::take(&mut self.lease).is_told {
+            self.tell(Event::LeaseGivenUp);
+        }
     }
 
     pub(super) fn hear_permitted(&mut self, server: ServerId, number: u64) {
@@ -223,7 +235,7 @@ impl<L: Log> Writer<L> {
             return true;
         }
         let is_live = now < self.lease_until() || self.planted == Some(Planted::LeaseIgnored);
-        self.lease.is_wanted && is_live
+        self.lease.is_wanted && is_live && self.established
     }
 
     /// A record waits for longer than servers usually take.
@@ -241,17 +253,16 @@ impl<L: Log> Writer<L> {
     }
 
     /// What would make a record durable now.
-    pub(super) fn in_force(&self) -> Option<Receipt> {
+    pub(super) fn in_force(&self, now: u64) -> Option<Receipt> {
         let copies = self.copies();
         match &self.phase {
             Phase::Active if self.opened => {}
             _ => return None,
         }
-        let active = self.peers.values().filter(|peer| matches!(peer.state, State::Active(_))).count();
-        if self.is_memory_enough() && active >= copies {
+        if self.established && self.is_memory_enough() && self.usable(now) >= copies {
             return Some(Receipt::Memory { copies: copies as u8 });
         }
-        (self.has_disk_always() || self.lease.is_told).then_some(Receipt::Disk)
+        (self.journal.is_some() && self.is_disk_enough(now)).then_some(Receipt::Disk)
     }
 
     /// When something is due, in the time that [`Writer::tick`] is given.

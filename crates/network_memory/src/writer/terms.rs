@@ -71,6 +71,9 @@ pub enum BeginError {
         /// k.
         copies: u8,
     },
+    /// A server is named twice.
+    #[error("the server {0} is named twice, and has one memory: name each server once")]
+    Twice(ServerId),
     /// There is one on this disk.
     #[error("there is a log on this disk already: open it instead of making one")]
     Exists,
@@ -124,6 +127,14 @@ pub enum Stop {
     /// Only the host with that disk may open the log.
     #[error("the log restarts on the disk {:016x} only, because that disk alone may hold some of it: open it there", .0.0)]
     NeedsDisk(DiskId),
+    /// Two addresses lead to one server, whose memory would count twice.
+    #[error("{one} and {other} are the same server, which has one memory: name each server once")]
+    SameServer {
+        /// By its first address.
+        one: ServerId,
+        /// By its second.
+        other: ServerId,
+    },
     /// The disk has failed. A failed sync is never tried again.
     #[error("the local log has failed: {0}")]
     DiskFailed(String),
