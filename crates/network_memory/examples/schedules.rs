@@ -1,7 +1,7 @@
 //! Many short schedules of the remote log in a simulated world that misbehaves.
 //!
 //! `cargo run --release -p network_memory --example schedules -- --runs 100000 --seed 1 --jobs 2`. With `--plant NAME` it looks for the
-//! first seed that finds a planted bug; `--plant all` for each of them but the rare one, which has a test of its own. A failing seed is printed with the command that replays it.
+//! first seed that finds a planted bug; `--plant all` for each of them but the rare ones, which have tests of their own. A failing seed is printed with the command that replays it.
 
 use network_memory::planted::Planted;
 use network_memory::simulation::{Outcome, run};

@@ -95,6 +95,8 @@ pub enum Request {
     Append {
         /// The epoch of the writer.
         epoch: Epoch,
+        /// No epoch that does not know of this one can begin any more.
+        is_established: bool,
         /// What is below is not needed any more, whether it was ever held or not.
         from: Mark,
         /// Of the first of the records.
@@ -241,6 +243,8 @@ pub enum Refusal {
 pub struct Held {
     /// Of the last epoch that was activated here; none if none was.
     pub configuration: Option<Configuration>,
+    /// Its writer has said that it is established. It may be though nobody has heard of it.
+    pub is_established: bool,
     /// Before the first record.
     pub from: Mark,
     /// Behind the last.
@@ -328,7 +332,7 @@ impl ToServer {
                 check_numbers(*epoch, [*from, base.position])?;
                 check_records(*position, records)?;
             }
-            Request::Append { epoch, from, position, records } => {
+            Request::Append { epoch, from, position, records, .. } => {
                 check_numbers(*epoch, [from.position])?;
                 check_records(*position, records)?;
             }

@@ -76,6 +76,9 @@ pub struct Member {
     pub server: ServerId,
     /// And which life of its memory: in a later one it has forgotten what it held and what it promised.
     pub incarnation: Incarnation,
+    /// Which life counted in the last epoch that was established before this one. As long as this one is not established, whoever
+    /// seals the log needs enough of these as well: as in Raft's joint consensus (D. Ongaro and J. Ousterhout, 2014, section 6).
+    pub established: Incarnation,
 }
 
 /// Which servers count in an epoch. Every epoch has exactly one configuration.
@@ -102,6 +105,18 @@ impl Configuration {
     /// The life of a server's memory that counts.
     pub fn incarnation(&self, server: ServerId) -> Option<Incarnation> {
         self.members.iter().find(|member| member.server == server).map(|member| member.incarnation)
+    }
+
+    /// The life of a server that counted in the last established epoch, which is this one or one before.
+    pub fn basis(&self, server: ServerId, is_established: bool) -> Incarnation {
+        let member = self.members.iter().find(|member| member.server == server);
+        member.map_or(Incarnation::NONE, |member| if is_established { member.incarnation } else { member.established })
+    }
+
+    /// Whether this life of a server counted in the last epoch that was established before this one.
+    pub fn has_kept(&self, server: ServerId, incarnation: Incarnation) -> bool {
+        let is_kept = |member: &Member| member.server == server && member.established == incarnation;
+        incarnation != Incarnation::NONE && self.members.iter().any(is_kept)
     }
 
     /// Whether this life of a server counts.

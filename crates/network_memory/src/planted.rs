@@ -23,6 +23,8 @@ pub enum Planted {
     RestoreSkipped,
     /// k members are enough for a new epoch, though some of them have lost their memory since the last one.
     NewLivesEstablish,
+    /// An epoch that was never established is enough to know of for the next one.
+    UnestablishedBasis,
     /// What is laid beside the log for an epoch that has not begun counts as its log.
     PartialRestoreCounts,
     /// A recovery takes the longest log, of whatever epoch.
@@ -41,7 +43,7 @@ pub enum Planted {
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 17] = [
+    pub const ALL: [Planted; 18] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -52,6 +54,7 @@ impl Planted {
         Planted::IncarnationKept,
         Planted::RestoreSkipped,
         Planted::NewLivesEstablish,
+        Planted::UnestablishedBasis,
         Planted::PartialRestoreCounts,
         Planted::LongestWins,
         Planted::ReceiptBeforeSync,
@@ -63,7 +66,7 @@ impl Planted {
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
     pub fn is_rare(self) -> bool {
-        self == Planted::NewLivesEstablish
+        matches!(self, Planted::NewLivesEstablish | Planted::UnestablishedBasis)
     }
 
     /// Its name on a command line.

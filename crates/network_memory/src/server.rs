@@ -178,10 +178,10 @@ impl Server {
                     Err(Refusal::Stranger)
                 }
             }
-            Request::Append { epoch, from, position, records } => {
+            Request::Append { epoch, is_established, from, position, records } => {
                 self.appends += records.len() as u64;
                 let room = quota.min(copy.held_bytes() + left);
-                copy.append(log, epoch, from, position, records, room, planted)
+                copy.append(log, epoch, is_established, from, position, records, room, planted)
                     .map(|end| Reply::Appended { epoch, end })
             }
             Request::Permit { epoch, number, granted } => copy

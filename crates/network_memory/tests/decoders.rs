@@ -13,7 +13,11 @@ const EPOCH: Epoch = Epoch { number: 1, writer: 9 };
 const ROOM: Room = Room { capacity_bytes: 1 << 20, quota_bytes: 1 << 20 };
 
 fn configuration() -> Configuration {
-    let member = Member { server: ServerId(SocketAddr::from(([10, 0, 0, 1], 1))), incarnation: Incarnation(3) };
+    let member = Member {
+        server: ServerId(SocketAddr::from(([10, 0, 0, 1], 1))),
+        incarnation: Incarnation(3),
+        established: Incarnation(3),
+    };
     Configuration { epoch: EPOCH, copies: 1, members: vec![member], fallback: Fallback::UnderLease, doubt: None }
 }
 
@@ -30,7 +34,7 @@ fn server(records: &[Vec<u8>]) -> Server {
         .map(|(index, bytes)| Record::new(LOG, Position(index as u64), EPOCH, bytes.clone().into()))
         .collect();
     let count = records.len();
-    let append = Request::Append { epoch: EPOCH, from: mark, position: Position(0), records };
+    let append = Request::Append { epoch: EPOCH, is_established: true, from: mark, position: Position(0), records };
     assert_eq!(server.handle(1, LOG, append), Reply::Appended { epoch: EPOCH, end: Position(count as u64) });
     server
 }
@@ -60,7 +64,7 @@ proptest! {
         bit in 0_u8..8,
     ) {
         let record = Record::new(LOG, Position(0), EPOCH, bytes.into());
-        let append = Request::Append { epoch: EPOCH, from: Mark::default(), position: Position(0), records: vec![record] };
+        let append = Request::Append { epoch: EPOCH, is_established: true, from: Mark::default(), position: Position(0), records: vec![record] };
         let mut encoded = Vec::new();
         Compact::append(&ToServer::new(LOG, append), &mut encoded).expect("it has a form");
         let message = ToServer::decode(&encoded).expect("a message");

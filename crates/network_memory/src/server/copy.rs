@@ -31,6 +31,7 @@ pub(super) struct Permit {
 pub(super) struct Copy {
     pub(super) sealed: Epoch,
     pub(super) configuration: Option<Configuration>,
+    pub(super) is_established: bool,
     pub(super) records: Retained,
     pub(super) permit: Permit,
     staged: Option<Staged>,
@@ -41,10 +42,11 @@ impl Copy {
     pub(super) fn saved(
         sealed: Epoch,
         configuration: Option<Configuration>,
+        is_established: bool,
         records: Retained,
         permit: Permit,
     ) -> Copy {
-        Copy { sealed, configuration, records, permit, staged: None }
+        Copy { sealed, configuration, is_established, records, permit, staged: None }
     }
 
     pub(super) fn sealed(&self) -> Epoch {
@@ -97,6 +99,7 @@ impl Copy {
     pub(super) fn held(&self) -> Held {
         Held {
             configuration: self.configuration.clone(),
+            is_established: self.is_established,
             from: self.records.start_mark(),
             end: self.records.end_mark(),
             permit: (self.permit.number, self.permit.until.is_some()),
@@ -190,6 +193,7 @@ impl Copy {
         self.records.truncate_before(from);
         self.seal(epoch);
         self.configuration = Some(configuration);
+        self.is_established = basis == epoch;
         self.permit = Permit::default();
         Ok(self.end())
     }
@@ -200,6 +204,7 @@ impl Copy {
         &mut self,
         log: LogId,
         epoch: Epoch,
+        is_established: bool,
         from: Mark,
         position: Position,
         records: Vec<Record>,
@@ -212,6 +217,7 @@ impl Copy {
         if self.configuration.as_ref().is_none_or(|active| active.epoch != epoch) {
             return Err(Refusal::NotActive);
         }
+        self.is_established |= is_established;
         check_sound(log, position, &records)?;
         let told_end = position.plus(records.len());
         if from.position > self.end() {

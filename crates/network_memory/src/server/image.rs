@@ -31,6 +31,7 @@ enum Part {
         log: LogId,
         sealed: Epoch,
         configuration: Option<Configuration>,
+        is_established: bool,
         from: Mark,
         permit: u64,
         /// The writer might acknowledge from its disk: it may for a whole lease more, because nobody knows how long this took.
@@ -90,12 +91,13 @@ pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
     put(&Part::Head { version: VERSION, incarnation: server.incarnation })?;
     let mut count = 0;
     for (&log, copy) in &server.logs {
-        let Copy { sealed, configuration, records, permit, .. } = copy;
+        let Copy { sealed, configuration, is_established, records, permit, .. } = copy;
         let (sealed, configuration, from) = (*sealed, configuration.clone(), records.start_mark());
         put(&Part::Log {
             log,
             sealed,
             configuration,
+            is_established: *is_established,
             from,
             permit: permit.number,
             is_permitted: permit.until.is_some(),
@@ -137,7 +139,7 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
     loop {
         match parts.next()? {
             Part::Head { .. } => return Err(ImageError::Part("it has two heads")),
-            Part::Log { log, sealed, configuration, from, permit, is_permitted } => {
+            Part::Log { log, sealed, configuration, is_established, from, permit, is_permitted } => {
                 if configuration.as_ref().is_some_and(|configuration| check_configuration(configuration).is_err()) {
                     return Err(ImageError::Part("a configuration cannot be"));
                 }
@@ -145,7 +147,7 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
                     return Err(ImageError::Part("a number is out of range"));
                 }
                 let permit = Permit { number: permit, until: is_permitted.then_some(now + LEASE) };
-                let copy = Copy::saved(sealed, configuration, Retained::behind(from), permit);
+                let copy = Copy::saved(sealed, configuration, is_established, Retained::behind(from), permit);
                 server.logs.insert(log, copy);
                 last = Some(log);
             }

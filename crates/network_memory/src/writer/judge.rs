@@ -4,7 +4,9 @@
 //! * a record is acknowledged by memory when k members of its epoch's configuration hold it; any n - k + 1 members have one of them
 //!   among them (flexible quorums: H. Howard, D. Malkhi and A. Spiegelman, "Flexible Paxos", 2016);
 //! * a member counts only with the life of its memory that the configuration names. The configuration is the one of the highest epoch
-//!   that any answer knows: had a later one become active, one of its k members would be among those that count, and would know it;
+//!   that any answer knows. If nobody says that it is established, n - k + 1 of its members may be servers that came back empty, and an
+//!   epoch that it never knew of may live with the others: then n - k + 1 that have kept their memory since the last established epoch
+//!   must answer as well, one of whom would know it;
 //! * the log of the highest active epoch wins, not the longest: whoever began that epoch had sealed and restored all that was
 //!   acknowledged before. Within an epoch the longest wins: it has one writer, which only appends;
 //! * elsewhere the own copy counts for as much as another server that holds the log of the same epoch, and for nothing otherwise;
@@ -27,6 +29,8 @@ pub(super) struct Own<'a> {
     pub(super) end: Mark,
     /// Nothing that was ever acknowledged is missing here.
     pub(super) is_complete: bool,
+    /// This writer knows that its epoch is established.
+    pub(super) is_established: bool,
 }
 
 /// All that is known.
@@ -63,6 +67,8 @@ pub(super) enum Verdict {
 pub(super) struct Choice {
     /// The last configuration; none if the log is new.
     pub(super) configuration: Option<Configuration>,
+    /// Whether it is known to be established.
+    pub(super) is_established: bool,
     /// The writer's own copy is the one.
     pub(super) is_own: bool,
     /// Otherwise: the servers that hold the log of that epoch, those with the longest first, and where each ends.
@@ -171,6 +177,7 @@ fn unknown(evidence: &Evidence<'_>) -> Verdict {
     if is_new {
         return Verdict::Ready(Choice {
             configuration: None,
+            is_established: true,
             is_own: true,
             sources: Vec::new(),
             epoch: Epoch::default(),
@@ -192,6 +199,7 @@ fn has_disk_always(configuration: &Configuration) -> bool {
 fn own_choice(own: Own<'_>, doubt: Option<Doubt>) -> Choice {
     Choice {
         configuration: Some(own.configuration.clone()),
+        is_established: own.is_established,
         is_own: true,
         sources: Vec::new(),
         epoch: own.configuration.epoch,
@@ -207,17 +215,23 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         configuration.counts(server, incarnation)
             || evidence.planted == Some(Planted::EmptyServerCounts) && configuration.incarnation(server).is_some()
     };
-    let counted: Vec<(ServerId, &Held)> = evidence
-        .answers
-        .iter()
-        .filter(|(server, (incarnation, _))| counts(**server, *incarnation))
-        .map(|(server, (_, held))| (*server, held))
-        .collect();
+    let among = |counts: &dyn Fn(ServerId, Incarnation) -> bool| -> Vec<(ServerId, &Held)> {
+        let counted = evidence.answers.iter().filter(|(server, (incarnation, _))| counts(**server, *incarnation));
+        counted.map(|(server, (_, held))| (*server, held)).collect()
+    };
+    let counted = among(&counts);
     let needed = configuration.seal_quorum();
+    let is_established = is_established(evidence, configuration);
+    let kept = among(&|server, incarnation| configuration.has_kept(server, incarnation));
     let is_short = counted.len() < needed;
-    if is_short && evidence.intent != Intent::AcceptLoss {
-        return Verdict::Wait(missing(evidence, configuration, &counted, needed));
+    let is_kept_short = !is_established && kept.len() < needed;
+    if (is_short || is_kept_short) && evidence.intent != Intent::AcceptLoss {
+        let wanting = if is_short { &counted } else { &kept };
+        return Verdict::Wait(missing(evidence, configuration, wanting, needed));
     }
+    // Whoever has kept its memory since the last established epoch may know of one that the latest does not.
+    let is_either = |server, incarnation| counts(server, incarnation) || configuration.has_kept(server, incarnation);
+    let counted = if is_established { counted } else { among(&is_either) };
     let rank = |epoch: Epoch, end: Position| match evidence.planted {
         Some(Planted::LongestWins) => (Epoch::default(), end),
         _ => (epoch, end),
@@ -230,11 +244,13 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         best.is_none() || best == Some(Some(own.configuration.epoch)) || has_disk_always(own.configuration)
     };
     let own = evidence.own.filter(is_of_use).map(|own| (rank(own.configuration.epoch, own.end.position), own));
-    let accepted = is_short.then_some(Doubt::LossAccepted);
+    let accepted = (is_short || is_kept_short).then_some(Doubt::LossAccepted);
     let best = match (best, own) {
         (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, needed)),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
-            return Verdict::Ready(own_choice(own, accepted.or(own.configuration.doubt)));
+            let chosen = own_choice(own, accepted.or(own.configuration.doubt));
+            // Members are those of the last configuration, which is not always that of the log.
+            return Verdict::Ready(Choice { configuration: Some(configuration.clone()), is_established, ..chosen });
         }
         (best, _) => best.expect("one of the two is there").1,
     };
@@ -253,8 +269,9 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         .or(is_doubtful.then_some(Doubt::DiskAlone))
         .or(chosen.doubt);
     Verdict::Ready(Choice {
-        // Members are those of the last configuration, which is not always that of the log.
+        // As above.
         configuration: Some(configuration.clone()),
+        is_established,
         is_own: false,
         epoch: chosen.epoch,
         from: best.from,
@@ -262,6 +279,17 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         sources: sources.into_iter().map(|(server, held)| (server, held.end.position)).collect(),
         doubt,
     })
+}
+
+/// Whether it is known that no epoch can begin any more that does not know of this one.
+fn is_established(evidence: &Evidence<'_>, configuration: &Configuration) -> bool {
+    let is_said = |held: &Held| {
+        held.is_established && held.configuration.as_ref().is_some_and(|held| held.epoch == configuration.epoch)
+    };
+    has_disk_always(configuration)
+        || evidence.planted == Some(Planted::UnestablishedBasis)
+        || evidence.answers.values().any(|(_, held)| is_said(held))
+        || evidence.own.is_some_and(|own| own.is_established && own.configuration.epoch == configuration.epoch)
 }
 
 fn missing(

@@ -46,6 +46,8 @@ pub(super) struct Fetching {
 struct Beginning {
     epoch: Epoch,
     previous: Option<Configuration>,
+    /// Whether the previous one is known to be established.
+    is_established: bool,
     doubt: Option<Doubt>,
     records: Retained,
     /// Up to here the disk has it already.
@@ -112,7 +114,12 @@ impl<L: Log> Writer<L> {
         let Phase::Sealing(sealing) = &mut self.phase else { return };
         let end = self.records.end_mark();
         let is_complete = self.is_complete && !self.opened;
-        let own = self.configuration.as_ref().map(|configuration| Own { configuration, end, is_complete });
+        let own = self.configuration.as_ref().map(|configuration| Own {
+            configuration,
+            end,
+            is_complete,
+            is_established: self.established,
+        });
         let asked: Vec<ServerId> = self.peers.keys().copied().collect();
         let disk = self.journal.as_ref().map(Journal::disk);
         let evidence = Evidence {
@@ -150,8 +157,10 @@ impl<L: Log> Writer<L> {
         if choice.is_own {
             let doubt = choice.doubt.filter(|_| !self.opened);
             let records = std::mem::take(&mut self.records);
-            let previous = choice.configuration;
-            self.enter(now, Beginning { epoch, previous, doubt, records, base: own, discarded: 0, answers });
+            let (previous, is_established) = (choice.configuration, choice.is_established);
+            let beginning =
+                Beginning { epoch, previous, is_established, doubt, records, base: own, discarded: 0, answers };
+            self.enter(now, beginning);
             return;
         }
         // The same writer has only appended, from one of its epochs to the next.
@@ -237,8 +246,8 @@ impl<L: Log> Writer<L> {
             discarded = beyond.filter(|&position| is_elsewhere(Position(position))).count();
             fetched
         };
-        let (previous, doubt) = (choice.configuration, choice.doubt);
-        self.enter(now, Beginning { epoch, previous, doubt, records, base, discarded, answers });
+        let (previous, is_established, doubt) = (choice.configuration, choice.is_established, choice.doubt);
+        self.enter(now, Beginning { epoch, previous, is_established, doubt, records, base, discarded, answers });
     }
 
     /// Begins another epoch of a log that is open, for the sake of servers that do not count in this one.
@@ -251,6 +260,7 @@ impl<L: Log> Writer<L> {
         let beginning = Beginning {
             epoch: Epoch { number, writer: self.nonce },
             previous: self.configuration.clone(),
+            is_established: true,
             doubt: None,
             base: self.records.end_mark(),
             records: std::mem::take(&mut self.records),
@@ -261,14 +271,22 @@ impl<L: Log> Writer<L> {
     }
 
     fn enter(&mut self, now: u64, beginning: Beginning) {
-        let Beginning { epoch, previous, doubt, records, base, discarded, answers } = beginning;
+        let Beginning { epoch, previous, is_established, doubt, records, base, discarded, answers } = beginning;
         for (server, (incarnation, _)) in &answers {
             if let Some(peer) = self.peers.get_mut(server) {
                 peer.incarnation = *incarnation;
                 peer.heard_at = Some(now);
             }
         }
-        let members = self.choose_members(now, previous.as_ref());
+        let mut members = self.choose_members(now, previous.as_ref());
+        for member in &mut members {
+            member.established = match &previous {
+                // What an earlier epoch had is given up, or there was none.
+                _ if self.intent == Intent::AcceptLoss && !self.opened => member.incarnation,
+                None => member.incarnation,
+                Some(previous) => previous.basis(member.server, is_established),
+            };
+        }
         let disk = self.journal.as_ref().map(Journal::disk);
         let always = previous.as_ref().map_or(self.terms.restart_on_this_disk, |previous| {
             matches!(previous.fallback, Fallback::RestartOnThisDisk(_))
@@ -321,7 +339,8 @@ impl<L: Log> Writer<L> {
             previous.iter().flat_map(|previous| &previous.members).map(|member| member.server).collect();
         let member = |server: ServerId, writer: &Writer<L>| {
             let here = writer.peers.get(&server).filter(|peer| peer.is_heard(now)).map(|peer| peer.incarnation);
-            Member { server, incarnation: here.unwrap_or_else(|| old(server)) }
+            let incarnation = here.unwrap_or_else(|| old(server));
+            Member { server, incarnation, established: incarnation }
         };
         if !self.has_disk_always() {
             let all = if of_previous.is_empty() { &self.terms.servers } else { &of_previous };

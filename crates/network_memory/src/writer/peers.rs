@@ -447,7 +447,7 @@ impl<L: Log> Writer<L> {
     /// Sends every server what it lacks, as far as its window lets.
     pub(super) fn ship(&mut self, now: u64) {
         let (super::Phase::Active, Some(configuration)) = (&self.phase, &self.configuration) else { return };
-        let (epoch, from) = (self.epoch, self.records.start_mark());
+        let (epoch, from, is_established) = (self.epoch, self.records.start_mark(), self.established);
         // Where every recovery has the disk, servers learn of an epoch only after the disk.
         let basis = match &self.basis {
             _ if self.established => Some(epoch),
@@ -472,14 +472,15 @@ impl<L: Log> Writer<L> {
                         shipping.sent_bytes += bytes;
                         shipping.sends.push_back(Sent { end: shipping.sent, at: now, bytes });
                         shipping.told_from = from.position;
-                        send(Request::Append { epoch, from, position, records });
+                        send(Request::Append { epoch, is_established, from, position, records });
                     }
                     let is_untold = shipping.told_from < from.position && shipping.sent == self.records.end();
                     let is_idle = shipping.progress_at + SILENCE / 2 <= now;
                     if shipping.owes_since().is_none() && (is_untold || is_idle) {
                         shipping.asked_at = Some(now);
                         shipping.told_from = from.position;
-                        send(Request::Append { epoch, from, position: shipping.sent, records: Vec::new() });
+                        let position = shipping.sent;
+                        send(Request::Append { epoch, is_established, from, position, records: Vec::new() });
                     }
                 }
                 State::Restoring(restoring) if restoring.blocked_until > now => {}

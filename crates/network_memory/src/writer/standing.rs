@@ -111,9 +111,10 @@ impl<L: Log> Writer<L> {
         }
         let active = || self.peers.iter().filter(|(_, peer)| super::is_active(peer));
         let members = self.configuration.as_ref().map_or(0, |configuration| configuration.members.len());
-        let basis = self.basis.as_ref().filter(|_| self.planted != Some(Planted::NewLivesEstablish));
         let has_kept = |(server, peer): &(&ServerId, &super::Peer)| {
-            basis.is_none_or(|basis| basis.counts(**server, peer.incarnation))
+            let configuration = self.configuration.as_ref();
+            self.planted == Some(Planted::NewLivesEstablish)
+                || configuration.is_some_and(|configuration| configuration.has_kept(**server, peer.incarnation))
         };
         active().filter(has_kept).count() >= self.copies() || active().count() == members
     }

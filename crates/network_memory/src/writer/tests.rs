@@ -106,3 +106,39 @@ fn an_epoch_is_not_established_by_servers_that_have_forgotten() {
     let (acknowledged, found) = forgotten_seal(Some(Planted::NewLivesEstablish));
     assert!(found < acknowledged, "{found} of {acknowledged}");
 }
+
+/// What comes of it when an epoch that was begun with a server that had come back empty was never established, and another one was: the
+/// records that have a receipt there, and those that are found by whoever knows of the first alone; none if that one does not open.
+fn unestablished_epoch(planted: Option<Planted>) -> (Position, Option<Position>) {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    // The first has the answer of C alone, which it keeps.
+    let mut first = net.begin(9, Intent::Open, planted);
+    net.pass(&mut first, &[C], |_| false);
+    // The second gets through with A and C.
+    let mut second = net.begin(5, Intent::Open, planted);
+    net.pass(&mut second, &[A, C], Writer::is_open);
+    second.append(net.now, b"record").expect("it is open");
+    net.pass(&mut second, &[A, C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!(second.acknowledged(), Position(1));
+    // A forgets that. With A and B the first begins an epoch of which nobody but them knows.
+    net.servers[A] = Server::new(Incarnation(4), ROOM);
+    net.pass(&mut first, &[A, B], |writer| writer.usable(u64::MAX) == 2);
+    assert!(!first.is_open(), "{first:?}");
+    // Neither does whoever asks these two.
+    let mut last = net.begin(7, Intent::Open, planted);
+    net.pass(&mut last, &[A, B], Writer::is_open);
+    let found = last.is_open().then(|| last.end());
+    net.pass(&mut last, &[A, B, C], Writer::is_open);
+    assert!(planted.is_some() || last.end() == second.acknowledged(), "{last:?}");
+    (second.acknowledged(), found)
+}
+
+/// If this failed, what was acknowledged could be lost to an epoch in which nothing ever was.
+#[test]
+fn an_epoch_that_was_not_established_is_nobodys_basis() {
+    assert_eq!(unestablished_epoch(None), (Position(1), None));
+    // Without the rule the log is opened without the record.
+    assert_eq!(unestablished_epoch(Some(Planted::UnestablishedBasis)), (Position(1), Some(Position(0))));
+}
