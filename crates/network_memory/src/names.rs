@@ -92,6 +92,8 @@ pub struct Configuration {
     pub members: Vec<Member>,
     /// When the disk alone is enough.
     pub fallback: Fallback,
+    /// The epoch whose log this one began with: as long as nobody has opened this one, a copy of it is a copy of that one.
+    pub continues: Epoch,
     /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone.
     pub doubt: Option<Doubt>,
 }

@@ -25,6 +25,8 @@ pub enum Planted {
     NewLivesEstablish,
     /// An epoch that was never established is enough to know of for the next one.
     UnestablishedBasis,
+    /// The own disk is no copy of the log any more after an attempt that has come to nothing.
+    AttemptForgetsItsLog,
     /// What is laid beside the log for an epoch that has not begun counts as its log.
     PartialRestoreCounts,
     /// A recovery takes the longest log, of whatever epoch.
@@ -43,7 +45,7 @@ pub enum Planted {
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 18] = [
+    pub const ALL: [Planted; 19] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -55,6 +57,7 @@ impl Planted {
         Planted::RestoreSkipped,
         Planted::NewLivesEstablish,
         Planted::UnestablishedBasis,
+        Planted::AttemptForgetsItsLog,
         Planted::PartialRestoreCounts,
         Planted::LongestWins,
         Planted::ReceiptBeforeSync,
@@ -66,7 +69,7 @@ impl Planted {
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
     pub fn is_rare(self) -> bool {
-        matches!(self, Planted::NewLivesEstablish | Planted::UnestablishedBasis)
+        matches!(self, Planted::NewLivesEstablish | Planted::UnestablishedBasis | Planted::AttemptForgetsItsLog)
     }
 
     /// Its name on a command line.

@@ -18,7 +18,14 @@ fn configuration() -> Configuration {
         incarnation: Incarnation(3),
         established: Incarnation(3),
     };
-    Configuration { epoch: EPOCH, copies: 1, members: vec![member], fallback: Fallback::UnderLease, doubt: None }
+    Configuration {
+        epoch: EPOCH,
+        copies: 1,
+        members: vec![member],
+        fallback: Fallback::UnderLease,
+        continues: EPOCH,
+        doubt: None,
+    }
 }
 
 /// A server that holds these records.

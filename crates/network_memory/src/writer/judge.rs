@@ -239,18 +239,24 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
     let best = counted.iter().filter_map(|(_, held)| Some((rank(active(held)?, held.end.position), *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
-    let is_of_use = |own: &Own<'_>| {
-        let best = best.map(|(_, held)| active(held));
-        best.is_none() || best == Some(Some(own.configuration.epoch)) || has_disk_always(own.configuration)
+    let best_epoch = best.and_then(|(_, held)| active(held));
+    // An epoch of the own copy that no server knows was never opened: the copy is still one of the log that it began with.
+    let epoch_of = |own: &Own<'_>| {
+        let Configuration { epoch, continues, .. } = own.configuration;
+        let is_copy = !has_disk_always(own.configuration) && best_epoch == Some(*continues);
+        if is_copy && evidence.planted != Some(Planted::AttemptForgetsItsLog) { *continues } else { *epoch }
     };
-    let own = evidence.own.filter(is_of_use).map(|own| (rank(own.configuration.epoch, own.end.position), own));
+    let is_of_use =
+        |own: &Own<'_>| best_epoch.is_none() || best_epoch == Some(epoch_of(own)) || has_disk_always(own.configuration);
+    let own = evidence.own.filter(is_of_use).map(|own| (rank(epoch_of(&own), own.end.position), own));
     let accepted = (is_short || is_kept_short).then_some(Doubt::LossAccepted);
     let best = match (best, own) {
         (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, needed)),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
             let chosen = own_choice(own, accepted.or(own.configuration.doubt));
             // Members are those of the last configuration, which is not always that of the log.
-            return Verdict::Ready(Choice { configuration: Some(configuration.clone()), is_established, ..chosen });
+            let (configuration, epoch) = (Some(configuration.clone()), epoch_of(&own));
+            return Verdict::Ready(Choice { configuration, is_established, epoch, ..chosen });
         }
         (best, _) => best.expect("one of the two is there").1,
     };
@@ -258,7 +264,8 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let mut sources: Vec<(ServerId, &Held)> = counted.into_iter().filter(|(_, held)| active(held) == epoch).collect();
     sources.sort_by_key(|(_, held)| std::cmp::Reverse(held.end.position));
     let last_permit = sources.iter().map(|(_, held)| held.permit).max();
-    let is_our_disk = evidence.own.is_some_and(|own| Some(own.configuration.epoch) == epoch);
+    let is_our_disk =
+        evidence.own.is_some_and(|own| Some(epoch_of(&own)) == epoch && own.configuration.doubt.is_none());
     let is_doubtful = last_permit.is_some_and(|(_, granted)| granted)
         && !is_our_disk
         && evidence.planted != Some(Planted::DoubtUntold);

@@ -48,6 +48,8 @@ struct Beginning {
     previous: Option<Configuration>,
     /// Whether the previous one is known to be established.
     is_established: bool,
+    /// The epoch of the records.
+    continues: Epoch,
     doubt: Option<Doubt>,
     records: Retained,
     /// Up to here the disk has it already.
@@ -157,9 +159,18 @@ impl<L: Log> Writer<L> {
         if choice.is_own {
             let doubt = choice.doubt.filter(|_| !self.opened);
             let records = std::mem::take(&mut self.records);
-            let (previous, is_established) = (choice.configuration, choice.is_established);
-            let beginning =
-                Beginning { epoch, previous, is_established, doubt, records, base: own, discarded: 0, answers };
+            let (previous, is_established, continues) = (choice.configuration, choice.is_established, choice.epoch);
+            let beginning = Beginning {
+                epoch,
+                previous,
+                is_established,
+                continues,
+                doubt,
+                records,
+                base: own,
+                discarded: 0,
+                answers,
+            };
             self.enter(now, beginning);
             return;
         }
@@ -247,7 +258,11 @@ impl<L: Log> Writer<L> {
             fetched
         };
         let (previous, is_established, doubt) = (choice.configuration, choice.is_established, choice.doubt);
-        self.enter(now, Beginning { epoch, previous, is_established, doubt, records, base, discarded, answers });
+        let continues = choice.epoch;
+        self.enter(
+            now,
+            Beginning { epoch, previous, is_established, continues, doubt, records, base, discarded, answers },
+        );
     }
 
     /// Begins another epoch of a log that is open, for the sake of servers that do not count in this one.
@@ -261,6 +276,7 @@ impl<L: Log> Writer<L> {
             epoch: Epoch { number, writer: self.nonce },
             previous: self.configuration.clone(),
             is_established: true,
+            continues: self.epoch,
             doubt: None,
             base: self.records.end_mark(),
             records: std::mem::take(&mut self.records),
@@ -271,7 +287,8 @@ impl<L: Log> Writer<L> {
     }
 
     fn enter(&mut self, now: u64, beginning: Beginning) {
-        let Beginning { epoch, previous, is_established, doubt, records, base, discarded, answers } = beginning;
+        let Beginning { epoch, previous, is_established, continues, doubt, records, base, discarded, answers } =
+            beginning;
         for (server, (incarnation, _)) in &answers {
             if let Some(peer) = self.peers.get_mut(server) {
                 peer.incarnation = *incarnation;
@@ -295,7 +312,7 @@ impl<L: Log> Writer<L> {
         let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
         self.basis = previous.filter(|_| self.opened || self.intent != Intent::AcceptLoss);
         self.established = false;
-        let configuration = Configuration { epoch, copies, members, fallback, doubt };
+        let configuration = Configuration { epoch, copies, members, fallback, continues, doubt };
         self.phase = Phase::Active;
         self.missing = None;
         self.epoch = epoch;

@@ -1,7 +1,7 @@
 //! Accidents so rare that random schedules hardly come to them, told step by step.
 
 use super::*;
-use crate::names::Incarnation;
+use crate::names::{DiskId, Incarnation};
 use crate::server::{Room, Server};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
@@ -21,7 +21,11 @@ struct Net {
 
 impl Net {
     fn new() -> Net {
-        let server = |index| Server::new(Incarnation(index), ROOM);
+        Net::with(ROOM)
+    }
+
+    fn with(room: Room) -> Net {
+        let server = |index| Server::new(Incarnation(index), room);
         Net { now: SECOND, servers: (1..=3).map(server).collect() }
     }
 
@@ -31,6 +35,18 @@ impl Net {
 
     /// A writer without a disk.
     fn begin(&self, nonce: u64, intent: Intent, planted: Option<Planted>) -> Writer<MemoryLog> {
+        self.begin_on(None, nonce, intent, planted)
+    }
+
+    /// A writer with this disk.
+    fn begin_on(
+        &self,
+        disk: Option<MemoryLog>,
+        nonce: u64,
+        intent: Intent,
+        planted: Option<Planted>,
+    ) -> Writer<MemoryLog> {
+        let disk = disk.map(|log| Disk { log, name_if_new: DiskId(1), boot: Boot(1) });
         let servers = (0..3).map(Net::server).collect();
         let terms = Terms {
             log: LOG,
@@ -40,13 +56,16 @@ impl Net {
             restart_on_this_disk: false,
             retained_bytes_max: u64::MAX,
         };
-        Writer::begin(self.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+        Writer::begin(self.now, terms, nonce, disk, intent, planted).expect("terms that make sense")
     }
 
     /// Lets time pass for a writer that reaches these servers, until then or for a second.
     fn pass(&mut self, writer: &mut Writer<MemoryLog>, reach: &[usize], until: impl Fn(&Writer<MemoryLog>) -> bool) {
         let end = self.now + SECOND;
         while self.now < end {
+            if let Some(disk) = writer.disk_mut().filter(|disk| disk.sync_requested().is_some()) {
+                disk.complete_sync();
+            }
             writer.tick(self.now);
             while let Some((server, request)) = writer.take_requests() {
                 let index = usize::from(server.0.port()) - 1;
@@ -141,4 +160,48 @@ fn an_epoch_that_was_not_established_is_nobodys_basis() {
     assert_eq!(unestablished_epoch(None), (Position(1), None));
     // Without the rule the log is opened without the record.
     assert_eq!(unestablished_epoch(Some(Planted::UnestablishedBasis)), (Position(1), Some(Position(0))));
+}
+
+/// Where the log ends that is found on its own disk after an attempt that did not get through, when the record is there alone.
+fn record_on_the_disk(planted: Option<Planted>) -> Position {
+    // No server has room for the record.
+    let mut net = Net::with(Room { capacity_bytes: 100, quota_bytes: 100 });
+    let mut writer = net.begin_on(Some(MemoryLog::new()), 1, Intent::Create, planted);
+    net.pass(&mut writer, &[A, B, C], Writer::is_open);
+    writer.append(net.now, &[7; 200]).expect("it is open");
+    net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!(writer.take_receipts().last(), Some((Position(1), Receipt::Disk)));
+    for nonce in [2, 3] {
+        let mut disk = writer.into_disk().expect("it has one");
+        disk.restart();
+        // The lease of the one before is waited out.
+        net.now += 3 * SECOND;
+        writer = net.begin_on(Some(disk), nonce, Intent::Open, planted);
+        net.pass(&mut writer, &[A, B, C], |_| false);
+    }
+    writer.end()
+}
+
+/// If this failed, a log whose servers are full would be lost by trying to open it twice.
+#[test]
+fn an_attempt_that_does_not_get_through_leaves_the_disk_what_it_was() {
+    assert_eq!(record_on_the_disk(None), Position(1));
+    assert_eq!(record_on_the_disk(Some(Planted::AttemptForgetsItsLog)), Position(0));
+}
+
+/// If this failed, one memory would count as two copies.
+#[test]
+fn a_server_is_named_once() {
+    let net = Net::new();
+    let servers = vec![Net::server(A), Net::server(B), Net::server(A)];
+    let terms = Terms { servers, ..net.begin(1, Intent::Create, None).terms };
+    let begun = Writer::<MemoryLog>::begin(net.now, terms, 1, None, Intent::Create, None);
+    assert!(matches!(begun, Err(BeginError::Twice(server)) if server == Net::server(A)));
+    // The same server under another address.
+    let mut net = Net::new();
+    net.servers[B] = Server::new(Incarnation(1), ROOM);
+    let mut writer = net.begin(1, Intent::Create, None);
+    net.pass(&mut writer, &[A, B, C], Writer::is_open);
+    let (one, other) = (Net::server(A), Net::server(B));
+    assert_eq!(writer.stopped(), Some(&Stop::SameServer { one, other }));
 }
