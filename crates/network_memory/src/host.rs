@@ -5,21 +5,28 @@ mod links;
 pub mod memory_server;
 pub mod remote_log;
 
-use std::time::Instant;
+use raidcomm::limits::SECOND;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Nanoseconds of a clock that never goes back, since it was made.
+/// Nanoseconds of a clock that never goes back, since it was made. It goes on while the host is suspended (clock_gettime(2),
+/// `CLOCK_BOOTTIME`), because leases do.
 #[derive(Clone, Copy, Debug)]
-struct Clock(Instant);
+struct Clock(u64);
 
 impl Clock {
     fn start() -> Clock {
-        Clock(Instant::now())
+        Clock(since_boot())
     }
 
     fn now(self) -> u64 {
         // From 1 on: the machines take 0 for never.
-        self.0.elapsed().as_nanos() as u64 + 1
+        since_boot() - self.0 + 1
     }
+}
+
+fn since_boot() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Boottime);
+    tv_sec as u64 * SECOND + tv_nsec as u64
 }
 
 /// A number that nobody else draws.

@@ -33,6 +33,8 @@ use thiserror::Error;
 const LISTENER: Token = Token(0);
 /// Events of one turn.
 const EVENTS: usize = 256;
+/// A power failure (signal(7)), which signal-hook has no name for.
+const SIGPWR: i32 = rustix::process::Signal::POWER.as_raw();
 /// How late an end may be noticed that no signal interrupts for.
 const NOTICE: Duration = Duration::from_millis(200);
 /// The saved memory, while it is written, and what was no image.
@@ -166,13 +168,13 @@ impl MemoryServer {
         &self.reloaded
     }
 
-    /// Serves until SIGTERM or SIGINT, then saves, if it was told where.
+    /// Serves until SIGTERM, SIGINT or SIGPWR, then saves, if it was told where.
     ///
     /// # Errors
     /// The event loop fails, or the memory cannot be saved.
     pub fn serve(self) -> Result<(), ServeError> {
         let stop = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, SIGPWR] {
             signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(ServeError::Poll)?;
         }
         self.serve_until(&stop)

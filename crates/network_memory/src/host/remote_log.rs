@@ -100,7 +100,7 @@ pub enum RemoteLogError {
     #[error(transparent)]
     Append(#[from] AppendError),
     /// It is not known whether it is durable: neither servers nor disk have answered in time. It is still tried.
-    #[error("no receipt in time: neither k servers nor the disk have answered")]
+    #[error("no receipt in time: neither k servers nor the disk have answered, or the lease was over")]
     Late,
     /// Not everything that is to be given up has a receipt.
     #[error("record {0} has no receipt yet: wait for it before truncating")]
@@ -115,6 +115,8 @@ struct Inner {
     links: Links,
     clock: Clock,
     receipts: VecDeque<(Position, Receipt)>,
+    /// The next receipt is for the disk, and the lease was over before it could be given.
+    is_withheld: bool,
     sync_asked_at: u64,
 }
 
@@ -165,7 +167,7 @@ impl RemoteLog {
         };
         let writer = Writer::begin(now, writer_terms, draw()?, disk, intent, None)?;
         let links = Links::new(Arc::clone(&exchange), bell.clone());
-        let inner = Inner { writer, links, clock, receipts: VecDeque::new(), sync_asked_at: 0 };
+        let inner = Inner { writer, links, clock, receipts: VecDeque::new(), is_withheld: false, sync_asked_at: 0 };
         let inner = Arc::new(Mutex::new(inner));
         let stop = Arc::new(AtomicBool::new(false));
         let keeper = Keeper { inner: Arc::clone(&inner), exchange, bell, keys, stop: Arc::clone(&stop) };
@@ -221,7 +223,7 @@ impl RemoteLog {
     pub fn flush(&mut self, time: Duration) -> Result<Option<Receipt>, RemoteLogError> {
         let mut inner = self.lock();
         let end = inner.writer.end();
-        if inner.writer.acknowledged() >= end {
+        if inner.writer.acknowledged() >= end && !inner.is_withheld {
             return Ok(None);
         }
         inner.wait_receipt(Position(end.0 - 1), time).map(Some)
@@ -320,6 +322,11 @@ impl Inner {
             let now = self.drive();
             while let Some(&(end, receipt)) = self.receipts.front() {
                 if end > position {
+                    // This thread may have been held up since the machine looked at the time.
+                    self.is_withheld = receipt == Receipt::Disk && !self.writer.vouches(self.clock.now(), end);
+                    if self.is_withheld {
+                        break;
+                    }
                     return Ok(receipt);
                 }
                 self.receipts.pop_front();

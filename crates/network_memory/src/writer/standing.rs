@@ -239,6 +239,12 @@ impl<L: Log> Writer<L> {
         self.lease.is_wanted && is_live && self.established
     }
 
+    /// Whether a receipt for the disk up to there may be given at this time.
+    pub fn vouches(&self, now: u64, end: Position) -> bool {
+        let held = self.held_by(self.copies()).filter(|_| self.established);
+        self.is_disk_enough(now) || held.is_some_and(|held| held >= end)
+    }
+
     /// A record waits for longer than servers usually take.
     fn is_late(&self, now: u64) -> bool {
         self.waiting.front().is_some_and(|(_, at)| at + self.hedge.delay() <= now)
