@@ -438,7 +438,7 @@ fn check_records(position: Position, records: &[Record]) -> Result<(), MessageEr
 /// Whether a configuration is one that a writer makes.
 pub(crate) fn check_configuration(configuration: &Configuration) -> Result<(), MessageError> {
     let (members, copies) = (configuration.members.len(), configuration.copies);
-    check_numbers(configuration.epoch, [])?;
+    check_numbers(configuration.epoch, [Position(configuration.generation)])?;
     let is_possible = copies >= 1 && usize::from(copies) <= members && members <= crate::limits::SERVERS_MAX;
     if is_possible { Ok(()) } else { Err(MessageError::Configuration { members, copies }) }
 }

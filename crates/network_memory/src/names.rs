@@ -94,6 +94,9 @@ pub struct Configuration {
     pub fallback: Fallback,
     /// The epoch whose log this one began with: as long as nobody has opened this one, a copy of it is a copy of that one.
     pub continues: Epoch,
+    /// How often the log has gone to another disk, whose loss was accepted: of two disks that go on with it the one with more is right,
+    /// whatever their epochs.
+    pub generation: u64,
     /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone.
     pub doubt: Option<Doubt>,
 }
@@ -119,6 +122,16 @@ impl Configuration {
     pub fn has_kept(&self, server: ServerId, incarnation: Incarnation) -> bool {
         let is_kept = |member: &Member| member.server == server && member.established == incarnation;
         incarnation != Incarnation::NONE && self.members.iter().any(is_kept)
+    }
+
+    /// What of two configurations is later, whoever has begun them.
+    pub fn rank(&self) -> (u64, Epoch) {
+        (self.generation, self.epoch)
+    }
+
+    /// Whether this one says that the log goes on with another disk than `other` does, and may be right.
+    pub fn is_rival_of(&self, other: &Configuration) -> bool {
+        self.fallback != other.fallback && self.generation >= other.generation
     }
 
     /// Whether this life of a server counts.

@@ -24,6 +24,7 @@ fn configuration() -> Configuration {
         members: vec![member],
         fallback: Fallback::UnderLease,
         continues: EPOCH,
+        generation: 0,
         doubt: None,
     }
 }

@@ -128,26 +128,19 @@ impl fmt::Display for Missing {
 /// See the module's description.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let held = evidence.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
-    let best = held.max_by_key(|configuration| configuration.epoch);
+    let best = held.max_by_key(|configuration| configuration.rank());
     match evidence.own {
         Some(own) if has_disk_always(own.configuration) => {
-            // A later epoch of this disk in which anything was acknowledged would be known to it.
-            let is_taken_over = best.is_some_and(|best| {
-                best.epoch > own.configuration.epoch && best.fallback != own.configuration.fallback
-            });
-            if own.is_complete && !is_taken_over {
-                return Verdict::Ready(own_choice(own, None));
-            }
-            match best.map(|best| (best.epoch, best.fallback)) {
-                // Somebody has taken the log over, and has accepted that what only this disk holds is lost.
-                Some((epoch, Fallback::RestartOnThisDisk(disk)))
-                    if epoch > own.configuration.epoch
-                        && evidence.disk != Some(disk)
-                        && evidence.intent != Intent::AcceptLoss =>
-                {
+            // Somebody has taken the log over, and has accepted that what only this disk holds is lost.
+            let rival = best.filter(|best| best.is_rival_of(own.configuration));
+            match rival.map(|rival| (rival, rival.fallback)) {
+                // A later epoch of this disk in which anything was acknowledged would be known to it.
+                None if own.is_complete => Verdict::Ready(own_choice(own, None)),
+                None => weigh(evidence, own.configuration),
+                Some((_, Fallback::RestartOnThisDisk(disk))) if evidence.intent != Intent::AcceptLoss => {
                     Verdict::NeedsDisk(disk)
                 }
-                _ => weigh(evidence, own.configuration),
+                Some((rival, _)) => weigh(evidence, rival),
             }
         }
         own => {
@@ -232,12 +225,14 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     // Whoever has kept its memory since the last established epoch may know of one that the latest does not.
     let is_either = |server, incarnation| counts(server, incarnation) || configuration.has_kept(server, incarnation);
     let counted = if is_established { counted } else { among(&is_either) };
-    let rank = |epoch: Epoch, end: Position| match evidence.planted {
-        Some(Planted::LongestWins) => (Epoch::default(), end),
-        _ => (epoch, end),
+    let rank = |rank: (u64, Epoch), end: Position| match evidence.planted {
+        Some(Planted::LongestWins) => ((0, Epoch::default()), end),
+        _ => (rank, end),
     };
     let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
-    let best = counted.iter().filter_map(|(_, held)| Some((rank(active(held)?, held.end.position), *held)));
+    let best = counted
+        .iter()
+        .filter_map(|(_, held)| Some((rank(held.configuration.as_ref()?.rank(), held.end.position), *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
     let best_epoch = best.and_then(|(_, held)| active(held));
     // An epoch of the own copy that no server knows was never opened: the copy is still one of the log that it began with.
@@ -248,7 +243,10 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     };
     let is_of_use =
         |own: &Own<'_>| best_epoch.is_none() || best_epoch == Some(epoch_of(own)) || has_disk_always(own.configuration);
-    let own = evidence.own.filter(is_of_use).map(|own| (rank(epoch_of(&own), own.end.position), own));
+    let own = evidence
+        .own
+        .filter(is_of_use)
+        .map(|own| (rank((own.configuration.generation, epoch_of(&own)), own.end.position), own));
     let accepted = (is_short || is_kept_short).then_some(Doubt::LossAccepted);
     let best = match (best, own) {
         (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, needed)),

@@ -7,7 +7,7 @@ use super::judge::{Choice, Evidence, Lack, Missing, Own, Verdict, judge};
 use super::peers::State;
 use super::{Event, Intent, Phase, Stop, Writer};
 use crate::journal::{Journal, Standing};
-use crate::limits::{LEASE, OUTBID_PAUSE, PROBE_PAUSE, RESEND, SETTLE};
+use crate::limits::{LEASE, LEASE_MARGIN, OUTBID_PAUSE, PROBE_PAUSE, RESEND, SETTLE};
 use crate::message::{Held, Record, Refusal, Reply, Request};
 use crate::names::{Configuration, Doubt, Epoch, Fallback, Incarnation, Mark, Member, Position, ServerId};
 use crate::planted::Planted;
@@ -20,6 +20,8 @@ pub(super) struct Sealing {
     epoch: Epoch,
     answers: BTreeMap<ServerId, (Incarnation, Held)>,
     waiting: BTreeMap<ServerId, u64>,
+    /// Until when a server has said that the last writer may acknowledge from its disk.
+    leased_until: u64,
     /// Since when it could be opened; others may still answer.
     ready_since: Option<u64>,
     /// Records were damaged: it is not looked at again before; 0 if it may be.
@@ -72,6 +74,7 @@ impl<L: Log> Writer<L> {
             epoch,
             answers: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            leased_until: 0,
             ready_since: None,
             not_before: 0,
             outbid: None,
@@ -114,6 +117,9 @@ impl<L: Log> Writer<L> {
     /// Looks whether what is known is enough.
     fn consider(&mut self, now: u64) {
         let Phase::Sealing(sealing) = &mut self.phase else { return };
+        if sealing.leased_until <= now {
+            sealing.leased_until = 0;
+        }
         let end = self.records.end_mark();
         let is_complete = self.is_complete && !self.opened;
         let own = self.configuration.as_ref().map(|configuration| Own {
@@ -142,6 +148,12 @@ impl<L: Log> Writer<L> {
             Verdict::NeedsDisk(disk) => self.stop(Stop::NeedsDisk(disk)),
             Verdict::Exists(epoch) => self.stop(Stop::Exists { epoch }),
             Verdict::Ready(choice) if self.opened && !choice.is_own => self.stop(Stop::Fenced { by: choice.epoch }),
+            // Who accepts a loss does not accept another writer.
+            Verdict::Ready(_) if self.intent == Intent::AcceptLoss && !self.opened && now < sealing.leased_until => {
+                let leased = sealing.waiting.iter().map(|(server, time)| (*server, Lack::Leased(*time))).collect();
+                sealing.ready_since = None;
+                self.missing = Some(Missing { needed: 1, have: 0, servers: leased, is_unknown: false });
+            }
             Verdict::Ready(choice) => {
                 let since = *sealing.ready_since.get_or_insert(now);
                 if self.opened || sealing.answers.len() == asked.len() || now >= since + SETTLE {
@@ -309,10 +321,13 @@ impl<L: Log> Writer<L> {
             matches!(previous.fallback, Fallback::RestartOnThisDisk(_))
         });
         let fallback = disk.filter(|_| always).map_or(Fallback::UnderLease, Fallback::RestartOnThisDisk);
+        let named = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(&previous);
+        let rivals = named.filter(|named| named.fallback != fallback).map(|rival| rival.generation + 1);
+        let generation = rivals.chain(previous.iter().map(|previous| previous.generation)).max().unwrap_or(0);
         let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
         self.basis = previous.filter(|_| self.opened || self.intent != Intent::AcceptLoss);
         self.established = false;
-        let configuration = Configuration { epoch, copies, members, fallback, continues, doubt };
+        let configuration = Configuration { epoch, copies, members, fallback, continues, generation, doubt };
         self.phase = Phase::Active;
         self.missing = None;
         self.epoch = epoch;
@@ -395,7 +410,9 @@ impl<L: Log> Writer<L> {
                 self.tick_sealing(now);
             }
             (Phase::Sealing(sealing), Reply::Wait { epoch, time }) if epoch == sealing.epoch => {
-                sealing.waiting.insert(server, time.min(2 * LEASE));
+                let time = time.min(2 * LEASE);
+                sealing.waiting.insert(server, time);
+                sealing.leased_until = sealing.leased_until.max(now + time + LEASE_MARGIN);
                 self.tick_sealing(now);
             }
             (Phase::Sealing(sealing), Reply::Refused { epoch, reason: Refusal::Sealed { by } })
@@ -453,7 +470,8 @@ impl<L: Log> Writer<L> {
                     peer.asked_at.map_or(0, |asked_at| asked_at + pause)
                 });
                 let settled = sealing.ready_since.map(|since| since + SETTLE);
-                if sealing.not_before > 0 { Some(sealing.not_before) } else { asked.chain(settled).min() }
+                let leased = (sealing.leased_until > 0).then_some(sealing.leased_until);
+                if sealing.not_before > 0 { Some(sealing.not_before) } else { asked.chain(settled).chain(leased).min() }
             }
             _ => None,
         }

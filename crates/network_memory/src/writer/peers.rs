@@ -2,7 +2,7 @@
 //!
 //! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
 
-use super::{Event, Stop, Writer, is_active};
+use super::{Event, Intent, Stop, Writer, is_active};
 use crate::limits::{
     BATCH_BYTES, BATCH_RECORDS_MAX, FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE,
     WINDOW_BYTES,
@@ -185,12 +185,14 @@ impl<L: Log> Writer<L> {
     /// What a server holds has been told: goes on with it in this epoch.
     pub(super) fn meet(&mut self, now: u64, server: ServerId, incarnation: Incarnation, held: &Held) {
         let Some(configuration) = &self.configuration else { return };
-        let is_later = |held: &&Configuration| self.basis.as_ref().is_some_and(|basis| held.epoch > basis.epoch);
-        if let Some(Configuration { fallback: Fallback::RestartOnThisDisk(disk), .. }) =
-            held.configuration.as_ref().filter(is_later)
-            && configuration.fallback != Fallback::RestartOnThisDisk(*disk)
-        {
-            return self.stop(Stop::NeedsDisk(*disk));
+        if let Some(rival) = held.configuration.as_ref().filter(|held| held.is_rival_of(configuration)) {
+            return self.stop(match rival.fallback {
+                _ if self.intent == Intent::Create && rival.generation == configuration.generation => {
+                    Stop::Exists { epoch: rival.epoch }
+                }
+                Fallback::RestartOnThisDisk(disk) => Stop::NeedsDisk(disk),
+                Fallback::UnderLease => Stop::Fenced { by: rival.epoch },
+            });
         }
         let was_member = configuration.incarnation(server);
         let is_counted = configuration.counts(server, incarnation);

@@ -205,3 +205,36 @@ fn a_server_is_named_once() {
     let (one, other) = (Net::server(A), Net::server(B));
     assert_eq!(writer.stopped(), Some(&Stop::SameServer { one, other }));
 }
+
+/// If this failed, what was acknowledged after a log had gone to another disk would be overwritten by the old one, which has counted
+/// further.
+#[test]
+fn a_disk_whose_loss_was_accepted_does_not_return() {
+    let mut net = Net::new();
+    let begin = |net: &Net, disk: MemoryLog, id: u64, nonce: u64, intent: Intent| {
+        let terms = Terms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
+        let disk = Disk { log: disk, name_if_new: DiskId(id), boot: Boot(1) };
+        Writer::begin(net.now, terms, nonce, Some(disk), intent, None).expect("terms that make sense")
+    };
+    let mut old = begin(&net, MemoryLog::new(), 1, 9, Intent::Create);
+    net.pass(&mut old, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    // Cut off, it counts on alone, with its disk.
+    old.renew(net.now, 100);
+    old.append(net.now, b"alone").expect("it is open");
+    net.pass(&mut old, &[], |writer| writer.acknowledged() == Position(1));
+    let mut new = begin(&net, MemoryLog::new(), 2, 2, Intent::AcceptLoss);
+    net.pass(&mut new, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    new.append(net.now, b"elsewhere").expect("it is open");
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    // It comes back, and after that is restarted.
+    net.pass(&mut old, &[A, B, C], |writer| writer.stopped().is_some());
+    assert_eq!(old.stopped(), Some(&Stop::NeedsDisk(DiskId(2))));
+    let mut disk = old.into_disk().expect("it has one");
+    disk.restart();
+    let mut again = begin(&net, disk, 1, 10, Intent::Open);
+    net.pass(&mut again, &[A, B, C], |writer| writer.stopped().is_some());
+    assert_eq!(again.stopped(), Some(&Stop::NeedsDisk(DiskId(2))));
+    new.append(net.now, b"still").expect("it is open");
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(2));
+    assert!(new.is_open() && new.acknowledged() == Position(2), "{new:?}");
+}
