@@ -18,7 +18,9 @@
 //!    that covers it has returned.
 //! 2. A log that is opened has every record with a receipt that was not truncated, or its opening says of what kind it may miss some
 //!    ([`names::Doubt`]), or it is not opened: then [`writer::Missing`] names what must come back.
-//! 3. A writer that was cut off and comes back never forks the log: k servers accept nothing of it any more, and its disk alone is not enough.
+//! 3. Under a lease a writer that was cut off and comes back never forks the log: k servers accept nothing of it any more, and its disk alone
+//!    is not enough. Where the log restarts on its disk it goes on with that disk alone: whoever accepts the loss of the disk must know that
+//!    its writer is dead. If it comes back it stops, whatever it has acknowledged in between.
 //!
 //! When the disk alone is enough is chosen once for each log:
 //!
@@ -37,7 +39,7 @@
 //! | the writer's process | nothing |
 //! | the writer's host, or its power | nothing, if n - k + 1 members of the last configuration have kept their memory; otherwise it is said which are wanting |
 //! | fewer than k servers | nothing |
-//! | k servers or more, the writer stays | nothing: it restores what they lack |
+//! | k servers or more, the writer stays | nothing where the log restarts on this disk: it restores what they lack. Under a lease no epoch can be begun any more: nothing is acknowledged |
 //! | the writer's power, and more than k - 1 servers, before the disk has followed | at most the window that was displayed, and only after its loss was accepted |
 //! | the network to the servers | nothing: the disk, or waiting; never both sides of the cut |
 //!
@@ -45,7 +47,8 @@
 //! uninterruptible power supply. One that starts empty counts for nothing until the writer, or a recovery, has begun an epoch with its
 //! new incarnation, and restored it. Under a lease such an epoch is established by k members that have kept their memory, or by all members: n = k
 //! means that every member is needed. Clocks of two hosts may differ in speed by one part in [`limits::DRIFT_PARTS`]; nothing else is
-//! assumed of them.
+//! assumed of them but that they go on while a host is suspended: a virtual machine that is stopped from outside, or restored from a snapshot,
+//! is not covered.
 //!
 //! # Where it stands
 //!

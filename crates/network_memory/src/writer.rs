@@ -30,7 +30,7 @@ pub use terms::{AppendError, BeginError, Boot, Disk, Event, Intent, JournalError
 use crate::journal::{Journal, Standing};
 use crate::limits::{EVENTS_MAX, RECORD_BYTES_MAX, SERVERS_MAX};
 use crate::message::{Record, Request, ToWriter};
-use crate::names::{Configuration, Epoch, Fallback, LogId, Position, Receipt, ServerId};
+use crate::names::{Configuration, Doubt, Epoch, Fallback, LogId, Position, Receipt, ServerId};
 use crate::planted::Planted;
 use crate::retained::{Retained, cost};
 use bytes::Bytes;
@@ -42,7 +42,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 enum Phase {
     Sealing(Sealing),
-    Fetching(Fetching),
+    Fetching(Box<Fetching>),
     Active,
     Stopped(Stop),
 }
@@ -76,6 +76,8 @@ pub struct Writer<L> {
     /// What the log held when this epoch began, to be told when it is open.
     beginning: Option<Event>,
     began_at: Position,
+    /// Of the opening.
+    doubt: Option<Doubt>,
     acknowledged: Position,
     receipts: VecDeque<(Position, Receipt)>,
     /// Records without a receipt, and when they were appended.
@@ -110,7 +112,8 @@ impl<L: Log> Writer<L> {
         if let Some(server) = terms.servers.iter().enumerate().find_map(is_twice) {
             return Err(BeginError::Twice(server));
         }
-        let boot = disk.as_ref().map(|disk| disk.boot);
+        // After a sync that failed the kernel may have dropped what was written, without a new run.
+        let boot = disk.as_ref().filter(|disk| !disk.is_cut).map(|disk| disk.boot);
         let (journal, replayed) = match disk {
             None if terms.restart_on_this_disk && intent == Intent::Create => return Err(BeginError::NoDisk),
             None => (None, None),
@@ -126,8 +129,9 @@ impl<L: Log> Writer<L> {
             },
         };
         let replayed = replayed.filter(|replayed| replayed.configuration.is_some());
-        let is_complete =
-            replayed.as_ref().is_some_and(|replayed| replayed.boot == boot || replayed.standing == Standing::Disk);
+        let is_complete = replayed
+            .as_ref()
+            .is_some_and(|replayed| boot.is_some() && replayed.boot == boot || replayed.standing == Standing::Disk);
         let (configuration, records) = match replayed {
             Some(replayed) => (replayed.configuration, replayed.records),
             None => (None, Retained::default()),
@@ -155,6 +159,7 @@ impl<L: Log> Writer<L> {
             established: false,
             beginning: None,
             began_at: Position(0),
+            doubt: None,
             receipts: VecDeque::new(),
             waiting: VecDeque::new(),
             hedge: Hedge::default(),
@@ -182,6 +187,11 @@ impl<L: Log> Writer<L> {
     /// Why nothing happens any more.
     pub fn stopped(&self) -> Option<&Stop> {
         if let Phase::Stopped(stop) = &self.phase { Some(stop) } else { None }
+    }
+
+    /// What the opening could not vouch for.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.doubt.filter(|_| self.opened)
     }
 
     /// What an opening waits for.

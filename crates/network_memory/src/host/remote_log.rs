@@ -7,7 +7,7 @@
 use super::links::{Bell, Exchange, Links};
 use super::{Clock, draw};
 use crate::limits::{PROBE_PAUSE, RETAINED_BYTES_DEFAULT};
-use crate::names::{DiskId, LogId, Position, Receipt, ServerId};
+use crate::names::{DiskId, Doubt, LogId, Position, Receipt, ServerId};
 use crate::writer::{AppendError, BeginError, Boot, Disk, Event, Intent, Missing, Stop, Terms, Writer, WriterStatus};
 use commit_log::{Identity, LogError, LogOptions, MappedLog};
 use raidcomm::framed::Framed;
@@ -136,7 +136,7 @@ impl RemoteLog {
         draw().map(LogId)
     }
 
-    /// Opens a log and waits until it is open. The first event says what was found.
+    /// Opens a log and waits until it is open. An event says what was found, and [`RemoteLog::doubt`] what may be missing.
     ///
     /// # Errors
     /// See [`RemoteLogError`].
@@ -149,8 +149,9 @@ impl RemoteLog {
                 let identity = Identity { instance: terms.log.0.into(), site: 0 };
                 let options =
                     LogOptions { on_synced: Some(Box::new(move || rung.ring())), ..LogOptions::new(identity) };
-                let (log, _) = MappedLog::open(folder, options)?;
-                Some(Disk { log, name_if_new: DiskId(draw()?), boot: terms.boot.map_or_else(boot, Ok)? })
+                let (log, opened) = MappedLog::open(folder, options)?;
+                let boot = terms.boot.map_or_else(boot, Ok)?;
+                Some(Disk { log, name_if_new: DiskId(draw()?), boot, is_cut: opened.cut.is_some() })
             }
             None => None,
         };
@@ -253,6 +254,11 @@ impl RemoteLog {
         inner.writer.truncate_before(now, position);
         inner.drive();
         inner.check()
+    }
+
+    /// What the opening could not vouch for: to be looked at before the log is used.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.lock().writer.doubt()
     }
 
     /// What has happened since it was asked last.

@@ -382,7 +382,7 @@ impl World {
         let simulated = &mut self.hosts[host];
         let now = simulated.clock.local(self.now);
         let boot = Boot(simulated.boots);
-        let disk = simulated.disk.take().map(|log| Disk { log, name_if_new, boot });
+        let disk = simulated.disk.take().map(|log| Disk { log, name_if_new, boot, is_cut: false });
         let writer = Writer::begin(now, terms, nonce, disk, intent, self.planted)
             .map_err(|error| format!("host {host} cannot begin: {error}"))?;
         simulated.writer = Some(writer);

@@ -193,7 +193,7 @@ impl<L: Log> Writer<L> {
         let fetched = Retained::behind(if keeps_own { own } else { choice.from });
         let fetching =
             Fetching { epoch, choice, answers, keeps_own, fetched, asked_at: 0, turn: 0, damaged: Vec::new() };
-        self.phase = Phase::Fetching(fetching);
+        self.phase = Phase::Fetching(Box::new(fetching));
         self.fetch(now);
     }
 
@@ -243,7 +243,8 @@ impl<L: Log> Writer<L> {
 
     fn sealing_number(&self) -> u64 {
         match &self.phase {
-            Phase::Sealing(Sealing { epoch, .. }) | Phase::Fetching(Fetching { epoch, .. }) => epoch.number,
+            Phase::Sealing(sealing) => sealing.epoch.number,
+            Phase::Fetching(fetching) => fetching.epoch.number,
             _ => self.epoch.number + 1,
         }
     }
@@ -251,7 +252,7 @@ impl<L: Log> Writer<L> {
     /// All of it has been read.
     fn fetched(&mut self, now: u64) {
         let Phase::Fetching(fetching) = std::mem::replace(&mut self.phase, Phase::Active) else { return };
-        let Fetching { epoch, choice, answers, keeps_own, fetched, damaged, .. } = fetching;
+        let Fetching { epoch, choice, answers, keeps_own, fetched, damaged, .. } = *fetching;
         for (server, _) in damaged {
             self.peers.entry(server).or_default().is_damaged = true;
         }
@@ -345,6 +346,7 @@ impl<L: Log> Writer<L> {
             self.tell(Event::NewEpoch(epoch));
         } else {
             self.acknowledged = records.end();
+            self.doubt = doubt;
             let (from, end) = (records.from(), records.end());
             self.beginning = Some(Event::Opened { epoch, from, end, doubt, discarded });
         }

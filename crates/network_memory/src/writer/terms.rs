@@ -43,6 +43,8 @@ pub struct Disk<L> {
     pub name_if_new: DiskId,
     /// Which run of the host's kernel this is: the local log is whole if the last epoch began in the same one.
     pub boot: Boot,
+    /// The files lacked their end when they were opened: then the run of the kernel proves nothing.
+    pub is_cut: bool,
 }
 
 /// Why a writer cannot begin.

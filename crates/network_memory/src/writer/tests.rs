@@ -46,7 +46,7 @@ impl Net {
         intent: Intent,
         planted: Option<Planted>,
     ) -> Writer<MemoryLog> {
-        let disk = disk.map(|log| Disk { log, name_if_new: DiskId(1), boot: Boot(1) });
+        let disk = disk.map(|log| Disk { log, name_if_new: DiskId(1), boot: Boot(1), is_cut: false });
         let servers = (0..3).map(Net::server).collect();
         let terms = Terms {
             log: LOG,
@@ -213,7 +213,7 @@ fn a_disk_whose_loss_was_accepted_does_not_return() {
     let mut net = Net::new();
     let begin = |net: &Net, disk: MemoryLog, id: u64, nonce: u64, intent: Intent| {
         let terms = Terms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
-        let disk = Disk { log: disk, name_if_new: DiskId(id), boot: Boot(1) };
+        let disk = Disk { log: disk, name_if_new: DiskId(id), boot: Boot(1), is_cut: false };
         Writer::begin(net.now, terms, nonce, Some(disk), intent, None).expect("terms that make sense")
     };
     let mut old = begin(&net, MemoryLog::new(), 1, 9, Intent::Create);
