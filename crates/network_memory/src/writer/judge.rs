@@ -202,29 +202,47 @@ fn own_choice(own: Own<'_>, doubt: Option<Doubt>) -> Choice {
     }
 }
 
-/// Counts the members of the last configuration and takes the log of the highest epoch among them and the own copy.
-fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
+/// The answers that count for a configuration.
+struct Counted<'a> {
+    held: Vec<(ServerId, &'a Held)>,
+    /// No epoch can begin any more that does not know of the configuration.
+    is_established: bool,
+    /// They are too few, which was accepted.
+    is_short: bool,
+}
+
+/// Counts the members of a configuration, and of the last established one before it.
+fn count<'a>(evidence: &Evidence<'a>, configuration: &Configuration) -> Result<Counted<'a>, Missing> {
     let counts = |server: ServerId, incarnation| {
         configuration.counts(server, incarnation)
             || evidence.planted == Some(Planted::EmptyServerCounts) && configuration.incarnation(server).is_some()
     };
-    let among = |counts: &dyn Fn(ServerId, Incarnation) -> bool| -> Vec<(ServerId, &Held)> {
+    let has_kept = |server: ServerId, incarnation| configuration.has_kept(server, incarnation);
+    let among = |counts: &dyn Fn(ServerId, Incarnation) -> bool| -> Vec<(ServerId, &'a Held)> {
         let counted = evidence.answers.iter().filter(|(server, (incarnation, _))| counts(**server, *incarnation));
         counted.map(|(server, (_, held))| (*server, held)).collect()
     };
-    let counted = among(&counts);
+    let (counted, kept) = (among(&counts), among(&has_kept));
     let needed = configuration.seal_quorum();
     let is_established = is_established(evidence, configuration);
-    let kept = among(&|server, incarnation| configuration.has_kept(server, incarnation));
-    let is_short = counted.len() < needed;
-    let is_kept_short = !is_established && kept.len() < needed;
-    if (is_short || is_kept_short) && evidence.intent != Intent::AcceptLoss {
-        let wanting = if is_short { &counted } else { &kept };
-        return Verdict::Wait(missing(evidence, configuration, wanting, needed));
+    let is_members_short = counted.len() < needed;
+    let is_short = is_members_short || !is_established && kept.len() < needed;
+    if is_short && evidence.intent != Intent::AcceptLoss {
+        let wanting = if is_members_short { &counted } else { &kept };
+        return Err(missing(evidence, configuration, wanting, needed));
     }
     // Whoever has kept its memory since the last established epoch may know of one that the latest does not.
-    let is_either = |server, incarnation| counts(server, incarnation) || configuration.has_kept(server, incarnation);
-    let counted = if is_established { counted } else { among(&is_either) };
+    let is_either = |server, incarnation| counts(server, incarnation) || has_kept(server, incarnation);
+    let held = if is_established { counted } else { among(&is_either) };
+    Ok(Counted { held, is_established, is_short })
+}
+
+/// Takes the log of the highest epoch among the members of the last configuration and the own copy.
+fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
+    let (counted, is_established, is_short) = match count(evidence, configuration) {
+        Ok(Counted { held, is_established, is_short }) => (held, is_established, is_short),
+        Err(missing) => return Verdict::Wait(missing),
+    };
     let rank = |rank: (u64, Epoch), end: Position| match evidence.planted {
         Some(Planted::LongestWins) => ((0, Epoch::default()), end),
         _ => (rank, end),
@@ -247,9 +265,9 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         .own
         .filter(is_of_use)
         .map(|own| (rank((own.configuration.generation, epoch_of(&own)), own.end.position), own));
-    let accepted = (is_short || is_kept_short).then_some(Doubt::LossAccepted);
+    let accepted = is_short.then_some(Doubt::LossAccepted);
     let best = match (best, own) {
-        (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, needed)),
+        (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum())),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
             let chosen = own_choice(own, accepted.or(own.configuration.doubt));
             // Members are those of the last configuration, which is not always that of the log.
