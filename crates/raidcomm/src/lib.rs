@@ -14,7 +14,7 @@
 //! * [`memory`]: the channel between threads of a process;
 //! * [`shared`]: calls between processes of one host, through shared memory;
 //! * [`remote`]: calls between processes of two hosts, over a connection;
-//! * [`frame`], [`streams`]: the channel between processes;
+//! * [`frame`], [`streams`]: the channel between processes; [`framed`]: frames over one connection, for clients and servers of other kinds;
 //! * [`datagrams`]: the channel between sites of one network; [`round_trip`]: how long to wait for an answer;
 //! * [`keys`]: what sites prove themselves with, and encrypt streams with;
 //! * [`transaction`]: messages that are replied to: processes, groups, bulk data;
@@ -26,6 +26,7 @@ pub mod datagrams;
 pub mod directory;
 mod fields;
 pub mod frame;
+pub mod framed;
 pub mod keys;
 pub mod limits;
 pub mod memory;

@@ -139,7 +139,7 @@ impl Secure {
     }
 
     /// Whether the peer's certificate is of this instance.
-    pub(super) fn is_of_instance(&self, instance: InstanceId) -> bool {
+    pub(crate) fn is_of_instance(&self, instance: InstanceId) -> bool {
         self.peer_bears(&instance_name(instance))
     }
 

@@ -1,0 +1,170 @@
+//! A writer's connections with its servers.
+//!
+//! Invariant: connecting, which takes time, is done by the thread in the background; everything else by whoever uses the log.
+
+use crate::message::{ToServer, ToWriter, encode};
+use crate::names::{LogId, ServerId};
+use crate::writer::Writer;
+use commit_log::Log;
+use raidcomm::framed::Framed;
+use raidcomm::remote::RemoteError;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What wakes whoever waits for servers: the disk's thread, and the one that connects.
+#[derive(Clone, Debug)]
+pub(super) struct Bell(Arc<OwnedFd>);
+
+impl Bell {
+    pub(super) fn new() -> io::Result<Bell> {
+        Ok(Bell(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
+    }
+
+    pub(super) fn ring(&self) {
+        // It fails only when it has been rung very often and nobody has listened: then it still rings.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    fn hush(&self) {
+        let _ = rustix::io::read(&self.0, &mut [0; 8]);
+    }
+}
+
+/// Waits until one of them has something, or can take something, or the bell rings; says which have something.
+pub(super) fn wait<'a>(
+    framed: impl IntoIterator<Item = &'a Framed>,
+    bell: Option<&Bell>,
+    time: Option<Duration>,
+) -> io::Result<Vec<bool>> {
+    let flags = |framed: &Framed| if framed.is_waiting() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let mut fds: Vec<PollFd<'_>> =
+        framed.into_iter().map(|framed| PollFd::from_borrowed_fd(framed.as_fd(), flags(framed))).collect();
+    let count = fds.len();
+    if let Some(bell) = bell {
+        fds.push(PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN));
+    }
+    let time = time.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
+    match poll(&mut fds, time.as_ref()) {
+        Err(rustix::io::Errno::INTR) => return Ok(vec![false; count]),
+        other => other?,
+    };
+    // An error or an end is something to be read, too.
+    let mut ready: Vec<bool> =
+        fds.iter().map(|fd| fd.revents().intersects(PollFlags::IN | PollFlags::ERR | PollFlags::HUP)).collect();
+    if let Some(bell) = bell
+        && ready[count]
+    {
+        bell.hush();
+    }
+    ready.truncate(count);
+    Ok(ready)
+}
+
+/// What the thread that connects and the one that uses the log tell each other.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    /// Servers that there is no connection with.
+    pub(super) wanted: BTreeSet<ServerId>,
+    /// Connections that have been made.
+    pub(super) made: Vec<(ServerId, Framed)>,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(super) struct Links {
+    framed: BTreeMap<ServerId, Framed>,
+    /// Those that had something when they were last waited for.
+    ready: Vec<ServerId>,
+    exchange: Arc<Mutex<Exchange>>,
+    pub(super) bell: Bell,
+}
+
+impl Links {
+    pub(super) fn new(exchange: Arc<Mutex<Exchange>>, bell: Bell) -> Links {
+        Links { framed: BTreeMap::new(), ready: Vec::new(), exchange, bell }
+    }
+
+    /// Waits for something to happen, at most so long.
+    pub(super) fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
+        let ready = wait(self.framed.values(), Some(&self.bell), time)?;
+        let ready = self.framed.keys().zip(ready).filter_map(|(server, is_ready)| is_ready.then_some(*server));
+        self.ready.clear();
+        self.ready.extend(ready);
+        Ok(())
+    }
+
+    /// Takes over the connections that have been made, and says which are wanting.
+    pub(super) fn meet<L: Log>(&mut self, now: u64, writer: &mut Writer<L>) {
+        let made = {
+            let mut exchange = self.exchange.lock().unwrap_or_else(PoisonError::into_inner);
+            exchange.wanted = writer.servers().filter(|server| !self.framed.contains_key(server)).collect();
+            std::mem::take(&mut exchange.made)
+        };
+        for (server, framed) in made {
+            self.framed.insert(server, framed);
+            writer.connected(now, server);
+        }
+    }
+
+    /// Sends what the writer wants to send, and hands it what had come when it was last waited.
+    pub(super) fn drive<L: Log>(&mut self, now: u64, writer: &mut Writer<L>) {
+        let log = writer.log();
+        self.send(now, log, writer);
+        let mut broken = Vec::new();
+        for server in std::mem::take(&mut self.ready) {
+            let Some(framed) = self.framed.get_mut(&server) else { continue };
+            let error = loop {
+                match framed.receive() {
+                    Ok(None) => break None,
+                    Ok(Some(frame)) => match ToWriter::decode(&frame) {
+                        Ok(message) => writer.handle(now, server, message),
+                        Err(error) => break Some(error.to_string()),
+                    },
+                    Err(error) => break Some(error.to_string()),
+                }
+            };
+            if let Some(error) = error {
+                broken.push((server, error));
+            }
+        }
+        for (server, error) in broken {
+            self.lose(now, server, &error, writer);
+        }
+        self.send(now, log, writer);
+    }
+
+    fn send<L: Log>(&mut self, now: u64, log: LogId, writer: &mut Writer<L>) {
+        let mut touched = BTreeSet::new();
+        let mut broken: BTreeMap<ServerId, RemoteError> = BTreeMap::new();
+        while let Some((server, request)) = writer.take_requests() {
+            // To a server that there is no connection with it is lost, as on any network.
+            if let Some(framed) = self.framed.get_mut(&server) {
+                touched.insert(server);
+                if let Err(error) = framed.send_with(|payload| encode(&ToServer::new(log, request), payload)) {
+                    broken.insert(server, error);
+                }
+            }
+        }
+        for (server, framed) in &mut self.framed {
+            if (touched.contains(server) || framed.is_waiting())
+                && let Err(error) = framed.flush()
+            {
+                broken.insert(*server, error);
+            }
+        }
+        for (server, error) in broken {
+            self.lose(now, server, &error.to_string(), writer);
+        }
+    }
+
+    fn lose<L: Log>(&mut self, now: u64, server: ServerId, error: &str, writer: &mut Writer<L>) {
+        tracing::info!("the connection with memory server {server} is lost: {error}");
+        self.framed.remove(&server);
+        writer.disconnected(now, server);
+        self.meet(now, writer);
+    }
+}

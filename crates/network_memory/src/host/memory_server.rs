@@ -1,0 +1,362 @@
+//! A memory server's process: one thread, which answers requests as they come.
+//!
+//! Invariants: a client that says nonsense, or does not take its replies, loses its connection and nobody else anything; an image is
+//! reloaded at most once, because it is removed before anybody is served.
+
+use super::{Clock, draw};
+use crate::limits::CONNECTIONS_MAX;
+use crate::message::{ToServer, ToWriter, encode};
+use crate::names::Incarnation;
+use crate::server::image::{self, ImageError};
+use crate::server::{Room, Server};
+use bytes::Bytes;
+use mio::event::Source;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use raidcomm::framed::Framed;
+use raidcomm::keys::Keys;
+use raidcomm::limits::QUEUED_BYTES_MAX;
+use raidcomm::remote::RemoteError;
+use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use thiserror::Error;
+
+/// The listener's token; connections have the higher ones.
+const LISTENER: Token = Token(0);
+/// Events of one turn.
+const EVENTS: usize = 256;
+/// A power failure (signal(7)), which signal-hook has no name for.
+const SIGPWR: i32 = rustix::process::Signal::POWER.as_raw();
+/// How late an end may be noticed that no signal interrupts for.
+const NOTICE: Duration = Duration::from_millis(200);
+/// The saved memory, while it is written, and what was no image.
+const IMAGE: &str = "memory.image";
+const PARTIAL: &str = "memory.image.partial";
+const DAMAGED: &str = "memory.image.damaged";
+
+/// How a server is run.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Bytes of all logs, with [`crate::limits::RECORD_OVERHEAD_BYTES`] for each record.
+    pub capacity_bytes: u64,
+    /// Bytes of one log, counted likewise; the capacity if there is none.
+    pub quota_bytes: Option<u64>,
+    /// Where the memory is saved at an orderly end, and reloaded from.
+    pub save: Option<PathBuf>,
+    /// With keys of an instance, clients must have some too; without, everything is in clear, and everybody is believed.
+    pub keys: Option<Keys>,
+}
+
+/// Why a server cannot start, or has ended.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The address is taken, or not ours.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The folder cannot be used.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Another server has it.
+    #[error("the folder {} is in use by another memory server: stop that one first, or use another folder", .0.display())]
+    Locked(PathBuf),
+    /// The capacity has become smaller.
+    #[error("the memory saved in {} cannot be reloaded: {source}; raise the capacity, or move the file away and give up what it holds", path.display())]
+    Capacity {
+        /// The image.
+        path: PathBuf,
+        /// How much is wanting.
+        source: ImageError,
+    },
+    /// The event loop.
+    #[error("the event loop has failed: {0}")]
+    Poll(io::Error),
+}
+
+/// What was reloaded when a server started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reloaded {
+    /// There was nothing, or nowhere to look.
+    Nothing,
+    /// All of it: the server goes on as the one that has saved it.
+    Image,
+    /// The file is no whole image; it was set aside, and the server is empty.
+    Damaged(String),
+}
+
+/// See the module's description.
+pub struct MemoryServer {
+    server: Server,
+    keys: Option<Keys>,
+    listener: TcpListener,
+    poll: Poll,
+    clock: Clock,
+    connections: BTreeMap<Token, Framed>,
+    next: usize,
+    save: Option<(PathBuf, File)>,
+    reloaded: Reloaded,
+    scratch: Vec<u8>,
+}
+
+impl MemoryServer {
+    /// Reloads what was saved, and listens.
+    ///
+    /// # Errors
+    /// See [`ServeError`].
+    pub fn start(options: ServerOptions) -> Result<MemoryServer, ServeError> {
+        let ServerOptions { listen, capacity_bytes, quota_bytes, save, keys } = options;
+        let clock = Clock::start();
+        let listener = TcpListener::bind(listen).map_err(|source| ServeError::Listen { address: listen, source })?;
+        let room = Room { capacity_bytes, quota_bytes: quota_bytes.unwrap_or(capacity_bytes) };
+        let save = save.map(|folder| lock(&folder).map(|lock| (folder, lock))).transpose()?;
+        let (server, reloaded) = match &save {
+            Some((folder, _)) => reload(folder, clock.now(), room)?,
+            None => (None, Reloaded::Nothing),
+        };
+        let server = match server {
+            Some(server) => server,
+            None => Server::new(Incarnation(draw().map_err(ServeError::Poll)?), room),
+        };
+        let poll = Poll::new().map_err(ServeError::Poll)?;
+        let registered = listener
+            .set_nonblocking(true)
+            .and_then(|()| SourceFd(&listener.as_raw_fd()).register(poll.registry(), LISTENER, Interest::READABLE));
+        registered.map_err(ServeError::Poll)?;
+        Ok(MemoryServer {
+            server,
+            keys,
+            listener,
+            poll,
+            clock,
+            connections: BTreeMap::new(),
+            next: 1,
+            save,
+            reloaded,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The operating system does not tell.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// What was reloaded.
+    pub fn reloaded(&self) -> &Reloaded {
+        &self.reloaded
+    }
+
+    /// Serves until SIGTERM, SIGINT or SIGPWR, then saves, if it was told where.
+    ///
+    /// # Errors
+    /// The event loop fails, or the memory cannot be saved.
+    pub fn serve(self) -> Result<(), ServeError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, SIGPWR] {
+            signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(ServeError::Poll)?;
+        }
+        self.serve_until(&stop)
+    }
+
+    /// Serves until somebody sets this, then saves.
+    ///
+    /// # Errors
+    /// As [`MemoryServer::serve`].
+    pub fn serve_until(mut self, stop: &AtomicBool) -> Result<(), ServeError> {
+        let mut events = Events::with_capacity(EVENTS);
+        while !stop.load(Ordering::Relaxed) {
+            match self.poll.poll(&mut events, Some(NOTICE)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.map_err(ServeError::Poll)?,
+            }
+            for event in &events {
+                match event.token() {
+                    LISTENER => self.accept()?,
+                    token => {
+                        self.turn(token);
+                        if event.is_read_closed() || event.is_error() {
+                            self.turn(token);
+                        }
+                    }
+                }
+            }
+        }
+        // Nothing is answered any more that would not be saved.
+        self.connections.clear();
+        let Some((folder, _lock)) = &self.save else { return Ok(()) };
+        save(&self.server, folder).map_err(|source| ServeError::File { path: folder.join(IMAGE), source })
+    }
+
+    fn accept(&mut self) -> Result<(), ServeError> {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // Whoever connected is gone again, or there are too many files: others may come.
+                Err(error) => {
+                    tracing::warn!("a connection was not accepted: {error}");
+                    return Ok(());
+                }
+            };
+            if self.connections.len() >= CONNECTIONS_MAX {
+                tracing::warn!("a connection was closed: there are {CONNECTIONS_MAX} already");
+                continue;
+            }
+            let framed = match Framed::accepting(stream, self.keys.as_ref()) {
+                Ok(framed) => framed,
+                Err(error) => {
+                    tracing::warn!("a connection was closed: {error}");
+                    continue;
+                }
+            };
+            let token = Token(self.next);
+            self.next += 1;
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            let fd = framed.stream().as_raw_fd();
+            SourceFd(&fd).register(self.poll.registry(), token, interest).map_err(ServeError::Poll)?;
+            self.connections.insert(token, framed);
+        }
+    }
+
+    /// Answers what has come over a connection.
+    fn turn(&mut self, token: Token) {
+        let Some(mut framed) = self.connections.remove(&token) else { return };
+        match self.answer(&mut framed) {
+            Ok(()) => drop(self.connections.insert(token, framed)),
+            Err(RemoteError::Closed) => {}
+            Err(error) => tracing::warn!("a client's connection was closed: {error}"),
+        }
+        // A connection that is not kept is closed here, and with that no longer registered.
+    }
+
+    fn answer(&mut self, framed: &mut Framed) -> Result<(), RemoteError> {
+        while let Some(frame) = framed.receive()? {
+            let ToServer { log, request, .. } = ToServer::decode(&frame)
+                .map_err(|error| RemoteError::System(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+            let reply = self.server.handle(self.clock.now(), log, request);
+            let message = ToWriter::new(log, self.server.incarnation(), reply);
+            self.scratch.clear();
+            encode(&message, &mut self.scratch);
+            framed.send_with(|payload| payload.extend_from_slice(&self.scratch))?;
+            framed.flush()?;
+            if framed.waiting_bytes() > QUEUED_BYTES_MAX {
+                return Err(RemoteError::Silent);
+            }
+        }
+        framed.flush()
+    }
+}
+
+/// Takes a folder for this server alone.
+fn lock(folder: &Path) -> Result<File, ServeError> {
+    let failed = |source| ServeError::File { path: folder.to_path_buf(), source };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let file = File::create(folder.join("lock")).map_err(failed)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(ServeError::Locked(folder.to_path_buf())),
+        Err(error) => Err(failed(error.into())),
+    }
+}
+
+/// Reads an image and removes it: what the server promises from here on stands in no image.
+fn reload(folder: &Path, now: u64, room: Room) -> Result<(Option<Server>, Reloaded), ServeError> {
+    let path = folder.join(IMAGE);
+    let failed = |source| ServeError::File { path: path.clone(), source };
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((None, Reloaded::Nothing)),
+        Err(error) => return Err(failed(error)),
+    };
+    let loaded = match image::load(now, room, &mut file) {
+        Ok(server) => {
+            fs::remove_file(&path).map_err(failed)?;
+            (Some(server), Reloaded::Image)
+        }
+        Err(source @ ImageError::Capacity { .. }) => return Err(ServeError::Capacity { path, source }),
+        Err(ImageError::System(error)) => return Err(failed(error)),
+        Err(error) => {
+            fs::rename(&path, folder.join(DAMAGED)).map_err(failed)?;
+            (None, Reloaded::Damaged(error.to_string()))
+        }
+    };
+    sync_folder(folder).map_err(failed)?;
+    Ok(loaded)
+}
+
+fn save(server: &Server, folder: &Path) -> io::Result<()> {
+    let partial = folder.join(PARTIAL);
+    let mut file = BufWriter::new(File::create(&partial)?);
+    image::save(server, &mut file)?;
+    file.flush()?;
+    file.get_ref().sync_all()?;
+    fs::rename(&partial, folder.join(IMAGE))?;
+    sync_folder(folder)
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Asks a server how it is.
+///
+/// # Errors
+/// It does not answer in time, or with something else.
+pub fn read_status(
+    address: SocketAddr,
+    keys: Option<&Keys>,
+    time: Duration,
+) -> Result<crate::message::Status, RemoteError> {
+    use crate::message::{Reply, Request};
+    use crate::names::LogId;
+    let deadline = std::time::Instant::now() + time;
+    let stream = std::net::TcpStream::connect_timeout(&address, time)?;
+    let mut framed = Framed::connecting(stream, keys)?;
+    framed.send_with(|payload| encode(&ToServer::new(LogId(0), Request::Status), payload))?;
+    loop {
+        framed.flush()?;
+        if let Some(frame) = framed.receive()? {
+            return match decode_status(&frame) {
+                Some(status) => Ok(status),
+                None => {
+                    Err(RemoteError::System(io::Error::new(io::ErrorKind::InvalidData, "no status of a memory server")))
+                }
+            };
+        }
+        let left = deadline.saturating_duration_since(std::time::Instant::now());
+        if left.is_zero() {
+            return Err(RemoteError::Silent);
+        }
+        super::links::wait([&framed], None, Some(left))?;
+    }
+
+    fn decode_status(frame: &Bytes) -> Option<crate::message::Status> {
+        match ToWriter::decode(frame).ok()?.reply {
+            Reply::Status(status) => Some(status),
+            _ => None,
+        }
+    }
+}

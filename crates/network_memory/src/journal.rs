@@ -1,0 +1,407 @@
+//! The local log: what a writer puts on its own disk, over [`commit_log::Log`], and what of it counts after a crash.
+//!
+//! A journal is written in the order in which things happened and loses nothing but its end. Invariants:
+//! * what follows `Begin` takes the place of the log above its base only once `Active` has followed, so a crash between the two leaves
+//!   the log of the older epoch whole, as on a server;
+//! * the last `Standing` says whether memory may hold what the disk lacks: before anything is acknowledged by memory, a standing that
+//!   says so is on disk.
+
+use crate::limits::RECORD_BYTES_MAX;
+use crate::message::{Record, check_configuration};
+use crate::names::{Configuration, DiskId, LogId, Mark, Position};
+use crate::retained::Retained;
+use bytes::Bytes;
+use commit_log::{Log, LogError};
+use raidcomm::codec::{Codec, CodecError, Compact};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// Who may hold what was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Standing {
+    /// This disk holds all of it.
+    Disk,
+    /// Memory servers may hold what this disk lacks.
+    Memory,
+}
+
+/// Which run of the host's kernel: as long as it is the same, whatever was written is there, synced or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boot(pub u128);
+
+/// One entry of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Entry {
+    /// The first: whose journal this is.
+    Made { log: LogId, disk: DiskId },
+    /// A record. Its checksum is that of the log, so that it can be sent on as it is.
+    Record { position: Position, record: Record },
+    /// The log above `base` will be written anew; at `from`, all of it.
+    Begin { from: Position, base: Mark },
+    /// And now it has been, for this epoch.
+    Active { configuration: Configuration, boot: Boot },
+    /// From here on.
+    Standing { standing: Standing },
+    /// All of the above, because what is before may be given up.
+    State { log: LogId, disk: DiskId, configuration: Configuration, boot: Boot, standing: Standing, from: Mark },
+}
+
+/// What a journal says after a crash.
+#[derive(Clone, Debug)]
+pub(crate) struct Replayed {
+    pub(crate) log: LogId,
+    /// Of the last epoch that became active; none if none ever did.
+    pub(crate) configuration: Option<Configuration>,
+    pub(crate) standing: Standing,
+    /// In which the last epoch began.
+    pub(crate) boot: Option<Boot>,
+    pub(crate) records: Retained,
+}
+
+/// Where the entry of each record starts.
+type Places = VecDeque<(Position, commit_log::Position)>;
+
+/// Why a journal is none.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The files below it.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A whole record of the files that is no entry.
+    #[error(
+        "an entry of the local log at byte {position} cannot be read ({source}): it was written by another program or version"
+    )]
+    Entry {
+        /// Where in the files.
+        position: commit_log::Position,
+        /// What is wrong.
+        source: CodecError,
+    },
+    /// A configuration that no writer makes.
+    #[error("the local log names a configuration that cannot be: {0}")]
+    Configuration(#[from] crate::message::MessageError),
+    /// A record with a wrong checksum, too long, or out of order.
+    #[error("record {0} of the local log is damaged or out of order")]
+    Record(Position),
+    /// There are entries and none says whose.
+    #[error("the local log does not say which log it is of")]
+    Nameless,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(crate) struct Journal<L> {
+    log: L,
+    id: LogId,
+    disk: DiskId,
+    boot: Boot,
+    buffer: Vec<u8>,
+    /// Where the entry of each record starts that is retained, and has not been synced or may be truncated.
+    places: Places,
+    /// Records below are on disk.
+    synced: Position,
+    /// Up to here a sync was asked for.
+    requested: commit_log::Position,
+    /// Where the last epoch begins.
+    begun_at: Option<commit_log::Position>,
+    /// Once this is on disk, what lies before the other may go.
+    truncation: Option<(commit_log::Position, commit_log::Position)>,
+}
+
+impl<L: Log> Journal<L> {
+    /// Makes a journal in an empty log.
+    pub(crate) fn create(log: L, id: LogId, disk: DiskId, boot: Boot) -> Result<Journal<L>, JournalError> {
+        let mut journal = Journal::over(log, id, disk, boot);
+        journal.put(&Entry::Made { log: id, disk })?;
+        Ok(journal)
+    }
+
+    fn over(log: L, id: LogId, disk: DiskId, boot: Boot) -> Journal<L> {
+        let requested = log.synced();
+        Journal {
+            log,
+            id,
+            disk,
+            boot,
+            buffer: Vec::new(),
+            places: VecDeque::new(),
+            synced: Position(0),
+            requested,
+            begun_at: None,
+            truncation: None,
+        }
+    }
+
+    /// Reads a journal back. `None`: the log is empty.
+    pub(crate) fn replay(log: L, boot: Boot) -> Result<Result<(Journal<L>, Replayed), L>, JournalError> {
+        let Some((id, disk, replay)) = Replay::of(&log)? else { return Ok(Err(log)) };
+        let Replay { configuration, standing, boot: last_boot, records, places, .. } = replay;
+        let mut journal = Journal::over(log, id, disk, boot);
+        journal.places = places;
+        journal.synced = records.end();
+        let replayed = Replayed { log: id, configuration, standing, boot: last_boot, records };
+        Ok(Ok((journal, replayed)))
+    }
+
+    pub(crate) fn disk(&self) -> DiskId {
+        self.disk
+    }
+
+    pub(crate) fn log(&self) -> &L {
+        &self.log
+    }
+
+    pub(crate) fn log_mut(&mut self) -> &mut L {
+        &mut self.log
+    }
+
+    pub(crate) fn into_log(self) -> L {
+        self.log
+    }
+
+    fn put(&mut self, entry: &Entry) -> Result<commit_log::Position, LogError> {
+        self.buffer.clear();
+        Compact::append(entry, &mut self.buffer).expect("memory takes every entry");
+        self.log.append(&self.buffer)
+    }
+
+    /// Writes a record down; it survives the process, and the machine once it is synced.
+    pub(crate) fn record(&mut self, position: Position, record: &Record) -> Result<(), LogError> {
+        let place = self.put(&Entry::Record { position, record: record.clone() })?;
+        self.places.push_back((position, place));
+        Ok(())
+    }
+
+    /// The log of a new epoch: what it shares with the one that is here up to `base`, and the records from there on.
+    pub(crate) fn enter(
+        &mut self,
+        configuration: &Configuration,
+        base: Mark,
+        records: &Retained,
+    ) -> Result<(), LogError> {
+        self.put(&Entry::Begin { from: records.from(), base })?;
+        let kept = self.places.partition_point(|(position, _)| *position < base.position);
+        self.places.truncate(kept);
+        self.synced = self.synced.min(base.position);
+        for (index, record) in records.starting_at(base.position).enumerate() {
+            self.record(base.position.plus(index), record)?;
+        }
+        self.put(&Entry::Active { configuration: configuration.clone(), boot: self.boot })?;
+        self.begun_at = Some(self.stand(Standing::Disk)?);
+        Ok(())
+    }
+
+    /// Whether the last epoch that was entered has begun on disk as well.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun_at.is_some_and(|place| self.is_synced(place))
+    }
+
+    /// Whether a sync of all that has been written was asked for.
+    pub(crate) fn is_sync_requested(&self) -> bool {
+        self.requested >= self.log.appended()
+    }
+
+    /// Records below this were on disk when it was last looked.
+    pub(crate) fn synced(&self) -> Position {
+        self.synced
+    }
+
+    /// Says who may hold what from here on; on disk once [`Journal::is_synced`] says so of what is returned.
+    pub(crate) fn stand(&mut self, standing: Standing) -> Result<commit_log::Position, LogError> {
+        self.put(&Entry::Standing { standing })
+    }
+
+    /// Gives up records below the start of `records`, as soon as that is safe.
+    pub(crate) fn truncate(
+        &mut self,
+        configuration: &Configuration,
+        standing: Standing,
+        records: &Retained,
+    ) -> Result<(), LogError> {
+        while self.places.front().is_some_and(|(position, _)| *position < records.from()) {
+            self.places.pop_front();
+        }
+        self.synced = self.synced.max(records.from());
+        if self.truncation.is_some() {
+            return Ok(());
+        }
+        let state = Entry::State {
+            log: self.id,
+            disk: self.disk,
+            configuration: configuration.clone(),
+            boot: self.boot,
+            standing,
+            from: records.start_mark(),
+        };
+        let state = self.put(&state)?;
+        let cut = self.places.front().map_or(state, |(_, place)| *place);
+        self.truncation = Some((state, cut.min(state)));
+        self.request_sync();
+        Ok(())
+    }
+
+    /// Asks for a sync of all that has been written, unless one was.
+    pub(crate) fn request_sync(&mut self) {
+        if self.requested < self.log.appended() {
+            self.requested = self.log.appended();
+            self.log.request_sync();
+        }
+    }
+
+    /// Whether an entry that starts there is on disk.
+    pub(crate) fn is_synced(&self, place: commit_log::Position) -> bool {
+        self.log.synced() > place
+    }
+
+    /// Records below this are on disk. Also finishes truncations.
+    pub(crate) fn poll_synced(&mut self) -> Result<Position, LogError> {
+        let synced = self.log.poll_synced()?;
+        if let Some((_, cut)) = self.truncation.take_if(|(state, _)| *state < synced) {
+            self.log.truncate_before(cut)?;
+        }
+        // Places are those of records in order; what was synced before the last look is skipped at once.
+        let first_unsynced = self.places.partition_point(|(_, place)| *place < synced);
+        if let Some((position, _)) = first_unsynced.checked_sub(1).and_then(|last| self.places.get(last)) {
+            self.synced = self.synced.max(position.plus(1));
+        }
+        Ok(self.synced)
+    }
+}
+
+/// An epoch that has begun and is not active yet.
+struct Begun {
+    from: Position,
+    base: Mark,
+    records: Retained,
+    places: Places,
+}
+
+/// A journal that is being read.
+struct Replay {
+    configuration: Option<Configuration>,
+    standing: Standing,
+    boot: Option<Boot>,
+    records: Retained,
+    places: Places,
+    begun: Option<Begun>,
+}
+
+impl Replay {
+    fn of<L: Log>(log: &L) -> Result<Option<(LogId, DiskId, Replay)>, JournalError> {
+        let mut replay = Replay {
+            configuration: None,
+            standing: Standing::Disk,
+            boot: None,
+            records: Retained::default(),
+            places: VecDeque::new(),
+            begun: None,
+        };
+        let (mut names, mut is_empty) = (None, true);
+        for entry in log.read_from(log.first()) {
+            let (place, bytes) = entry?;
+            is_empty = false;
+            let entry = Compact::read(&bytes).map_err(|source| JournalError::Entry { position: place, source })?;
+            if let Entry::Made { log, disk } | Entry::State { log, disk, .. } = &entry {
+                names = Some((*log, *disk));
+            }
+            replay.take(place, entry)?;
+        }
+        if is_empty {
+            return Ok(None);
+        }
+        let (id, disk) = names.ok_or(JournalError::Nameless)?;
+        for (index, record) in replay.records.starting_at(replay.records.from()).enumerate() {
+            let position = replay.records.from().plus(index);
+            if record.bytes.len() > RECORD_BYTES_MAX || !record.is_sound(id, position) {
+                return Err(JournalError::Record(position));
+            }
+        }
+        Ok(Some((id, disk, replay)))
+    }
+
+    fn take(&mut self, place: commit_log::Position, entry: Entry) -> Result<(), JournalError> {
+        match entry {
+            Entry::Made { .. } => {}
+            Entry::Record { position, record } => {
+                // A record of its own, not of the buffer that it was read into.
+                let record = Record { bytes: Bytes::copy_from_slice(&record.bytes), ..record };
+                match &mut self.begun {
+                    Some(Begun { records, places, .. }) => push(records, places, position, place, record)?,
+                    None => push(&mut self.records, &mut self.places, position, place, record)?,
+                }
+            }
+            Entry::Begin { from, base } => {
+                self.begun = Some(Begun { from, base, records: Retained::behind(base), places: Places::new() });
+            }
+            Entry::Active { configuration, boot } => {
+                check_configuration(&configuration)?;
+                self.boot = Some(boot);
+                self.configuration = Some(configuration);
+                // Its beginning may have been given up: then its records have already been taken, one after the other.
+                if let Some(begun) = self.begun.take() {
+                    self.adopt(begun);
+                }
+            }
+            Entry::Standing { standing } => self.standing = standing,
+            Entry::State { configuration, boot, standing, from, .. } => {
+                check_configuration(&configuration)?;
+                self.boot = Some(boot);
+                self.configuration = Some(configuration);
+                self.standing = standing;
+                self.records.truncate_before(from.position);
+                if self.records.from() < from.position {
+                    self.records = Retained::behind(from);
+                }
+                // Where more has been given up than it says, another one stands further on.
+                if self.records.from() == from.position {
+                    self.records.set_epoch_before(from.epoch);
+                }
+                while self.places.front().is_some_and(|(position, _)| *position < from.position) {
+                    self.places.pop_front();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn adopt(&mut self, begun: Begun) {
+        let Begun { from, base, records, places } = begun;
+        if base.position == from || self.records.mark(base.position) != Some(base) {
+            self.records = records;
+            self.places = places;
+            return;
+        }
+        self.records.truncate_from(base.position);
+        records.starting_at(base.position).for_each(|record| self.records.push(record.clone()));
+        let kept = self.places.partition_point(|(position, _)| *position < base.position);
+        self.places.truncate(kept);
+        self.places.extend(places);
+        self.records.truncate_before(from);
+        while self.places.front().is_some_and(|(position, _)| *position < from) {
+            self.places.pop_front();
+        }
+    }
+}
+
+/// Adds a record. The first one says where the log starts, since what was before may have been given up.
+fn push(
+    records: &mut Retained,
+    places: &mut Places,
+    position: Position,
+    place: commit_log::Position,
+    record: Record,
+) -> Result<(), JournalError> {
+    if records.end() == records.from() && places.is_empty() && records.from() != position {
+        // The epoch of the record before is not known here; `State`, which stands further on, says it.
+        *records = Retained::behind(Mark { position, ..Mark::default() });
+    }
+    records.truncate_from(position);
+    places.truncate(places.partition_point(|(at, _)| *at < position));
+    if records.end() != position {
+        return Err(JournalError::Record(position));
+    }
+    records.push(record);
+    places.push_back((position, place));
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Every bound of the remote log, and how they relate. Times are in nanoseconds of a clock that never goes back.
+
+use raidcomm::limits::{FRAME_BYTES_MAX, MILLISECOND, SECOND};
+
+/// Bytes of one record.
+pub const RECORD_BYTES_MAX: usize = 16 << 20;
+/// What a record takes of a quota beside its bytes.
+pub const RECORD_OVERHEAD_BYTES: u64 = 64;
+/// Bytes of records after which a message takes no further one.
+pub const BATCH_BYTES: usize = 1 << 20;
+/// Records in one message.
+pub const BATCH_RECORDS_MAX: usize = 16 << 10;
+/// Bytes that are under way to one server and not acknowledged.
+pub const WINDOW_BYTES: u64 = 8 << 20;
+/// Servers that one log may have, members and spares.
+pub const SERVERS_MAX: usize = 16;
+/// Logs that one server keeps.
+pub const LOGS_MAX: usize = 4_096;
+/// Connections that one server has at a time.
+pub const CONNECTIONS_MAX: usize = 1_024;
+/// What has happened to a log and was not asked for yet; older events are dropped.
+pub const EVENTS_MAX: usize = 1_024;
+/// Bytes of records that a writer keeps for servers that come back, unless it is told otherwise: all since the last truncation.
+pub const RETAINED_BYTES_DEFAULT: u64 = 256 << 20;
+
+/// For how long a server lets a writer acknowledge from its disk.
+pub const LEASE: u64 = 2 * SECOND;
+/// The assumption about clocks: of two hosts, neither gains nor loses more than this part of a second in a second.
+pub const DRIFT_PARTS: u64 = 100;
+/// By so much the writer takes its lease to be shorter: both clocks may drift, one each way.
+pub const LEASE_MARGIN: u64 = LEASE / 40;
+/// A lease is asked for again when this much of it is left.
+pub const LEASE_RENEWAL: u64 = LEASE / 2;
+
+/// A server that has not answered for so long is not waited for any more.
+pub const SILENCE: u64 = SECOND;
+/// Pause between two questions to a server that does not answer.
+pub const PROBE_PAUSE: u64 = 100 * MILLISECOND;
+/// What has not been acknowledged for so long is sent again, unless the connection has broken before.
+pub const RESEND: u64 = 300 * MILLISECOND;
+/// A log that could be opened waits so long for the servers that have not answered yet.
+pub const SETTLE: u64 = 100 * MILLISECOND;
+/// Pause between two new epochs for the sake of servers that came back empty; it doubles up to the longest.
+pub const RENEWAL_PAUSE_MIN: u64 = 100 * MILLISECOND;
+/// See [`RENEWAL_PAUSE_MIN`].
+pub const RENEWAL_PAUSE_MAX: u64 = 5 * SECOND;
+/// A writer that was outbid tries again after a part of this.
+pub const OUTBID_PAUSE: u64 = 200 * MILLISECOND;
+/// A server that was full is tried again after this.
+pub const FULL_PAUSE: u64 = 500 * MILLISECOND;
+
+/// How long servers may take before the disk is asked too, as long as nothing has been measured.
+pub const HEDGE_FIRST: u64 = 5 * MILLISECOND;
+/// At least so long: less is noise of the processor.
+pub const HEDGE_MIN: u64 = MILLISECOND / 5;
+/// At most so long.
+pub const HEDGE_MAX: u64 = 50 * MILLISECOND;
+/// Round trips that are looked back on.
+pub const ROUND_TRIPS_KEPT: usize = 512;
+/// And after how many of them it is looked again.
+pub const ROUND_TRIPS_PER_LOOK: usize = 64;
+
+const _: () = assert!(2 * (RECORD_BYTES_MAX + BATCH_BYTES) < FRAME_BYTES_MAX, "a batch fits into a frame");
+const _: () = assert!(BATCH_BYTES as u64 * 2 <= WINDOW_BYTES, "a server need not wait for the next batch");
+const _: () = assert!(LEASE_MARGIN * DRIFT_PARTS >= 2 * LEASE, "two clocks may drift apart for a whole lease");
+const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE);
+const _: () = assert!(RESEND < SILENCE && PROBE_PAUSE < RESEND);
+const _: () = assert!(HEDGE_MIN < HEDGE_FIRST && HEDGE_FIRST < HEDGE_MAX && HEDGE_MAX < RESEND);
+const _: () = assert!(ROUND_TRIPS_PER_LOOK < ROUND_TRIPS_KEPT);

@@ -1,0 +1,444 @@
+//! What a writer and a memory server say to each other, and how it looks on the wire.
+//!
+//! A writer asks, a server answers each request with exactly one reply. Every request may be lost, come late or come twice: a server
+//! does nothing twice, and the writer asks again. Invariant: bytes of anybody are a message or a precise error; memory grows with the
+//! bytes that came, never with what they claim.
+
+use crate::limits::{BATCH_RECORDS_MAX, RECORD_BYTES_MAX};
+use crate::names::{Configuration, Epoch, Incarnation, LogId, Mark, Position};
+use bytes::Bytes;
+use raidcomm::codec::{Codec, CodecError, Compact};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// One record of a log, with what proves that it is whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// In which epoch it was first written; restoring it in a later one changes nothing.
+    pub epoch: Epoch,
+    /// CRC-32 over log, position, epoch and bytes.
+    pub checksum: u32,
+    /// What the application has appended.
+    pub bytes: Bytes,
+}
+
+impl Record {
+    /// A record of this place.
+    pub fn new(log: LogId, position: Position, epoch: Epoch, bytes: Bytes) -> Record {
+        let checksum = checksum(log, position, epoch, &bytes);
+        Record { epoch, checksum, bytes }
+    }
+
+    /// Whether it is what was written at this place.
+    pub fn is_sound(&self, log: LogId, position: Position) -> bool {
+        self.checksum == checksum(log, position, self.epoch, &self.bytes)
+    }
+}
+
+fn checksum(log: LogId, position: Position, epoch: Epoch, bytes: &[u8]) -> u32 {
+    let mut prefix = [0; 32];
+    let numbers = [log.0, position.0, epoch.number, epoch.writer];
+    for (field, number) in prefix.chunks_exact_mut(8).zip(numbers) {
+        field.copy_from_slice(&number.to_le_bytes());
+    }
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&prefix);
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+/// From a writer to a server, about one log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// Accept nothing of a lower epoch any more, and say what you hold. Sent when a log is opened, and to ask whether a server is back.
+    /// Answered by `Sealed`, or by `Wait` while a lower epoch has a lease.
+    Seal {
+        /// The epoch that begins.
+        epoch: Epoch,
+    },
+    /// Give what you hold from here on. Sent by whoever has sealed, to the server with the longest log. Answered by `Records`.
+    Read {
+        /// The epoch that has sealed.
+        epoch: Epoch,
+        /// The first record that is wanted.
+        position: Position,
+    },
+    /// Lay these records beside what you hold, for an epoch that is about to begin. Answered by `Restored`. A gap or a repetition
+    /// changes nothing: the reply says where to go on.
+    Restore {
+        /// The epoch that is about to begin.
+        epoch: Epoch,
+        /// What is below is not needed any more.
+        from: Position,
+        /// What you hold up to here stays; at `from`, nothing does.
+        base: Mark,
+        /// Of the first of the records.
+        position: Position,
+        /// In order.
+        records: Vec<Record>,
+    },
+    /// From now on hold what you held up to `base` and what was laid beside it, in this configuration. Answered by `Activated`.
+    Activate {
+        /// Of the epoch that begins.
+        configuration: Configuration,
+        /// The last configuration that whoever begins it knew of; the epoch itself, once it is established. A server that knows of
+        /// a later one refuses: see [`crate::writer`].
+        basis: Epoch,
+        /// What is below is not needed any more.
+        from: Position,
+        /// As in `Restore`.
+        base: Mark,
+        /// Where the log ends then.
+        end: Mark,
+    },
+    /// Hold these as well. Answered by `Appended`. With no record it asks whether the server is there.
+    Append {
+        /// The epoch of the writer.
+        epoch: Epoch,
+        /// No epoch that does not know of this one can begin any more.
+        is_established: bool,
+        /// What is below is not needed any more, whether it was ever held or not.
+        from: Mark,
+        /// Of the first of the records.
+        position: Position,
+        /// In order.
+        records: Vec<Record>,
+    },
+    /// Let me acknowledge from my disk for [`crate::limits::LEASE`], or: I no longer do. Answered by `Permitted`.
+    Permit {
+        /// The epoch of the writer.
+        epoch: Epoch,
+        /// Rises with every such request of an epoch: the highest says what holds.
+        number: u64,
+        /// Whether the disk is to be enough.
+        granted: bool,
+    },
+    /// Forget this log, which is over. Answered by `Removed`.
+    Remove {
+        /// The epoch of the writer.
+        epoch: Epoch,
+    },
+    /// How are you? Sent by whoever looks after the server; names any log. Answered by `Status`.
+    Status,
+}
+
+/// From a server to whoever asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// To `Seal`.
+    Sealed {
+        /// As asked.
+        epoch: Epoch,
+        /// What is held.
+        held: Held,
+    },
+    /// To `Seal`: sealed, but ask again after so many nanoseconds, when the lease of the last writer is over.
+    Wait {
+        /// As asked.
+        epoch: Epoch,
+        /// How long.
+        time: u64,
+    },
+    /// To `Read`.
+    Records {
+        /// As asked.
+        epoch: Epoch,
+        /// Of the first of the records.
+        position: Position,
+        /// In order; none at the end.
+        records: Vec<Record>,
+    },
+    /// To `Restore`: all records for the epoch are there below `end`.
+    Restored {
+        /// As asked.
+        epoch: Epoch,
+        /// Where to go on.
+        end: Position,
+    },
+    /// To `Activate`.
+    Activated {
+        /// As asked.
+        epoch: Epoch,
+        /// Where the log ends now.
+        end: Position,
+    },
+    /// To `Append`: all records are held below `end`.
+    Appended {
+        /// As asked.
+        epoch: Epoch,
+        /// Where to go on.
+        end: Position,
+    },
+    /// To `Permit`.
+    Permitted {
+        /// As asked.
+        epoch: Epoch,
+        /// As asked.
+        number: u64,
+    },
+    /// To `Remove`.
+    Removed {
+        /// As asked.
+        epoch: Epoch,
+    },
+    /// To `Status`.
+    Status(Status),
+    /// To any of them: no, and nothing has changed.
+    Refused {
+        /// Of the request.
+        epoch: Epoch,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+/// Why a server does not do what it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
+pub enum Refusal {
+    /// Another writer has sealed the log. Do not try again with this epoch.
+    #[error("epoch {by} has sealed the log")]
+    Sealed {
+        /// The highest epoch that the server knows.
+        by: Epoch,
+    },
+    /// The server knows of a later configuration than that on which the new epoch is based: seal again.
+    #[error("the server holds epoch {by}, which the new one does not know of")]
+    Outdated {
+        /// Of the configuration.
+        by: Epoch,
+    },
+    /// The epoch has not been activated here: seal and restore.
+    #[error("the server does not hold this epoch")]
+    NotActive,
+    /// What should stay is not what the server holds: restore from the start.
+    #[error("the server holds another log up to there")]
+    Mismatch,
+    /// The configuration counts on an earlier life of the server's memory, or on another server.
+    #[error("the server has lost its memory since, or is no member")]
+    Stranger,
+    /// There is no room for these records. Truncate the log, or try again later.
+    #[error("the server is full: {used_bytes} of {limit_bytes} bytes are in use")]
+    Full {
+        /// Of the log, or of all logs.
+        used_bytes: u64,
+        /// The quota of a log, or the capacity.
+        limit_bytes: u64,
+    },
+    /// The server keeps as many logs as it can.
+    #[error("the server keeps as many logs as it can")]
+    Logs,
+    /// A record is not what was written: on the way, or in memory.
+    #[error("record {position} is damaged")]
+    Damaged {
+        /// Which one.
+        position: Position,
+    },
+    /// The record has been truncated, or was never there.
+    #[error("the server does not hold this record")]
+    Absent,
+}
+
+/// What a server holds of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Of the last epoch that was activated here; none if none was.
+    pub configuration: Option<Configuration>,
+    /// Its writer has said that it is established. It may be though nobody has heard of it.
+    pub is_established: bool,
+    /// Before the first record.
+    pub from: Mark,
+    /// Behind the last.
+    pub end: Mark,
+    /// The number of the last permission in that epoch, and whether the writer might acknowledge from its disk.
+    pub permit: (u64, bool),
+}
+
+/// How a server is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Bytes that all logs may take.
+    pub capacity_bytes: u64,
+    /// Bytes that they take.
+    pub used_bytes: u64,
+    /// Bytes that one log may take.
+    pub quota_bytes: u64,
+    /// Records that were appended since the start.
+    pub appends: u64,
+    /// Requests that were refused since the start.
+    pub refusals: u64,
+    /// Of them, those for want of room.
+    pub refusals_full: u64,
+    /// Each log.
+    pub logs: Vec<LogStatus>,
+}
+
+/// How a log is on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogStatus {
+    /// Which one.
+    pub log: LogId,
+    /// The last that sealed it.
+    pub sealed: Epoch,
+    /// The last that was activated.
+    pub active: Option<Epoch>,
+    /// The first record.
+    pub from: Position,
+    /// Behind the last.
+    pub end: Position,
+    /// Bytes that it takes.
+    pub bytes: u64,
+}
+
+/// What stands before everything that a writer and a server say, so that none is taken for another program's.
+const MAGIC: u16 = 0x4d52;
+
+/// A request, and the log that it is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToServer {
+    magic: u16,
+    /// Which log.
+    pub log: LogId,
+    /// What is asked.
+    pub request: Request,
+}
+
+/// A reply, the log that it is about, and which life of the server's memory gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToWriter {
+    magic: u16,
+    /// Which log.
+    pub log: LogId,
+    /// Of the server.
+    pub incarnation: Incarnation,
+    /// What is answered.
+    pub reply: Reply,
+}
+
+impl ToServer {
+    /// A request about a log.
+    pub fn new(log: LogId, request: Request) -> ToServer {
+        ToServer { magic: MAGIC, log, request }
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// The bytes are none.
+    pub fn decode(bytes: &[u8]) -> Result<ToServer, MessageError> {
+        let message: ToServer = Compact::read(bytes)?;
+        check_magic(message.magic)?;
+        match &message.request {
+            Request::Restore { epoch, from, base, position, records } => {
+                check_numbers(*epoch, [*from, base.position])?;
+                check_records(*position, records)?;
+            }
+            Request::Append { epoch, from, position, records, .. } => {
+                check_numbers(*epoch, [from.position])?;
+                check_records(*position, records)?;
+            }
+            Request::Activate { configuration, from, base, end, .. } => {
+                check_configuration(configuration)?;
+                check_numbers(configuration.epoch, [*from, base.position, end.position])?;
+            }
+            Request::Read { epoch, position } => check_numbers(*epoch, [*position])?,
+            Request::Seal { epoch } | Request::Permit { epoch, .. } | Request::Remove { epoch } => {
+                check_numbers(*epoch, [])?;
+            }
+            Request::Status => {}
+        }
+        Ok(message)
+    }
+}
+
+impl ToWriter {
+    /// A reply about a log.
+    pub fn new(log: LogId, incarnation: Incarnation, reply: Reply) -> ToWriter {
+        ToWriter { magic: MAGIC, log, incarnation, reply }
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// The bytes are none.
+    pub fn decode(bytes: &[u8]) -> Result<ToWriter, MessageError> {
+        let message: ToWriter = Compact::read(bytes)?;
+        check_magic(message.magic)?;
+        match &message.reply {
+            Reply::Records { position, records, .. } => check_records(*position, records)?,
+            Reply::Sealed { held: Held { configuration, from, end, .. }, .. } => {
+                configuration.iter().try_for_each(check_configuration)?;
+                let epoch = configuration.as_ref().map_or(Epoch::default(), |configuration| configuration.epoch);
+                check_numbers(epoch, [from.position, end.position])?;
+            }
+            Reply::Refused { reason: Refusal::Sealed { by } | Refusal::Outdated { by }, .. } => check_numbers(*by, [])?,
+            Reply::Restored { end, .. } | Reply::Activated { end, .. } | Reply::Appended { end, .. } => {
+                check_numbers(Epoch::default(), [*end])?;
+            }
+            _ => {}
+        }
+        Ok(message)
+    }
+}
+
+/// Appends a message.
+pub(crate) fn encode(message: &impl Serialize, bytes: &mut Vec<u8>) {
+    Compact::append(message, bytes).expect("memory takes every message");
+}
+
+/// Why bytes are no message.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MessageError {
+    /// They are no value of the type.
+    #[error("not a message of the remote log: {0}")]
+    Codec(#[from] CodecError),
+    /// They come from another program, or another version.
+    #[error("a message with mark {0:04x}, not of this version of the remote log")]
+    Foreign(u16),
+    /// A record is longer than any may be.
+    #[error("a record of {0} bytes, more than the {RECORD_BYTES_MAX} allowed")]
+    Long(usize),
+    /// More records than a message has, or with higher numbers than there are.
+    #[error("{0} records in a message at position {1}: out of range")]
+    Many(usize, Position),
+    /// No log grows to that, and no epoch either.
+    #[error("number {0} is out of range")]
+    Number(u64),
+    /// Copies or members that no configuration has.
+    #[error("a configuration of {members} servers with {copies} copies: out of range")]
+    Configuration {
+        /// n.
+        members: usize,
+        /// k.
+        copies: u8,
+    },
+}
+
+fn check_magic(magic: u16) -> Result<(), MessageError> {
+    if magic == MAGIC { Ok(()) } else { Err(MessageError::Foreign(magic)) }
+}
+
+/// Half of all numbers: counting on from there does not overflow.
+const NUMBER_MAX: u64 = u64::MAX / 2;
+
+fn check_numbers<const COUNT: usize>(epoch: Epoch, positions: [Position; COUNT]) -> Result<(), MessageError> {
+    let numbers = positions.into_iter().map(|position| position.0).chain([epoch.number]);
+    numbers.max().filter(|number| *number > NUMBER_MAX).map_or(Ok(()), |number| Err(MessageError::Number(number)))
+}
+
+fn check_records(position: Position, records: &[Record]) -> Result<(), MessageError> {
+    if let Some(long) = records.iter().find(|record| record.bytes.len() > RECORD_BYTES_MAX) {
+        return Err(MessageError::Long(long.bytes.len()));
+    }
+    if records.len() > BATCH_RECORDS_MAX || position.0 > NUMBER_MAX {
+        return Err(MessageError::Many(records.len(), position));
+    }
+    Ok(())
+}
+
+/// Whether a configuration is one that a writer makes.
+pub(crate) fn check_configuration(configuration: &Configuration) -> Result<(), MessageError> {
+    let (members, copies) = (configuration.members.len(), configuration.copies);
+    check_numbers(configuration.epoch, [Position(configuration.generation)])?;
+    let is_possible = copies >= 1 && usize::from(copies) <= members && members <= crate::limits::SERVERS_MAX;
+    if is_possible { Ok(()) } else { Err(MessageError::Configuration { members, copies }) }
+}

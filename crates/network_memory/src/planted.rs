@@ -1,0 +1,79 @@
+//! Bugs that the simulator plants, each of which leaves out one clause where the clause is kept: its checkers must find them.
+
+/// A clause that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// The writer acknowledges from its disk without looking at its lease.
+    LeaseIgnored,
+    /// A server answers a seal while another's lease is live.
+    LeaseNotWaitedFor,
+    /// A sealed server takes records of lower epochs.
+    SealWithoutFence,
+    /// A seal takes effect only after it has been answered.
+    ReadBeforeSeal,
+    /// k - 1 copies are enough.
+    OneCopyLess,
+    /// A server acknowledges what it holds behind a gap.
+    GapAcknowledged,
+    /// A server that has lost its memory counts for a seal.
+    EmptyServerCounts,
+    /// A server that starts empty takes its last life's name.
+    IncarnationKept,
+    /// A recovered log is open before k servers hold it.
+    RestoreSkipped,
+    /// k members are enough for a new epoch, though some of them have lost their memory since the last one.
+    NewLivesEstablish,
+    /// An epoch that was never established is enough to know of for the next one.
+    UnestablishedBasis,
+    /// The own disk is no copy of the log any more after an attempt that has come to nothing.
+    AttemptForgetsItsLog,
+    /// What is laid beside the log for an epoch that has not begun counts as its log.
+    PartialRestoreCounts,
+    /// A recovery takes the longest log, of whatever epoch.
+    LongestWins,
+    /// A receipt for the disk is given when the sync begins.
+    ReceiptBeforeSync,
+    /// Memory is gone back to before the disk says so.
+    StandingNotSynced,
+    /// Records that are read are believed.
+    ChecksumIgnored,
+    /// A log of another disk is recovered without that disk.
+    DiskNotAskedFor,
+    /// A recovery that lacks the disk does not say so.
+    DoubtUntold,
+}
+
+impl Planted {
+    /// All of them.
+    pub const ALL: [Planted; 19] = [
+        Planted::LeaseIgnored,
+        Planted::LeaseNotWaitedFor,
+        Planted::SealWithoutFence,
+        Planted::ReadBeforeSeal,
+        Planted::OneCopyLess,
+        Planted::GapAcknowledged,
+        Planted::EmptyServerCounts,
+        Planted::IncarnationKept,
+        Planted::RestoreSkipped,
+        Planted::NewLivesEstablish,
+        Planted::UnestablishedBasis,
+        Planted::AttemptForgetsItsLog,
+        Planted::PartialRestoreCounts,
+        Planted::LongestWins,
+        Planted::ReceiptBeforeSync,
+        Planted::StandingNotSynced,
+        Planted::ChecksumIgnored,
+        Planted::DiskNotAskedFor,
+        Planted::DoubtUntold,
+    ];
+
+    /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
+    pub fn is_rare(self) -> bool {
+        matches!(self, Planted::NewLivesEstablish | Planted::UnestablishedBasis | Planted::AttemptForgetsItsLog)
+    }
+
+    /// Its name on a command line.
+    pub fn name(self) -> String {
+        format!("{self:?}")
+    }
+}

@@ -1,0 +1,202 @@
+//! A memory server: keeps the logs of many writers. A pure machine: one request in, one reply out, and time is given to it.
+//!
+//! Invariants:
+//! * what a server has sealed for an epoch it never accepts from a lower one, and it seals before it says what it holds;
+//! * the end that it tells is the end of a log without a gap, of one epoch's writer, and every record in it was whole when it came;
+//! * `used <= capacity`, and each log stays within its quota.
+
+mod copy;
+pub mod image;
+
+use crate::limits::{LEASE, LOGS_MAX};
+use crate::message::{LogStatus, Refusal, Reply, Request, Status};
+use crate::names::{Epoch, Incarnation, LogId, Position};
+use crate::planted::Planted;
+use copy::Copy;
+use std::collections::BTreeMap;
+
+/// How much a server keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes of all logs, with [`crate::limits::RECORD_OVERHEAD_BYTES`] for each record.
+    pub capacity_bytes: u64,
+    /// Bytes of one log, counted likewise.
+    pub quota_bytes: u64,
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub struct Server {
+    incarnation: Incarnation,
+    room: Room,
+    logs: BTreeMap<LogId, Copy>,
+    used_bytes: u64,
+    appends: u64,
+    refusals: u64,
+    refusals_full: u64,
+    planted: Option<Planted>,
+}
+
+impl Server {
+    /// An empty server. `incarnation` must be one that no server has ever had.
+    pub fn new(incarnation: Incarnation, room: Room) -> Server {
+        assert!(incarnation != Incarnation::NONE, "every life of a server has a name");
+        Server {
+            incarnation,
+            room,
+            logs: BTreeMap::new(),
+            used_bytes: 0,
+            appends: 0,
+            refusals: 0,
+            refusals_full: 0,
+            planted: None,
+        }
+    }
+
+    /// Leaves out a clause, for the simulator.
+    pub fn plant(&mut self, planted: Option<Planted>) {
+        self.planted = planted;
+    }
+
+    /// Which life of its memory this is.
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    /// Answers a request about a log at this time.
+    pub fn handle(&mut self, now: u64, log: LogId, request: Request) -> Reply {
+        let (epoch, answer) = match request {
+            Request::Status => return Reply::Status(self.status()),
+            Request::Seal { epoch } => (epoch, self.seal(now, log, epoch)),
+            Request::Remove { epoch } => (epoch, self.remove(log, epoch)),
+            Request::Read { epoch, position } => (epoch, self.read(log, epoch, position)),
+            Request::Restore { epoch, .. } | Request::Append { epoch, .. } | Request::Permit { epoch, .. } => {
+                (epoch, self.change(now, log, request))
+            }
+            Request::Activate { ref configuration, .. } => {
+                let epoch = configuration.epoch;
+                (epoch, self.change(now, log, request))
+            }
+        };
+        answer.unwrap_or_else(|reason| {
+            self.refusals += 1;
+            self.refusals_full += u64::from(matches!(reason, Refusal::Full { .. }));
+            Reply::Refused { epoch, reason }
+        })
+    }
+
+    /// Counters and logs, for the operator.
+    pub fn status(&self) -> Status {
+        let logs = self.logs.iter().map(|(&log, copy)| LogStatus {
+            log,
+            sealed: copy.sealed(),
+            active: copy.configuration().map(|configuration| configuration.epoch),
+            from: copy.from(),
+            end: copy.end(),
+            bytes: copy.bytes(),
+        });
+        Status {
+            capacity_bytes: self.room.capacity_bytes,
+            used_bytes: self.used_bytes,
+            quota_bytes: self.room.quota_bytes,
+            appends: self.appends,
+            refusals: self.refusals,
+            refusals_full: self.refusals_full,
+            logs: logs.collect(),
+        }
+    }
+
+    fn seal(&mut self, now: u64, log: LogId, epoch: Epoch) -> Result<Reply, Refusal> {
+        if self.logs.len() >= LOGS_MAX && !self.logs.contains_key(&log) {
+            return Err(Refusal::Logs);
+        }
+        let planted = self.planted;
+        let copy = self.logs.entry(log).or_default();
+        copy.check(epoch)?;
+        if planted != Some(Planted::ReadBeforeSeal) {
+            copy.seal(epoch);
+        }
+        match copy.lease_left(now, epoch) {
+            Some(time) if planted != Some(Planted::LeaseNotWaitedFor) => Ok(Reply::Wait { epoch, time }),
+            _ => Ok(Reply::Sealed { epoch, held: copy.held() }),
+        }
+    }
+
+    fn read(&mut self, log: LogId, epoch: Epoch, position: Position) -> Result<Reply, Refusal> {
+        let check = self.planted != Some(Planted::ChecksumIgnored);
+        let copy = self.logs.get_mut(&log).ok_or(Refusal::Absent)?;
+        copy.check(epoch)?;
+        copy.seal(epoch);
+        let records = copy.read(log, position, check)?;
+        Ok(Reply::Records { epoch, position, records })
+    }
+
+    fn remove(&mut self, log: LogId, epoch: Epoch) -> Result<Reply, Refusal> {
+        if let Some(copy) = self.logs.get(&log) {
+            copy.check(epoch)?;
+            if copy.configuration().is_none_or(|configuration| configuration.epoch != epoch) {
+                return Err(Refusal::NotActive);
+            }
+            self.used_bytes -= copy.bytes();
+            self.logs.remove(&log);
+        }
+        Ok(Reply::Removed { epoch })
+    }
+
+    /// Requests that change what is held of a log.
+    fn change(&mut self, now: u64, log: LogId, request: Request) -> Result<Reply, Refusal> {
+        let planted = self.planted;
+        if let Request::Restore { .. } | Request::Activate { .. } = request
+            && self.logs.len() >= LOGS_MAX
+            && !self.logs.contains_key(&log)
+        {
+            return Err(Refusal::Logs);
+        }
+        let copy = match request {
+            Request::Append { .. } | Request::Permit { .. } => self.logs.get_mut(&log).ok_or(Refusal::NotActive)?,
+            _ => self.logs.entry(log).or_default(),
+        };
+        let before = copy.bytes();
+        let others = self.used_bytes - before;
+        // The quota binds appends alone: a log that has grown on its writer's disk must be restored before it can be truncated.
+        let left = self.room.capacity_bytes.saturating_sub(self.used_bytes);
+        let quota = self.room.quota_bytes;
+        let answer = match request {
+            Request::Restore { epoch, from, base, position, records } => {
+                let answer = copy.restore(log, epoch, from, base, position, records, copy.staged_bytes() + left);
+                if planted == Some(Planted::PartialRestoreCounts) && answer.is_ok() {
+                    copy.believe_restored();
+                }
+                answer.map(|end| Reply::Restored { epoch, end })
+            }
+            Request::Activate { configuration, basis, from, base, end } => {
+                let epoch = configuration.epoch;
+                let is_member = configuration.members.iter().any(|member| member.incarnation == self.incarnation);
+                if is_member {
+                    copy.activate(configuration, basis, from, base, end).map(|end| Reply::Activated { epoch, end })
+                } else {
+                    Err(Refusal::Stranger)
+                }
+            }
+            Request::Append { epoch, is_established, from, position, records } => {
+                self.appends += records.len() as u64;
+                let room = quota.min(copy.held_bytes() + left);
+                copy.append(log, epoch, is_established, from, position, records, room, planted)
+                    .map(|end| Reply::Appended { epoch, end })
+            }
+            Request::Permit { epoch, number, granted } => copy
+                .permit(epoch, number, granted.then_some(now + LEASE), planted)
+                .map(|()| Reply::Permitted { epoch, number }),
+            _ => unreachable!("handled elsewhere"),
+        };
+        self.used_bytes = others + copy.bytes();
+        answer
+    }
+
+    /// For the simulator: a record rots in memory.
+    pub fn damage(&mut self, log: LogId, position: Position) {
+        if let Some(copy) = self.logs.get_mut(&log) {
+            copy.damage(position);
+        }
+    }
+}

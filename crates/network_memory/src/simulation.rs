@@ -1,0 +1,73 @@
+//! Memory servers, writers and disks in one thread, over a network that loses, doubles, delays, reorders and cuts; crashes with and
+//! without loss of memory; and a checker, which stands outside the machines.
+//!
+//! Invariant: a seed means the same run for ever. What must hold of every run stands in `ledger`.
+
+mod accidents;
+mod hosts;
+mod ledger;
+mod profile;
+mod world;
+
+use crate::planted::Planted;
+use world::World;
+
+/// How a run went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its seed.
+    pub seed: u64,
+    /// What was wrong.
+    pub failure: Option<String>,
+    /// Records with a receipt.
+    pub acknowledged: u64,
+    /// Times that a log was opened.
+    pub opened: u64,
+    /// Times that somebody was told that the log cannot be opened here or now, at the end of a life or of the run.
+    pub indeterminate: u64,
+}
+
+/// Runs the schedule of a seed, with a planted bug or none.
+pub fn run(seed: u64, planted: Option<Planted>) -> Outcome {
+    let mut world = World::new(seed, planted);
+    let failure = world.run().err().map(|failure| format!("{failure}\n{}", world.story()));
+    let counts = world.counts();
+    Outcome {
+        seed,
+        failure,
+        acknowledged: counts.acknowledged,
+        opened: counts.opened,
+        indeterminate: counts.indeterminate,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this failed, logs would lose, fork or misreport what was acknowledged.
+    #[test]
+    fn schedules_keep_the_rules() {
+        for seed in 1..=300 {
+            let outcome = run(seed, None);
+            assert_eq!(outcome.failure, None, "seed {seed}");
+        }
+    }
+
+    /// If this failed, the checker would not find what it is for.
+    #[test]
+    fn each_planted_bug_is_found() {
+        for planted in Planted::ALL.into_iter().filter(|planted| !planted.is_rare()) {
+            let found = (1..=20_000).any(|seed| run(seed, Some(planted)).failure.is_some());
+            assert!(found, "{planted:?} is not found");
+        }
+    }
+
+    /// If this failed, a failing seed could not be replayed.
+    #[test]
+    fn a_seed_is_the_same_run() {
+        for seed in 1..=20 {
+            assert_eq!(run(seed, None), run(seed, None));
+        }
+    }
+}

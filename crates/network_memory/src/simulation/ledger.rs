@@ -1,0 +1,165 @@
+//! What was acknowledged and shown, and what must hold of it:
+//! * a receipt is true: k members of the epoch have told that they hold the record, and do; or the disk has synced it;
+//! * every record with a receipt, and every record that an opened log has shown, is in each log that is opened later, unless that
+//!   opening says of which kind it may miss some, and this one is of that kind;
+//! * two writers never acknowledge different records at one place, and none acknowledges what a later writer's log does not have.
+
+use crate::names::{Doubt, Epoch, Position, Receipt, ServerId};
+use std::collections::BTreeMap;
+
+/// A record that must not be lost.
+#[derive(Clone, Debug)]
+struct Kept {
+    bytes: Vec<u8>,
+    receipt: Receipt,
+    host: usize,
+}
+
+/// What a writer displayed when its host crashed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Displayed {
+    pub(super) synced: Position,
+}
+
+/// How an opening came about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    pub(super) host: usize,
+    pub(super) epoch: Epoch,
+    pub(super) from: Position,
+    pub(super) doubt: Option<Doubt>,
+    /// Every recovery of the log has the disk of this host.
+    pub(super) has_disk: bool,
+}
+
+/// See the module's description.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    kept: BTreeMap<Position, Kept>,
+    /// Below, the application has given everything up.
+    truncated: Position,
+    opened: Option<(usize, Epoch)>,
+    /// By host: what it displayed at its last crash.
+    displayed: BTreeMap<usize, Displayed>,
+    /// Up to where each server has really held the log of an epoch.
+    held: BTreeMap<(ServerId, Epoch), Position>,
+    pub(super) acknowledged: u64,
+    pub(super) openings: u64,
+    pub(super) lost: u64,
+}
+
+impl Ledger {
+    /// A server holds the log of this epoch up to there.
+    pub(super) fn holds(&mut self, server: ServerId, epoch: Epoch, end: Position) {
+        let held = self.held.entry((server, epoch)).or_default();
+        *held = end.max(*held);
+    }
+
+    /// A host has crashed, and this is what its log displayed.
+    pub(super) fn crashed(&mut self, host: usize, displayed: Displayed) {
+        self.displayed.insert(host, displayed);
+    }
+
+    pub(super) fn truncated(&mut self, position: Position) {
+        self.truncated = self.truncated.max(position);
+        self.kept = self.kept.split_off(&self.truncated);
+    }
+
+    /// A receipt was given. `copies` is k; `is_synced`: the disk really holds it.
+    pub(super) fn receipt(
+        &mut self,
+        (host, epoch): (usize, Epoch),
+        position: Position,
+        bytes: &[u8],
+        receipt: Receipt,
+        copies: u8,
+        is_synced: bool,
+    ) -> Result<(), String> {
+        self.acknowledged += 1;
+        match receipt {
+            Receipt::Memory { .. } => {
+                let held = self.held.iter().filter(|((_, of), end)| *of == epoch && **end > position).count();
+                if held < usize::from(copies) {
+                    return Err(format!(
+                        "record {position} got a receipt for memory, and {held} servers hold it in {epoch}"
+                    ));
+                }
+            }
+            Receipt::Disk if !is_synced => {
+                return Err(format!("record {position} got a receipt for the disk, which has not synced it"));
+            }
+            Receipt::Disk => {}
+        }
+        if position < self.truncated {
+            return Ok(());
+        }
+        let is_superseded = self.opened.is_some_and(|(_, opened)| opened > epoch);
+        match self.kept.get(&position) {
+            Some(kept) if kept.bytes != bytes => Err(format!(
+                "fork: host {host} in {epoch} acknowledged another record {position} than was acknowledged before"
+            )),
+            Some(_) => Ok(()),
+            None if is_superseded => Err(format!(
+                "fork: host {host} in {epoch} acknowledged record {position} ({receipt}), which the log opened in {:?} has not",
+                self.opened
+            )),
+            None => {
+                self.kept.insert(position, Kept { bytes: bytes.to_vec(), receipt, host });
+                Ok(())
+            }
+        }
+    }
+
+    /// A log was opened. `read` gives its records, up to `end`.
+    pub(super) fn opened<'a>(
+        &mut self,
+        opening: Opening,
+        end: Position,
+        read: impl Fn(Position) -> Option<&'a [u8]>,
+    ) -> Result<(), String> {
+        let Opening { host, epoch, from, doubt, has_disk } = opening;
+        if from > self.truncated {
+            return Err(format!(
+                "the log opened in {epoch} begins at {from}, and only what is below {} was given up",
+                self.truncated
+            ));
+        }
+        // Who accepts every loss may not know how far the epochs had gone.
+        if doubt != Some(Doubt::LossAccepted) && self.opened.is_some_and(|(_, last)| last > epoch) {
+            // Its servers had answered before they were sealed: it will learn that it is late before it gets a receipt.
+            return Ok(());
+        }
+        let displayed = self.displayed.get(&host).copied().unwrap_or_default();
+        let lost = self.kept.iter().filter(|(position, kept)| read(**position) != Some(&kept.bytes));
+        let mut first_lost = None;
+        for (&position, kept) in lost {
+            first_lost.get_or_insert(position);
+            let is_told = match doubt {
+                None => false,
+                // What a disk alone had: of another host, or of this one, if a recovery elsewhere has begun an epoch since.
+                Some(Doubt::DiskAlone) => kept.receipt == Receipt::Disk,
+                // What the log displayed as not on disk, when it is opened with that disk.
+                Some(Doubt::LossAccepted) => position >= displayed.synced || !has_disk,
+            };
+            if !is_told {
+                return Err(format!(
+                    "record {position} of host {} ({}) is not in the log that host {host} opened in {epoch} up to {end} with doubt {doubt:?}; displayed {displayed:?}",
+                    kept.host, kept.receipt
+                ));
+            }
+        }
+        if let Some(position) = first_lost {
+            self.lost += self.kept.split_off(&position).len() as u64;
+        }
+        for position in from.0..end.0 {
+            let position = Position(position);
+            let bytes = read(position).ok_or(format!("an opened log lacks record {position}"))?.to_vec();
+            // What is shown must not be lost any more, by whatever the log was opened.
+            self.kept.entry(position).or_insert(Kept { bytes, receipt: Receipt::Memory { copies: 0 }, host });
+        }
+        self.kept = self.kept.split_off(&self.truncated);
+        self.opened = Some((host, epoch));
+        self.openings += 1;
+        Ok(())
+    }
+}

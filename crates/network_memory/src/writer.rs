@@ -1,0 +1,432 @@
+//! A log's writer: opens the log, appends to it, and tells what made a record durable. A pure machine over a [`commit_log::Log`].
+//!
+//! Invariants:
+//! * a receipt is true when it is given: k members of this epoch hold everything up to the record, or a sync that covers it has returned
+//!   and the disk alone may be enough;
+//! * nothing is acknowledged before the log of the last epoch is held by whoever must hold it: restored on k members, or on this disk;
+//! * before memory is counted on, the disk says that memory must be asked (where every recovery has the disk); before the disk alone is
+//!   counted on, k members know that it may be (where it need not have);
+//! * an epoch is established before anything is acknowledged in it: on disk, where every recovery has the disk; otherwise by k
+//!   members that have kept their memory since the configuration on which it is based, or by all members. A server that has lost its
+//!   memory has forgotten whom it had sealed for: an attempt with a higher number, which it had let pass, must find nobody any more
+//!   who has not heard of this epoch;
+//! * a writer that learns of a higher epoch does nothing any more.
+//!
+//! `opening` seals, reads and begins an epoch; `judge` decides whether that is possible; `peers` ships and restores; `standing` decides
+//! when the disk is asked, and when memory is gone back to; `terms` are what it is told
+//! and what it tells.
+
+mod judge;
+mod opening;
+mod peers;
+mod standing;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+pub use judge::{Lack, Missing};
+pub use terms::{AppendError, BeginError, Boot, Disk, Event, Intent, JournalError, Stop, Terms, WriterStatus};
+
+use crate::journal::{Journal, Standing};
+use crate::limits::{EVENTS_MAX, RECORD_BYTES_MAX, SERVERS_MAX};
+use crate::message::{Record, Request, ToWriter};
+use crate::names::{Configuration, Doubt, Epoch, Fallback, LogId, Position, Receipt, ServerId};
+use crate::planted::Planted;
+use crate::retained::{Retained, cost};
+use bytes::Bytes;
+use commit_log::Log;
+use opening::{Fetching, Sealing};
+use peers::{Peer, State};
+use standing::{Hedge, Lease};
+use std::collections::{BTreeMap, VecDeque};
+
+enum Phase {
+    Sealing(Sealing),
+    Fetching(Box<Fetching>),
+    Active,
+    Stopped(Stop),
+}
+
+/// See the module's description.
+pub struct Writer<L> {
+    terms: Terms,
+    nonce: u64,
+    intent: Intent,
+    planted: Option<Planted>,
+    phase: Phase,
+    /// What is wanting for the log to be opened.
+    missing: Option<Missing>,
+    /// It has been opened, and receipts are given.
+    opened: bool,
+    epoch: Epoch,
+    /// Of the log in `records`; none if there never was one.
+    configuration: Option<Configuration>,
+    records: Retained,
+    peers: BTreeMap<ServerId, Peer>,
+    journal: Option<Journal<L>>,
+    /// When the log was opened everything acknowledged was on this disk.
+    is_complete: bool,
+    standing: Standing,
+    /// Where the journal says so.
+    standing_place: Option<commit_log::Position>,
+    /// The last configuration before this epoch's that is known of; none if there was none, or nobody minds.
+    basis: Option<Configuration>,
+    /// No epoch that does not know of this one can begin any more.
+    established: bool,
+    /// What the log held when this epoch began, to be told when it is open.
+    beginning: Option<Event>,
+    began_at: Position,
+    /// Of the opening.
+    doubt: Option<Doubt>,
+    acknowledged: Position,
+    receipts: VecDeque<(Position, Receipt)>,
+    /// Records without a receipt, and when they were appended.
+    waiting: VecDeque<(Position, u64)>,
+    hedge: Hedge,
+    lease: Lease,
+    renewal_at: u64,
+    renewal_pause: u64,
+    requests: VecDeque<(ServerId, Request)>,
+    events: VecDeque<Event>,
+}
+
+impl<L: Log> Writer<L> {
+    /// Begins to open a log. `nonce` is drawn at random: no two writers have the same. Each further attempt derives one of its own.
+    ///
+    /// # Errors
+    /// The terms or the disk are of no use.
+    pub fn begin(
+        now: u64,
+        terms: Terms,
+        nonce: u64,
+        disk: Option<Disk<L>>,
+        intent: Intent,
+        planted: Option<Planted>,
+    ) -> Result<Writer<L>, BeginError> {
+        let Terms { copies, members, .. } = terms;
+        let servers = terms.servers.len();
+        if copies == 0 || copies > members || usize::from(members) > servers || servers > SERVERS_MAX {
+            return Err(BeginError::Terms { servers, members, copies });
+        }
+        let is_twice = |(index, server): (usize, &ServerId)| terms.servers[..index].contains(server).then_some(*server);
+        if let Some(server) = terms.servers.iter().enumerate().find_map(is_twice) {
+            return Err(BeginError::Twice(server));
+        }
+        // After a sync that failed the kernel may have dropped what was written, without a new run.
+        let boot = disk.as_ref().filter(|disk| !disk.is_cut).map(|disk| disk.boot);
+        let (journal, replayed) = match disk {
+            None if terms.restart_on_this_disk && intent == Intent::Create => return Err(BeginError::NoDisk),
+            None => (None, None),
+            Some(disk) => match Journal::replay(disk.log, disk.boot)? {
+                Ok((_, replayed)) if replayed.log != terms.log => {
+                    return Err(BeginError::Other { found: replayed.log, expected: terms.log });
+                }
+                Ok((_, replayed)) if replayed.configuration.is_some() && intent == Intent::Create => {
+                    return Err(BeginError::Exists);
+                }
+                Ok((journal, replayed)) => (Some(journal), Some(replayed)),
+                Err(log) => (Some(Journal::create(log, terms.log, disk.name_if_new, disk.boot)?), None),
+            },
+        };
+        let replayed = replayed.filter(|replayed| replayed.configuration.is_some());
+        let is_complete = replayed
+            .as_ref()
+            .is_some_and(|replayed| boot.is_some() && replayed.boot == boot || replayed.standing == Standing::Disk);
+        let (configuration, records) = match replayed {
+            Some(replayed) => (replayed.configuration, replayed.records),
+            None => (None, Retained::default()),
+        };
+        let known = configuration.iter().flat_map(|configuration| &configuration.members).map(|member| member.server);
+        let peers = terms.servers.iter().copied().chain(known).map(|server| (server, Peer::default())).collect();
+        let mut writer = Writer {
+            terms,
+            nonce,
+            intent,
+            planted,
+            phase: Phase::Active,
+            missing: None,
+            opened: false,
+            epoch: Epoch::default(),
+            configuration,
+            acknowledged: records.end(),
+            records,
+            peers,
+            journal,
+            is_complete,
+            standing: Standing::Disk,
+            standing_place: None,
+            basis: None,
+            established: false,
+            beginning: None,
+            began_at: Position(0),
+            doubt: None,
+            receipts: VecDeque::new(),
+            waiting: VecDeque::new(),
+            hedge: Hedge::default(),
+            lease: Lease::default(),
+            renewal_at: 0,
+            renewal_pause: 0,
+            requests: VecDeque::new(),
+            events: VecDeque::new(),
+        };
+        let last = writer.configuration.as_ref().map_or(0, |configuration| configuration.epoch.number);
+        writer.seal(now, last + 1);
+        Ok(writer)
+    }
+
+    /// Which log.
+    pub fn log(&self) -> LogId {
+        self.terms.log
+    }
+
+    /// Whether receipts are given.
+    pub fn is_open(&self) -> bool {
+        self.opened && !matches!(self.phase, Phase::Stopped(_))
+    }
+
+    /// Why nothing happens any more.
+    pub fn stopped(&self) -> Option<&Stop> {
+        if let Phase::Stopped(stop) = &self.phase { Some(stop) } else { None }
+    }
+
+    /// What the opening could not vouch for.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.doubt.filter(|_| self.opened)
+    }
+
+    /// What an opening waits for.
+    pub fn missing(&self) -> Option<&Missing> {
+        self.missing.as_ref().filter(|_| matches!(self.phase, Phase::Sealing(_) | Phase::Fetching(_)))
+    }
+
+    /// All servers that it may speak to.
+    pub fn servers(&self) -> impl Iterator<Item = ServerId> {
+        self.peers.keys().copied()
+    }
+
+    /// The first record.
+    pub fn from(&self) -> Position {
+        self.records.from()
+    }
+
+    /// Behind the last record.
+    pub fn end(&self) -> Position {
+        self.records.end()
+    }
+
+    /// Everything below has a receipt.
+    pub fn acknowledged(&self) -> Position {
+        self.acknowledged
+    }
+
+    /// A record that has not been truncated.
+    pub fn read(&self, position: Position) -> Option<&Bytes> {
+        self.records.get(position).map(|record| &record.bytes)
+    }
+
+    /// Receipts that have not been asked for, in order: each for all records below.
+    pub fn take_receipts(&mut self) -> impl Iterator<Item = (Position, Receipt)> {
+        self.receipts.drain(..)
+    }
+
+    /// Requests that are to be sent.
+    pub fn take_requests(&mut self) -> Option<(ServerId, Request)> {
+        self.requests.pop_front()
+    }
+
+    /// What has happened.
+    pub fn take_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The disk's files, for the simulator and whoever closes the log.
+    pub fn disk(&self) -> Option<&L> {
+        self.journal.as_ref().map(Journal::log)
+    }
+
+    /// As [`Writer::disk`].
+    pub fn disk_mut(&mut self) -> Option<&mut L> {
+        self.journal.as_mut().map(Journal::log_mut)
+    }
+
+    /// Ends the writer as a crash would.
+    pub fn into_disk(self) -> Option<L> {
+        self.journal.map(Journal::into_log)
+    }
+
+    /// Appends a record; [`Writer::flush`] sends it.
+    ///
+    /// # Errors
+    /// See [`AppendError`].
+    pub fn append(&mut self, now: u64, bytes: &[u8]) -> Result<Position, AppendError> {
+        if !self.is_open() {
+            let reason = match (&self.phase, self.missing()) {
+                (Phase::Stopped(stop), _) => stop.to_string(),
+                (_, Some(missing)) => missing.to_string(),
+                _ => "it is being opened".to_owned(),
+            };
+            return Err(AppendError::NotOpen(reason));
+        }
+        if bytes.len() > RECORD_BYTES_MAX {
+            return Err(AppendError::Long { bytes: bytes.len() });
+        }
+        let position = self.records.end();
+        let record = Record::new(self.terms.log, position, self.epoch, Bytes::copy_from_slice(bytes));
+        let bytes_max = self.terms.retained_bytes_max;
+        if self.records.bytes() + cost(&record) > bytes_max {
+            return Err(AppendError::Retained { bytes: self.records.bytes(), bytes_max });
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.record(position, &record).map_err(AppendError::Disk)?;
+        }
+        self.records.push(record);
+        self.waiting.push_back((position, now));
+        Ok(position)
+    }
+
+    /// Sends what has been appended.
+    pub fn flush(&mut self, now: u64) {
+        self.ship(now);
+        self.advance(now);
+    }
+
+    /// Has the disk follow: asks for a sync of what has been appended, unless one was asked for.
+    pub fn request_sync(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.request_sync();
+        }
+    }
+
+    /// Gives up records below a position, which must have a receipt.
+    ///
+    /// # Panics
+    /// If a record below has no receipt.
+    pub fn truncate_before(&mut self, now: u64, position: Position) {
+        assert!(position <= self.acknowledged, "only what has been acknowledged is truncated");
+        if position <= self.records.from() || !self.is_open() {
+            return;
+        }
+        self.records.truncate_before(position);
+        if let (Some(journal), Some(configuration)) = (&mut self.journal, &self.configuration)
+            && let Err(error) = journal.truncate(configuration, self.standing, &self.records)
+        {
+            self.fail(&error);
+        }
+        self.advance(now);
+    }
+
+    /// Takes a server's reply.
+    pub fn handle(&mut self, now: u64, server: ServerId, message: ToWriter) {
+        if message.log != self.terms.log || !self.peers.contains_key(&server) {
+            return;
+        }
+        if let Phase::Stopped(_) = self.phase {
+            return;
+        }
+        self.hear(now, server, message);
+        self.advance(now);
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, now: u64) {
+        match self.phase {
+            Phase::Sealing(_) => self.tick_sealing(now),
+            Phase::Fetching(_) => self.tick_fetching(now),
+            Phase::Active => {
+                self.tick_peers(now);
+                self.ship(now);
+            }
+            Phase::Stopped(_) => return,
+        }
+        self.advance(now);
+    }
+
+    /// How it stands at this time.
+    pub fn status(&self, now: u64) -> WriterStatus {
+        let synced = self.synced();
+        let unsynced = self.records.starting_at(synced).take(self.acknowledged.since(synced));
+        let copies =
+            self.peers.values().filter(|peer| peer.held().is_some_and(|held| held >= self.acknowledged)).count();
+        WriterStatus {
+            epoch: self.epoch,
+            from: self.records.from(),
+            acknowledged: self.acknowledged,
+            appended: self.records.end(),
+            synced,
+            window_bytes: unsynced.map(|record| record.bytes.len() as u64).sum(),
+            in_force: self.in_force(now),
+            copies,
+            hedge: self.hedge.delay(),
+            retained_bytes: self.records.bytes(),
+        }
+    }
+
+    /// Which members count; none before the log is known.
+    pub fn configuration(&self) -> Option<&Configuration> {
+        self.configuration.as_ref()
+    }
+
+    /// Everything below is on the local disk.
+    fn synced(&self) -> Position {
+        self.journal.as_ref().map_or(self.records.from(), Journal::synced)
+    }
+
+    fn tell(&mut self, event: Event) {
+        if self.events.len() >= EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    fn stop(&mut self, stop: Stop) {
+        if !matches!(self.phase, Phase::Stopped(_)) {
+            self.tell(Event::Stopped(stop.clone()));
+            self.phase = Phase::Stopped(stop);
+            self.requests.clear();
+        }
+    }
+
+    fn fail(&mut self, error: &dyn std::fmt::Display) {
+        self.stop(Stop::DiskFailed(error.to_string()));
+    }
+
+    /// k.
+    fn copies(&self) -> usize {
+        usize::from(self.configuration.as_ref().map_or(self.terms.copies, |configuration| configuration.copies))
+    }
+
+    /// Whether every recovery has this disk.
+    fn has_disk_always(&self) -> bool {
+        match &self.configuration {
+            Some(configuration) => matches!(configuration.fallback, Fallback::RestartOnThisDisk(_)),
+            None => self.terms.restart_on_this_disk,
+        }
+    }
+}
+
+impl<L> std::fmt::Debug for Writer<L> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let phase = match &self.phase {
+            Phase::Sealing(_) => "sealing",
+            Phase::Fetching(_) => "fetching",
+            Phase::Active => "active",
+            Phase::Stopped(_) => "stopped",
+        };
+        let peers: Vec<String> = self.peers.iter().map(|(server, peer)| format!("{server}: {peer:?}")).collect();
+        formatter
+            .debug_struct("Writer")
+            .field("phase", &phase)
+            .field("epoch", &self.epoch)
+            .field("end", &self.records.end())
+            .field("acknowledged", &self.acknowledged)
+            .field("standing", &self.standing)
+            .field("configuration", &self.configuration)
+            .field("peers", &peers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a member holds this epoch's log.
+fn is_active(peer: &Peer) -> bool {
+    matches!(peer.state, State::Active(_))
+}

@@ -1,0 +1,333 @@
+//! Whether a log can be opened with the answers that are there, and from whom it is taken.
+//!
+//! The rule, and why it loses nothing:
+//! * a record is acknowledged by memory when k members of its epoch's configuration hold it; any n - k + 1 members have one of them
+//!   among them (flexible quorums: H. Howard, D. Malkhi and A. Spiegelman, "Flexible Paxos", 2016);
+//! * a member counts only with the life of its memory that the configuration names. The configuration is the one of the highest epoch
+//!   that any answer knows. If nobody says that it is established, n - k + 1 of its members may be servers that came back empty, and an
+//!   epoch that it never knew of may live with the others: then n - k + 1 that have kept their memory since the last established epoch
+//!   must answer as well, one of whom would know it;
+//! * the log of the highest active epoch wins, not the longest: whoever began that epoch had sealed and restored all that was
+//!   acknowledged before. Within an epoch the longest wins: it has one writer, which only appends;
+//! * elsewhere the own copy counts for as much as another server that holds the log of the same epoch, and for nothing otherwise;
+//! * where every recovery has the disk, the disk's configuration is the latest one, and when the disk says that it holds everything,
+//!   nobody needs to be asked.
+//!
+//! What is not known is never guessed: short of the quorum the verdict is to wait, and says for whom.
+
+use super::Intent;
+use crate::message::Held;
+use crate::names::{Configuration, DiskId, Doubt, Epoch, Fallback, Incarnation, Mark, Position, ServerId};
+use crate::planted::Planted;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a writer holds itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own<'a> {
+    pub(super) configuration: &'a Configuration,
+    pub(super) end: Mark,
+    /// Nothing that was ever acknowledged is missing here.
+    pub(super) is_complete: bool,
+    /// This writer knows that its epoch is established.
+    pub(super) is_established: bool,
+}
+
+/// All that is known.
+#[derive(Debug)]
+pub(super) struct Evidence<'a> {
+    pub(super) own: Option<Own<'a>>,
+    pub(super) disk: Option<DiskId>,
+    /// A log that is made here will always be restarted on this disk: nobody else can have it.
+    pub(super) is_of_this_disk: bool,
+    /// The servers that were asked.
+    pub(super) asked: &'a [ServerId],
+    pub(super) answers: &'a BTreeMap<ServerId, (Incarnation, Held)>,
+    /// Servers that wait for a lease, in nanoseconds.
+    pub(super) waiting: &'a BTreeMap<ServerId, u64>,
+    pub(super) intent: Intent,
+    pub(super) planted: Option<Planted>,
+}
+
+/// What follows from it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// More must be known.
+    Wait(Missing),
+    /// The log is taken from there.
+    Ready(Choice),
+    /// It cannot be opened here.
+    NeedsDisk(DiskId),
+    /// There is one already.
+    Exists(Epoch),
+}
+
+/// From whom the log is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// The last configuration; none if the log is new.
+    pub(super) configuration: Option<Configuration>,
+    /// Whether it is known to be established.
+    pub(super) is_established: bool,
+    /// The writer's own copy is the one.
+    pub(super) is_own: bool,
+    /// Otherwise: the servers that hold the log of that epoch, those with the longest first, and where each ends.
+    pub(super) sources: Vec<(ServerId, Position)>,
+    /// The epoch of their log, where it begins, and where it ends.
+    pub(super) epoch: Epoch,
+    pub(super) from: Mark,
+    pub(super) end: Mark,
+    pub(super) doubt: Option<Doubt>,
+}
+
+/// Why a log cannot be opened yet: what it contains is indeterminate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// So many servers that count must answer.
+    pub needed: usize,
+    /// So many have.
+    pub have: usize,
+    /// The others, and what is wrong with them.
+    pub servers: Vec<(ServerId, Lack)>,
+    /// Nobody who has answered knows the log.
+    pub is_unknown: bool,
+}
+
+/// What is wrong with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// It does not answer.
+    Silent,
+    /// It has lost its memory since it held the log, or never held it.
+    Empty,
+    /// The last writer may acknowledge from its disk for so many nanoseconds more.
+    Leased(u64),
+    /// A record is damaged there, and whole nowhere else that answers.
+    Damaged(Position),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_unknown {
+            return formatter
+                .write_str("no server that answers knows this log, or not all of them do that it is to be made on");
+        }
+        write!(formatter, "{} of the {} servers that are needed have answered", self.have, self.needed)?;
+        for (server, lack) in &self.servers {
+            match lack {
+                Lack::Silent => write!(formatter, "; {server} is silent")?,
+                Lack::Empty => write!(formatter, "; {server} has lost its memory")?,
+                Lack::Leased(time) => write!(formatter, "; {server} waits {} ms for a lease", time / 1_000_000)?,
+                Lack::Damaged(position) => write!(formatter, "; record {position} is damaged at {server}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// See the module's description.
+pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
+    let held = evidence.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
+    let best = held.max_by_key(|configuration| configuration.rank());
+    match evidence.own {
+        Some(own) if has_disk_always(own.configuration) => {
+            // Somebody has taken the log over, and has accepted that what only this disk holds is lost.
+            let rival = best.filter(|best| best.is_rival_of(own.configuration));
+            match rival.map(|rival| (rival, rival.fallback)) {
+                // A later epoch of this disk in which anything was acknowledged would be known to it.
+                None if own.is_complete => Verdict::Ready(own_choice(own, None)),
+                None => weigh(evidence, own.configuration),
+                Some((_, Fallback::RestartOnThisDisk(disk))) if evidence.intent != Intent::AcceptLoss => {
+                    Verdict::NeedsDisk(disk)
+                }
+                Some((rival, _)) => weigh(evidence, rival),
+            }
+        }
+        own => {
+            // An epoch of the own copy that no server knows has never been established: it is as if it had not been tried.
+            let Some(latest) = best.or(own.map(|own| own.configuration)) else {
+                return unknown(evidence);
+            };
+            match latest.fallback {
+                _ if evidence.intent == Intent::Create => Verdict::Exists(latest.epoch),
+                Fallback::RestartOnThisDisk(disk)
+                    if evidence.disk != Some(disk)
+                        && evidence.intent != Intent::AcceptLoss
+                        && evidence.planted != Some(Planted::DiskNotAskedFor) =>
+                {
+                    Verdict::NeedsDisk(disk)
+                }
+                _ => weigh(evidence, latest),
+            }
+        }
+    }
+}
+
+/// Nobody knows the log.
+fn unknown(evidence: &Evidence<'_>) -> Verdict {
+    let is_new = evidence.intent == Intent::Create
+        && (evidence.is_of_this_disk || evidence.answers.len() == evidence.asked.len());
+    if is_new {
+        return Verdict::Ready(Choice {
+            configuration: None,
+            is_established: true,
+            is_own: true,
+            sources: Vec::new(),
+            epoch: Epoch::default(),
+            from: Mark::default(),
+            end: Mark::default(),
+            doubt: None,
+        });
+    }
+    let silent = evidence.asked.iter().filter(|server| !evidence.answers.contains_key(server));
+    let servers = silent.map(|server| (*server, Lack::Silent)).collect();
+    Verdict::Wait(Missing { needed: evidence.asked.len(), have: evidence.answers.len(), servers, is_unknown: true })
+}
+
+/// Whether every recovery has the disk.
+fn has_disk_always(configuration: &Configuration) -> bool {
+    matches!(configuration.fallback, Fallback::RestartOnThisDisk(_))
+}
+
+fn own_choice(own: Own<'_>, doubt: Option<Doubt>) -> Choice {
+    Choice {
+        configuration: Some(own.configuration.clone()),
+        is_established: own.is_established,
+        is_own: true,
+        sources: Vec::new(),
+        epoch: own.configuration.epoch,
+        from: Mark::default(),
+        end: own.end,
+        doubt,
+    }
+}
+
+/// The answers that count for a configuration.
+struct Counted<'a> {
+    held: Vec<(ServerId, &'a Held)>,
+    /// No epoch can begin any more that does not know of the configuration.
+    is_established: bool,
+    /// They are too few, which was accepted.
+    is_short: bool,
+}
+
+/// Counts the members of a configuration, and of the last established one before it.
+fn count<'a>(evidence: &Evidence<'a>, configuration: &Configuration) -> Result<Counted<'a>, Missing> {
+    let counts = |server: ServerId, incarnation| {
+        configuration.counts(server, incarnation)
+            || evidence.planted == Some(Planted::EmptyServerCounts) && configuration.incarnation(server).is_some()
+    };
+    let has_kept = |server: ServerId, incarnation| configuration.has_kept(server, incarnation);
+    let among = |counts: &dyn Fn(ServerId, Incarnation) -> bool| -> Vec<(ServerId, &'a Held)> {
+        let counted = evidence.answers.iter().filter(|(server, (incarnation, _))| counts(**server, *incarnation));
+        counted.map(|(server, (_, held))| (*server, held)).collect()
+    };
+    let (counted, kept) = (among(&counts), among(&has_kept));
+    let needed = configuration.seal_quorum();
+    let is_established = is_established(evidence, configuration);
+    let is_members_short = counted.len() < needed;
+    let is_short = is_members_short || !is_established && kept.len() < needed;
+    if is_short && evidence.intent != Intent::AcceptLoss {
+        let wanting = if is_members_short { &counted } else { &kept };
+        return Err(missing(evidence, configuration, wanting, needed));
+    }
+    // Whoever has kept its memory since the last established epoch may know of one that the latest does not.
+    let is_either = |server, incarnation| counts(server, incarnation) || has_kept(server, incarnation);
+    let held = if is_established { counted } else { among(&is_either) };
+    Ok(Counted { held, is_established, is_short })
+}
+
+/// Takes the log of the highest epoch among the members of the last configuration and the own copy.
+fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
+    let (counted, is_established, is_short) = match count(evidence, configuration) {
+        Ok(Counted { held, is_established, is_short }) => (held, is_established, is_short),
+        Err(missing) => return Verdict::Wait(missing),
+    };
+    let rank = |rank: (u64, Epoch), end: Position| match evidence.planted {
+        Some(Planted::LongestWins) => ((0, Epoch::default()), end),
+        _ => (rank, end),
+    };
+    let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
+    let best = counted
+        .iter()
+        .filter_map(|(_, held)| Some((rank(held.configuration.as_ref()?.rank(), held.end.position), *held)));
+    let best = best.max_by_key(|(rank, _)| *rank);
+    let best_epoch = best.and_then(|(_, held)| active(held));
+    // An epoch of the own copy that no server knows was never opened: the copy is still one of the log that it began with.
+    let epoch_of = |own: &Own<'_>| {
+        let Configuration { epoch, continues, .. } = own.configuration;
+        let is_copy = !has_disk_always(own.configuration) && best_epoch == Some(*continues);
+        if is_copy && evidence.planted != Some(Planted::AttemptForgetsItsLog) { *continues } else { *epoch }
+    };
+    let is_of_use =
+        |own: &Own<'_>| best_epoch.is_none() || best_epoch == Some(epoch_of(own)) || has_disk_always(own.configuration);
+    let own = evidence
+        .own
+        .filter(is_of_use)
+        .map(|own| (rank((own.configuration.generation, epoch_of(&own)), own.end.position), own));
+    let accepted = is_short.then_some(Doubt::LossAccepted);
+    let best = match (best, own) {
+        (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum())),
+        (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
+            let chosen = own_choice(own, accepted.or(own.configuration.doubt));
+            // Members are those of the last configuration, which is not always that of the log.
+            let (configuration, epoch) = (Some(configuration.clone()), epoch_of(&own));
+            return Verdict::Ready(Choice { configuration, is_established, epoch, ..chosen });
+        }
+        (best, _) => best.expect("one of the two is there").1,
+    };
+    let epoch = active(best);
+    let mut sources: Vec<(ServerId, &Held)> = counted.into_iter().filter(|(_, held)| active(held) == epoch).collect();
+    sources.sort_by_key(|(_, held)| std::cmp::Reverse(held.end.position));
+    let last_permit = sources.iter().map(|(_, held)| held.permit).max();
+    let is_our_disk =
+        evidence.own.is_some_and(|own| Some(epoch_of(&own)) == epoch && own.configuration.doubt.is_none());
+    let is_doubtful = last_permit.is_some_and(|(_, granted)| granted)
+        && !is_our_disk
+        && evidence.planted != Some(Planted::DoubtUntold);
+    let chosen = best.configuration.clone().expect("what is active has a configuration");
+    let disk_is_lost = matches!(chosen.fallback, Fallback::RestartOnThisDisk(disk) if evidence.disk != Some(disk));
+    let doubt = accepted
+        .or(disk_is_lost.then_some(Doubt::LossAccepted))
+        .or(is_doubtful.then_some(Doubt::DiskAlone))
+        .or(chosen.doubt);
+    Verdict::Ready(Choice {
+        // As above.
+        configuration: Some(configuration.clone()),
+        is_established,
+        is_own: false,
+        epoch: chosen.epoch,
+        from: best.from,
+        end: best.end,
+        sources: sources.into_iter().map(|(server, held)| (server, held.end.position)).collect(),
+        doubt,
+    })
+}
+
+/// Whether it is known that no epoch can begin any more that does not know of this one.
+fn is_established(evidence: &Evidence<'_>, configuration: &Configuration) -> bool {
+    let is_said = |held: &Held| {
+        held.is_established && held.configuration.as_ref().is_some_and(|held| held.epoch == configuration.epoch)
+    };
+    has_disk_always(configuration)
+        || evidence.planted == Some(Planted::UnestablishedBasis)
+        || evidence.answers.values().any(|(_, held)| is_said(held))
+        || evidence.own.is_some_and(|own| own.is_established && own.configuration.epoch == configuration.epoch)
+}
+
+fn missing(
+    evidence: &Evidence<'_>,
+    configuration: &Configuration,
+    counted: &[(ServerId, &Held)],
+    needed: usize,
+) -> Missing {
+    let lack = |server: ServerId| match (evidence.waiting.get(&server), evidence.answers.get(&server)) {
+        (Some(&time), _) => Lack::Leased(time),
+        (None, Some(_)) => Lack::Empty,
+        (None, None) => Lack::Silent,
+    };
+    let absent = configuration.members.iter().map(|member| member.server);
+    let absent = absent.filter(|server| counted.iter().all(|(counted, _)| counted != server));
+    let servers = absent.map(|server| (server, lack(server))).collect();
+    Missing { needed, have: counted.len(), servers, is_unknown: false }
+}

@@ -1,0 +1,557 @@
+//! What a writer knows of each server, and how it ships records to it and restores what it lacks.
+//!
+//! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
+
+use super::{Event, Intent, Stop, Writer, is_active};
+use crate::limits::{
+    BATCH_BYTES, BATCH_RECORDS_MAX, FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE,
+    WINDOW_BYTES,
+};
+use crate::message::{Held, Record, Refusal, Reply, Request, ToWriter};
+use crate::names::{Configuration, Epoch, Fallback, Incarnation, Mark, Position, ServerId};
+use crate::retained::Retained;
+use commit_log::Log;
+use std::collections::VecDeque;
+
+/// A server.
+#[derive(Debug)]
+pub(super) struct Peer {
+    /// As it has told last.
+    pub(super) incarnation: Incarnation,
+    pub(super) heard_at: Option<u64>,
+    /// When it was asked whether it is there.
+    pub(super) asked_at: Option<u64>,
+    pub(super) state: State,
+    /// A record was found to be damaged there: nothing that it holds is counted before all of it has been restored.
+    pub(super) is_damaged: bool,
+    /// It was full when it was last sent anything, which has been told.
+    is_full: bool,
+    /// Up to when it lets the writer acknowledge from its disk.
+    pub(super) lease_until: u64,
+}
+
+impl Default for Peer {
+    fn default() -> Peer {
+        Peer {
+            incarnation: Incarnation::NONE,
+            heard_at: None,
+            asked_at: None,
+            state: State::Away,
+            is_damaged: false,
+            is_full: false,
+            lease_until: 0,
+        }
+    }
+}
+
+impl Peer {
+    pub(super) fn is_heard(&self, now: u64) -> bool {
+        self.incarnation != Incarnation::NONE && self.heard_at.is_some_and(|heard_at| now < heard_at + SILENCE)
+    }
+
+    /// Up to where it holds the log of this epoch.
+    pub(super) fn held(&self) -> Option<Position> {
+        if let State::Active(shipping) = &self.state { Some(shipping.held) } else { None }
+    }
+}
+
+/// How a server stands to this epoch.
+#[derive(Debug)]
+pub(super) enum State {
+    /// It is asked whether it is there.
+    Away,
+    /// It is there, and does not count in this epoch.
+    Stranger,
+    /// It is given what it lacks.
+    Restoring(Restoring),
+    /// It holds the log.
+    Active(Shipping),
+}
+
+#[derive(Debug)]
+pub(super) struct Restoring {
+    /// Where the log began when this did.
+    from: Position,
+    base: Mark,
+    end: Mark,
+    next: Position,
+    acknowledged: Position,
+    sent_at: u64,
+    progress_at: u64,
+    blocked_until: u64,
+}
+
+impl Restoring {
+    fn new(now: u64, base: Mark, from: Position, end: Mark) -> Restoring {
+        let next = base.position;
+        Restoring { from, base, end, next, acknowledged: next, sent_at: now, progress_at: now, blocked_until: 0 }
+    }
+
+    /// What is to be sent now, if anything is.
+    fn next_request(
+        &mut self,
+        configuration: &Configuration,
+        basis: Option<Epoch>,
+        records: &Retained,
+    ) -> Option<Request> {
+        let Restoring { from, base, end, acknowledged, .. } = *self;
+        let epoch = configuration.epoch;
+        if self.next != acknowledged {
+            return None;
+        }
+        if acknowledged >= end.position {
+            let basis = basis?;
+            self.next = acknowledged.plus(1);
+            return Some(Request::Activate { configuration: configuration.clone(), basis, from, base, end });
+        }
+        let records = batch(records, acknowledged, end.position);
+        self.next = acknowledged.plus(records.len());
+        Some(Request::Restore { epoch, from, base, position: acknowledged, records })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Shipping {
+    pub(super) sent: Position,
+    pub(super) held: Position,
+    /// What was sent and is not acknowledged.
+    sends: VecDeque<Sent>,
+    sent_bytes: u64,
+    /// When it last acknowledged something, or had nothing to acknowledge.
+    progress_at: u64,
+    /// Since when it owes an answer to a question without records.
+    asked_at: Option<u64>,
+    /// It was full; not before.
+    pub(super) blocked_until: u64,
+    told_from: Position,
+}
+
+#[derive(Debug)]
+struct Sent {
+    end: Position,
+    at: u64,
+    bytes: u64,
+}
+
+impl Shipping {
+    /// Sends again what was not acknowledged.
+    fn go_back(&mut self) {
+        self.sent = self.held;
+        self.sends.clear();
+        self.sent_bytes = 0;
+    }
+
+    /// Since when an answer is owed.
+    fn owes_since(&self) -> Option<u64> {
+        (self.sent > self.held).then_some(self.progress_at).into_iter().chain(self.asked_at).min()
+    }
+}
+
+impl<L: Log> Writer<L> {
+    /// The connection to a server has been made, or made anew: what was sent before may be lost.
+    pub fn connected(&mut self, now: u64, server: ServerId) {
+        if let Some(peer) = self.peers.get_mut(&server) {
+            peer.asked_at = None;
+            match &mut peer.state {
+                State::Active(shipping) => shipping.go_back(),
+                State::Restoring(restoring) => restoring.next = restoring.acknowledged,
+                State::Away | State::Stranger => {}
+            }
+            self.tick(now);
+        }
+    }
+
+    /// The connection to a server has broken.
+    pub fn disconnected(&mut self, now: u64, server: ServerId) {
+        if let Some(peer) = self.peers.get_mut(&server) {
+            peer.heard_at = None;
+            peer.asked_at = Some(now);
+        }
+        self.lose(server);
+        self.advance(now);
+    }
+
+    /// A server does not count until it answers again.
+    fn lose(&mut self, server: ServerId) {
+        let Some(peer) = self.peers.get_mut(&server) else { return };
+        let was_active = is_active(peer);
+        peer.state = State::Away;
+        peer.lease_until = 0;
+        if was_active {
+            self.tell(Event::ServerAway(server));
+        }
+    }
+
+    /// What a server holds has been told: goes on with it in this epoch.
+    pub(super) fn meet(&mut self, now: u64, server: ServerId, incarnation: Incarnation, held: &Held) {
+        let Some(configuration) = &self.configuration else { return };
+        if let Some(rival) = held.configuration.as_ref().filter(|held| held.is_rival_of(configuration)) {
+            return self.stop(match rival.fallback {
+                _ if self.intent == Intent::Create && rival.generation == configuration.generation => {
+                    Stop::Exists { epoch: rival.epoch }
+                }
+                Fallback::RestartOnThisDisk(disk) => Stop::NeedsDisk(disk),
+                Fallback::UnderLease => Stop::Fenced { by: rival.epoch },
+            });
+        }
+        let was_member = configuration.incarnation(server);
+        let is_counted = configuration.counts(server, incarnation);
+        let epoch = configuration.epoch;
+        let Some(peer) = self.peers.get_mut(&server) else { return };
+        peer.is_damaged &= peer.incarnation == incarnation;
+        let is_damaged = peer.is_damaged;
+        peer.incarnation = incarnation;
+        if !is_counted {
+            let is_news = !matches!(peer.state, State::Stranger);
+            peer.state = State::Stranger;
+            if is_news && was_member.is_some_and(|known| known != Incarnation::NONE) {
+                self.tell(Event::ServerEmpty(server));
+            }
+            return;
+        }
+        if held.configuration.as_ref().is_some_and(|configuration| configuration.epoch == epoch) {
+            let end = held.end.position.min(self.records.end());
+            self.activate(now, server, end);
+            return;
+        }
+        // A server whose log is a beginning of ours keeps it; of any other it is given everything.
+        let shared = self.records.mark(held.end.position).filter(|mark| *mark == held.end && !is_damaged);
+        self.restore(now, server, shared.unwrap_or(self.records.start_mark()));
+    }
+
+    fn restore(&mut self, now: u64, server: ServerId, base: Mark) {
+        let restoring = Restoring::new(now, base, self.records.from(), self.records.end_mark());
+        if let Some(peer) = self.peers.get_mut(&server) {
+            peer.state = State::Restoring(restoring);
+        }
+        self.ship(now);
+    }
+
+    /// A member holds the log of this epoch up to there.
+    fn activate(&mut self, now: u64, server: ServerId, held: Position) {
+        let Some(peer) = self.peers.get_mut(&server) else { return };
+        if is_active(peer) {
+            return;
+        }
+        peer.state = State::Active(Shipping {
+            sent: held,
+            held,
+            sends: VecDeque::new(),
+            sent_bytes: 0,
+            progress_at: now,
+            asked_at: None,
+            blocked_until: 0,
+            told_from: Position(0),
+        });
+        if self.opened {
+            self.tell(Event::ServerBack(server));
+        }
+        self.ship(now);
+    }
+
+    /// Takes a reply of a server.
+    pub(super) fn hear(&mut self, now: u64, server: ServerId, message: ToWriter) {
+        let ToWriter { incarnation, reply, .. } = message;
+        let is_opening = !matches!(self.phase, super::Phase::Active);
+        let is_same = |(other, peer): &(&ServerId, &Peer)| {
+            **other != server && peer.incarnation == incarnation && peer.is_heard(now)
+        };
+        if let Some((&one, _)) = self.peers.iter().find(is_same) {
+            // A log that is open goes on without the second address.
+            if !self.opened {
+                self.stop(Stop::SameServer { one, other: server });
+            }
+            return;
+        }
+        let Some(peer) = self.peers.get_mut(&server) else { return };
+        peer.heard_at = Some(now);
+        if is_opening {
+            peer.is_damaged &= peer.incarnation == incarnation;
+            peer.incarnation = incarnation;
+            return self.hear_opening(now, server, incarnation, reply);
+        }
+        let epoch = self.epoch;
+        match reply {
+            Reply::Sealed { epoch: of, held } if of == epoch => {
+                let is_met = matches!(peer.state, State::Active(_) | State::Restoring(_));
+                let is_news = !is_met || peer.incarnation != incarnation;
+                is_news.then(|| self.meet(now, server, incarnation, &held));
+            }
+            Reply::Refused { epoch: of, reason } if of <= epoch => self.hear_refusal(now, server, of, reason),
+            // Of another life of its memory: it has to be met anew.
+            _ if peer.incarnation != incarnation => {
+                peer.asked_at = None;
+                self.lose(server);
+            }
+            Reply::Restored { epoch: of, end } if of == epoch => {
+                if let State::Restoring(restoring) = &mut peer.state {
+                    if end > restoring.acknowledged {
+                        restoring.progress_at = now;
+                    }
+                    let end = end.min(restoring.end.position);
+                    if end >= restoring.next {
+                        restoring.next = end;
+                    }
+                    restoring.acknowledged = restoring.acknowledged.max(end);
+                    self.ship(now);
+                }
+            }
+            Reply::Activated { epoch: of, end } if of == epoch => {
+                if let State::Restoring(restoring) = &peer.state {
+                    peer.is_damaged &= restoring.base.position != restoring.from;
+                    self.activate(now, server, end.min(self.records.end()));
+                }
+            }
+            Reply::Appended { epoch: of, end } if of == epoch => self.hear_appended(now, server, end),
+            Reply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(server, number),
+            _ => {}
+        }
+    }
+
+    fn hear_appended(&mut self, now: u64, server: ServerId, end: Position) {
+        let (log_end, Some(peer)) = (self.records.end(), self.peers.get_mut(&server)) else { return };
+        let State::Active(shipping) = &mut peer.state else { return };
+        shipping.asked_at = None;
+        shipping.progress_at = now;
+        let end = end.min(log_end);
+        peer.is_full &= end <= shipping.held;
+        shipping.held = shipping.held.max(end);
+        shipping.sent = shipping.sent.max(end);
+        while let Some(sent) = shipping.sends.pop_front_if(|sent| sent.end <= end) {
+            shipping.sent_bytes -= sent.bytes;
+            self.hedge.sample(now.saturating_sub(sent.at));
+        }
+    }
+
+    fn tell_full(&mut self, server: ServerId) {
+        let was_full = self.peers.get_mut(&server).is_some_and(|peer| std::mem::replace(&mut peer.is_full, true));
+        if !was_full {
+            self.tell(Event::ServerFull(server));
+        }
+    }
+
+    fn hear_refusal(&mut self, now: u64, server: ServerId, of: Epoch, reason: Refusal) {
+        match reason {
+            // Nobody recovers the log without this disk: it was an attempt of this disk that has come to nothing, or of somebody who has
+            // accepted the loss of the disk, whose log will be found.
+            Refusal::Sealed { by } if by > self.epoch && self.opened && self.has_disk_always() => {
+                return self.renew(now, by.number + 1);
+            }
+            Refusal::Sealed { by } if by > self.epoch && self.opened => return self.stop(Stop::Fenced { by }),
+            // Nothing has been acknowledged in this epoch: another attempt is as good as the first.
+            Refusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
+            _ if of < self.epoch => return,
+            Refusal::Outdated { by } if !self.established => return self.seal_later(now, by.max(self.epoch)),
+            _ => {}
+        }
+        let from = self.records.start_mark();
+        let Some(peer) = self.peers.get_mut(&server) else { return };
+        match (reason, &mut peer.state) {
+            (Refusal::Full { .. } | Refusal::Logs, State::Active(shipping)) => {
+                shipping.go_back();
+                shipping.asked_at = None;
+                shipping.progress_at = now;
+                shipping.blocked_until = now + FULL_PAUSE;
+                self.tell_full(server);
+            }
+            (Refusal::Full { .. } | Refusal::Logs, State::Restoring(restoring)) => {
+                restoring.next = restoring.acknowledged;
+                restoring.progress_at = now + FULL_PAUSE;
+                restoring.blocked_until = now + FULL_PAUSE;
+                self.tell_full(server);
+            }
+            (Refusal::Mismatch, State::Restoring(restoring)) if restoring.base != from => {
+                self.restore(now, server, from);
+            }
+            (Refusal::Damaged { .. }, State::Active(shipping)) => shipping.go_back(),
+            (Refusal::Damaged { .. }, State::Restoring(restoring)) => restoring.next = restoring.acknowledged,
+            (Refusal::Mismatch | Refusal::NotActive | Refusal::Stranger | Refusal::Outdated { .. }, _) => {
+                peer.asked_at = None;
+                self.lose(server);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives up silent servers, asks those that are away, sends again what was not acknowledged.
+    pub(super) fn tick_peers(&mut self, now: u64) {
+        let is_silent = |peer: &Peer| {
+            let since = match &peer.state {
+                State::Active(shipping) => shipping.owes_since(),
+                State::Restoring(restoring) => Some(restoring.progress_at.max(restoring.blocked_until)),
+                State::Away | State::Stranger => None,
+            };
+            since.is_some_and(|since| since + SILENCE <= now)
+        };
+        let silent: Vec<ServerId> =
+            self.peers.iter().filter(|(_, peer)| is_silent(peer)).map(|(server, _)| *server).collect();
+        silent.into_iter().for_each(|server| self.lose(server));
+        let wants_spares = self.wants_spares();
+        let Some(configuration) = &self.configuration else { return };
+        for (server, peer) in &mut self.peers {
+            let is_due = peer.asked_at.is_none_or(|asked_at| asked_at + PROBE_PAUSE <= now);
+            match &mut peer.state {
+                State::Away | State::Stranger => {
+                    if is_due && (wants_spares || configuration.incarnation(*server).is_some()) {
+                        peer.asked_at = Some(now);
+                        self.requests.push_back((*server, Request::Seal { epoch: self.epoch }));
+                    }
+                }
+                State::Restoring(restoring) => {
+                    if restoring.sent_at + RESEND <= now {
+                        restoring.next = restoring.acknowledged;
+                    }
+                }
+                State::Active(shipping) => {
+                    if is_due && shipping.owes_since().is_some_and(|since| since + RESEND <= now) {
+                        peer.asked_at = Some(now);
+                        shipping.asked_at.get_or_insert(shipping.progress_at);
+                        shipping.go_back();
+                    }
+                }
+            }
+        }
+        self.consider_renewal(now);
+    }
+
+    /// Begins another epoch if a server that is there could count in it.
+    fn consider_renewal(&mut self, now: u64) {
+        let Some(configuration) = &self.configuration else { return };
+        let active = self.peers.values().filter(|peer| is_active(peer)).count();
+        if active == configuration.members.len() {
+            self.renewal_pause = RENEWAL_PAUSE_MIN;
+            return;
+        }
+        if now < self.renewal_at {
+            return;
+        }
+        let is_stranger = |server: &ServerId| {
+            self.peers.get(server).is_some_and(|peer| matches!(peer.state, State::Stranger) && peer.is_heard(now))
+        };
+        let is_back = configuration.members.iter().any(|member| is_stranger(&member.server));
+        let is_replaceable = self.has_disk_always()
+            && configuration.members.iter().any(|member| {
+                self.peers
+                    .get(&member.server)
+                    .is_none_or(|peer| matches!(peer.state, State::Away) && !peer.is_heard(now))
+            })
+            && self.peers.keys().any(is_stranger);
+        // An opening that has begun without one of its members begins again with it.
+        let is_possible = self.has_disk_always() && self.opened
+            || !self.has_disk_always() && (!self.opened || active >= configuration.seal_quorum());
+        if is_possible && (is_back || is_replaceable) {
+            self.renewal_at = now + self.renewal_pause.max(RENEWAL_PAUSE_MIN);
+            self.renewal_pause = (2 * self.renewal_pause).clamp(RENEWAL_PAUSE_MIN, RENEWAL_PAUSE_MAX);
+            self.renew(now, self.epoch.number + 1);
+        }
+    }
+
+    /// Sends every server what it lacks, as far as its window lets.
+    pub(super) fn ship(&mut self, now: u64) {
+        let (super::Phase::Active, Some(configuration)) = (&self.phase, &self.configuration) else { return };
+        let (epoch, from, is_established) = (self.epoch, self.records.start_mark(), self.established);
+        // Where every recovery has the disk, servers learn of an epoch only after the disk.
+        let basis = match &self.basis {
+            _ if self.established => Some(epoch),
+            _ if self.has_disk_always() => None,
+            basis => Some(basis.as_ref().map_or(epoch, |basis| basis.epoch)),
+        };
+        for (server, peer) in &mut self.peers {
+            let mut send = |request| self.requests.push_back((*server, request));
+            match &mut peer.state {
+                State::Active(shipping) if shipping.blocked_until > now => {}
+                State::Active(shipping) => {
+                    shipping.blocked_until = 0;
+                    while shipping.sent < self.records.end() && shipping.sent_bytes < WINDOW_BYTES {
+                        // What has been truncated before it was sent is needed by nobody.
+                        let position = shipping.sent.max(from.position);
+                        let records = batch(&self.records, position, self.records.end());
+                        if shipping.sent == shipping.held {
+                            shipping.progress_at = now;
+                        }
+                        let bytes = records.iter().map(|record| record.bytes.len() as u64).sum();
+                        shipping.sent = position.plus(records.len());
+                        shipping.sent_bytes += bytes;
+                        shipping.sends.push_back(Sent { end: shipping.sent, at: now, bytes });
+                        shipping.told_from = from.position;
+                        send(Request::Append { epoch, is_established, from, position, records });
+                    }
+                    let is_untold = shipping.told_from < from.position && shipping.sent == self.records.end();
+                    let is_idle = shipping.progress_at + SILENCE / 2 <= now;
+                    if shipping.owes_since().is_none() && (is_untold || is_idle) {
+                        shipping.asked_at = Some(now);
+                        shipping.told_from = from.position;
+                        let position = shipping.sent;
+                        send(Request::Append { epoch, is_established, from, position, records: Vec::new() });
+                    }
+                }
+                State::Restoring(restoring) if restoring.blocked_until > now => {}
+                State::Restoring(restoring) => {
+                    if restoring.next < from.position {
+                        // What was being restored has been truncated: all of the rest is restored.
+                        *restoring = Restoring::new(now, from, from.position, self.records.end_mark());
+                    }
+                    // One message at a time: the reply says where to go on.
+                    if let Some(request) = restoring.next_request(configuration, basis, &self.records) {
+                        restoring.sent_at = now;
+                        send(request);
+                    }
+                }
+                State::Away | State::Stranger => {}
+            }
+        }
+    }
+
+    /// The k-th of what members hold: so much is held by k.
+    pub(super) fn held_by(&self, copies: usize) -> Option<Position> {
+        let mut held: Vec<Position> = self.peers.values().filter_map(Peer::held).collect();
+        held.sort_unstable_by(|one, other| other.cmp(one));
+        copies.checked_sub(1).and_then(|last| held.get(last).copied())
+    }
+
+    /// Members that take records now.
+    pub(super) fn usable(&self, now: u64) -> usize {
+        let is_usable = |peer: &&Peer| matches!(&peer.state, State::Active(shipping) if shipping.blocked_until <= now);
+        self.peers.values().filter(is_usable).count()
+    }
+
+    /// When a server has to be asked, given up, or sent something again.
+    pub(super) fn deadline_peers(&self) -> Option<u64> {
+        let configuration = self.configuration.as_ref()?;
+        let wants_spares = self.wants_spares();
+        let deadlines = self.peers.iter().filter_map(|(server, peer)| {
+            let probe_at = peer.asked_at.map_or(0, |asked_at| asked_at + PROBE_PAUSE);
+            match &peer.state {
+                State::Away | State::Stranger => {
+                    (wants_spares || configuration.incarnation(*server).is_some()).then_some(probe_at)
+                }
+                State::Restoring(restoring) => Some((restoring.sent_at + RESEND).max(restoring.blocked_until)),
+                State::Active(shipping) if shipping.blocked_until > 0 => Some(shipping.blocked_until),
+                State::Active(shipping) => Some(match shipping.owes_since() {
+                    Some(since) => (since + RESEND).max(probe_at),
+                    None => shipping.progress_at + SILENCE / 2,
+                }),
+            }
+        });
+        deadlines.min()
+    }
+
+    /// Whether members are missing for whom others could stand in.
+    fn wants_spares(&self) -> bool {
+        let members = self.configuration.iter().flat_map(|configuration| &configuration.members);
+        let is_missing = |server: &ServerId| !self.peers.get(server).is_some_and(is_active);
+        self.has_disk_always() && members.map(|member| member.server).any(|server| is_missing(&server))
+    }
+}
+
+/// Some records from a position on, up to an end.
+fn batch(records: &Retained, position: Position, end: Position) -> Vec<Record> {
+    let mut bytes = 0;
+    let fits = |record: &&Record| {
+        let fits = bytes < BATCH_BYTES;
+        bytes += record.bytes.len();
+        fits
+    };
+    let count = end.since(position).min(BATCH_RECORDS_MAX);
+    records.starting_at(position).take(count).take_while(fits).cloned().collect()
+}

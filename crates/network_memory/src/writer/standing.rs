@@ -1,0 +1,289 @@
+//! What makes records durable now: memory, the disk, or whichever is first.
+//!
+//! Where every recovery has the disk, the disk says who must be asked (`Standing`): it says `Memory`, on disk, before memory alone is
+//! enough, and `Disk` again as soon as fewer than k members are there. Elsewhere k members say whether the disk alone is enough, each
+//! for a lease; any seal meets one of them, and waits.
+
+use super::{Event, Phase, Writer};
+use crate::journal::{Journal, Standing};
+use crate::limits::{
+    HEDGE_FIRST, HEDGE_MAX, HEDGE_MIN, LEASE, LEASE_MARGIN, LEASE_RENEWAL, RESEND, ROUND_TRIPS_KEPT,
+    ROUND_TRIPS_PER_LOOK,
+};
+use crate::message::Request;
+use crate::names::{Position, Receipt, ServerId};
+use crate::planted::Planted;
+use commit_log::Log;
+use std::collections::VecDeque;
+
+/// How long servers may take before the disk is asked too: about the 99th percentile of the last round trips.
+#[derive(Debug, Default)]
+pub(super) struct Hedge {
+    samples: VecDeque<u64>,
+    since_look: usize,
+    delay: Option<u64>,
+}
+
+impl Hedge {
+    pub(super) fn sample(&mut self, time: u64) {
+        if self.samples.len() >= ROUND_TRIPS_KEPT {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(time);
+        self.since_look += 1;
+        if self.since_look >= ROUND_TRIPS_PER_LOOK {
+            self.since_look = 0;
+            let mut sorted: Vec<u64> = self.samples.iter().copied().collect();
+            sorted.sort_unstable();
+            self.delay = Some(sorted[sorted.len() * 99 / 100].clamp(HEDGE_MIN, HEDGE_MAX));
+        }
+    }
+
+    pub(super) fn delay(&self) -> u64 {
+        self.delay.unwrap_or(HEDGE_FIRST)
+    }
+}
+
+/// The writer may acknowledge from its disk.
+#[derive(Debug, Default)]
+pub(super) struct Lease {
+    number: u64,
+    /// It is asked for, or held.
+    is_wanted: bool,
+    /// When it was asked for with this number.
+    asked_at: u64,
+    is_told: bool,
+}
+
+impl<L: Log> Writer<L> {
+    /// Draws the conclusions from whatever has happened: receipts, standing, lease, whether the log is open.
+    pub(super) fn advance(&mut self, now: u64) {
+        if !matches!(self.phase, Phase::Active) {
+            return;
+        }
+        let synced = match self.journal.as_mut().map(Journal::poll_synced) {
+            Some(Ok(synced)) => Some(synced),
+            Some(Err(error)) => return self.fail(&error),
+            None => None,
+        };
+        if !self.established && self.is_established() {
+            self.established = true;
+            self.ship(now);
+        }
+        let held = self.held_by(self.copies()).filter(|_| self.established);
+        self.open_if_ready(held);
+        if !self.opened {
+            return;
+        }
+        if self.has_disk_always() {
+            self.choose_standing(now, held);
+        } else {
+            self.choose_lease(now, held);
+        }
+        let copies = self.copies() - usize::from(self.planted == Some(Planted::OneCopyLess) && self.copies() > 1);
+        let memory = self.held_by(copies).filter(|_| self.established && self.is_memory_enough());
+        if let Some(memory) = memory.filter(|memory| *memory > self.acknowledged) {
+            self.acknowledge(memory, Receipt::Memory { copies: self.copies() as u8 });
+        }
+        let disk = synced.filter(|_| self.is_disk_enough(now));
+        let disk = match self.planted {
+            Some(Planted::ReceiptBeforeSync) if disk.is_some() && self.is_late(now) => Some(self.records.end()),
+            _ => disk,
+        };
+        if let Some(disk) = disk.filter(|disk| *disk > self.acknowledged) {
+            self.acknowledge(disk, Receipt::Disk);
+        }
+        self.hurry(now);
+    }
+
+    fn acknowledge(&mut self, position: Position, receipt: Receipt) {
+        self.acknowledged = position;
+        self.receipts.push_back((position, receipt));
+        while self.waiting.front().is_some_and(|(waiting, _)| *waiting < position) {
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Whether no epoch can begin any more that does not know of this one.
+    fn is_established(&self) -> bool {
+        if self.has_disk_always() {
+            return self.journal.as_ref().is_some_and(Journal::has_begun);
+        }
+        let active = || self.peers.iter().filter(|(_, peer)| super::is_active(peer));
+        let members = self.configuration.as_ref().map_or(0, |configuration| configuration.members.len());
+        let has_kept = |(server, peer): &(&ServerId, &super::Peer)| {
+            let configuration = self.configuration.as_ref();
+            self.planted == Some(Planted::NewLivesEstablish)
+                || configuration.is_some_and(|configuration| configuration.has_kept(**server, peer.incarnation))
+        };
+        active().filter(has_kept).count() >= self.copies() || active().count() == members
+    }
+
+    /// The log is open once whoever must hold it does.
+    fn open_if_ready(&mut self, held: Option<Position>) {
+        if self.opened {
+            return;
+        }
+        let is_held = match self.planted {
+            Some(Planted::RestoreSkipped) => self.held_by(1).is_some(),
+            _ => held.is_some_and(|held| held >= self.began_at),
+        };
+        // The entry that begins the epoch, and establishes it, stands behind the last record of its journal.
+        if if self.has_disk_always() { self.established } else { is_held } {
+            self.opened = true;
+            self.is_complete = false;
+            if let Some(event) = self.beginning.take() {
+                self.tell(event);
+            }
+        }
+    }
+
+    /// Where every recovery has the disk: memory is counted on while k members are there.
+    fn choose_standing(&mut self, now: u64, held: Option<Position>) {
+        let usable = self.usable(now);
+        let next = match self.standing {
+            Standing::Memory if usable < self.copies() => Standing::Disk,
+            Standing::Disk if usable >= self.copies() && held.is_some_and(|held| held >= self.acknowledged) => {
+                Standing::Memory
+            }
+            _ => return,
+        };
+        let Some(journal) = &mut self.journal else { return };
+        match journal.stand(next) {
+            Ok(place) => {
+                self.standing = next;
+                self.standing_place = Some(place);
+                journal.request_sync();
+                self.tell(match next {
+                    Standing::Memory => Event::MemoryBack,
+                    Standing::Disk => Event::MemoryLost { copies: usable },
+                });
+            }
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// Elsewhere: the disk is counted on while k members let it.
+    fn choose_lease(&mut self, now: u64, held: Option<Position>) {
+        let is_held = held.is_some_and(|held| held >= self.records.end());
+        let wants = !is_held && (self.lease.is_wanted || self.is_late(now)) && self.journal.is_some();
+        // An attempt that does not know of this epoch may still get through: nobody of its servers would say that there is a lease.
+        let wants = wants && self.established;
+        if wants == self.lease.is_wanted {
+            let is_live = now < self.lease_until();
+            if wants && is_live && !self.lease.is_told {
+                self.lease.is_told = true;
+                self.tell(Event::LeaseTaken);
+            }
+            if !is_live && std::mem::take(&mut self.lease.is_told) {
+                self.tell(Event::LeaseGivenUp);
+            }
+            let is_due = if is_live { self.lease_until() <= now + LEASE_RENEWAL } else { true };
+            if !wants || !is_due || now < self.lease.asked_at + RESEND {
+                return;
+            }
+        }
+        let was_told = self.lease.is_told;
+        self.lease =
+            Lease { number: self.lease.number + 1, is_wanted: wants, asked_at: now, is_told: wants && was_told };
+        if !wants {
+            self.peers.values_mut().for_each(|peer| peer.lease_until = 0);
+            if was_told {
+                self.tell(Event::LeaseGivenUp);
+            }
+        }
+        let request = Request::Permit { epoch: self.epoch, number: self.lease.number, granted: wants };
+        let active = self.peers.iter().filter(|(_, peer)| super::is_active(peer));
+        self.requests.extend(active.map(|(server, _)| (*server, request.clone())));
+    }
+
+    /// Another epoch begins, which nobody has granted anything.
+    pub(super) fn forget_lease(&mut self) {
+        if std::mem::take(&mut self.lease).is_told {
+            self.tell(Event::LeaseGivenUp);
+        }
+    }
+
+    pub(super) fn hear_permitted(&mut self, server: ServerId, number: u64) {
+        if number == self.lease.number
+            && self.lease.is_wanted
+            && let Some(peer) = self.peers.get_mut(&server)
+            && super::is_active(peer)
+        {
+            // Counted from when it was asked for: the server began to count later.
+            peer.lease_until = self.lease.asked_at + LEASE - LEASE_MARGIN;
+        }
+    }
+
+    /// Until when k members let the writer acknowledge from its disk.
+    fn lease_until(&self) -> u64 {
+        let mut until: Vec<u64> = self.peers.values().map(|peer| peer.lease_until).collect();
+        until.sort_unstable_by(|one, other| other.cmp(one));
+        until.get(self.copies() - 1).copied().unwrap_or(0)
+    }
+
+    fn is_memory_enough(&self) -> bool {
+        if !self.has_disk_always() {
+            return true;
+        }
+        let is_said = self.planted == Some(Planted::StandingNotSynced)
+            || self.journal.as_ref().zip(self.standing_place).is_some_and(|(journal, place)| journal.is_synced(place));
+        self.standing == Standing::Memory && is_said
+    }
+
+    fn is_disk_enough(&self, now: u64) -> bool {
+        if self.has_disk_always() {
+            return true;
+        }
+        let is_live = now < self.lease_until() || self.planted == Some(Planted::LeaseIgnored);
+        self.lease.is_wanted && is_live && self.established
+    }
+
+    /// Whether a receipt for the disk up to there may be given at this time.
+    pub fn vouches(&self, now: u64, end: Position) -> bool {
+        let held = self.held_by(self.copies()).filter(|_| self.established);
+        self.is_disk_enough(now) || held.is_some_and(|held| held >= end)
+    }
+
+    /// A record waits for longer than servers usually take.
+    fn is_late(&self, now: u64) -> bool {
+        self.waiting.front().is_some_and(|(_, at)| at + self.hedge.delay() <= now)
+    }
+
+    /// Asks for a sync where one is waited for.
+    fn hurry(&mut self, now: u64) {
+        let is_late = self.is_late(now);
+        let is_wanted = !self.waiting.is_empty() && (is_late || self.has_disk_always() && !self.is_memory_enough());
+        if let Some(journal) = self.journal.as_mut().filter(|_| is_wanted) {
+            journal.request_sync();
+        }
+    }
+
+    /// What would make a record durable now.
+    pub(super) fn in_force(&self, now: u64) -> Option<Receipt> {
+        let copies = self.copies();
+        match &self.phase {
+            Phase::Active if self.opened => {}
+            _ => return None,
+        }
+        if self.established && self.is_memory_enough() && self.usable(now) >= copies {
+            return Some(Receipt::Memory { copies: copies as u8 });
+        }
+        (self.journal.is_some() && self.is_disk_enough(now)).then_some(Receipt::Disk)
+    }
+
+    /// When something is due, in the time that [`Writer::tick`] is given.
+    pub fn next_deadline(&self) -> Option<u64> {
+        if !matches!(self.phase, Phase::Active) {
+            return self.deadline_opening();
+        }
+        let hedged = self.waiting.front().map(|(_, at)| at + self.hedge.delay());
+        let is_hedged = self.journal.as_ref().is_none_or(Journal::is_sync_requested);
+        let hedged = hedged.filter(|_| !is_hedged);
+        let lease = self.lease.is_wanted.then(|| {
+            let renewal = self.lease_until().saturating_sub(LEASE_RENEWAL);
+            renewal.max(self.lease.asked_at + RESEND)
+        });
+        self.deadline_peers().into_iter().chain(hedged).chain(lease).min()
+    }
+}

@@ -1,0 +1,240 @@
+//! Accidents so rare that random schedules hardly come to them, told step by step.
+
+use super::*;
+use crate::names::{DiskId, Incarnation};
+use crate::server::{Room, Server};
+use commit_log::MemoryLog;
+use raidcomm::limits::{MILLISECOND, SECOND};
+use std::net::SocketAddr;
+
+const LOG: LogId = LogId(1);
+const ROOM: Room = Room { capacity_bytes: 1 << 20, quota_bytes: 1 << 20 };
+const A: usize = 0;
+const B: usize = 1;
+const C: usize = 2;
+
+/// Three servers on a network that takes no time, and loses what does not go between a writer and the servers that it reaches.
+struct Net {
+    now: u64,
+    servers: Vec<Server>,
+}
+
+impl Net {
+    fn new() -> Net {
+        Net::with(ROOM)
+    }
+
+    fn with(room: Room) -> Net {
+        let server = |index| Server::new(Incarnation(index), room);
+        Net { now: SECOND, servers: (1..=3).map(server).collect() }
+    }
+
+    fn server(index: usize) -> ServerId {
+        ServerId(SocketAddr::from(([10, 0, 0, 1], 1 + index as u16)))
+    }
+
+    /// A writer without a disk.
+    fn begin(&self, nonce: u64, intent: Intent, planted: Option<Planted>) -> Writer<MemoryLog> {
+        self.begin_on(None, nonce, intent, planted)
+    }
+
+    /// A writer with this disk.
+    fn begin_on(
+        &self,
+        disk: Option<MemoryLog>,
+        nonce: u64,
+        intent: Intent,
+        planted: Option<Planted>,
+    ) -> Writer<MemoryLog> {
+        let disk = disk.map(|log| Disk { log, name_if_new: DiskId(1), boot: Boot(1), is_cut: false });
+        let servers = (0..3).map(Net::server).collect();
+        let terms = Terms {
+            log: LOG,
+            copies: 2,
+            members: 3,
+            servers,
+            restart_on_this_disk: false,
+            retained_bytes_max: u64::MAX,
+        };
+        Writer::begin(self.now, terms, nonce, disk, intent, planted).expect("terms that make sense")
+    }
+
+    /// Lets time pass for a writer that reaches these servers, until then or for a second.
+    fn pass(&mut self, writer: &mut Writer<MemoryLog>, reach: &[usize], until: impl Fn(&Writer<MemoryLog>) -> bool) {
+        let end = self.now + SECOND;
+        while self.now < end {
+            if let Some(disk) = writer.disk_mut().filter(|disk| disk.sync_requested().is_some()) {
+                disk.complete_sync();
+            }
+            writer.tick(self.now);
+            while let Some((server, request)) = writer.take_requests() {
+                let index = usize::from(server.0.port()) - 1;
+                if reach.contains(&index) {
+                    let reply = self.servers[index].handle(self.now, LOG, request);
+                    let message = ToWriter::new(LOG, self.servers[index].incarnation(), reply);
+                    writer.handle(self.now, server, message);
+                }
+                if until(writer) {
+                    return;
+                }
+            }
+            self.now += 10 * MILLISECOND;
+        }
+    }
+}
+
+/// What comes of it when a server forgets for whom it had sealed the log: the records that the old writer has a receipt for, and those
+/// that are found at last.
+fn forgotten_seal(planted: Option<Planted>) -> (Position, Position) {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    let append = |net: &mut Net, old: &mut Writer<MemoryLog>, reach: &[usize]| {
+        old.append(net.now, b"record").expect("it is open");
+        let end = old.end();
+        net.pass(old, reach, |writer| writer.acknowledged() >= end);
+    };
+    append(&mut net, &mut old, &[A, B, C]);
+    assert_eq!(old.acknowledged(), Position(1));
+    // Two others seal the log at B alone, the second with a higher number than the old writer's next.
+    let mut first = net.begin(9, Intent::Open, planted);
+    net.pass(&mut first, &[B], |_| false);
+    let mut second = net.begin(8, Intent::Open, planted);
+    net.pass(&mut second, &[B], |_| false);
+    // B forgets that. The old writer begins another epoch for it, of which C learns no more than the seal.
+    net.servers[B] = Server::new(Incarnation(4), ROOM);
+    old.disconnected(net.now, Net::server(B));
+    net.pass(&mut old, &[A, B, C], |writer| writer.epoch.number > 1 || matches!(writer.phase, Phase::Sealing(_)));
+    net.pass(&mut old, &[A, C], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut old, &[A, B], |writer| writer.usable(u64::MAX) == 2);
+    append(&mut net, &mut old, &[A, B]);
+    // With B's old answer and C the second has sealed enough. C holds its log.
+    net.pass(&mut second, &[C], |writer| writer.usable(u64::MAX) == 1);
+    let mut last = net.begin(5, Intent::Open, planted);
+    net.pass(&mut last, &[A, B, C], Writer::is_open);
+    assert!(last.is_open(), "{last:?}");
+    (old.acknowledged(), last.end())
+}
+
+/// If this failed, what was acknowledged after a server had lost its memory could be lost to an attempt from before that.
+#[test]
+fn an_epoch_is_not_established_by_servers_that_have_forgotten() {
+    let (acknowledged, found) = forgotten_seal(None);
+    assert!(found >= acknowledged, "record {found} of {acknowledged} is lost");
+    // Without the rule it is: otherwise this test would not come to where it matters.
+    let (acknowledged, found) = forgotten_seal(Some(Planted::NewLivesEstablish));
+    assert!(found < acknowledged, "{found} of {acknowledged}");
+}
+
+/// What comes of it when an epoch that was begun with a server that had come back empty was never established, and another one was: the
+/// records that have a receipt there, and those that are found by whoever knows of the first alone; none if that one does not open.
+fn unestablished_epoch(planted: Option<Planted>) -> (Position, Option<Position>) {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    // The first has the answer of C alone, which it keeps.
+    let mut first = net.begin(9, Intent::Open, planted);
+    net.pass(&mut first, &[C], |_| false);
+    // The second gets through with A and C.
+    let mut second = net.begin(5, Intent::Open, planted);
+    net.pass(&mut second, &[A, C], Writer::is_open);
+    second.append(net.now, b"record").expect("it is open");
+    net.pass(&mut second, &[A, C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!(second.acknowledged(), Position(1));
+    // A forgets that. With A and B the first begins an epoch of which nobody but them knows.
+    net.servers[A] = Server::new(Incarnation(4), ROOM);
+    net.pass(&mut first, &[A, B], |writer| writer.usable(u64::MAX) == 2);
+    assert!(!first.is_open(), "{first:?}");
+    // Neither does whoever asks these two.
+    let mut last = net.begin(7, Intent::Open, planted);
+    net.pass(&mut last, &[A, B], Writer::is_open);
+    let found = last.is_open().then(|| last.end());
+    net.pass(&mut last, &[A, B, C], Writer::is_open);
+    assert!(planted.is_some() || last.end() == second.acknowledged(), "{last:?}");
+    (second.acknowledged(), found)
+}
+
+/// If this failed, what was acknowledged could be lost to an epoch in which nothing ever was.
+#[test]
+fn an_epoch_that_was_not_established_is_nobodys_basis() {
+    assert_eq!(unestablished_epoch(None), (Position(1), None));
+    // Without the rule the log is opened without the record.
+    assert_eq!(unestablished_epoch(Some(Planted::UnestablishedBasis)), (Position(1), Some(Position(0))));
+}
+
+/// Where the log ends that is found on its own disk after an attempt that did not get through, when the record is there alone.
+fn record_on_the_disk(planted: Option<Planted>) -> Position {
+    // No server has room for the record.
+    let mut net = Net::with(Room { capacity_bytes: 100, quota_bytes: 100 });
+    let mut writer = net.begin_on(Some(MemoryLog::new()), 1, Intent::Create, planted);
+    net.pass(&mut writer, &[A, B, C], Writer::is_open);
+    writer.append(net.now, &[7; 200]).expect("it is open");
+    net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!(writer.take_receipts().last(), Some((Position(1), Receipt::Disk)));
+    for nonce in [2, 3] {
+        let mut disk = writer.into_disk().expect("it has one");
+        disk.restart();
+        // The lease of the one before is waited out.
+        net.now += 3 * SECOND;
+        writer = net.begin_on(Some(disk), nonce, Intent::Open, planted);
+        net.pass(&mut writer, &[A, B, C], |_| false);
+    }
+    writer.end()
+}
+
+/// If this failed, a log whose servers are full would be lost by trying to open it twice.
+#[test]
+fn an_attempt_that_does_not_get_through_leaves_the_disk_what_it_was() {
+    assert_eq!(record_on_the_disk(None), Position(1));
+    assert_eq!(record_on_the_disk(Some(Planted::AttemptForgetsItsLog)), Position(0));
+}
+
+/// If this failed, one memory would count as two copies.
+#[test]
+fn a_server_is_named_once() {
+    let net = Net::new();
+    let servers = vec![Net::server(A), Net::server(B), Net::server(A)];
+    let terms = Terms { servers, ..net.begin(1, Intent::Create, None).terms };
+    let begun = Writer::<MemoryLog>::begin(net.now, terms, 1, None, Intent::Create, None);
+    assert!(matches!(begun, Err(BeginError::Twice(server)) if server == Net::server(A)));
+    // The same server under another address.
+    let mut net = Net::new();
+    net.servers[B] = Server::new(Incarnation(1), ROOM);
+    let mut writer = net.begin(1, Intent::Create, None);
+    net.pass(&mut writer, &[A, B, C], Writer::is_open);
+    let (one, other) = (Net::server(A), Net::server(B));
+    assert_eq!(writer.stopped(), Some(&Stop::SameServer { one, other }));
+}
+
+/// If this failed, what was acknowledged after a log had gone to another disk would be overwritten by the old one, which has counted
+/// further.
+#[test]
+fn a_disk_whose_loss_was_accepted_does_not_return() {
+    let mut net = Net::new();
+    let begin = |net: &Net, disk: MemoryLog, id: u64, nonce: u64, intent: Intent| {
+        let terms = Terms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
+        let disk = Disk { log: disk, name_if_new: DiskId(id), boot: Boot(1), is_cut: false };
+        Writer::begin(net.now, terms, nonce, Some(disk), intent, None).expect("terms that make sense")
+    };
+    let mut old = begin(&net, MemoryLog::new(), 1, 9, Intent::Create);
+    net.pass(&mut old, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    // Cut off, it counts on alone, with its disk.
+    old.renew(net.now, 100);
+    old.append(net.now, b"alone").expect("it is open");
+    net.pass(&mut old, &[], |writer| writer.acknowledged() == Position(1));
+    let mut new = begin(&net, MemoryLog::new(), 2, 2, Intent::AcceptLoss);
+    net.pass(&mut new, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    new.append(net.now, b"elsewhere").expect("it is open");
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    // It comes back, and after that is restarted.
+    net.pass(&mut old, &[A, B, C], |writer| writer.stopped().is_some());
+    assert_eq!(old.stopped(), Some(&Stop::NeedsDisk(DiskId(2))));
+    let mut disk = old.into_disk().expect("it has one");
+    disk.restart();
+    let mut again = begin(&net, disk, 1, 10, Intent::Open);
+    net.pass(&mut again, &[A, B, C], |writer| writer.stopped().is_some());
+    assert_eq!(again.stopped(), Some(&Stop::NeedsDisk(DiskId(2))));
+    new.append(net.now, b"still").expect("it is open");
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(2));
+    assert!(new.is_open() && new.acknowledged() == Position(2), "{new:?}");
+}

@@ -1,0 +1,115 @@
+//! Bytes that anybody may have sent or written: a message, an image or an error, never a panic.
+
+use network_memory::message::{Record, Refusal, Reply, Request, ToServer, ToWriter};
+use network_memory::names::{Configuration, Epoch, Fallback, Incarnation, LogId, Mark, Member, Position, ServerId};
+use network_memory::server::image::{load, save};
+use network_memory::server::{Room, Server};
+use proptest::prelude::*;
+use raidcomm::codec::{Codec, Compact};
+use std::net::SocketAddr;
+
+const LOG: LogId = LogId(5);
+const EPOCH: Epoch = Epoch { number: 1, writer: 9 };
+const ROOM: Room = Room { capacity_bytes: 1 << 20, quota_bytes: 1 << 20 };
+
+fn configuration() -> Configuration {
+    let member = Member {
+        server: ServerId(SocketAddr::from(([10, 0, 0, 1], 1))),
+        incarnation: Incarnation(3),
+        established: Incarnation(3),
+    };
+    Configuration {
+        epoch: EPOCH,
+        copies: 1,
+        members: vec![member],
+        fallback: Fallback::UnderLease,
+        continues: EPOCH,
+        generation: 0,
+        doubt: None,
+    }
+}
+
+/// A server that holds these records.
+fn server(records: &[Vec<u8>]) -> Server {
+    let mut server = Server::new(Incarnation(3), ROOM);
+    let mark = Mark::default();
+    let activate =
+        Request::Activate { configuration: configuration(), basis: EPOCH, from: Position(0), base: mark, end: mark };
+    assert!(matches!(server.handle(1, LOG, activate), Reply::Activated { .. }));
+    let records: Vec<Record> = records
+        .iter()
+        .enumerate()
+        .map(|(index, bytes)| Record::new(LOG, Position(index as u64), EPOCH, bytes.clone().into()))
+        .collect();
+    let count = records.len();
+    let append = Request::Append { epoch: EPOCH, is_established: true, from: mark, position: Position(0), records };
+    assert_eq!(server.handle(1, LOG, append), Reply::Appended { epoch: EPOCH, end: Position(count as u64) });
+    server
+}
+
+fn held(server: &mut Server) -> Vec<Vec<u8>> {
+    let read = Request::Read { epoch: EPOCH, position: Position(0) };
+    match server.handle(1, LOG, read) {
+        Reply::Records { records, .. } => records.into_iter().map(|record| record.bytes.to_vec()).collect(),
+        // All of it was given up.
+        Reply::Refused { reason: Refusal::Absent, .. } => Vec::new(),
+        other => panic!("{other:?}"),
+    }
+}
+
+proptest! {
+    /// If this failed, whoever reaches a memory server could stop it.
+    #[test]
+    fn arbitrary_bytes_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = ToServer::decode(&bytes);
+        let _ = ToWriter::decode(&bytes);
+        prop_assert!(load(1, ROOM, &mut bytes.as_slice()).is_err());
+    }
+
+    /// If this failed, what is sent would not be what comes, or a damaged record would be held.
+    #[test]
+    fn records_come_through_whole_or_not_at_all(
+        bytes in prop::collection::vec(any::<u8>(), 1..200),
+        at in any::<prop::sample::Index>(),
+        bit in 0_u8..8,
+    ) {
+        let record = Record::new(LOG, Position(0), EPOCH, bytes.into());
+        let append = Request::Append { epoch: EPOCH, is_established: true, from: Mark::default(), position: Position(0), records: vec![record] };
+        let mut encoded = Vec::new();
+        Compact::append(&ToServer::new(LOG, append), &mut encoded).expect("it has a form");
+        let message = ToServer::decode(&encoded).expect("a message");
+        let reply = server(&[]).handle(1, message.log, message.request);
+        prop_assert_eq!(reply, Reply::Appended { epoch: EPOCH, end: Position(1) });
+        let at = at.index(encoded.len());
+        encoded[at] ^= 1 << bit;
+        if let Ok(message) = ToServer::decode(&encoded) {
+            let mut server = server(&[]);
+            let reply = server.handle(1, message.log, message.request);
+            let is_held = matches!(reply, Reply::Appended { end: Position(1), .. });
+            // A flipped bit in what is given up below, or in a number of equal meaning, harms no record.
+            prop_assert!(!is_held || held(&mut server).len() <= 1, "{reply:?}");
+            if let Reply::Refused { reason: Refusal::Full { .. }, .. } = reply {
+                prop_assert!(false, "one record fits");
+            }
+        }
+    }
+
+    /// If this failed, a server would reload another memory than it has saved, or believe a damaged file.
+    #[test]
+    fn an_image_is_whole_or_an_error(
+        records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..10),
+        at in any::<prop::sample::Index>(),
+        bit in 0_u8..8,
+        kept in any::<prop::sample::Index>(),
+    ) {
+        let mut image = Vec::new();
+        save(&server(&records), &mut image).expect("memory takes it");
+        let mut loaded = load(1, ROOM, &mut image.as_slice()).expect("an image");
+        prop_assert_eq!(loaded.incarnation(), Incarnation(3));
+        prop_assert_eq!(held(&mut loaded), records);
+        prop_assert!(load(1, ROOM, &mut &image[..kept.index(image.len())]).is_err(), "a part passes for the whole");
+        let at = at.index(image.len());
+        image[at] ^= 1 << bit;
+        prop_assert!(load(1, ROOM, &mut image.as_slice()).is_err(), "a flipped bit at {} is not noticed", at);
+    }
+}
