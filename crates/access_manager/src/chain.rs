@@ -6,6 +6,7 @@
 use messages::{Row, Timestamp};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use values::row::{self, AddError};
 
 /// Posts counted when a version was installed: a post brings to the store what was installed before it began.
 pub(crate) type Generation = u32;
@@ -117,21 +118,58 @@ impl Chain {
         let Some(kept) = seen.map(|seen| seen + 1).filter(|kept| *kept < self.versions.len()) else { return };
         self.history_unknown = true;
         let due = posting.and_then(|posting| self.versions.iter().position(|version| version.generation <= posting));
-        if let Some(due) = due {
+        if let Some(due) = due
+            && self.owed.as_ref().is_none_or(|owed| owed.timestamp < self.versions[due].timestamp)
+        {
             self.owed = (due >= kept).then(|| Box::new(self.versions.swap_remove(due)));
         }
         self.versions.truncate(kept);
     }
 
-    /// What a post of this generation has to write.
-    pub(crate) fn due(&self, posting: Generation) -> Option<&Version> {
-        let mut versions = self.versions.iter().chain(self.owed.as_deref()).filter(|_| self.dirty);
-        versions.find(|version| version.generation <= posting)
+    /// Adds to every version above `timestamp`, and puts one in its place whose row is that of the version below with the sum. Errors: a
+    /// version is no row, or a column cannot take it; then nothing has changed.
+    ///
+    /// What lies above is increments only: whoever writes the row waits for those that were voted for before.
+    pub(crate) fn add(
+        &mut self,
+        timestamp: Timestamp,
+        addends: &[(u16, i64)],
+        generation: Generation,
+        posting: Option<Generation>,
+    ) -> Result<(), AddError> {
+        let place = self.versions.iter().position(|version| version.timestamp <= timestamp);
+        let above = place.unwrap_or(self.versions.len());
+        let sum = |version: &Version| {
+            let row = version.row.as_ref().ok_or(AddError::NotAnInteger)?;
+            row::add(row, addends).map(Row::from)
+        };
+        let rows: SmallVec<[Row; 2]> = self.versions.iter().take(above + 1).map(sum).collect::<Result<_, _>>()?;
+        // A post under way writes what was installed before it began, without this.
+        if let Some(due) = posting.filter(|_| above > 0).and_then(|posting| self.due(posting)) {
+            self.owed = Some(Box::new(due.clone()));
+        }
+        let mut rows = rows.into_iter();
+        for (version, row) in self.versions[..above].iter_mut().zip(rows.by_ref()) {
+            (version.row, version.generation) = (Some(row), generation);
+        }
+        if let Some(row) = rows.next() {
+            self.versions.insert(above, Version { timestamp, row: Some(row), generation });
+        }
+        self.dirty = true;
+        Ok(())
     }
 
-    /// The store has this version.
-    pub(crate) fn posted(&mut self, timestamp: Timestamp) {
-        self.dirty &= self.newest().timestamp != timestamp;
+    /// What a post of this generation has to write.
+    pub(crate) fn due(&self, posting: Generation) -> Option<&Version> {
+        let versions = self.versions.iter().chain(self.owed.as_deref()).filter(|_| self.dirty);
+        let installed = versions.filter(|version| version.generation <= posting);
+        installed.max_by_key(|version| (version.timestamp, version.generation))
+    }
+
+    /// The store has this version, as a post of this generation wrote it.
+    pub(crate) fn posted(&mut self, timestamp: Timestamp, posting: Generation) {
+        let newest = self.newest();
+        self.dirty &= newest.timestamp != timestamp || newest.generation > posting;
         self.owed.take_if(|owed| owed.timestamp <= timestamp);
     }
 
@@ -229,9 +267,52 @@ mod tests {
         assert_eq!(chain.versions.len(), 2);
         assert_eq!(chain.due(0).map(|version| version.timestamp.clock), Some(10));
         assert_eq!([997, 998].map(|clock| seen(&chain, clock)), [Some(u64::MAX), Some(998)]);
-        chain.posted(at(10));
+        chain.posted(at(10), 0);
         assert!(chain.due(0).is_none() && chain.dirty);
-        chain.posted(at(999));
+        chain.posted(at(999), 1);
+        assert!(!chain.dirty);
+    }
+
+    fn number(clock: u64, number: i64, generation: Generation) -> Version {
+        let mut bytes = Vec::new();
+        row::encode_row(&[values::Value::BigInt(number)], &mut bytes);
+        Version { timestamp: at(clock), row: Some(Row::from(bytes)), generation }
+    }
+
+    fn number_of(version: &Version) -> i64 {
+        row::integer(version.row.as_ref().unwrap(), 0).unwrap().unwrap().0
+    }
+
+    /// Sites install increments in different orders: each must come to the same numbers, for every snapshot.
+    #[test]
+    fn increments_commute() {
+        for order in [[(10, 1), (20, 10), (30, 100)], [(30, 100), (10, 1), (20, 10)], [(20, 10), (30, 100), (10, 1)]] {
+            let mut chain = Chain::written(number(5, 1_000, 0), true);
+            for (clock, addend) in order {
+                chain.add(at(clock), &[(0, addend)], 0, None).unwrap();
+            }
+            let all: Vec<i64> = chain.versions.iter().map(number_of).collect();
+            assert_eq!(all, [1_111, 1_011, 1_001, 1_000]);
+            chain.trim(at(25), None);
+            chain.add(at(8), &[(0, 5)], 0, None).unwrap();
+            let left: Vec<i64> = chain.versions.iter().map(number_of).collect();
+            assert_eq!(left, [1_116, 1_016], "what lay below is not known any more");
+            assert_eq!(chain.add(at(40), &[(0, i64::MAX)], 0, None), Err(AddError::OutOfRange));
+        }
+    }
+
+    /// The store must not get an increment whose record the log may lose, nor miss one because its version was posted without it.
+    #[test]
+    fn a_post_writes_a_row_without_what_is_added_later() {
+        let mut chain = Chain::written(number(5, 0, 0), true);
+        chain.add(at(20), &[(0, 10)], 0, None).unwrap();
+        chain.add(at(10), &[(0, 1)], 1, Some(0)).unwrap();
+        chain.trim(at(30), Some(0));
+        assert_eq!(chain.due(0).map(|due| (due.timestamp.clock, number_of(due))), Some((20, 10)));
+        chain.posted(at(20), 0);
+        assert!(chain.dirty && !chain.is_evictable(at(30)), "the store lacks what came later");
+        assert_eq!(chain.due(1).map(|due| (due.timestamp.clock, number_of(due))), Some((20, 11)));
+        chain.posted(at(20), 1);
         assert!(!chain.dirty);
     }
 }

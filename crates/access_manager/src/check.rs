@@ -8,18 +8,57 @@
 //!   there or has been forgotten; so sites that forget at different times agree. An insertion and deletion in between changed nothing that
 //!   the transaction saw: its read returns the same at its place in the order.
 //!
-//! Ranges are compared by time: nothing in them, deletions included, may be newer than when they were read. Stale items are passed over: an
-//! up member judges them.
+//! A row that is added to has to be there, whatever its version, and to have room for the sum beside all that is undecided.
+//!
+//! Ranges are compared by time: nothing in them, deletions included, may be newer than when they were read. Stale items that were read are
+//! passed over: an up member judges them. To what is stale nothing is added.
 
 use crate::manager::AccessManager;
 use crate::recent::RangeVerdict;
 use crate::store::StoreError;
 use messages::planted::Bug;
-use messages::{Conflict, ConflictKind, History, Item, Key, RangeRead, TableId, Timestamp};
+use messages::{Conflict, ConflictKind, History, Item, Key, RangeRead, TableId, Timestamp, TransactionId};
 
 impl AccessManager {
     /// The first conflict of this history with what has been installed here.
-    pub(crate) fn check(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
+    pub(crate) fn check(
+        &mut self,
+        transaction: TransactionId,
+        history: &History,
+    ) -> Result<Option<Conflict>, StoreError> {
+        let conflict = match self.check_reads(history)? {
+            None => self.check_increments(history)?,
+            conflict => conflict,
+        };
+        if conflict.is_none() {
+            for increment in &history.increments {
+                self.escrow.enter(transaction, increment);
+            }
+        }
+        Ok(conflict)
+    }
+
+    fn check_increments(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
+        for increment in &history.increments {
+            let (table, key) = (increment.table, &increment.key);
+            if self.stale.contains(table, key) {
+                if self.planted.is(Bug::IncrementsWhileJoining) {
+                    continue;
+                }
+                return Ok(Some(conflict(ConflictKind::IncrementRefused, table, key, Timestamp::ZERO)));
+            }
+            let here = self.local.version(table, key, false)?;
+            let Some(row) = here.and_then(|here| here.row.as_ref()) else {
+                return Ok(Some(conflict(ConflictKind::StaleRead, table, key, Timestamp::ZERO)));
+            };
+            if !self.escrow.admits(increment, row) {
+                return Ok(Some(conflict(ConflictKind::IncrementRefused, table, key, Timestamp::ZERO)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn check_reads(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
         let first = self.planted.is(Bug::DuplicateInstall);
         for read in &history.reads {
             if self.stale.contains(read.table, &read.key) {

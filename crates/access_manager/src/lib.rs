@@ -2,20 +2,22 @@
 //!
 //! New versions live in memory (the differential file) and are posted to a store in the background; rows that are not in memory are read
 //! from the store. Readers of snapshots never block the writer. It decides nothing about transactions: what is installed has committed.
-//! It must not know other sites, columns, locks or files.
+//! It must not know other sites, locks or files, nor columns but for the
+//! integers that increments add to.
 //!
 //! In reading order:
 //!
 //! * [`manager`]: the server, request by request; [`limits`]: its bounds;
 //! * `chain`, `ranges`, `recent`: the versions of one item, sets of keys, the latest writes of one storage;
 //! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets;
-//! * `check`: whether what a transaction has read still stands;
+//! * `check`: whether what a transaction has read still stands; `escrow`: what is undecided and will be added to rows;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
 
 mod chain;
 mod check;
 mod copies;
+mod escrow;
 pub mod limits;
 mod local;
 pub mod manager;

@@ -9,11 +9,13 @@ use crate::limits::{LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX
 use crate::ranges::{Extent, KeyRanges, before};
 use crate::recent::RecentWrites;
 use crate::store::{self, Store, StoreError};
+use messages::planted::Planted;
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
+use values::row::AddError;
 
 /// One ordered key space.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,6 +54,9 @@ pub(crate) struct Local {
     pub(crate) posting: Option<Generation>,
     /// Items whose newest version is of this generation and not in the store.
     pub(crate) unposted: Vec<(TableId, Key)>,
+    pub(crate) planted: Planted,
+    /// During a replay: rows that came from the store to be added to, and what the store had of them then. It has everything up to that.
+    floors: BTreeMap<(TableId, Key), Timestamp>,
     /// Writes at or below this are not listed in any storage.
     horizon: Timestamp,
     recent_writes_max: usize,
@@ -72,7 +77,12 @@ impl Storage {
 
 impl Local {
     /// Over a store that holds everything that was posted, the largest timestamp of which is `as_of`.
-    pub(crate) fn new(store: Box<dyn Store>, as_of: Timestamp, recent_writes_max: usize) -> Result<Local, StoreError> {
+    pub(crate) fn new(
+        store: Box<dyn Store>,
+        as_of: Timestamp,
+        recent_writes_max: usize,
+        planted: Planted,
+    ) -> Result<Local, StoreError> {
         let mut local = Local {
             storages: BTreeMap::new(),
             bytes: 0,
@@ -81,6 +91,8 @@ impl Local {
             generation: 1,
             posting: None,
             unposted: Vec::new(),
+            planted,
+            floors: BTreeMap::new(),
             horizon: as_of,
             recent_writes_max,
             store,
@@ -253,6 +265,70 @@ impl Local {
         Ok(newest)
     }
 
+    /// Adds to an item that is not stale here, at a commit timestamp that may lie below versions that are known. Errors: the row is not there
+    /// or cannot take it, which its check had excluded.
+    pub(crate) fn add(
+        &mut self,
+        table: TableId,
+        key: &Key,
+        timestamp: Timestamp,
+        addends: &[(u16, i64)],
+    ) -> Result<(), StoreError> {
+        let (generation, oldest, posting) = (self.generation, self.oldest, self.posting);
+        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
+        if !cached && self.load(table, key)?.is_none() {
+            return Err(cannot_take(table, key, timestamp, AddError::NotAnInteger));
+        }
+        let storage = self.storages.get_mut(&table).expect("it has the row");
+        storage.recent.note(timestamp, key);
+        self.as_of = self.as_of.max(timestamp);
+        let chain = storage.chains.get_mut(key).expect("loaded above");
+        let listed = chain.dirty && chain.newest().generation == generation;
+        self.bytes -= chain.bytes();
+        let added = chain.add(timestamp, addends, generation, posting);
+        chain.trim(oldest, posting);
+        chain.referenced = true;
+        self.bytes += chain.bytes();
+        if !listed {
+            self.unposted.push((table, key.clone()));
+        }
+        added.map_err(|error| cannot_take(table, key, timestamp, error))
+    }
+
+    /// As [`Local::add`], of what the log says. A row that the store has may have had this added to it before it was posted; then its
+    /// version is not below. (Where both were undecided when it was posted, [`Local::settle`] has said how the row was then.)
+    pub(crate) fn readd(
+        &mut self,
+        table: TableId,
+        key: &Key,
+        timestamp: Timestamp,
+        addends: &[(u16, i64)],
+    ) -> Result<(), StoreError> {
+        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
+        if !cached {
+            let Some(stored) = self.load(table, key)?.map(|chain| chain.newest().timestamp) else {
+                return Ok(());
+            };
+            self.floors.insert((table, key.clone()), stored);
+        }
+        let is_stored = self.floors.get(&(table, key.clone())).is_some_and(|floor| timestamp <= *floor);
+        if is_stored {
+            return Ok(());
+        }
+        self.add(table, key, timestamp, addends)
+    }
+
+    /// The log says how a row was when a post began.
+    pub(crate) fn settle(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Row) {
+        self.floors.remove(&(table, key.clone()));
+        self.replace(table, key, timestamp, Some(row));
+    }
+
+    /// The log has been replayed.
+    pub(crate) fn replay_ends(&mut self) {
+        self.floors.clear();
+    }
+
     /// As [`Local::install`], of what the log says: whatever lies below is neither looked for nor kept, because no snapshot is so old.
     pub(crate) fn reinstall(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) -> bool {
         let generation = self.generation;
@@ -308,6 +384,10 @@ impl Local {
         };
         storage.chains
     }
+}
+
+fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error: AddError) -> StoreError {
+    StoreError::Damaged(format!("{table:?} {key:?} cannot take what {timestamp:?} adds to it: {error:?}"))
 }
 
 /// A scan on its way.

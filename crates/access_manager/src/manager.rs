@@ -2,7 +2,8 @@
 //!
 //! Invariant: once the store has failed, nothing is answered any more: a site whose disk is gone must look dead, not wrong.
 
-use crate::chain::Seen;
+use crate::chain::{Seen, Version};
+use crate::escrow::Escrow;
 use crate::limits::{MEMORY_BYTES, RECENT_WRITES_MAX, SWEEP_PER_MESSAGE, SWEEP_PER_TICK};
 use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
@@ -14,7 +15,7 @@ use messages::limits::COPY_ITEMS_MAX;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
-use messages::{Envelope, History, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
+use messages::{Envelope, History, Increment, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
 use messages::{TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -41,6 +42,7 @@ impl Default for Settings {
 pub struct AccessManager {
     pub(crate) local: Local,
     pub(crate) stale: Stale,
+    pub(crate) escrow: Escrow,
     pub(crate) poster: Poster,
     pub(crate) garbage: Garbage,
     pub(crate) planted: Planted,
@@ -58,8 +60,9 @@ impl AccessManager {
     pub fn open(store: Box<dyn Store>, settings: Settings) -> Result<AccessManager, StoreError> {
         let Metadata { as_of, drops, replay_from } = Metadata::decode(store.metadata()?)?;
         Ok(AccessManager {
-            local: Local::new(store, as_of, settings.recent_writes_max)?,
+            local: Local::new(store, as_of, settings.recent_writes_max, settings.planted)?,
             stale: Stale::default(),
+            escrow: Escrow::default(),
             poster: Poster::new(drops, replay_from),
             garbage: Garbage::default(),
             planted: settings.planted,
@@ -91,6 +94,7 @@ impl AccessManager {
     /// The log has been replayed.
     pub fn replay_ends(&mut self) {
         self.replaying = false;
+        self.local.replay_ends();
     }
 
     /// The next post covers everything that the log says before this position.
@@ -132,8 +136,18 @@ impl AccessManager {
                 self.scan(tag, range, snapshot, limit, reverse)?
             }
             AccessRequest::Check { transaction, history } => {
-                let conflict = self.check(&history)?;
+                let conflict = self.check(transaction, &history)?;
                 AccessReply::CheckReply { transaction, conflict }
+            }
+            AccessRequest::Abandon { transaction, history } => {
+                for increment in &history.increments {
+                    self.escrow.leave(transaction, increment);
+                }
+                return Ok(());
+            }
+            AccessRequest::NothingUndecided => {
+                self.escrow.clear();
+                return Ok(());
             }
             AccessRequest::Install { timestamp, history } => return self.install(timestamp, &history, outbox),
             AccessRequest::OldestSnapshot { snapshot } => {
@@ -159,6 +173,9 @@ impl AccessManager {
                 AccessReply::Copies { tag, copies }
             }
             AccessRequest::Post { tag } => {
+                if !self.planted.is(Bug::UnsettledNotLogged) {
+                    self.log_unsettled(outbox)?;
+                }
                 self.poster.begin(tag, self.checkpoint, from, &mut self.local);
                 outbox.sync(tag);
                 return Ok(());
@@ -260,11 +277,45 @@ impl AccessManager {
                 catalog.push((key.clone(), timestamp, write.row.clone()));
             }
         }
+        for increment in &history.increments {
+            self.escrow.leave(timestamp.transaction, increment);
+            let Increment { table, key, addends } = increment;
+            if self.planted.is(Bug::IncrementsNotRebased)
+                && self.local.version(*table, key, false)?.is_some_and(|newest| newest.timestamp > timestamp)
+            {
+                continue;
+            }
+            match (self.stale.contains(*table, key), self.replaying) {
+                // A copy is to come, of a member that has it.
+                (true, _) => {}
+                (false, true) if !self.planted.is(Bug::IncrementsReplayedTwice) => {
+                    self.local.readd(*table, key, timestamp, addends)?;
+                }
+                (false, _) => self.local.add(*table, key, timestamp, addends)?,
+            }
+        }
         for table in &history.drops {
             self.poster.drop_storage(timestamp, *table, self.local.generation);
         }
         self.local.as_of = self.local.as_of.max(timestamp);
         tell(items, storages, catalog, outbox);
+        Ok(())
+    }
+
+    /// A row may be posted at a version above one that is still to be added below it, so that its version does not tell what it has: the log
+    /// does.
+    fn log_unsettled(&mut self, outbox: &mut Outbox) -> Result<(), StoreError> {
+        let items: Vec<Item> = self.escrow.items().map(|(table, key)| Item { table, key: key.clone() }).collect();
+        let mut rows = Vec::new();
+        for item in items {
+            if let Some(Version { timestamp, row: Some(row), .. }) = self.local.version(item.table, &item.key, false)? {
+                rows.push((item, *timestamp, row.clone()));
+            }
+        }
+        if !rows.is_empty() {
+            let rows = Arc::new(rows);
+            outbox.append(LogRecord::Unsettled { rows });
+        }
         Ok(())
     }
 
@@ -355,6 +406,18 @@ impl Server for AccessManager {
             LogRecord::Stale { stale } => {
                 self.stale = Stale::default();
                 self.stale.mark(stale);
+            }
+            LogRecord::Prepared { transaction, history, .. } => {
+                for increment in &history.increments {
+                    self.escrow.enter(*transaction, increment);
+                }
+            }
+            LogRecord::Unsettled { rows } => {
+                for (Item { table, key }, timestamp, row) in rows.iter() {
+                    if !self.stale.contains(*table, key) {
+                        self.local.settle(*table, key, *timestamp, row.clone());
+                    }
+                }
             }
             LogRecord::EpochLogged { .. } if self.planted.is(Bug::ClearedBeforeSynced) => {}
             LogRecord::EpochLogged { stale, .. } => self.stale.mark(stale),

@@ -13,6 +13,7 @@ use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
 use bytes::Bytes;
 use messages::access::AccessReply;
+use messages::planted::Bug;
 use messages::remaining;
 use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -253,13 +254,14 @@ impl Posting {
     /// The store has written these: what is still newest is in the store now.
     fn settle(&mut self, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
         let (oldest, posting) = (local.oldest, local.posting);
+        let forgets_additions = local.planted.is(Bug::PostForgetsAdditions);
         for (table, key, timestamp) in self.settling.by_ref().take(POST_ITEMS_PER_TICK) {
             let storage = local.storages.get_mut(&table);
             let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
                 continue;
             };
             local.bytes -= chain.bytes();
-            chain.posted(timestamp);
+            chain.posted(timestamp, if forgets_additions { Generation::MAX } else { self.generation });
             chain.trim(oldest, posting);
             local.bytes += chain.bytes();
             if !chain.dirty && chain.newest().row.is_none() {

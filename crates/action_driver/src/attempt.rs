@@ -16,10 +16,10 @@ use messages::concurrency::AccessKind;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
-use messages::replication::ServiceRequest;
+use messages::replication::{Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
-use messages::{Age, EpochNumber, History, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
+use messages::{Age, History, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,6 +38,19 @@ pub struct Work {
     /// It is not tried again after this (boot clock).
     deadline: u64,
     tries: u32,
+    /// What goes on once an item is a write that was added to.
+    settling: Option<Settling>,
+    /// Whether an addition was refused, so that the next try reads.
+    reads_all: bool,
+}
+
+/// What an item that is added to has to be read for.
+#[derive(Debug, Serialize, Deserialize)]
+enum Settling {
+    /// The executor needs this.
+    Need(Need),
+    /// The epoch is not whole: only rows can be committed.
+    Commit,
 }
 
 /// What was asked.
@@ -74,6 +87,8 @@ pub enum Waits {
     Read(Reading),
     /// Whether all leases hold; then the statement has succeeded or failed so.
     After { tag: u64, failure: Option<Failure> },
+    /// Whether the epoch is whole, so that what the transaction adds can be committed.
+    Whole { tag: u64 },
     /// The outcome of the transaction, and what to drop should it abort.
     Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId> },
     /// An identifier for a chunk.
@@ -87,7 +102,16 @@ pub enum Waits {
 impl Work {
     /// A request that has just come.
     pub fn new(reply_to: ServerKind, job: Job, time_micros: i64, now: Now) -> Work {
-        Work { reply_to, job, waits: Waits::Nothing, time_micros, deadline: now.boot + SERVICE_PATIENCE, tries: 0 }
+        Work {
+            reply_to,
+            job,
+            waits: Waits::Nothing,
+            time_micros,
+            deadline: now.boot + SERVICE_PATIENCE,
+            tries: 0,
+            settling: None,
+            reads_all: false,
+        }
     }
 
     /// Waits before the next try: not at all before the first retry, then longer and longer. `None`: it has taken too long.
@@ -156,6 +180,7 @@ impl Waits {
             Waits::Service { tag }
             | Waits::Begin { tag }
             | Waits::After { tag, .. }
+            | Waits::Whole { tag }
             | Waits::ChunkBegin { tag, .. } => {
                 exchange.forget_tag(tag);
             }
@@ -188,11 +213,12 @@ impl Session {
     }
 
     /// The replication controller has answered whether the site may serve.
-    pub fn serviced(&mut self, verdict: Result<EpochNumber, String>, exchange: &mut Exchange) {
+    pub fn serviced(&mut self, verdict: Result<Service, String>, exchange: &mut Exchange) {
         let (work, transaction) = self.parts();
         match (std::mem::replace(&mut work.waits, Waits::Nothing), verdict) {
-            (Waits::Service { .. }, Ok(epoch)) => {
-                transaction.epoch = Some(epoch);
+            (Waits::Service { .. }, Ok(service)) => {
+                transaction.epoch = Some(service.epoch);
+                transaction.may_add = service.is_whole && !work.reads_all && !transaction.is_snapshot();
                 let tag = exchange.tag();
                 work.waits = Waits::Begin { tag };
                 exchange.commit(if transaction.is_snapshot() {
@@ -201,7 +227,14 @@ impl Session {
                     CommitRequest::Begin { tag }
                 });
             }
-            (Waits::Service { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
+            (Waits::Whole { .. }, Ok(service)) if service.is_whole => self.send_history(exchange),
+            (Waits::Whole { .. }, Ok(_)) => {
+                work.settling = Some(Settling::Commit);
+                self.run(Event::Go, exchange);
+            }
+            (Waits::Service { .. } | Waits::Whole { .. }, Err(reason)) => {
+                self.give_up(Failure::Unavailable { reason }, exchange);
+            }
             (Waits::After { failure, .. }, Ok(_)) => self.settle(failure, exchange),
             (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
             (waits, _) => unreachable!("a service reply while {waits:?}"),
@@ -302,13 +335,24 @@ impl Session {
         loop {
             let (work, transaction) = self.parts();
             work.waits = Waits::Nothing;
-            let step = match &mut work.job {
-                Job::Execute(execution) => {
-                    let shared = &mut *exchange.shared;
-                    execution.resume(transaction, &shared.generator, &mut shared.hidden_keys, event)
-                }
-                Job::Scan(scan) => scan.resume(transaction, event),
-                Job::Commit => unreachable!("a commit runs nothing"),
+            let step = match work.settling.take() {
+                Some(Settling::Need(need)) => Ok(Step::Need(need)),
+                Some(Settling::Commit) => match transaction.file().first_added_to(None).cloned() {
+                    None => return self.send_history(exchange),
+                    Some(item) => {
+                        work.settling = Some(Settling::Commit);
+                        Ok(Step::Need(Need::Item(item, AccessKind::Write)))
+                    }
+                },
+                None => match &mut work.job {
+                    Job::Execute(execution) => {
+                        let shared = &mut *exchange.shared;
+                        let (generator, hidden_keys) = (&shared.generator, &mut shared.hidden_keys);
+                        execution.resume(transaction, generator, hidden_keys, &shared.sums, event)
+                    }
+                    Job::Scan(scan) => scan.resume(transaction, event),
+                    Job::Commit => unreachable!("a commit runs nothing"),
+                },
             };
             match step {
                 Ok(Step::Done) => return self.ran(None, exchange),
@@ -316,13 +360,22 @@ impl Session {
                     let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });
                     return begin_chunk(work, chunk, exchange);
                 }
-                Ok(Step::Need(need)) => match reads::answer_at_once(&need, transaction) {
-                    Some(answer) => event = answer,
-                    None => {
-                        work.waits = Waits::Read(Reading::begin(need, transaction, exchange));
-                        return;
+                Ok(Step::Need(mut need)) => {
+                    if let Need::Item(item, _) = &need {
+                        transaction.note_wanted(item);
                     }
-                },
+                    if let Some(item) = reads::to_settle(&need, transaction) {
+                        let first = Need::Item(item, AccessKind::Write);
+                        work.settling = Some(Settling::Need(std::mem::replace(&mut need, first)));
+                    }
+                    match reads::answer_at_once(&need, transaction) {
+                        Some(answer) => event = answer,
+                        None => {
+                            work.waits = Waits::Read(Reading::begin(need, transaction, exchange));
+                            return;
+                        }
+                    }
+                }
                 Err(failure) => return self.ran(Some(failure), exchange),
             }
         }
@@ -374,9 +427,23 @@ impl Session {
         exchange.reply(work.reply_to, work.job.reply(receipt));
     }
 
+    /// Commits, if what the transaction adds can be committed as it is; else makes writes of that first.
+    pub(crate) fn commit(&mut self, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        for (table, read) in transaction.summed() {
+            exchange.shared.sums.note(table, read);
+        }
+        if transaction.file().first_added_to(None).is_none() {
+            return self.send_history(exchange);
+        }
+        let tag = exchange.tag();
+        work.waits = Waits::Whole { tag };
+        exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
+    }
+
     /// Sends the history to be committed. Reads alone are committed too, because whether locks at home are enough for them is the
     /// method's business, not ours. A transaction that did nothing ends here.
-    pub(crate) fn commit(&mut self, exchange: &mut Exchange) {
+    fn send_history(&mut self, exchange: &mut Exchange) {
         let mut transaction = self.transaction.take().expect("there is a transaction to commit");
         let (id, age) = transaction.identity.expect("it has begun");
         let is_idle = transaction.is_idle();
@@ -443,6 +510,13 @@ impl Session {
         self.stop_waiting(exchange);
         self.keep_age();
         let work = self.work.as_mut().expect("a request is under way");
+        work.settling = None;
+        if conflict.kind == ConflictKind::IncrementRefused {
+            work.reads_all = true;
+            if let Some(item) = &conflict.item {
+                exchange.shared.sums.note(item.table, true);
+            }
+        }
         let used_up = self.transaction.as_ref().is_some_and(|transaction| !transaction.ahead().is_empty());
         // An explicit transaction comes here with its transaction, or from its commit without one.
         let again = match (&self.transaction, &work.job) {

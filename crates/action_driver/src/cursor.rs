@@ -102,6 +102,14 @@ impl Cursor {
         Ok(Cursor { kind, way, pending })
     }
 
+    /// The key of the row, at the beginning, when it is found by that alone.
+    pub fn only_key(&self) -> Option<&Key> {
+        match &self.way {
+            Way::Keys(keys) => keys.as_slice().first().filter(|_| keys.len() == 1),
+            _ => None,
+        }
+    }
+
     /// The next row. `event` answers the last need, or is [`Event::Go`].
     pub fn next(&mut self, source: &Source, supplied: &[Vec<Value>], event: Event) -> Result<Next, Failure> {
         let table = &source.table;

@@ -1,9 +1,11 @@
-//! The differential file: a transaction's private writes, laid over what it reads, and undone to a mark.
+//! The differential file: a transaction's private writes, laid over what it reads, and undone to a mark; and what it adds to rows that it
+//! has not read.
 //!
-//! Invariant: read through the file, a storage looks as if the writes had been applied to it; undone to a mark, the file is
-//! as it was when the mark was set. (Severance and Lohman: Differential files, 1976.)
+//! Invariants: read through the file, a storage looks as if the writes had been applied to it (who reads a row that is added to makes
+//! that a write first); undone to a mark, the file is as it was when the mark was set; an item is written or added to, not both.
+//! (Severance and Lohman: Differential files, 1976.)
 
-use messages::{Item, Key, KeyRange, Row, TableId, Timestamp, Write};
+use messages::{Addends, Increment, Item, Key, KeyRange, Row, TableId, Timestamp, Write};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,16 +14,17 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct DifferentialFile {
     rows: BTreeMap<Item, Option<Row>>,
+    increments: BTreeMap<Item, Addends>,
     undo: Vec<Undo>,
     keep_undo: bool,
     bytes: usize,
 }
 
-/// What a write replaced: the outer `None` when the item had not been written before.
+/// What a write, or an addition, replaced: the outer `None` when the item had not been written, or added to, before.
 #[derive(Debug, Serialize, Deserialize)]
-struct Undo {
-    item: Item,
-    before: Option<Option<Row>>,
+enum Undo {
+    Write { item: Item, before: Option<Option<Row>> },
+    Addition { item: Item, before: Option<Addends> },
 }
 
 /// A moment of a file.
@@ -36,12 +39,12 @@ impl DifferentialFile {
 
     /// Whether nothing is written.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.rows.is_empty() && self.increments.is_empty()
     }
 
-    /// Items written.
+    /// Items written or added to.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.rows.len() + self.increments.len()
     }
 
     /// Bytes of their keys and rows.
@@ -62,7 +65,7 @@ impl DifferentialFile {
             if let Some(before) = &before {
                 self.bytes -= size(&item, before);
             }
-            self.undo.push(Undo { item, before });
+            self.undo.push(Undo::Write { item, before });
         } else {
             let key_bytes = item.key.as_bytes().len();
             if let Some(before) = self.rows.insert(item, row) {
@@ -84,17 +87,79 @@ impl DifferentialFile {
         assert!(self.keep_undo, "a file without undo log is dropped as a whole");
         assert!(mark.0 <= self.undo.len(), "the mark was undone or forgotten");
         while self.undo.len() > mark.0 {
-            let Undo { item, before } = self.undo.pop().expect("longer than the mark");
-            if let Some(before) = &before {
-                self.bytes += size(&item, before);
+            match self.undo.pop().expect("longer than the mark") {
+                Undo::Write { item, before } => {
+                    if let Some(before) = &before {
+                        self.bytes += size(&item, before);
+                    }
+                    let after = match before {
+                        Some(before) => self.rows.insert(item.clone(), before),
+                        None => self.rows.remove(&item),
+                    };
+                    let after = after.expect("what a write left is there when it is undone");
+                    self.bytes -= size(&item, &after);
+                }
+                Undo::Addition { item, before } => drop(self.replace_addends(item, before)),
             }
-            let after = match before {
-                Some(before) => self.rows.insert(item.clone(), before),
-                None => self.rows.remove(&item),
-            };
-            let after = after.expect("what a write left is there when it is undone");
-            self.bytes -= size(&item, &after);
         }
+    }
+
+    /// Adds to an item that is not written here, on top of what has been added to it. False, and nothing has changed, when a number gets
+    /// too large.
+    pub fn add(&mut self, item: Item, addends: &[(u16, i64)]) -> bool {
+        debug_assert!(!self.rows.contains_key(&item), "a row that is known is written");
+        let mut sums = self.increments.get(&item).cloned().unwrap_or_default();
+        for (column, addend) in addends {
+            match sums.iter_mut().find(|(other, _)| other == column) {
+                None => sums.push((*column, *addend)),
+                Some((_, sum)) => match sum.checked_add(*addend) {
+                    Some(larger) => *sum = larger,
+                    None => return false,
+                },
+            }
+        }
+        self.change_addends(item, Some(sums));
+        true
+    }
+
+    /// What is added to an item.
+    pub fn added_to(&self, item: &Item) -> Option<&Addends> {
+        if self.increments.is_empty() { None } else { self.increments.get(item) }
+    }
+
+    /// What was added to an item is added no more.
+    pub fn take_addends(&mut self, item: &Item) -> Option<Addends> {
+        let addends = self.added_to(item).cloned()?;
+        self.change_addends(item.clone(), None);
+        Some(addends)
+    }
+
+    /// The first item that is added to, of a range if one is given.
+    pub fn first_added_to(&self, range: Option<&KeyRange>) -> Option<&Item> {
+        let Some(range) = range else { return self.increments.keys().next() };
+        let items = self.increments.range(Item { table: range.table, key: range.low.clone() }..);
+        items
+            .map(|(item, _)| item)
+            .next()
+            .filter(|item| item.table == range.table && range.contains(item.key.as_bytes()))
+    }
+
+    fn change_addends(&mut self, item: Item, addends: Option<Addends>) {
+        let before = self.replace_addends(item.clone(), addends);
+        if self.keep_undo {
+            self.undo.push(Undo::Addition { item, before });
+        }
+    }
+
+    fn replace_addends(&mut self, item: Item, addends: Option<Addends>) -> Option<Addends> {
+        let bytes = |addends: &Addends| item.key.as_bytes().len() + size_of_val(&addends[..]);
+        let added = addends.as_ref().map_or(0, bytes);
+        let before = match addends {
+            Some(addends) => self.increments.insert(item.clone(), addends),
+            None => self.increments.remove(&item),
+        };
+        self.bytes = self.bytes + added - before.as_ref().map_or(0, bytes);
+        before
     }
 
     /// Forgets how to undo: all marks are void.
@@ -137,10 +202,12 @@ impl DifferentialFile {
         self.rows.range(low..high)
     }
 
-    /// All writes, by storage and key.
-    pub fn into_writes(self) -> Vec<Write> {
+    /// All writes and all additions, by storage and key.
+    pub fn into_parts(self) -> (Vec<Write>, Vec<Increment>) {
         let writes = self.rows.into_iter().map(|(item, row)| Write { table: item.table, key: item.key, row });
-        writes.collect()
+        let increments = self.increments.into_iter();
+        let increments = increments.map(|(Item { table, key }, addends)| Increment { table, key, addends });
+        (writes.collect(), increments.collect())
     }
 }
 
@@ -243,6 +310,28 @@ mod tests {
             prop_assert_eq!(contents(&file), rows);
             prop_assert_eq!(file.bytes(), bytes);
         }
+    }
+
+    /// A rolled back addition that stayed, or one that a write replaced and that came back beside it, would be booked for nothing.
+    #[test]
+    fn additions_are_summed_and_undone() {
+        let mut file = DifferentialFile::new(true);
+        assert!(file.add(item(1), &[(1, 5)]) && file.add(item(1), &[(1, 6), (2, -1)]));
+        let (mark, bytes) = (file.mark(), file.bytes());
+        assert!(file.add(item(1), &[(2, -1)]) && file.add(item(3), &[(1, 1)]));
+        assert!(!file.add(item(1), &[(1, i64::MAX)]), "the sum would not fit");
+        assert_eq!(file.take_addends(&item(1)).as_deref(), Some(&[(1, 11), (2, -2)][..]));
+        file.put(item(1), Some(row(7)));
+        assert_eq!(file.first_added_to(None), Some(&item(3)));
+        file.undo_to(mark);
+        assert_eq!((file.bytes(), file.len()), (bytes, 1));
+        assert!(file.get(&item(1)).is_none());
+        let range = |low, high| KeyRange { table: TABLE, low: Key::new(&[low]), high: Some(Key::new(&[high])) };
+        assert_eq!(file.first_added_to(Some(&range(0, 2))), Some(&item(1)));
+        assert_eq!(file.first_added_to(Some(&range(2, 9))), None);
+        let (writes, increments) = file.into_parts();
+        assert!(writes.is_empty());
+        assert_eq!(increments[0].addends[..], [(1, 11), (2, -1)]);
     }
 
     /// Rows that were committed ahead and stayed in the file would be committed twice.

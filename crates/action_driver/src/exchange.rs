@@ -6,6 +6,7 @@ use crate::cleaner::Cleaner;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::snapshots::Snapshots;
+use crate::sums::Sums;
 use messages::access::AccessRequest;
 use messages::commit::CommitRequest;
 use messages::concurrency::ConcurrencyRequest;
@@ -39,6 +40,8 @@ pub struct Shared {
     pub generator: Generator,
     /// Keys for rows without a primary key.
     pub hidden_keys: HiddenKeys,
+    /// Where rows are added to without being read.
+    pub sums: Sums,
     /// Snapshots in use.
     pub snapshots: Snapshots,
     /// Drops storages left behind.
@@ -57,6 +60,7 @@ impl Shared {
             transactions: FxHashMap::default(),
             generator: Generator::new(seed),
             hidden_keys: HiddenKeys::default(),
+            sums: Sums::default(),
             snapshots: Snapshots::default(),
             cleaner: Cleaner::default(),
             last_tag: 0,

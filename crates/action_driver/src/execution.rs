@@ -13,6 +13,7 @@ use crate::limits::RESULT_BYTES_MAX;
 use crate::reads::{Event, Need};
 use crate::rebuild::RebuildRun;
 use crate::select::SelectRun;
+use crate::sums::Sums;
 use crate::transaction::Transaction;
 use crate::update::UpdateRun;
 use messages::program::{Action, Program};
@@ -58,6 +59,8 @@ pub struct Scene<'a> {
     pub results: &'a mut Results,
     /// Keys for rows without a primary key.
     pub hidden_keys: &'a mut HiddenKeys,
+    /// Where rows are added to without being read.
+    pub sums: &'a Sums,
 }
 
 /// How an executor comes to rest.
@@ -126,6 +129,7 @@ impl Execution {
         transaction: &mut Transaction,
         generator: &Generator,
         hidden_keys: &mut HiddenKeys,
+        sums: &Sums,
         event: Event,
     ) -> Result<Step, Failure> {
         let mut event = event;
@@ -146,6 +150,7 @@ impl Execution {
             transaction,
             results: &mut self.results,
             hidden_keys,
+            sums,
         };
         while let Some(action) = program.actions.get(self.action) {
             let running = match &mut self.running {

@@ -13,7 +13,7 @@
 //! * `transaction`: what a transaction has read, locked and written; `differential_file`: its private writes;
 //! * `reads`: what executors ask for, and the messages that bring it;
 //! * `execution`: a program action by action; `select`, `insert`, `update`, `delete`, `catalog`, `rebuild`: an
-//!   executor each;
+//!   executor each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
 //! * `expression`: values and conditions; `generator`, `hidden_keys`: numbers;
 //! * `exchange`: what sessions share; `snapshots`: what may be forgotten; `cleaner`: storages left behind;
@@ -42,6 +42,7 @@ mod rows;
 mod select;
 mod session;
 mod snapshots;
+mod sums;
 mod transaction;
 mod update;
 

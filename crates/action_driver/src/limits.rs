@@ -26,6 +26,11 @@ pub const DROP_RETRY: u64 = SECOND;
 /// How often the oldest snapshot in use is reported.
 pub const OLDEST_SNAPSHOT_PERIOD: u64 = 100 * MILLISECOND;
 
+/// After an item that could be added to unread was read by the same transaction, so many others of its storage are updated as rows.
+pub const READ_BACK_STEP: u16 = 16;
+/// The most that such a storage can have before it is added to again.
+pub const READ_BACK_MAX: u16 = 1_024;
+
 /// Bits of the counter in a hidden key.
 pub const HIDDEN_COUNTER_BITS: u32 = 48;
 /// Hidden keys that one life of a site gives out: see [`crate::hidden_keys`].

@@ -22,6 +22,8 @@ pub enum Need {
     Item(Item, AccessKind),
     /// Permission to write an item without reading it.
     Lock(Item),
+    /// Permission to add to an item, and whether it is there: its row, which counts as read only if it is not.
+    Presence(Item),
     /// A batch of the rows of a range.
     Range(RangeNeed),
     /// The version of a catalog row that a program relies on.
@@ -96,9 +98,21 @@ pub enum Progress {
 pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
     match need {
         Need::Item(item, _) => transaction.file().get(item).map(|row| Event::Item(row.clone())),
+        Need::Presence(_) => None,
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
         Need::Relied(_) | Need::Chunk => None,
+    }
+}
+
+/// What has to be read first because the transaction adds to it: what it is about to see must have the sum.
+pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
+    let added_to = |item: &Item| transaction.file().added_to(item).map(|_| item.clone());
+    match need {
+        Need::Item(item, kind) if *kind != AccessKind::Write => added_to(item),
+        Need::Lock(item) => added_to(item),
+        Need::Range(need) => transaction.file().first_added_to(Some(&need.range)).cloned(),
+        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Chunk => None,
     }
 }
 
@@ -126,6 +140,10 @@ impl Reading {
                 (Target::Item(item.clone()), *kind)
             }
             Need::Lock(item) => (Target::Item(item.clone()), AccessKind::Write),
+            Need::Presence(item) if transaction.holds(item, AccessKind::Increment) => {
+                return self.fetch(transaction, exchange);
+            }
+            Need::Presence(item) => (Target::Item(item.clone()), AccessKind::Increment),
             // A batch asks anew: rows that another transaction has prepared to change since the last one are waited for.
             Need::Range(need) => {
                 if transaction.is_private(need.range.table) {
@@ -157,7 +175,9 @@ impl Reading {
         let tag = exchange.tag();
         let snapshot = transaction.snapshot;
         let request = match &self.need {
-            Need::Item(item, _) => AccessRequest::Read { tag, table: item.table, key: item.key.clone(), snapshot },
+            Need::Item(item, _) | Need::Presence(item) => {
+                AccessRequest::Read { tag, table: item.table, key: item.key.clone(), snapshot }
+            }
             Need::Relied(key) => AccessRequest::Read { tag, table: TableId::CATALOG, key: key.clone(), snapshot },
             Need::Range(need) => AccessRequest::Scan {
                 tag,
@@ -187,6 +207,9 @@ impl Reading {
                 Need::Lock(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Write);
                     return Progress::Ready(Event::Locked);
+                }
+                Need::Presence(item) => {
+                    transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
                 Need::Relied(_) | Need::Chunk => {}
             }
@@ -231,6 +254,12 @@ impl Reading {
             }
             Need::Item(item, _) => {
                 transaction.note_item_read(item, version)?;
+                Event::Item(transaction.settle(item, row)?)
+            }
+            Need::Presence(item) => {
+                if row.is_none() {
+                    transaction.note_item_read(item, version)?;
+                }
                 Event::Item(row)
             }
             other => unreachable!("one item is no answer to {other:?}"),

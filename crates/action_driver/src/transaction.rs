@@ -31,6 +31,8 @@ pub struct Transaction {
     pub identity: Option<(TransactionId, Age)>,
     /// Its snapshot, once begun. Only for `ReadOnly`.
     pub snapshot: Option<Timestamp>,
+    /// Whether it may add to items without reading them.
+    pub may_add: bool,
     /// Whether it has read anything that a lease must cover.
     pub has_read: bool,
     /// Whether the client has been told anything of it, so that it cannot be started over.
@@ -50,6 +52,8 @@ pub struct Transaction {
     savepoints: Vec<Savepoint>,
     statement: Option<Moment>,
     relied_on: Vec<(Key, Timestamp)>,
+    /// Items that statements could add to without reading them, and whether they were read nevertheless.
+    summed: Vec<(Item, bool)>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -82,6 +86,7 @@ impl Transaction {
             epoch: None,
             identity: None,
             snapshot: None,
+            may_add: false,
             has_read: false,
             answered: false,
             over: None,
@@ -98,6 +103,7 @@ impl Transaction {
             savepoints: Vec::new(),
             statement: None,
             relied_on: Vec::new(),
+            summed: Vec::new(),
         }
     }
 
@@ -132,13 +138,12 @@ impl Transaction {
             return true;
         }
         let own = self.items.get(item).and_then(|state| state.locked);
-        if own.is_some_and(|held| covers(held, kind)) {
+        if own.is_some_and(|held| held.covers(kind)) {
             return true;
         }
         let mut ranges = self.range_locks.iter();
-        ranges.any(|(range, held)| {
-            covers(*held, kind) && range.table == item.table && range.contains(item.key.as_bytes())
-        })
+        ranges
+            .any(|(range, held)| held.covers(kind) && range.table == item.table && range.contains(item.key.as_bytes()))
     }
 
     /// Notes what the concurrency controller has granted.
@@ -146,12 +151,10 @@ impl Transaction {
         match target {
             Target::Item(item) => {
                 let state = self.items.entry(item).or_default();
-                if state.locked != Some(AccessKind::Write) {
-                    state.locked = Some(kind);
-                }
+                state.locked = Some(state.locked.map_or(kind, |held| held.join(kind)));
             }
             Target::Range(range) => {
-                if self.range_locks.iter().any(|held| covers(held.1, kind) && contains(&held.0, &range)) {
+                if self.range_locks.iter().any(|held| held.1.covers(kind) && contains(&held.0, &range)) {
                     return;
                 }
                 if self.range_locks.len() == RANGES_REMEMBERED {
@@ -234,6 +237,52 @@ impl Transaction {
         }
         self.file.put(item, row);
         self.check_size()
+    }
+
+    /// Whether it can add to an item: what it has read or written it changes as a row.
+    pub fn can_add_to(&self, item: &Item) -> bool {
+        self.may_add
+            && !self.is_private(item.table)
+            && self.file.get(item).is_none()
+            && self.version_seen(item).is_none()
+    }
+
+    /// Adds to columns of an item that it has not read. False, and nothing has changed, when a number gets too large. Errors: 54000.
+    pub fn add(&mut self, item: Item, addends: &[(u16, i64)]) -> Result<bool, Failure> {
+        let added = self.file.add(item, addends);
+        self.check_size()?;
+        Ok(added)
+    }
+
+    /// Makes what it adds to an item a write of the row that it has just read. Errors: a lost conflict, because the row has gone or the sum
+    /// does not fit any more; 54000.
+    pub fn settle(&mut self, item: &Item, row: Option<Row>) -> Result<Option<Row>, Failure> {
+        let Some(addends) = self.file.take_addends(item) else { return Ok(row) };
+        let lost = |kind| Failure::Conflict { conflict: Conflict { kind, item: Some(item.clone()), other: None } };
+        let row = row.ok_or_else(|| lost(ConflictKind::StaleRead))?;
+        let sum = values::row::add(&row, &addends).map_err(|_| lost(ConflictKind::IncrementRefused))?;
+        let sum = Some(Row::from(sum));
+        self.write(item.clone(), sum.clone())?;
+        Ok(sum)
+    }
+
+    /// A statement could add to this item without reading it, whether it did or not.
+    pub fn note_summed(&mut self, item: &Item) {
+        if self.summed.iter().all(|(other, _)| other != item) {
+            self.summed.push((item.clone(), false));
+        }
+    }
+
+    /// An item is read: if a statement has added to it, that was for nothing.
+    pub fn note_wanted(&mut self, item: &Item) {
+        if let Some((_, wanted)) = self.summed.iter_mut().find(|(other, _)| other == item) {
+            *wanted = true;
+        }
+    }
+
+    /// What statements could add to without reading it, by storage, and whether it was read nevertheless.
+    pub fn summed(&self) -> impl Iterator<Item = (TableId, bool)> {
+        self.summed.iter().map(|(item, wanted)| (item.table, *wanted))
     }
 
     fn check_size(&self) -> Result<(), Failure> {
@@ -377,13 +426,10 @@ impl Transaction {
             .items
             .into_iter()
             .filter_map(|(item, state)| Some(ItemRead { table: item.table, key: item.key, seen: state.seen? }));
-        History { reads: reads.collect(), ranges: self.ranges, writes: self.file.into_writes(), drops }
+        let reads = reads.collect();
+        let (writes, increments) = self.file.into_parts();
+        History { reads, ranges: self.ranges, writes, increments, drops }
     }
-}
-
-/// Whether a lock of one kind is as good as one of another.
-fn covers(held: AccessKind, wanted: AccessKind) -> bool {
-    held == AccessKind::Write || wanted == AccessKind::Read
 }
 
 /// Whether every key of `inner` lies in `outer`.

@@ -1,5 +1,7 @@
 //! Executes `Action::Update`.
 //!
+//! One that only adds to columns of one row ([`crate::sums`]) does that, without reading them. Any other reads rows and writes them.
+//!
 //! Invariant: no row is updated because of what this statement wrote. When neither keys nor indexed columns change, rows are
 //! written as they are found; otherwise all rows are found first, then all old keys are removed, then all new ones claimed, so that
 //! rows may pass keys on to each other.
@@ -11,17 +13,22 @@ use crate::limits::COLLECTED_BYTES_MAX;
 use crate::reads::{Event, Need};
 use crate::row_write::{self, Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
-use messages::Key;
+use crate::sums;
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, Source};
 use messages::schema::TableSchema;
 use messages::session::Failure;
+use messages::{Addends, Item, Key};
 use serde::{Deserialize, Serialize};
 use values::Value;
 
 /// An update under way.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct UpdateRun {
+    /// What it adds to which row, as long as it looks as if that will do.
+    adds: Option<(Item, Addends)>,
+    /// The row that it could add to, even if it does not.
+    summed: Option<Item>,
     cursor: Cursor,
     in_place: bool,
     stage: Stage,
@@ -67,14 +74,25 @@ impl Change {
 
 impl UpdateRun {
     /// Evaluates bounds. Errors: those of the expressions.
-    pub fn begin(action: &Action, scene: &Scene) -> Result<UpdateRun, Failure> {
-        let Action::Update { source, assignments, .. } = action else { unreachable!("begun for an update") };
+    pub fn begin(action: &Action, scene: &mut Scene) -> Result<UpdateRun, Failure> {
+        let Action::Update { source, filter, assignments, returning } = action else {
+            unreachable!("begun for an update")
+        };
         let table = &source.table;
         let is_key = |column: &usize| {
             table.primary_key.contains(column) || table.indexes.iter().any(|index| index.columns.contains(column))
         };
+        let cursor = Cursor::new(source, AccessKind::Write, None, &scene.scope)?;
+        let mut adds = None;
+        if filter.is_none() && returning.is_empty() && scene.transaction.may_add {
+            let item = || cursor.only_key().map(|key| rows::table_item(table, key.clone()));
+            adds = sums::of_update(source, assignments, item, &scene.scope)
+                .filter(|(item, _)| scene.transaction.can_add_to(item));
+        }
         Ok(UpdateRun {
-            cursor: Cursor::new(source, AccessKind::Write, None, &scene.scope)?,
+            summed: adds.as_ref().map(|(item, _)| item.clone()),
+            adds: adds.filter(|(item, _)| scene.sums.are_worth(item.table)),
+            cursor,
             in_place: !assignments.iter().any(|(column, _)| is_key(column)),
             stage: Stage::Finding,
             changes: Vec::new(),
@@ -84,11 +102,39 @@ impl UpdateRun {
 
     /// Goes on. Errors: 23505, 23502, 54000, and those of the expressions.
     pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let step = self.go_on(action, scene, event)?;
+        if matches!(step, Step::Done)
+            && let Some(item) = &self.summed
+        {
+            scene.transaction.note_summed(item);
+        }
+        Ok(step)
+    }
+
+    fn go_on(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
         let Action::Update { source, filter, assignments, returning } = action else {
             unreachable!("begun for an update")
         };
         let update = Update { source, filter: filter.as_ref(), assignments, returning };
         let mut event = event;
+        if let Some((item, addends)) = self.adds.take() {
+            match event {
+                Event::Item(None) => return Ok(Step::Done),
+                Event::Item(Some(row)) => {
+                    if sums::have_room(&row, &addends) && scene.transaction.add(item, &addends)? {
+                        scene.results.affected += 1;
+                        return Ok(Step::Done);
+                    }
+                    // An ordinary update tells what is wrong with it, if anything is.
+                    event = Event::Go;
+                }
+                _ => {
+                    let need = Need::Presence(item.clone());
+                    self.adds = Some((item, addends));
+                    return Ok(Step::Need(need));
+                }
+            }
+        }
         loop {
             let step = match std::mem::replace(&mut self.stage, Stage::Finding) {
                 Stage::Finding => self.find(&update, scene, event)?,

@@ -11,7 +11,9 @@ use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
-use messages::{Age, Conflict, Epoch, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use messages::{
+    Age, Conflict, ConflictKind, Epoch, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -74,6 +76,11 @@ impl AtomicityController {
     ) {
         let epoch = self.epoch.clone().expect("commits are taken only in an active epoch");
         assert_eq!(transaction.home, self.site, "a transaction commits at its home site");
+        let may_add = epoch.is_whole() || self.planted.is(Bug::IncrementsWhileJoining);
+        if !history.increments.is_empty() && !may_add {
+            // A copy that is not complete has nothing to add to. Nobody has heard of it yet.
+            return answer_abort(transaction, Conflict::of(ConflictKind::IncrementRefused), outbox);
+        }
         let order = self.next_order;
         self.next_order += 1;
         self.unfinished.insert(order, transaction);
@@ -201,8 +208,7 @@ impl AtomicityController {
         self.apply(transaction, Outcome::Abort, epoch.number, outbox);
         self.counters.aborted += 1;
         if self.answers_aborts_early() {
-            let reply = CommitReply::Aborted { transaction, conflict };
-            outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+            answer_abort(transaction, conflict, outbox);
         } else if votes_from_disk(&epoch) {
             self.wait_for_own_disk(transaction, outbox);
         }
@@ -275,9 +281,7 @@ impl AtomicityController {
         self.unfinished.remove(&order);
         self.participants.finished_below(self.site, self.incarnation, self.mark());
         if outcome == Outcome::Abort && !self.answers_aborts_early() {
-            let conflict = conflict.expect("an abort by votes has a reason");
-            let reply = CommitReply::Aborted { transaction, conflict };
-            outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+            answer_abort(transaction, conflict.expect("an abort by votes has a reason"), outbox);
         }
     }
 
@@ -306,7 +310,7 @@ impl AtomicityController {
                     home.accused.extend(&silent);
                     self.accuse(&silent, outbox);
                     if self.planted.is(Bug::LateVotesAbort) && !missing.is_empty() {
-                        self.decide_abort(transaction, Conflict::of(messages::ConflictKind::Refused), outbox);
+                        self.decide_abort(transaction, Conflict::of(ConflictKind::Refused), outbox);
                         continue;
                     }
                     self.counters.prepares_resent += missing.len() as u64;
@@ -381,9 +385,7 @@ impl AtomicityController {
                 }
                 Outcome::Abort => {
                     self.counters.aborted += 1;
-                    let conflict = Conflict::of(messages::ConflictKind::EpochChanged);
-                    let reply = CommitReply::Aborted { transaction, conflict };
-                    outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+                    answer_abort(transaction, Conflict::of(ConflictKind::EpochChanged), outbox);
                 }
             }
         }
@@ -400,4 +402,9 @@ impl AtomicityController {
         self.unsynced = true;
         outbox.append(LogRecord::Decided { transaction, outcome, by });
     }
+}
+
+fn answer_abort(transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
+    let reply = CommitReply::Aborted { transaction, conflict };
+    outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
 }

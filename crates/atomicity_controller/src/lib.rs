@@ -22,6 +22,7 @@ pub mod snapshot;
 
 use clock::HybridClock;
 use home::HomeTransaction;
+use messages::access::AccessRequest;
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
 use messages::concurrency::ConcurrencyReply;
 use messages::log_record::LogRecord;
@@ -195,6 +196,7 @@ impl AtomicityController {
         assert_eq!(self.standing, Standing::Stopped, "an epoch is activated once, after a seal");
         assert!(self.participants.undecided().is_empty(), "an activated epoch leaves nothing undecided");
         self.participants.forget_all();
+        outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::NothingUndecided));
         self.epoch = Some(epoch);
         self.standing = Standing::Active;
         self.synced_asked = (0, now.boot);

@@ -162,12 +162,12 @@ impl Participants {
                 Stage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
             };
             let Participation { epoch, order, participants, .. } = participation;
-            let writes = participation.history.writes.iter();
+            let writes = participation.history.changed();
             let report = TransactionReport {
                 epoch: *epoch,
                 order: *order,
                 participants: participants.clone(),
-                writes: writes.map(|write| Item { table: write.table, key: write.key.clone() }).collect(),
+                writes: writes.map(|(table, key)| Item { table, key: key.clone() }).collect(),
                 state,
             };
             transactions.insert(*transaction, report);
@@ -221,7 +221,11 @@ impl AtomicityController {
             return;
         }
         let epoch = self.epoch.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
-        let lock = ConcurrencyRequest::CommitLock { transaction, age, history: history.clone() };
+        let mut locked = history.clone();
+        if self.planted.is(Bug::IncrementsPassReaders) {
+            Arc::make_mut(&mut locked).increments.clear();
+        }
+        let lock = ConcurrencyRequest::CommitLock { transaction, age, history: locked };
         let participation = Participation {
             epoch,
             order,
@@ -441,9 +445,16 @@ impl AtomicityController {
         if let Stage::Prepared { vote_number, .. } = stage {
             self.participants.undecided.remove(&vote_number);
         }
-        if let Outcome::Commit(timestamp) = outcome {
-            self.clock.merge(timestamp.clock);
-            self.install(timestamp, history, outbox);
+        match outcome {
+            Outcome::Commit(timestamp) => {
+                self.clock.merge(timestamp.clock);
+                self.install(timestamp, history, outbox);
+            }
+            Outcome::Abort if !history.increments.is_empty() => {
+                let abandon = AccessRequest::Abandon { transaction, history };
+                outbox.local(ServerKind::AccessManager, Message::Access(abandon));
+            }
+            Outcome::Abort => {}
         }
         self.finish_locks(transaction, outbox);
         self.snapshots_decided(outbox);

@@ -227,8 +227,8 @@ impl CommitLocks {
         last
     }
 
-    /// A reader at this snapshot: true when it may read at once, otherwise once a `finish` names its tag. It waits for what holds an
-    /// exclusive commit-lock now and was voted for at or below the snapshot; nothing else can commit there any more.
+    /// A reader at this snapshot: true when it may read at once, otherwise once a `finish` names its tag. It waits for what holds a
+    /// commit-lock now that changes it, and was voted for at or below the snapshot; nothing else can commit there any more.
     pub fn snapshot_access(&mut self, tag: u64, place: Place<'_>, snapshot: Timestamp) -> bool {
         let mut undecided = BTreeSet::new();
         let transactions = &self.transactions;

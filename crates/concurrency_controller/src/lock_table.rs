@@ -1,6 +1,6 @@
 //! Who locks which items and ranges: the index under commit-locks, granted accesses and waiting accesses alike.
 //!
-//! Invariants: a transaction is listed at most once for an item, with the stronger of its modes; nothing is listed that
+//! Invariants: a transaction is listed at most once for an item, with a mode that covers all that it asked for; nothing is listed that
 //! was not added and not removed. The table itself lets locks conflict: whoever uses it decides who waits. Everything that
 //! is visited comes in key order, then in the order of adding.
 
@@ -21,6 +21,8 @@ use std::ops::{Bound, ControlFlow};
 pub enum Mode {
     /// With other readers.
     Shared,
+    /// With others that add to it.
+    Increment,
     /// Alone.
     Exclusive,
 }
@@ -28,7 +30,17 @@ pub enum Mode {
 impl Mode {
     /// Whether two transactions may not have these at once.
     pub fn conflicts(self, other: Mode) -> bool {
-        self.max(other) == Mode::Exclusive
+        self != other || self == Mode::Exclusive
+    }
+
+    /// Whether who has this needs no lock of the other mode.
+    fn covers(self, wanted: Mode) -> bool {
+        self == Mode::Exclusive || self == wanted
+    }
+
+    /// The weakest mode that covers both.
+    fn join(self, other: Mode) -> Mode {
+        if self == other { self } else { Mode::Exclusive }
     }
 }
 
@@ -37,6 +49,7 @@ impl From<AccessKind> for Mode {
         match kind {
             AccessKind::Read => Mode::Shared,
             AccessKind::Write => Mode::Exclusive,
+            AccessKind::Increment => Mode::Increment,
         }
     }
 }
@@ -53,7 +66,7 @@ pub struct Holder {
 /// How a transaction stands to something that it wants to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It has all of it locked already, at least in that mode.
+    /// It has all of it locked already, in a mode that covers that.
     Covered,
     /// Nobody else has a lock that conflicts.
     Free,
@@ -100,12 +113,14 @@ impl Place<'_> {
     }
 }
 
-/// What a history commit-locks: writes exclusive; items and ranges read shared.
+/// What a history commit-locks: writes exclusive; what is added to with others that add; items and ranges read shared.
 pub fn places(history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
     let writes = history.writes.iter().map(|write| (Place::Point(write.table, &write.key), Mode::Exclusive));
+    let increments = history.increments.iter();
+    let increments = increments.map(|added| (Place::Point(added.table, &added.key), Mode::Increment));
     let reads = history.reads.iter().map(|read| (Place::Point(read.table, &read.key), Mode::Shared));
     let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
-    writes.chain(reads).chain(ranges)
+    writes.chain(increments).chain(reads).chain(ranges)
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -115,8 +130,8 @@ struct Storage {
     #[serde(skip)]
     in_order: OnceCell<BTreeSet<Key>>,
     ranges: Segments,
-    /// Exclusive locks in both: without any, a reader need not look.
-    exclusive: usize,
+    /// Locks in both that are not shared: without any, a reader need not look.
+    unshared: usize,
 }
 
 impl Storage {
@@ -137,10 +152,10 @@ impl Storage {
         let own = holders.iter_mut().find(|own| own.transaction == holder.transaction);
         let before = own.as_ref().map(|own| own.mode);
         match own {
-            Some(own) => own.mode = own.mode.max(holder.mode),
+            Some(own) => own.mode = own.mode.join(holder.mode),
             None => holders.push(holder),
         }
-        self.exclusive += usize::from(holder.mode == Mode::Exclusive && before != Some(Mode::Exclusive));
+        self.unshared += usize::from(holder.mode != Mode::Shared && before.is_none_or(|mode| mode == Mode::Shared));
         before.is_none()
     }
 
@@ -151,7 +166,7 @@ impl Storage {
         let own = holders.get().iter().position(|holder| holder.transaction == transaction);
         let Some(own) = own else { return };
         let holder = holders.get_mut().remove(own);
-        self.exclusive -= usize::from(holder.mode == Mode::Exclusive);
+        self.unshared -= usize::from(holder.mode != Mode::Shared);
         if holders.get().is_empty() {
             holders.remove();
             if self.points.is_empty() {
@@ -193,7 +208,7 @@ impl LockTable {
         self.used == 0
     }
 
-    /// Adds a lock. False when it need not be removed: the transaction has that item already (now in the stronger of both modes), or
+    /// Adds a lock. False when it need not be removed: the transaction has that item already (now in a mode that covers both), or
     /// the range has no key.
     pub fn add(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) -> bool {
         if matches!(place, Place::Range(range) if range.is_empty()) {
@@ -205,7 +220,7 @@ impl LockTable {
         match place {
             Place::Point(_, key) => storage.add_point(key, holder),
             Place::Range(range) => {
-                storage.exclusive += usize::from(mode == Mode::Exclusive);
+                storage.unshared += usize::from(mode != Mode::Shared);
                 storage.ranges.add(range, holder);
                 true
             }
@@ -225,7 +240,7 @@ impl LockTable {
         match place {
             Place::Point(_, key) => storage.remove_point(key, transaction),
             Place::Range(range) => {
-                storage.exclusive -= usize::from(mode == Mode::Exclusive);
+                storage.unshared -= usize::from(mode != Mode::Shared);
                 storage.ranges.remove(range, Holder { transaction, mode });
             }
         }
@@ -247,7 +262,7 @@ impl LockTable {
     ) -> ControlFlow<()> {
         let Some(storage) = self.storages.get(&place.table()) else { return ControlFlow::Continue(()) };
         let nothing = matches!(place, Place::Range(range) if range.is_empty());
-        if nothing || (mode == Mode::Shared && storage.exclusive == 0) {
+        if nothing || (mode == Mode::Shared && storage.unshared == 0) {
             return ControlFlow::Continue(());
         }
         storage.visit(place, &mut |holder| {
@@ -286,7 +301,7 @@ impl LockTable {
         let mut met = false;
         let mut has = |holders: &[Holder]| {
             met |= holders.iter().any(|other| other.transaction != transaction && other.mode.conflicts(mode));
-            holders.iter().any(|own| own.transaction == transaction && own.mode >= mode)
+            holders.iter().any(|own| own.transaction == transaction && own.mode.covers(mode))
         };
         let covered = match place {
             Place::Point(_, key) => {
@@ -294,8 +309,8 @@ impl LockTable {
             }
             Place::Range(range) => {
                 let covered = storage.ranges.overlapping(range).all(&mut has);
-                // Points do not cover a range, and only exclusive ones stand in a reader's way.
-                met |= mode == Mode::Exclusive || storage.exclusive > 0;
+                // Points do not cover a range, and shared ones do not stand in a reader's way.
+                met |= mode != Mode::Shared || storage.unshared > 0;
                 covered
             }
         };

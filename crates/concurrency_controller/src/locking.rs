@@ -41,7 +41,8 @@ impl Sequencer for Locking {
         })
     }
 
+    /// Who only adds loses nothing: it has not seen what the other writes.
     fn loses(&self, accessed: Mode, commit_locked: Mode) -> bool {
-        accessed.conflicts(commit_locked)
+        accessed != Mode::Increment && accessed.conflicts(commit_locked)
     }
 }

@@ -1,8 +1,8 @@
 //! Optimistic validation: executing transactions never wait for each other.
 //!
 //! Conflicts show at the end, when every participant compares the versions read: the first to prepare wins. To save the rest of a
-//! lost transaction, and the round of messages that its abort would cost, whoever has accessed what another takes
-//! exclusively is doomed when that one prepares (forward validation). That is early by one outcome: should the other abort, the
+//! lost transaction, and the round of messages that its abort would cost, whoever has read what another changes, or wants
+//! to overwrite it, is doomed when that one prepares (forward validation). That is early by one outcome: should the other abort, the
 //! doomed one could have lived. What has only been read by the other costs a writer nothing yet.
 //!
 //! Source: Kung, Robinson, "On Optimistic Methods for Concurrency Control" (1981); Härder, "Observations on Optimistic
@@ -32,7 +32,7 @@ impl Sequencer for Optimistic {
         ControlFlow::Continue(())
     }
 
-    fn loses(&self, _: Mode, commit_locked: Mode) -> bool {
-        commit_locked == Mode::Exclusive
+    fn loses(&self, accessed: Mode, commit_locked: Mode) -> bool {
+        accessed != Mode::Increment && commit_locked != Mode::Shared
     }
 }

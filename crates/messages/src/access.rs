@@ -38,14 +38,26 @@ pub enum AccessRequest {
         reverse: bool,
     },
     /// Atomicity controller: do the versions and ranges that this history has read still stand here? Items that are stale here are
-    /// passed over: their version is not known. The asker holds commit-locks on all of it. Answered `CheckReply`.
+    /// passed over: their version is not known. And can what it adds be added, whatever becomes of others that were told so and have
+    /// not ended? The asker holds commit-locks on all of it. Answered `CheckReply`.
     Check {
         /// Whose history.
         transaction: TransactionId,
         /// The history.
         history: Arc<History>,
     },
-    /// Atomicity controller: a committed transaction's writes become the newest versions. Applying one again changes nothing.
+    /// Atomicity controller: a transaction that stood its check will not commit: what it was to add is expected no more. (`Install` says the
+    /// same of one that commits.)
+    Abandon {
+        /// Which.
+        transaction: TransactionId,
+        /// Its history.
+        history: Arc<History>,
+    },
+    /// Atomicity controller, when an epoch begins: everything that was checked has ended.
+    NothingUndecided,
+    /// Atomicity controller: a committed transaction's writes become the newest versions, and its increments are added to whatever is newer
+    /// than it. Writes may be installed again, increments may not.
     Install {
         /// The commit timestamp.
         timestamp: Timestamp,

@@ -25,6 +25,20 @@ pub enum AccessKind {
     Read,
     /// To write it, or read it for update.
     Write,
+    /// To add to it without reading it: with others that do the same.
+    Increment,
+}
+
+impl AccessKind {
+    /// Whether who may use something so may use it in the other way, too.
+    pub fn covers(self, wanted: AccessKind) -> bool {
+        self == AccessKind::Write || self == wanted
+    }
+
+    /// What allows both ways of use.
+    pub fn join(self, other: AccessKind) -> AccessKind {
+        if self == other { self } else { AccessKind::Write }
+    }
 }
 
 /// To the concurrency controller.
@@ -43,7 +57,8 @@ pub enum ConcurrencyRequest {
         /// How.
         kind: AccessKind,
     },
-    /// Atomicity controller: commit-lock the whole read set (shared) and write set (exclusive), ranges too, whatever the method. Answered
+    /// Atomicity controller: commit-lock the whole read set (shared), write set (exclusive) and what is added to (with others that add), ranges
+    /// too, whatever the method. Answered
     /// `CommitLockReply`: at once; or later, when the transaction is older than the prepared ones it conflicts with
     /// and so waits; it dies when it is younger than a prepared one or than one that waits. Executing transactions of this
     /// site that conflict are doomed, not waited for.

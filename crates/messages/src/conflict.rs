@@ -25,11 +25,14 @@ pub enum ConflictKind {
     TooOld,
     /// The client's session ended or asked to cancel.
     Cancelled,
+    /// Something cannot be added to unread just now: the sum could leave the column's range, or a member's copy is not complete. An
+    /// ordinary write can do it.
+    IncrementRefused,
 }
 
 impl ConflictKind {
     /// Every kind, for counters and tests.
-    pub const ALL: [ConflictKind; 9] = [
+    pub const ALL: [ConflictKind; 10] = [
         ConflictKind::Deadlock,
         ConflictKind::StaleRead,
         ConflictKind::PreparedElsewhere,
@@ -39,6 +42,7 @@ impl ConflictKind {
         ConflictKind::SchemaChanged,
         ConflictKind::TooOld,
         ConflictKind::Cancelled,
+        ConflictKind::IncrementRefused,
     ];
 
     /// In a few words, as the detail of an error says it.
@@ -53,6 +57,7 @@ impl ConflictKind {
             ConflictKind::SchemaChanged => "the table's definition changed",
             ConflictKind::TooOld => "the read is too old to be checked",
             ConflictKind::Cancelled => "cancelled",
+            ConflictKind::IncrementRefused => "cannot be added to without being read at this moment",
         }
     }
 }

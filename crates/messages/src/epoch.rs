@@ -101,6 +101,11 @@ impl Epoch {
         self.members.iter().filter(|(_, member)| member.state == MemberState::Up).map(|(site, _)| *site)
     }
 
+    /// Whether every member is up, so that every copy is complete.
+    pub fn is_whole(&self) -> bool {
+        self.members.values().all(|member| member.state == MemberState::Up)
+    }
+
     /// All members but this one.
     pub fn others(&self, own: SiteId) -> impl Iterator<Item = SiteId> + '_ {
         self.members.keys().copied().filter(move |site| *site != own)

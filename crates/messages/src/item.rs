@@ -165,6 +165,22 @@ pub struct Write {
     pub row: Option<Row>,
 }
 
+/// Numbers added to columns of a row: by position, each at most once.
+pub type Addends = SmallVec<[(u16, i64); 1]>;
+
+/// One item whose integer columns something is added to, whatever they hold: additions commute, so two transactions that add to one
+/// item both commit. The item is not read, but it must be there. (Gawlick and Kinkade, "Varieties of Concurrency Control in IMS/VS
+/// Fast Path", 1985; O'Neil, "The Escrow Transactional Method", 1986.)
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Increment {
+    /// Storage of the item.
+    pub table: TableId,
+    /// Key of the item.
+    pub key: Key,
+    /// What is added.
+    pub addends: Addends,
+}
+
 /// What a transaction read and wrote. Bounded by `limits::TRANSACTION_BYTES_MAX`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct History {
@@ -174,6 +190,8 @@ pub struct History {
     pub ranges: Vec<RangeRead>,
     /// Items written, each at most once.
     pub writes: Vec<Write>,
+    /// Items added to, each at most once and none of `writes`.
+    pub increments: Vec<Increment>,
     /// Storages that nobody can reach any more once this transaction has committed.
     pub drops: Vec<TableId>,
 }
@@ -181,6 +199,12 @@ pub struct History {
 impl History {
     /// Whether it changes nothing.
     pub fn is_read_only(&self) -> bool {
-        self.writes.is_empty() && self.drops.is_empty()
+        self.writes.is_empty() && self.increments.is_empty() && self.drops.is_empty()
+    }
+
+    /// Every item that it changes.
+    pub fn changed(&self) -> impl Iterator<Item = (TableId, &Key)> {
+        let written = self.writes.iter().map(|write| (write.table, &write.key));
+        written.chain(self.increments.iter().map(|increment| (increment.table, &increment.key)))
     }
 }

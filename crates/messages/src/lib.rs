@@ -37,7 +37,7 @@ pub mod trace;
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};
 pub use identifiers::{EpochNumber, Incarnation, OracleLife, SessionId, TableId, TransactionId};
-pub use item::{History, Item, ItemRead, Key, KeyRange, RangeRead, Row, Write};
+pub use item::{Addends, History, Increment, Item, ItemRead, Key, KeyRange, RangeRead, Row, Write};
 pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
 pub use server::{Envelope, Message, Now, Outbox, Server};
 pub use timestamp::{Age, Timestamp};

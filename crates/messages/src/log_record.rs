@@ -6,7 +6,7 @@ use crate::access::{Copies, StaleSet};
 use crate::commit::{Outcome, TransactionsReport};
 use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::{EpochNumber, Incarnation, TransactionId};
-use crate::item::{History, Item};
+use crate::item::{History, Item, Row};
 use crate::replication::FailLockTable;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -112,6 +112,12 @@ pub enum LogRecord {
     Oracle {
         /// Encoded by the oracle.
         state: bytes::Bytes,
+    },
+    /// Access manager, when a post begins: rows to which something undecided is added, as they are now. Whatever the store has of them
+    /// may lie between; who replays goes on from here.
+    Unsettled {
+        /// The newest version of each.
+        rows: Arc<Vec<(Item, Timestamp, Row)>>,
     },
 }
 

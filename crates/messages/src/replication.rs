@@ -166,6 +166,15 @@ pub enum ServiceRequest {
     },
 }
 
+/// Where a site may serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// The epoch.
+    pub epoch: EpochNumber,
+    /// Whether every member of it is up. Otherwise some copy is not complete, and nothing can be added to items unread.
+    pub is_whole: bool,
+}
+
 /// Replication controller to the action driver of its site.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ServiceReply {
@@ -173,8 +182,8 @@ pub enum ServiceReply {
     ServiceReply {
         /// Names the question.
         tag: u64,
-        /// The epoch, if the site may serve in it; else why not.
-        verdict: Result<EpochNumber, String>,
+        /// Where the site may serve; else why not.
+        verdict: Result<Service, String>,
     },
     /// Answers `Refresh`: read again, or why it cannot be had.
     RefreshReply {

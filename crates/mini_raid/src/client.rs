@@ -177,6 +177,13 @@ impl Client {
                 execute(program, [member, 0], [token, 0])
             }
             Step::Companion(member, token) => execute(&programs.append, [companion(member), 0], [token, 0]),
+            Step::Add(key, token) => {
+                self.changes().push(Change::Add { key, token });
+                let program = if random.one_in(8) { &programs.make_counter } else { &programs.add };
+                execute(program, [key, workload.addend(key, token) as u64], [0, 0])
+            }
+            Step::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),
+            Step::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
             Step::Think(_) => unreachable!("thinking asks for nothing"),
@@ -247,11 +254,11 @@ impl Client {
 
     /// Notes what an answer says. Errors: it cannot be.
     fn take(&mut self, step: &Step, reply: SessionReply, workload: &mut Workload) -> Result<(), String> {
-        let rows = match (step, reply) {
+        let (rows, affected) = match (step, reply) {
             (Step::Begin(_), SessionReply::Begun)
             | (Step::Commit, SessionReply::Committed { .. })
             | (Step::Rollback, SessionReply::RolledBack) => return Ok(()),
-            (_, SessionReply::Executed { rows, .. }) => rows,
+            (_, SessionReply::Executed { rows, affected }) => (rows, affected),
             (step, other) => return Err(format!("{step:?} was answered {other:?}")),
         };
         match *step {
@@ -288,6 +295,23 @@ impl Client {
                 self.observe(Observation::Members { low, high, present });
             }
             Step::Toggle(member, token) => self.toggled(member, token, &rows)?,
+            Step::Add(key, token) if affected == 0 => {
+                // The counter is not there: nothing was added.
+                self.changes().retain(|change| change.token() != token);
+                self.observe_counter(key, 0, workload)?;
+            }
+            Step::ReadCounter(key) => {
+                let number = rows.first().and_then(|row| row[0].as_integer()).unwrap_or(0);
+                self.observe_counter(key, number, workload)?;
+            }
+            Step::ScanCounters { low, high } => {
+                let counters: Vec<u64> = workload.counters().filter(|key| (low..high).contains(key)).collect();
+                for key in counters {
+                    let row = rows.iter().find(|row| row[0].as_integer() == Some(key as i64));
+                    let number = row.and_then(|row| row[1].as_integer()).unwrap_or(0);
+                    self.observe_counter(key, number, workload)?;
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -336,7 +360,7 @@ impl Client {
             .filter(|change| match change {
                 Change::Append { key: own, .. } => *own == key,
                 Change::Insert { member, .. } | Change::Delete { member, .. } => companion(*member) == key,
-                Change::Register { .. } => false,
+                Change::Register { .. } | Change::Add { .. } => false,
             })
             .map(Change::token)
             .collect();
@@ -345,6 +369,24 @@ impl Client {
         }
         entries.truncate(entries.len() - own.len());
         self.observe(Observation::List { key, entries });
+        Ok(())
+    }
+
+    /// Leaves the transaction's own additions out.
+    fn observe_counter(&mut self, key: u64, number: i64, workload: &Workload) -> Result<(), String> {
+        let mut additions = workload.additions(key, number)?;
+        for change in self.changes().iter() {
+            let Change::Add { key: own, token } = change else { continue };
+            if *own == key {
+                let Some(place) = additions.iter().position(|other| other == token) else {
+                    return Err(format!(
+                        "a transaction does not see its own addition {token} in counter {key}: {number}"
+                    ));
+                };
+                additions.remove(place);
+            }
+        }
+        self.observe(Observation::Counter { key, additions });
         Ok(())
     }
 

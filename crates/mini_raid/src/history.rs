@@ -38,6 +38,13 @@ pub enum Observation {
         /// The write seen; 0 for none.
         value: Token,
     },
+    /// A counter, without the transaction's own additions.
+    Counter {
+        /// Which.
+        key: u64,
+        /// The additions that it holds, in no order.
+        additions: Vec<Token>,
+    },
     /// All members of a range.
     Members {
         /// First key.
@@ -68,6 +75,13 @@ pub enum Change {
         /// The new one.
         token: Token,
     },
+    /// Something was added to a counter, which need not have been read.
+    Add {
+        /// To which.
+        key: u64,
+        /// The addition.
+        token: Token,
+    },
     /// A member came, and the entry was appended to its companion list.
     Insert {
         /// Which.
@@ -90,6 +104,7 @@ impl Change {
         match self {
             Change::Append { token, .. }
             | Change::Register { token, .. }
+            | Change::Add { token, .. }
             | Change::Insert { token, .. }
             | Change::Delete { token, .. } => *token,
         }

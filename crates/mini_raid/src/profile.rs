@@ -42,7 +42,7 @@ pub struct Profile {
 
 impl Profile {
     /// Nothing goes wrong.
-    pub fn calm(random: &mut Random, sites: usize) -> Profile {
+    pub fn calm(random: &mut Random, sites: usize, counters: bool) -> Profile {
         Profile {
             method: Method::Locking,
             required_copies: 2,
@@ -55,13 +55,13 @@ impl Profile {
             faults: Vec::new(),
             fault_every: SECOND,
             dead_for: SECOND,
-            mix: Mix::draw(random, sites),
+            mix: Mix::draw(random, sites, counters),
         }
     }
 
     /// A world for this run.
-    pub fn draw(random: &mut Random, sites: usize) -> Profile {
-        let mut profile = Profile::calm(random, sites);
+    pub fn draw(random: &mut Random, sites: usize, counters: bool) -> Profile {
+        let mut profile = Profile::calm(random, sites, counters);
         if random.one_in(2) {
             profile.method = Method::Optimistic;
         }

@@ -1,7 +1,7 @@
 //! The action programs that simulated clients run, written by hand: no SQL is involved.
 //!
 //! Three tables with a `bigint` key and a `text` column: *lists*, whose text grows by one entry with every append; *registers*, which are
-//! overwritten; *members*, whose rows come and go.
+//! overwritten; *members*, whose rows come and go. And *counters*, whose column is a `bigint` that is added to.
 
 use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, Program,
@@ -18,8 +18,10 @@ pub const LISTS: TableId = TableId(16);
 pub const REGISTERS: TableId = TableId(17);
 /// Storage of the members.
 pub const MEMBERS: TableId = TableId(18);
+/// Storage of the counters.
+pub const COUNTERS: TableId = TableId(19);
 /// All storages.
-pub const STORAGES: [TableId; 3] = [LISTS, REGISTERS, MEMBERS];
+pub const STORAGES: [TableId; 4] = [LISTS, REGISTERS, MEMBERS, COUNTERS];
 
 /// All programs, compiled once and shared.
 #[derive(Debug)]
@@ -48,6 +50,14 @@ pub struct Programs {
     pub insert_member: Arc<Program>,
     /// `DELETE FROM members WHERE k = $1 RETURNING v`
     pub delete_member: Arc<Program>,
+    /// `SELECT v FROM counters WHERE k = $1`
+    pub read_counter: Arc<Program>,
+    /// `SELECT k, v FROM counters WHERE k >= $1 AND k < $3`
+    pub scan_counters: Arc<Program>,
+    /// `UPDATE counters SET v = v + $3 WHERE k = $1`
+    pub add: Arc<Program>,
+    /// `INSERT INTO counters VALUES ($1, $3) ON CONFLICT (k) DO UPDATE SET v = counters.v + excluded.v`
+    pub make_counter: Arc<Program>,
 }
 
 /// The name of a storage.
@@ -56,6 +66,7 @@ pub fn name_of(storage: TableId) -> &'static str {
         LISTS => "lists",
         REGISTERS => "registers",
         MEMBERS => "members",
+        COUNTERS => "counters",
         _ => "another",
     }
 }
@@ -69,11 +80,12 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         dropped: false,
         missing: values::Value::Null,
     };
+    let value = if storage == COUNTERS { Type::BigInt } else { Type::Text };
     Arc::new(TableSchema {
         name: name_of(storage).to_owned(),
         oid: storage.0,
         storage,
-        columns: vec![column("k", Type::BigInt, true), column("v", Type::Text, false)],
+        columns: vec![column("k", Type::BigInt, true), column("v", value, false)],
         primary_key: vec![0],
         primary_key_name: None,
         primary_key_oid: storage.0 + 1_000,
@@ -99,6 +111,7 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
 
 const KEY: (&str, Type) = ("k", Type::BigInt);
 const VALUE: (&str, Type) = ("v", Type::Text);
+const NUMBER: (&str, Type) = ("v", Type::BigInt);
 
 fn point(storage: TableId) -> Source {
     Source { table: table(storage), path: AccessPath::Point(vec![Expression::Parameter(0)]), reverse: false }
@@ -127,19 +140,39 @@ fn concat(left: Expression, right: Expression) -> Expression {
     Expression::Binary(BinaryOperator::Concat, Box::new(left), Box::new(right))
 }
 
+fn sum(left: Expression, right: Expression) -> Expression {
+    Expression::Binary(BinaryOperator::Add, Box::new(left), Box::new(right))
+}
+
+/// `INSERT INTO counters VALUES ($1, $3)`, an existing counter added to.
+fn make_counter() -> Action {
+    Action::Insert {
+        table: table(COUNTERS),
+        values: vec![Expression::Column(0), Expression::Column(1)],
+        input: InsertInput::Rows(vec![vec![Expression::Parameter(0), Expression::Parameter(2)]]),
+        on_conflict: Some(OnConflict {
+            target: Some(ConflictTarget::PrimaryKey),
+            update: Some((vec![(1, sum(Expression::Column(1), Expression::Column(3)))], None)),
+        }),
+        returning: Vec::new(),
+        private: false,
+    }
+}
+
 fn append(key: u16) -> Action {
     insert(LISTS, key, Some(concat(Expression::Column(1), Expression::Column(3))), true)
 }
 
-fn scan(reverse: bool) -> Arc<Program> {
+fn scan(storage: TableId, reverse: bool) -> Arc<Program> {
     let bounds = Bounds {
         prefix: Vec::new(),
         low: Some((Expression::Parameter(0), true)),
         high: Some((Expression::Parameter(2), false)),
     };
-    let source = Source { table: table(MEMBERS), path: AccessPath::KeyRange(bounds), reverse };
+    let source = Source { table: table(storage), path: AccessPath::KeyRange(bounds), reverse };
     let output = vec![Expression::Column(0), Expression::Column(1)];
-    program(vec![select(source, output, None)], &[KEY, VALUE], true)
+    let value = if storage == COUNTERS { NUMBER } else { VALUE };
+    program(vec![select(source, output, None)], &[KEY, value], true)
 }
 
 impl Programs {
@@ -160,6 +193,12 @@ impl Programs {
             assignments: vec![(1, concat(Expression::Column(1), Expression::Parameter(1)))],
             returning: value(),
         };
+        let add = Action::Update {
+            source: point(COUNTERS),
+            filter: None,
+            assignments: vec![(1, sum(Expression::Column(1), Expression::Parameter(2)))],
+            returning: Vec::new(),
+        };
         let delete = Action::Delete { source: point(MEMBERS), filter: None, returning: value() };
         let both = vec![Expression::Column(0), Expression::Column(1)];
         Programs {
@@ -171,10 +210,14 @@ impl Programs {
             append_two: program(vec![bind, append(2), append(0)], &[VALUE], false),
             read_register: read(REGISTERS, None),
             write_register: program(vec![insert(REGISTERS, 0, Some(Expression::Column(3)), false)], &[], false),
-            scan_members: scan(false),
-            scan_members_back: scan(true),
+            scan_members: scan(MEMBERS, false),
+            scan_members_back: scan(MEMBERS, true),
             insert_member: program(vec![insert(MEMBERS, 0, None, false)], &[], false),
             delete_member: program(vec![delete], &[VALUE], false),
+            read_counter: program(vec![select(point(COUNTERS), value(), None)], &[NUMBER], true),
+            scan_counters: scan(COUNTERS, false),
+            add: program(vec![add], &[], false),
+            make_counter: program(vec![make_counter()], &[], false),
         }
     }
 }

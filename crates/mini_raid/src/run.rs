@@ -26,6 +26,8 @@ pub struct Bounds {
     pub moves: Moves,
     /// A site that pauses inside a step has its turn, and goes on afterwards, as one does whose servers are in other processes.
     pub turns: bool,
+    /// Clients add to counters, too.
+    pub counters: bool,
 }
 
 impl Default for Bounds {
@@ -37,6 +39,7 @@ impl Default for Bounds {
             tell: false,
             moves: Moves { every: MOVES_EVERY, elsewhere: false },
             turns: false,
+            counters: true,
         }
     }
 }

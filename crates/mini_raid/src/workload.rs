@@ -9,6 +9,9 @@ use messages::limits::MILLISECOND;
 use messages::session::AccessMode;
 use std::collections::BTreeMap;
 
+/// Additions to one counter: digits of two bits, none of which may reach the sign.
+const DIGITS: usize = 30;
+
 /// One step of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -41,6 +44,17 @@ pub enum Step {
     Toggle(u64, Token),
     /// Appends the entry of a toggle to the member's companion list.
     Companion(u64, Token),
+    /// Adds to a counter.
+    Add(u64, Token),
+    /// Reads a counter.
+    ReadCounter(u64),
+    /// Reads the counters of a range.
+    ScanCounters {
+        /// First key.
+        low: u64,
+        /// Behind the last key.
+        high: u64,
+    },
     /// Does nothing for so long.
     Think(u64),
     /// Commits.
@@ -52,7 +66,15 @@ pub enum Step {
 impl Step {
     /// Whether it only reads.
     pub fn is_read(&self) -> bool {
-        matches!(self, Step::ReadList(_) | Step::ReadTwoLists(..) | Step::ReadRegister(_) | Step::Scan { .. })
+        matches!(
+            self,
+            Step::ReadList(_)
+                | Step::ReadTwoLists(..)
+                | Step::ReadRegister(_)
+                | Step::Scan { .. }
+                | Step::ReadCounter(_)
+                | Step::ScanCounters { .. }
+        )
     }
 }
 
@@ -80,12 +102,16 @@ pub struct Mix {
     /// Clients at the others only read, often, and writers take their time; so that most of the time nothing is undecided. `None`:
     /// everybody writes.
     pub writing_site: Option<usize>,
+    /// Counters in use at a time; 0: none.
+    pub counters: u64,
+    /// One in so many transactions is about counters.
+    pub counting: u64,
 }
 
 impl Mix {
     /// A mix for a run.
-    pub fn draw(random: &mut Random, sites: usize) -> Mix {
-        Mix {
+    pub fn draw(random: &mut Random, sites: usize, counters: bool) -> Mix {
+        let mut mix = Mix {
             clients: sites * random.between(1, 4) as usize,
             lists: random.between(2, 8),
             registers: random.between(1, 5),
@@ -96,7 +122,14 @@ impl Mix {
             statements: random.between(2, 6),
             long_reader: *random.pick(&[3, 10, 50]),
             writing_site: random.one_in(4).then(|| 1 + random.index(sites)),
+            counters: 0,
+            counting: 1,
+        };
+        if counters {
+            mix.counters = random.between(1, 4);
+            mix.counting = *random.pick(&[2, 3, 6, 15]);
         }
+        mix
     }
 }
 
@@ -111,12 +144,23 @@ pub struct Workload {
     member_round: u64,
     /// Entries seen in a list.
     seen: BTreeMap<u64, usize>,
+    /// By counter: the additions to it, in the order of their digits.
+    digits: BTreeMap<u64, Vec<Token>>,
+    counter_rounds: BTreeMap<u64, u64>,
 }
 
 impl Workload {
     /// Nothing has been done.
     pub fn new(mix: Mix) -> Workload {
-        Workload { mix, next_token: 1, rounds: BTreeMap::new(), member_round: 0, seen: BTreeMap::new() }
+        Workload {
+            mix,
+            next_token: 1,
+            rounds: BTreeMap::new(),
+            member_round: 0,
+            seen: BTreeMap::new(),
+            digits: BTreeMap::new(),
+            counter_rounds: BTreeMap::new(),
+        }
     }
 
     /// Tokens given out so far lie below this.
@@ -165,6 +209,88 @@ impl Workload {
         self.member_round * 100 + random.below(self.mix.members)
     }
 
+    /// Counters in use, or once in use.
+    pub fn counters(&self) -> impl Iterator<Item = u64> + '_ {
+        self.digits.keys().copied()
+    }
+
+    fn counter(&mut self, random: &mut Random) -> u64 {
+        let slot = random.below(self.mix.counters);
+        let round = self.counter_rounds.entry(slot).or_default();
+        let digits = self.digits.entry(*round * 100 + slot).or_default();
+        if digits.len() < DIGITS {
+            return *round * 100 + slot;
+        }
+        *round += 1;
+        *round * 100 + slot
+    }
+
+    fn addition(&mut self, random: &mut Random) -> Step {
+        let (key, token) = (self.counter(random), self.token());
+        self.digits.entry(key).or_default().push(token);
+        Step::Add(key, token)
+    }
+
+    /// What this addition adds: one in its own digit to the base of four, so that a counter tells what was added, and what twice.
+    pub fn addend(&self, key: u64, token: Token) -> i64 {
+        let digit = self.digits[&key].iter().position(|other| *other == token).expect("an addition has its digit");
+        1 << (2 * digit)
+    }
+
+    /// The additions that a counter holds. Errors: one that was made twice or by nobody.
+    pub fn additions(&self, key: u64, number: i64) -> Result<Vec<Token>, String> {
+        let digits = self.digits.get(&key).map_or(&[][..], |digits| digits);
+        let mut found = Vec::new();
+        for (place, token) in digits.iter().enumerate() {
+            match number >> (2 * place) & 3 {
+                0 => {}
+                1 => found.push(*token),
+                times => return Err(format!("counter {key} holds {number}: addition {token} {times} times")),
+            }
+        }
+        if number >> (2 * digits.len()) != 0 {
+            return Err(format!("counter {key} holds {number}, which nobody added"));
+        }
+        Ok(found)
+    }
+
+    fn counting(&mut self, random: &mut Random) -> Vec<Step> {
+        let base = |key: u64| key / 100 * 100;
+        match random.below(6) {
+            0 | 1 => vec![self.addition(random)],
+            2 => vec![Step::ReadCounter(self.counter(random))],
+            3 => {
+                let low = base(self.counter(random));
+                let mut plan = vec![Step::Begin(AccessMode::ReadOnly), Step::ScanCounters { low, high: low + 100 }];
+                plan.extend([Step::ReadCounter(self.counter(random)), self.read(random), Step::Commit]);
+                plan
+            }
+            _ => {
+                let mut plan = vec![Step::Begin(AccessMode::ReadWrite)];
+                for _ in 0..random.between(1, self.mix.statements + 1) {
+                    let step = match random.below(12) {
+                        0 => Step::ReadCounter(self.counter(random)),
+                        1 => {
+                            let low = base(self.counter(random));
+                            Step::ScanCounters { low, high: low + 100 }
+                        }
+                        2 => Step::ReadList(self.list(random)),
+                        _ => self.addition(random),
+                    };
+                    plan.push(step);
+                    if self.mix.think > 0 && random.one_in(3) {
+                        plan.push(Step::Think(random.around(self.mix.think)));
+                    }
+                }
+                if random.one_in(3) {
+                    plan.push(Step::Append(self.list(random), self.token()));
+                }
+                plan.push(if random.one_in(20) { Step::Rollback } else { Step::Commit });
+                plan
+            }
+        }
+    }
+
     fn range(&self, random: &mut Random) -> Step {
         let base = self.member_round * 100;
         let reverse = random.one_in(4);
@@ -196,6 +322,9 @@ impl Workload {
     }
 
     fn plan(&mut self, random: &mut Random) -> Vec<Step> {
+        if self.mix.counters > 0 && random.one_in(self.mix.counting) {
+            return self.counting(random);
+        }
         let total: u64 = self.mix.weights.iter().sum();
         let mut draw = random.below(total);
         let mut kind = 0;

@@ -74,8 +74,8 @@ impl World {
     pub fn new(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> World {
         let mut random = Random::new(seed);
         let profile = match bounds.calm {
-            true => Profile::calm(&mut random, sites),
-            false => Profile::draw(&mut random, sites),
+            true => Profile::calm(&mut random, sites, bounds.counters),
+            false => Profile::draw(&mut random, sites, bounds.counters),
         };
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];

@@ -32,9 +32,7 @@ enum Written {
 impl Written {
     fn items(&self) -> Vec<Item> {
         match self {
-            Written::By(history) => {
-                history.writes.iter().map(|write| Item { table: write.table, key: write.key.clone() }).collect()
-            }
+            Written::By(history) => history.changed().map(|(table, key)| Item { table, key: key.clone() }).collect(),
             Written::Items(items) => items.clone(),
         }
     }
@@ -179,8 +177,8 @@ impl FailLocks {
     pub(crate) fn commit(&mut self, timestamp: Timestamp, history: Arc<History>) {
         for site in &self.absent {
             let stale = self.tables.entry(*site).or_default();
-            for write in &history.writes {
-                lock(stale, Item { table: write.table, key: write.key.clone() }, self.overflow_drops);
+            for (table, key) in history.changed() {
+                lock(stale, Item { table, key: key.clone() }, self.overflow_drops);
             }
         }
         self.recent.insert(timestamp, Written::By(history));

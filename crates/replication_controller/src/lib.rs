@@ -36,7 +36,7 @@ use messages::epoch::ProposalId;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::{Bug, Planted};
-use messages::replication::{ReplicationMessage, ServiceReply, SiteNotice};
+use messages::replication::{ReplicationMessage, Service, ServiceReply, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
     Envelope, Epoch, EpochNumber, Incarnation, MemberState, Message, Now, OracleLife, Outbox, Server, ServerKind,
@@ -547,7 +547,7 @@ impl Server for ReplicationController {
 }
 
 /// A short answer to the action driver.
-pub(crate) fn service_reply(tag: u64, verdict: Result<EpochNumber, String>, outbox: &mut Outbox) {
+pub(crate) fn service_reply(tag: u64, verdict: Result<Service, String>, outbox: &mut Outbox) {
     let reply = ServiceReply::ServiceReply { tag, verdict };
     outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
 }

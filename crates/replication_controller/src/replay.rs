@@ -33,7 +33,7 @@ impl LogTail {
     pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         self.undecided
             .values()
-            .flat_map(|history| history.writes.iter().map(|write| Item { table: write.table, key: write.key.clone() }))
+            .flat_map(|history| history.changed().map(|(table, key)| Item { table, key: key.clone() }))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::{ReplicationController, State, service_reply};
 use messages::planted::Bug;
-use messages::replication::ServiceRequest;
+use messages::replication::{Service, ServiceRequest};
 use messages::{EpochNumber, Now, Outbox};
 use serde::{Deserialize, Serialize};
 
@@ -18,14 +18,14 @@ pub(crate) struct Questions {
 impl ReplicationController {
     pub(crate) fn service_asked(&mut self, now: Now, request: ServiceRequest, outbox: &mut Outbox) {
         match request {
-            ServiceRequest::Check { tag, deadline } => match self.may_serve(now) {
-                Ok(epoch) => service_reply(tag, Ok(epoch), outbox),
+            ServiceRequest::Check { tag, deadline } => match self.service(now) {
+                Ok(service) => service_reply(tag, Ok(service), outbox),
                 Err(_) => self.questions.waiting.push((tag, deadline)),
             },
             ServiceRequest::CheckAfter { tag, epoch } => {
-                let verdict = match self.may_serve(now) {
-                    Ok(present) if present == epoch => Ok(present),
-                    Ok(present) => Err(format!("the epoch changed from {} to {}", epoch.0, present.0)),
+                let verdict = match self.service(now) {
+                    Ok(present) if present.epoch == epoch => Ok(present),
+                    Ok(present) => Err(format!("the epoch changed from {} to {}", epoch.0, present.epoch.0)),
                     Err(reason) => Err(reason),
                 };
                 service_reply(tag, verdict, outbox);
@@ -37,6 +37,13 @@ impl ReplicationController {
     /// Why the site may not serve now; `None`: it may.
     pub fn refusal(&self, now: Now) -> Option<String> {
         self.may_serve(now).err()
+    }
+
+    fn service(&self, now: Now) -> Result<Service, String> {
+        let epoch = self.may_serve(now)?;
+        let is_whole = matches!(&self.state, State::Member(epoch) if epoch.is_whole())
+            || self.planted.is(Bug::IncrementsWhileJoining);
+        Ok(Service { epoch, is_whole })
     }
 
     /// The epoch in which the site may serve, or why it may not.
@@ -79,10 +86,10 @@ impl ReplicationController {
         if self.questions.waiting.is_empty() {
             return;
         }
-        let verdict = self.may_serve(now);
+        let verdict = self.service(now);
         self.questions.waiting.retain(|(tag, deadline)| match &verdict {
-            Ok(epoch) => {
-                service_reply(*tag, Ok(*epoch), outbox);
+            Ok(service) => {
+                service_reply(*tag, Ok(*service), outbox);
                 false
             }
             Err(reason) if now.boot >= *deadline => {

@@ -153,6 +153,60 @@ pub fn column(bytes: &[u8], index: usize) -> Result<Value, ValueError> {
     reader.next_value()?.ok_or_else(|| wrong_count(index, index + 1))
 }
 
+/// Why nothing can be added to a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddError {
+    /// It holds no integer, or the row ends before it.
+    NotAnInteger,
+    /// The sum lies outside of its type.
+    OutOfRange,
+}
+
+/// The integer in column `index`, counted from 0, and the smallest and the largest that its type holds; `None`: no integer. Errors: XX001
+/// if the bytes up to it are damaged.
+pub fn integer(bytes: &[u8], index: usize) -> Result<Option<(i64, i64, i64)>, ValueError> {
+    if index >= RowReader::new(bytes)?.remaining() {
+        return Ok(None);
+    }
+    Ok(match column(bytes, index)? {
+        Value::SmallInt(number) => Some((number.into(), i16::MIN.into(), i16::MAX.into())),
+        Value::Integer(number) => Some((number.into(), i32::MIN.into(), i32::MAX.into())),
+        Value::BigInt(number) => Some((number, i64::MIN, i64::MAX)),
+        _ => None,
+    })
+}
+
+/// The row with `addends` (column, number) added to its integer columns; everything else stays as it is, byte for byte. Errors: the first
+/// column that cannot take it; a damaged row has no integers.
+pub fn add(bytes: &[u8], addends: &[(u16, i64)]) -> Result<Vec<u8>, AddError> {
+    let mut row = bytes.to_vec();
+    for (index, addend) in addends {
+        let index = usize::from(*index);
+        let (from, to) = span(&row, index).map_err(|_| AddError::NotAnInteger)?.ok_or(AddError::NotAnInteger)?;
+        let found = integer(&row, index).map_err(|_| AddError::NotAnInteger)?;
+        let (number, low, high) = found.ok_or(AddError::NotAnInteger)?;
+        let sum = number.checked_add(*addend).filter(|sum| (low..=high).contains(sum)).ok_or(AddError::OutOfRange)?;
+        let mut value = Vec::with_capacity(1 + 10);
+        tagged(row[from], sum, &mut value);
+        row.splice(from..to, value);
+    }
+    Ok(row)
+}
+
+/// Where column `index` lies in a row, tag included; `None`: the row ends before it.
+fn span(bytes: &[u8], index: usize) -> Result<Option<(usize, usize)>, ValueError> {
+    let mut reader = RowReader::new(bytes)?;
+    if index >= reader.remaining() {
+        return Ok(None);
+    }
+    for _ in 0..index {
+        reader.skip()?;
+    }
+    let from = bytes.len() - reader.rest.len();
+    reader.skip()?;
+    Ok(Some((from, bytes.len() - reader.rest.len())))
+}
+
 /// Reads a row's values in order, one at a time.
 #[derive(Clone, Debug)]
 pub struct RowReader<'a> {
@@ -355,6 +409,35 @@ mod tests {
             let columns = RowReader::new(&bytes).map_or(3, |reader| reader.remaining());
             let _ = decode_row(&bytes, columns);
             let _ = column(&bytes, index);
+            let _ = add(&bytes, &[(index as u16, 1)]);
+        }
+
+        /// A sum in another column, or another row than an UPDATE would have written, is wrong data at every site.
+        #[test]
+        fn adding_is_what_an_update_would_write(values in generate::row(), at in any::<prop::sample::Index>(), addend: i64) {
+            let mut bytes = Vec::new();
+            encode_row(&values, &mut bytes);
+            let index = at.index(values.len().max(1));
+            let mut sums = values.clone();
+            let fits = match sums.get_mut(index) {
+                Some(Value::SmallInt(number)) => {
+                    let sum = i16::try_from(addend).ok().and_then(|addend| number.checked_add(addend));
+                    // An addend that is wider than the column may still bring it back into its range.
+                    let sum = sum.or_else(|| i64::from(*number).checked_add(addend)?.try_into().ok());
+                    sum.map(|sum| *number = sum).ok_or(AddError::OutOfRange)
+                }
+                Some(Value::Integer(number)) => {
+                    let sum = i64::from(*number).checked_add(addend).and_then(|sum| sum.try_into().ok());
+                    sum.map(|sum| *number = sum).ok_or(AddError::OutOfRange)
+                }
+                Some(Value::BigInt(number)) => {
+                    number.checked_add(addend).map(|sum| *number = sum).ok_or(AddError::OutOfRange)
+                }
+                _ => Err(AddError::NotAnInteger),
+            };
+            let mut expected = Vec::new();
+            encode_row(&sums, &mut expected);
+            prop_assert_eq!(add(&bytes, &[(index as u16, addend)]), fits.map(|()| expected));
         }
 
         /// Damage that still decodes must be a row like any other: a site that reads it may write it again.

@@ -1,5 +1,6 @@
 //! The access manager as other servers see it, message by message.
 
+mod additions;
 mod model;
 mod site;
 mod stale_copies;

@@ -5,4 +5,5 @@
 mod programs;
 mod scripts;
 mod statements;
+mod sums;
 mod world;

@@ -40,6 +40,17 @@ pub fn select_ids(reverse: bool) -> Arc<Program> {
 }
 
 /// UPDATE accounts SET balance = balance + $2 WHERE id = $1
+pub fn add_unread() -> Arc<Program> {
+    let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
+    program(vec![Action::Update {
+        source: from_accounts(AccessPath::Point(vec![parameter(0)])),
+        filter: None,
+        assignments: vec![(2, sum)],
+        returning: Vec::new(),
+    }])
+}
+
+/// UPDATE accounts SET balance = balance + $2 WHERE id = $1 RETURNING balance
 pub fn add_balance() -> Arc<Program> {
     let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
     program(vec![Action::Update {

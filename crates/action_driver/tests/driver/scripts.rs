@@ -15,7 +15,7 @@ use std::sync::Arc;
 use values::Value;
 
 /// Two accounts.
-fn filled() -> World {
+pub(crate) fn filled() -> World {
     let mut world = World::new();
     world.run(&insert(), &[1.into(), "ann".into(), Value::BigInt(10)]);
     world.run(&insert(), &[2.into(), "bob".into(), Value::BigInt(20)]);
@@ -28,7 +28,7 @@ fn transaction(sequence: u64) -> TransactionId {
 }
 
 #[track_caller]
-fn script(world: &mut World, expected: &str) {
+pub(crate) fn script(world: &mut World, expected: &str) {
     let expected: Vec<&str> = expected.trim().lines().map(str::trim).collect();
     assert_eq!(world.said().lines().collect::<Vec<_>>(), expected);
 }

@@ -9,7 +9,7 @@ use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
-use messages::replication::{ServiceReply, ServiceRequest};
+use messages::replication::{Service, ServiceReply, ServiceRequest};
 use messages::schema::{Column, IndexSchema, TableSchema};
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
 use messages::{
@@ -31,6 +31,8 @@ pub struct World {
     pub driver: ActionDriver,
     pub now: Now,
     pub epoch: EpochNumber,
+    /// Whether all members are up, so that updates may add without reading.
+    pub is_whole: bool,
     /// Versions by item, oldest first.
     pub store: BTreeMap<Item, Vec<(Timestamp, Option<Row>)>>,
     /// Items that are stale until they are refreshed.
@@ -69,6 +71,7 @@ impl World {
             driver: ActionDriver::new(planted, 1),
             now: Now { boot: 1_000_000_000, wall_micros: 0 },
             epoch: EpochNumber(1),
+            is_whole: false,
             store: BTreeMap::new(),
             stale: BTreeSet::new(),
             accesses: VecDeque::new(),
@@ -202,12 +205,16 @@ impl World {
         }
     }
 
+    fn standing(&self) -> Service {
+        Service { epoch: self.epoch, is_whole: self.is_whole }
+    }
+
     fn service(&mut self, request: ServiceRequest) -> ServiceReply {
         match request {
-            ServiceRequest::Check { tag, .. } => ServiceReply::ServiceReply { tag, verdict: Ok(self.epoch) },
+            ServiceRequest::Check { tag, .. } => ServiceReply::ServiceReply { tag, verdict: Ok(self.standing()) },
             ServiceRequest::CheckAfter { tag, epoch } => {
                 let holds = self.after.pop_front().unwrap_or(true) && epoch == self.epoch;
-                let verdict = if holds { Ok(epoch) } else { Err("the epoch has changed".into()) };
+                let verdict = if holds { Ok(self.standing()) } else { Err("the epoch has changed".into()) };
                 ServiceReply::ServiceReply { tag, verdict }
             }
             ServiceRequest::Refresh { tag, range, .. } => {
@@ -260,6 +267,13 @@ impl World {
         for write in &history.writes {
             let item = Item { table: write.table, key: write.key.clone() };
             self.store.entry(item).or_default().push((timestamp, write.row.clone()));
+        }
+        for increment in &history.increments {
+            let item = Item { table: increment.table, key: increment.key.clone() };
+            let versions = self.store.get_mut(&item).expect("what is added to is there");
+            let row = versions.last().and_then(|(_, row)| row.clone()).expect("what is added to is a row");
+            let sum = values::row::add(&row, &increment.addends).expect("the sum fits");
+            versions.push((timestamp, Some(Row::from(sum))));
         }
         self.drops.extend(&history.drops);
         self.histories.push((transaction, history));
@@ -385,7 +399,11 @@ fn describe(message: &Message) -> Option<String> {
                 let sign = if write.row.is_some() { '+' } else { '-' };
                 format!("{sign}{}[{:?}]", storage(write.table), write.key)
             };
-            let writes: Vec<String> = history.writes.iter().map(write).collect();
+            let mut writes: Vec<String> = history.writes.iter().map(write).collect();
+            let sum = |added: &messages::Increment| {
+                format!("{}[{:?}]{:?}", storage(added.table), added.key, &added.addends[..])
+            };
+            writes.extend(history.increments.iter().map(sum));
             format!(
                 "commit T{} read ({}) ranges ({}) write ({})",
                 transaction.sequence,
@@ -395,7 +413,11 @@ fn describe(message: &Message) -> Option<String> {
             )
         }
         Message::Concurrency(ConcurrencyRequest::Access { transaction, target: named, kind, .. }) => {
-            let kind = if *kind == AccessKind::Read { "read" } else { "write" };
+            let kind = match kind {
+                AccessKind::Read => "read",
+                AccessKind::Write => "write",
+                AccessKind::Increment => "add to",
+            };
             format!("may T{} {kind} {}?", transaction.sequence, target(named))
         }
         Message::Concurrency(ConcurrencyRequest::SnapshotAccess { target: named, snapshot, .. }) => {

@@ -4,7 +4,7 @@
 //! Serial equivalence, in the order of commits, is what the model checks when it installs: nothing that a transaction read has
 //! changed since its commit-locks were granted and its versions compared.
 
-use crate::support::{HERE, Site, THERE, age, at, history, item, range, replies, transaction};
+use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, replies, transaction};
 use concurrency_controller::sequencer::METHODS;
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest};
 use messages::epoch::Method;
@@ -34,12 +34,17 @@ impl Random {
 struct Use {
     low: u8,
     high: u8,
-    write: bool,
+    kind: AccessKind,
 }
 
 impl Use {
+    fn of(key: u8, kind: AccessKind) -> Use {
+        Use { low: key, high: key + 1, kind }
+    }
+
     fn conflicts(self, other: Use) -> bool {
-        (self.write || other.write) && self.low < other.high && other.low < self.high
+        let together = self.kind == other.kind && self.kind != AccessKind::Write;
+        !together && self.low < other.high && other.low < self.high
     }
 }
 
@@ -63,15 +68,17 @@ struct Running {
     reads: BTreeMap<u8, u64>,
     ranges: Vec<(u8, u8, u64)>,
     writes: BTreeSet<u8>,
+    adds: BTreeSet<u8>,
 }
 
 impl Running {
     /// What it commit-locks.
     fn locks(&self) -> Vec<Use> {
-        let reads = self.reads.keys().map(|key| Use { low: *key, high: key + 1, write: false });
-        let ranges = self.ranges.iter().map(|(low, high, _)| Use { low: *low, high: *high, write: false });
-        let writes = self.writes.iter().map(|key| Use { low: *key, high: key + 1, write: true });
-        reads.chain(ranges).chain(writes).collect()
+        let reads = self.reads.keys().map(|key| Use::of(*key, AccessKind::Read));
+        let ranges = self.ranges.iter().map(|(low, high, _)| Use { low: *low, high: *high, kind: AccessKind::Read });
+        let writes = self.writes.iter().map(|key| Use::of(*key, AccessKind::Write));
+        let adds = self.adds.iter().map(|key| Use::of(*key, AccessKind::Increment));
+        reads.chain(ranges).chain(writes).chain(adds).collect()
     }
 }
 
@@ -148,6 +155,7 @@ impl World {
             reads: BTreeMap::new(),
             ranges: Vec::new(),
             writes: BTreeSet::new(),
+            adds: BTreeSet::new(),
         };
         if remote {
             for used in std::mem::take(&mut running.plan) {
@@ -161,8 +169,12 @@ impl World {
         let low = self.random.below(KEYS) as u8;
         let wide = self.random.below(4) == 0;
         let high = if wide { low + 1 + self.random.below(3) as u8 } else { low + 1 };
-        let write = self.random.below(5 - 3 * u64::from(!wide)) == 0;
-        Use { low, high, write }
+        let kind = match self.random.below(5 - 3 * u64::from(!wide)) == 0 {
+            true if !wide && self.random.below(2) == 0 => AccessKind::Increment,
+            true => AccessKind::Write,
+            false => AccessKind::Read,
+        };
+        Use { low, high, kind }
     }
 
     fn switch(&mut self) {
@@ -209,13 +221,14 @@ impl World {
                 transaction: id,
                 age: age(id),
                 target: if point { item(used.low) } else { range(used.low, used.high) },
-                kind: if used.write { AccessKind::Write } else { AccessKind::Read },
+                kind: used.kind,
             }
         } else {
             running.stage = Stage::CommitLockUnderWay;
             let reads: Vec<(u8, u64)> = running.reads.iter().map(|(key, seen)| (*key, *seen)).collect();
             let writes: Vec<u8> = running.writes.iter().copied().collect();
-            let history = history(&reads, &running.ranges, &writes);
+            let adds: Vec<u8> = running.adds.iter().copied().collect();
+            let history = adding(&history(&reads, &running.ranges, &writes), &adds);
             ConcurrencyRequest::CommitLock { transaction: id, age: age(id), history }
         };
         let replies = self.site.ask(request);
@@ -225,14 +238,23 @@ impl World {
     /// What an access does once it is granted: a wide write is a scan for update that changes its first key.
     fn perform(&mut self, running: &mut Running, used: Use) {
         let wide = used.high > used.low + 1;
+        if used.kind == AccessKind::Increment {
+            // What it has read or written it changes as a row.
+            let known = running.reads.contains_key(&used.low) || running.writes.contains(&used.low);
+            if !known {
+                running.adds.insert(used.low);
+            }
+            return;
+        }
         if wide {
             running.ranges.push((used.low, used.high, self.commits));
-        } else if (!used.write || self.random.below(2) == 0) && !running.writes.contains(&used.low) {
+        } else if (used.kind == AccessKind::Read || self.random.below(2) == 0) && !running.writes.contains(&used.low) {
             let seen = self.versions.get(&used.low).copied().unwrap_or(0);
             running.reads.entry(used.low).or_insert(seen);
         }
-        if used.write {
+        if used.kind == AccessKind::Write {
             running.writes.insert(used.low);
+            running.adds.remove(&used.low);
         }
     }
 
@@ -257,7 +279,7 @@ impl World {
             let running = &self.running[&id];
             assert!(self.still_holds(running), "a read has changed under a commit-lock: {id}");
             self.commits += 1;
-            for key in running.writes.clone() {
+            for key in running.writes.union(&running.adds).copied().collect::<Vec<_>>() {
                 self.versions.insert(key, self.commits);
             }
         }
@@ -338,9 +360,13 @@ impl World {
                     }
                     Stage::CommitLocked | Stage::Voted | Stage::CommitLockUnderWay if executing => {
                         let optimistic = !self.is_locking();
+                        let changes = |used: &Use| used.kind != AccessKind::Read;
                         let taken: Vec<Use> =
-                            one.locks().into_iter().filter(|used| used.write || !optimistic).collect();
-                        assert!(!meet(&taken, &two.granted), "{second} goes on with what {first} has taken");
+                            one.locks().into_iter().filter(|used| changes(used) || !optimistic).collect();
+                        // Who only adds has seen nothing that the other takes.
+                        let seen = |used: &&Use| used.kind != AccessKind::Increment;
+                        let granted: Vec<Use> = two.granted.iter().filter(seen).copied().collect();
+                        assert!(!meet(&taken, &granted), "{second} goes on with what {first} has taken");
                     }
                     Stage::Executing | Stage::AccessUnderWay if executing && !one.doomed => {
                         let locking = self.is_locking();

@@ -7,8 +7,8 @@ use messages::epoch::Method;
 use messages::item::{ItemRead, RangeRead};
 use messages::planted::Planted;
 use messages::{
-    Age, Conflict, ConflictKind, Envelope, EpochNumber, History, Incarnation, Item, Key, KeyRange, Message, Now,
-    Outbox, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
+    Age, Conflict, ConflictKind, Envelope, EpochNumber, History, Incarnation, Increment, Item, Key, KeyRange, Message,
+    Now, Outbox, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
 };
 use std::sync::Arc;
 
@@ -59,7 +59,15 @@ pub fn history(reads: &[(u8, u64)], ranges: &[(u8, u8, u64)], writes: &[u8]) -> 
     let reads = reads.iter().map(|(number, seen)| ItemRead { table: TABLE, key: key(*number), seen: at(*seen) });
     let ranges = ranges.iter().map(|(low, high, as_of)| RangeRead { range: key_range(*low, *high), as_of: at(*as_of) });
     let writes = writes.iter().map(|number| Write { table: TABLE, key: key(*number), row: None });
-    Arc::new(History { reads: reads.collect(), ranges: ranges.collect(), writes: writes.collect(), drops: Vec::new() })
+    let (reads, ranges, writes) = (reads.collect(), ranges.collect(), writes.collect());
+    Arc::new(History { reads, ranges, writes, ..History::default() })
+}
+
+/// The same, which also adds to items.
+pub fn adding(history: &History, adds: &[u8]) -> Arc<History> {
+    let addends = || [(1, 1)].into_iter().collect();
+    let increments = adds.iter().map(|number| Increment { table: TABLE, key: key(*number), addends: addends() });
+    Arc::new(History { increments: increments.collect(), ..history.clone() })
 }
 
 /// A controller that hands its replies back.

@@ -37,8 +37,8 @@ fn lock() -> impl Strategy<Value = Lock> {
         (0u8..12, 0u8..12).prop_map(|(low, high)| (low, Some(high), false)),
         (0u8..12).prop_map(|low| (low, None, false)),
     ];
-    (shape, 1u64..5, any::<bool>()).prop_map(|((low, high, point), transaction, exclusive)| {
-        let mode = if exclusive { Mode::Exclusive } else { Mode::Shared };
+    let mode = prop_oneof![Just(Mode::Shared), Just(Mode::Increment), Just(Mode::Exclusive)];
+    (shape, 1u64..5, mode).prop_map(|((low, high, point), transaction, mode)| {
         let holder = Holder { transaction: own(transaction), mode };
         Lock { low, high, point, holder }
     })

@@ -36,6 +36,7 @@ impl LastLook {
                         }
                     }
                 }
+                Observation::Counter { additions, .. } => look.entries.extend(additions),
                 Observation::Register { value, .. } => {
                     let mut value = *value;
                     while value != 0 && look.registers.insert(value) {

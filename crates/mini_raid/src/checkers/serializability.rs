@@ -1,7 +1,8 @@
 //! Strict serializability of what clients saw, as a graph of dependencies without a cycle.
 //!
 //! Every read shows what it depends on: a list shows all entries in the order of their transactions, a register the write that it holds, a
-//! scan the insertion of each member, whose companion list shows all its comings and goings. From that follow the edges
+//! scan the insertion of each member, whose companion list shows all its comings and goings, a counter all additions, in no order. From
+//! that follow the edges
 //!
 //! * *ww*: who wrote the next version,
 //! * *wr*: who read a version,
@@ -34,7 +35,7 @@ pub fn lists_of(history: &History) -> BTreeSet<u64> {
                 crate::history::Change::Insert { member, .. } | crate::history::Change::Delete { member, .. } => {
                     companion(*member)
                 }
-                crate::history::Change::Register { .. } => continue,
+                crate::history::Change::Register { .. } | crate::history::Change::Add { .. } => continue,
             });
         }
     }
@@ -95,6 +96,7 @@ fn check_some(
 fn tokens_of(observation: &Observation) -> impl Iterator<Item = Token> + '_ {
     let (list, value, members) = match observation {
         Observation::List { entries, .. } => (&entries[..], None, &[][..]),
+        Observation::Counter { additions, .. } => (&additions[..], None, &[][..]),
         Observation::Register { value, .. } => (&[][..], Some(*value), &[][..]),
         Observation::Members { present, .. } => (&[][..], None, &present[..]),
     };

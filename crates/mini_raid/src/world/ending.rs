@@ -193,6 +193,7 @@ impl World {
             let mut plan = vec![Step::Begin(AccessMode::ReadOnly)];
             plan.extend(lists.iter().map(|list| Step::ReadList(*list)));
             plan.extend((0..registers).map(Step::ReadRegister));
+            plan.extend(self.workload.counters().map(Step::ReadCounter));
             plan.push(Step::Scan { low: 0, high: 900_000, reverse: false });
             let steps = plan.len() - 1;
             plan.push(Step::Commit);

@@ -5,6 +5,7 @@ use super::processes::in_words;
 use crate::event::Event;
 use crate::faults::{Blow, Fault, Trap};
 use crate::message_kind::kind_of;
+use messages::commit::CommitMessage;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::oracle::OracleReply;
 use messages::replication::SiteNotice;
@@ -18,9 +19,7 @@ impl World {
         if to >= self.machines.len() || to == from {
             return;
         }
-        if self.silent_voter == Some(from)
-            && matches!(envelope.message, Message::Commit(messages::commit::CommitMessage::Vote { .. }))
-        {
+        if self.silent_voter == Some(from) && matches!(envelope.message, Message::Commit(CommitMessage::Vote { .. })) {
             return;
         }
         if self.dying.is_some_and(|(site, until)| site == from && self.now <= until) {
@@ -34,6 +33,11 @@ impl World {
             }
         }
         self.statistics.messages += 1;
+        if let Message::Commit(CommitMessage::Prepare { history, .. }) = &envelope.message
+            && !history.increments.is_empty()
+        {
+            *self.statistics.other.entry("prepares with increments").or_insert(0) += 1;
+        }
         let mut bytes = Vec::with_capacity(128);
         envelope.encode_into(&mut bytes);
         let [first, second] = self.network.send(&mut self.random, at, from, to);

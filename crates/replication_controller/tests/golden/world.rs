@@ -587,8 +587,8 @@ impl World {
     fn driver_told(&mut self, envelope: Envelope) {
         let who = envelope.to_site.0;
         let line = match envelope.message {
-            Message::ServiceReply(ServiceReply::ServiceReply { verdict: Ok(epoch), .. }) => {
-                format!("{who} serves in {}", epoch.0)
+            Message::ServiceReply(ServiceReply::ServiceReply { verdict: Ok(service), .. }) => {
+                format!("{who} serves in {}", service.epoch.0)
             }
             Message::ServiceReply(ServiceReply::ServiceReply { verdict: Err(reason), .. }) => {
                 format!("{who} does not serve: {reason}")

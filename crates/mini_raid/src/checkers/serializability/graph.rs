@@ -20,6 +20,10 @@ pub enum Edge {
     ReadRegister(u64),
     /// The first read this register before the second wrote it.
     RegisterOverwrittenBy(u64),
+    /// The second read this counter with what the first had added.
+    ReadCounter(u64),
+    /// The first read this counter before the second added to it.
+    AddedToLater(u64),
     /// The second saw this member, which the first had inserted.
     SawMember(u64),
     /// The second missed this member, which the first had deleted.

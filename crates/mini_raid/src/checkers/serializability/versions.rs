@@ -1,4 +1,4 @@
-//! The versions of every list, register and member, in order, and what reads of them imply.
+//! The versions of every list, register and member, in order, the additions to every counter, and what reads of them imply.
 //!
 //! Invariant: of a list, every read is a first part of the longest one; of a register, no write is overwritten twice.
 
@@ -16,6 +16,8 @@ pub struct Versions {
     places: BTreeMap<(u64, Token), usize>,
     /// By register and write: the transaction that overwrote it.
     overwriters: BTreeMap<(u64, Token), usize>,
+    /// By counter: all additions.
+    additions: BTreeMap<u64, Vec<Token>>,
     /// Tokens that bring a member; all other entries of companion lists take one away.
     insertions: BTreeMap<Token, u64>,
     members: Vec<u64>,
@@ -29,12 +31,16 @@ impl Versions {
             lists: BTreeMap::new(),
             places: BTreeMap::new(),
             overwriters: BTreeMap::new(),
+            additions: BTreeMap::new(),
             insertions: BTreeMap::new(),
             members: Vec::new(),
         };
         for (place, transaction) in history.transactions.iter().enumerate() {
             for change in &transaction.changes {
                 versions.writers.insert(change.token(), place);
+                if let Change::Add { key, token } = change {
+                    versions.additions.entry(*key).or_default().push(*token);
+                }
                 if let Change::Insert { member, token } = change {
                     versions.insertions.insert(*token, *member);
                     versions.members.push(*member);
@@ -104,6 +110,9 @@ impl Versions {
                 match observation {
                     Observation::List { key, entries } => self.list_read(history, place, *key, entries, graph)?,
                     Observation::Register { key, value } => self.register_read(history, place, *key, *value, graph)?,
+                    Observation::Counter { key, additions } => {
+                        self.counter_read(history, place, *key, additions, graph)?;
+                    }
                     Observation::Members { low, high, present } => {
                         for member in self.scanned(history, place, (*low, *high), present, graph)? {
                             self.missed(history, hidden, place, member, graph)?;
@@ -149,6 +158,25 @@ impl Versions {
         }
         if let Some(next) = order.get(entries.len()).and_then(|next| self.writer(*next)) {
             graph.add(place, next, Edge::OverwrittenBy(key));
+        }
+        Ok(())
+    }
+
+    /// Additions have no order among each other: each was there, or came later.
+    fn counter_read(
+        &self,
+        history: &History,
+        place: usize,
+        key: u64,
+        found: &[Token],
+        graph: &mut Graph,
+    ) -> Result<(), String> {
+        for token in found {
+            graph.add(self.written(history, place, *token)?, place, Edge::ReadCounter(key));
+        }
+        let all = self.additions.get(&key).into_iter().flatten();
+        for later in all.filter(|token| !found.contains(token)).filter_map(|token| self.writer(*token)) {
+            graph.add(place, later, Edge::AddedToLater(key));
         }
         Ok(())
     }
@@ -251,7 +279,7 @@ fn own_entries(transaction: &Transaction, list: u64) -> Vec<Token> {
     let own = transaction.changes.iter().filter(|change| match change {
         Change::Append { key, .. } => *key == list,
         Change::Insert { member, .. } | Change::Delete { member, .. } => companion(*member) == list,
-        Change::Register { .. } => false,
+        Change::Register { .. } | Change::Add { .. } => false,
     });
     own.map(Change::token).collect()
 }

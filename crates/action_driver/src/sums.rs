@@ -1,0 +1,135 @@
+//! `SET balance = balance + 5` without reading the balance: which updates add to rows, and for which tables that is worth its while.
+//!
+//! An update adds when it names one row by its key, and sets integer columns, which no key contains, to themselves plus or minus
+//! something that no column is needed for. Whoever adds does not see the sum; so two that add to one row need not know of each other,
+//! and both commit. But a transaction that reads the row later has to make its addition a write after all, and two of those can wait
+//! for each other; where that is usual, updates are left what they were.
+
+use crate::expression::Scope;
+use crate::limits::{READ_BACK_MAX, READ_BACK_STEP};
+use messages::program::{AccessPath, BinaryOperator, Expression, Source, UnaryOperator};
+use messages::schema::TableSchema;
+use messages::{Addends, Item, TableId};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use values::{Type, Value};
+
+/// How often rows that were added to were read by the same transaction, by storage.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Sums {
+    /// Rises by `READ_BACK_STEP` with each that was read, falls by one with each that was not; those at zero are left out.
+    read_back: FxHashMap<TableId, u16>,
+}
+
+impl Sums {
+    /// Whether rows of a storage should be added to without being read.
+    pub fn are_worth(&self, table: TableId) -> bool {
+        self.read_back.is_empty() || !self.read_back.contains_key(&table)
+    }
+
+    /// A transaction has ended that could add to an item unread, and read it nevertheless or did not.
+    pub fn note(&mut self, table: TableId, read: bool) {
+        if read {
+            let level = self.read_back.entry(table).or_default();
+            *level = (*level + READ_BACK_STEP).min(READ_BACK_MAX);
+        } else if let Some(level) = self.read_back.get_mut(&table) {
+            *level -= 1;
+            if *level == 0 {
+                self.read_back.remove(&table);
+            }
+        }
+    }
+}
+
+/// What an update adds to which item. `None`: it is of another kind, its value cannot be computed without the row, or not at all.
+pub fn of_update(
+    source: &Source,
+    assignments: &[(usize, Expression)],
+    item: impl FnOnce() -> Option<Item>,
+    scope: &Scope,
+) -> Option<(Item, Addends)> {
+    if !matches!(source.path, AccessPath::Point(_)) || assignments.is_empty() {
+        return None;
+    }
+    let mut addends = Addends::new();
+    for (column, expression) in assignments {
+        let (expression, negated) = addend(&source.table, *column, expression)?;
+        let value = match *scope.evaluate(expression, &[]).ok()? {
+            Value::SmallInt(number) => i64::from(number),
+            Value::Integer(number) => i64::from(number),
+            Value::BigInt(number) => number,
+            _ => return None,
+        };
+        addends.push((u16::try_from(*column).ok()?, if negated { value.checked_neg()? } else { value }));
+    }
+    Some((item()?, addends))
+}
+
+/// The part of `column + part`, `part + column` or `column - part` that is added, and whether it is subtracted.
+fn addend<'a>(table: &TableSchema, column: usize, expression: &'a Expression) -> Option<(&'a Expression, bool)> {
+    let column_type = table.columns.get(column)?.column_type;
+    let is_integer = |wanted: Type| matches!(wanted, Type::SmallInt | Type::Integer | Type::BigInt);
+    let in_key = table.primary_key.contains(&column)
+        || table.indexes.iter().any(|index| index.columns.contains(&column))
+        || table.has_hidden_key();
+    if in_key || !is_integer(column_type) {
+        return None;
+    }
+    let sum = match expression {
+        Expression::Cast(sum, to, false) if *to == column_type => sum,
+        sum => sum,
+    };
+    let Expression::Binary(operator, left, right) = sum else { return None };
+    let is_column = |side: &Expression| match side {
+        Expression::Cast(inner, to, _) if is_integer(*to) => {
+            matches!(**inner, Expression::Column(at) if usize::from(at) == column)
+        }
+        Expression::Column(at) => usize::from(*at) == column,
+        _ => false,
+    };
+    match operator {
+        BinaryOperator::Add if is_column(left) && is_free(right) => Some((right, false)),
+        BinaryOperator::Add if is_column(right) && is_free(left) => Some((left, false)),
+        BinaryOperator::Subtract if is_column(left) && is_free(right) => Some((right, true)),
+        _ => None,
+    }
+}
+
+/// Whether no column is needed to compute it.
+fn is_free(expression: &Expression) -> bool {
+    match expression {
+        Expression::Constant(_) | Expression::Parameter(_) => true,
+        Expression::Unary(UnaryOperator::Minus, inner) | Expression::Cast(inner, ..) => is_free(inner),
+        Expression::Binary(_, left, right) => is_free(left) && is_free(right),
+        _ => false,
+    }
+}
+
+/// Whether a row has integers in these columns that are far from the ends of their types, so that other sites will not refuse.
+pub fn have_room(row: &[u8], addends: &Addends) -> bool {
+    addends.iter().all(|(column, addend)| match values::row::integer(row, usize::from(*column)) {
+        Ok(Some((number, low, high))) => {
+            number.checked_add(*addend).is_some_and(|sum| (low / 2..=high / 2).contains(&sum))
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that are usually read back must not be added to: their readers would wait for each other.
+    #[test]
+    fn reading_back_is_remembered_for_a_while() {
+        let (mut sums, table) = (Sums::default(), TableId(20));
+        sums.note(table, false);
+        assert!(sums.are_worth(table));
+        sums.note(table, true);
+        for _ in 0..READ_BACK_STEP {
+            assert!(!sums.are_worth(table) && sums.are_worth(TableId(21)));
+            sums.note(table, false);
+        }
+        assert!(sums.are_worth(table));
+    }
+}

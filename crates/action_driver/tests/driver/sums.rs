@@ -1,0 +1,152 @@
+//! Updates that only add: what the driver says for them, and when it does without.
+
+use crate::programs::*;
+use crate::scripts::{filled, script};
+use crate::world::World;
+use messages::ConflictKind;
+use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+use values::Value;
+
+fn whole() -> World {
+    let mut world = filled();
+    world.is_whole = true;
+    world
+}
+
+fn balance(world: &mut World, id: i32) -> Value {
+    world.run(&select_point(), &[id.into()]).0[0][2].clone()
+}
+
+fn add(world: &mut World, id: i32, number: i64) -> u64 {
+    world.run(&add_unread(), &[id.into(), Value::BigInt(number)]).1
+}
+
+fn commit(world: &mut World) {
+    let reply = world.ask(SessionRequest::Commit);
+    assert!(matches!(reply, Some(SessionReply::Committed { .. })), "{reply:?}");
+}
+
+/// A row that is only added to must not be recorded as read, or two additions would be a conflict.
+#[test]
+fn an_addition_reads_nothing() {
+    let mut world = whole();
+    assert_eq!(add(&mut world, 1, 5), 1);
+    script(
+        &mut world,
+        "serve?
+         begin
+         may T3 add to accounts[8101]?
+         read accounts[8101]
+         serve?
+         commit T3 read () ranges () write (accounts[8101][(2, 5)])
+         reply executed 1, 0 rows",
+    );
+    assert_eq!(balance(&mut world, 1), Value::BigInt(15));
+}
+
+/// That a row is absent is a fact that another transaction may change: it is read.
+#[test]
+fn nothing_is_added_to_what_is_absent() {
+    let mut world = whole();
+    assert_eq!(add(&mut world, 9, 5), 0);
+    script(
+        &mut world,
+        "serve?
+         begin
+         may T3 add to accounts[8109]?
+         read accounts[8109]
+         commit T3 read (accounts[8109]@0) ranges () write ()
+         reply executed 0, 0 rows",
+    );
+}
+
+/// Who reads what it has added to must see the sum, and commit what it has seen.
+#[test]
+fn reading_back_makes_it_a_write() {
+    let mut world = whole();
+    world.begin(AccessMode::ReadWrite);
+    add(&mut world, 1, 5);
+    add(&mut world, 1, 6);
+    assert_eq!(balance(&mut world, 1), Value::BigInt(21));
+    add(&mut world, 2, 1);
+    assert_eq!(world.run(&select_ids(false), &[]).0.len(), 2);
+    add(&mut world, 1, 1);
+    commit(&mut world);
+    let history = &world.histories.last().unwrap().1;
+    assert_eq!((history.reads.len(), history.writes.len(), history.increments.len()), (2, 2, 0));
+    assert_eq!([1, 2].map(|id| balance(&mut world, id)), [Value::BigInt(22), Value::BigInt(21)]);
+}
+
+/// Rows that are usually read back must not be added to: two readers of a sum would wait for each other.
+#[test]
+fn what_is_read_back_is_not_added_to_the_next_time() {
+    let mut world = whole();
+    let mut increments = Vec::new();
+    for reads in [true, false, true, false] {
+        world.begin(AccessMode::ReadWrite);
+        add(&mut world, 1, 1);
+        if reads {
+            balance(&mut world, 1);
+        }
+        commit(&mut world);
+        increments.push(world.histories.last().unwrap().1.increments.len());
+    }
+    assert_eq!(increments, [0, 0, 0, 0]);
+    for _ in 0..64 {
+        add(&mut world, 1, 1);
+    }
+    assert_eq!(world.histories.last().unwrap().1.increments.len(), 1, "nobody has read it for long");
+}
+
+/// A member whose copy is not complete has nothing to add to: a transaction that has begun before commits what it reads then.
+#[test]
+fn a_member_that_comes_back_is_sent_rows() {
+    let mut world = whole();
+    world.begin(AccessMode::ReadWrite);
+    add(&mut world, 1, 5);
+    world.is_whole = false;
+    world.said();
+    commit(&mut world);
+    script(
+        &mut world,
+        "serve?
+         may T3 write accounts[8101]?
+         read accounts[8101]
+         commit T3 read (accounts[8101]@130) ranges () write (+accounts[8101])
+         reply Committed { receipt: Memory { copies: 2 } }",
+    );
+    assert_eq!(balance(&mut world, 1), Value::BigInt(15));
+    add(&mut world, 1, 5);
+    assert_eq!(world.histories.last().unwrap().1.increments.len(), 0);
+}
+
+/// A refused addition is done as a write where the client has been told nothing, and is a lost conflict elsewhere.
+#[test]
+fn a_refused_addition_is_written() {
+    let mut world = whole();
+    world.commits.push_back(Some(ConflictKind::IncrementRefused));
+    assert_eq!(add(&mut world, 1, 5), 1);
+    assert_eq!(world.histories.last().unwrap().1.writes.len(), 1);
+    assert_eq!(balance(&mut world, 1), Value::BigInt(15));
+    let mut world = whole();
+    world.begin(AccessMode::ReadWrite);
+    add(&mut world, 1, 5);
+    world.commits.push_back(Some(ConflictKind::IncrementRefused));
+    let reply = world.ask(SessionRequest::Commit);
+    assert!(matches!(reply, Some(SessionReply::Failed(Failure::Conflict { .. }))), "{reply:?}");
+}
+
+/// An overflow is the ordinary update's to tell, with its error; a savepoint takes an addition back.
+#[test]
+fn overflows_and_rollbacks_are_those_of_any_update() {
+    let mut world = whole();
+    let (sqlstate, _) = world.fail(&add_unread(), &[1.into(), Value::BigInt(i64::MAX)]);
+    assert_eq!(sqlstate, "22003");
+    world.begin(AccessMode::ReadWrite);
+    add(&mut world, 1, 1);
+    world.ask(SessionRequest::Savepoint { name: "s".into() });
+    add(&mut world, 1, 100);
+    world.ask(SessionRequest::RollbackTo { name: "s".into() });
+    commit(&mut world);
+    assert_eq!(balance(&mut world, 1), Value::BigInt(11));
+}
