@@ -6,10 +6,14 @@
 use messages::planted::{Bug, Planted};
 use mini_raid::Sweep;
 
-/// Found by one run in some dozens or hundreds. The last six are found by one run in thousands, if at all: a client sees of them a longer
+/// Found by one run in some dozens or hundreds, those of increments and posts by the local copy's own model, too. The last six are found by one run in thousands, if at all: a client sees of them a longer
 /// wait at most, or another clause keeps the harm away: what a late site has voted for holds its readers up, and no operator overrides a
 /// restart.
 const SELDOM: &[Bug] = &[
+    Bug::IncrementsWhileJoining,
+    Bug::IncrementsReplayedTwice,
+    Bug::UnsettledNotLogged,
+    Bug::PostForgetsAdditions,
     Bug::NoLeaseCheck,
     Bug::ReadBelowFloor,
     Bug::NoBecomesYes,

@@ -54,6 +54,7 @@ scripts! {
     commit_waits_for_the_disk: "With too few copies an answer must not leave before the log is synced.";
     abort_waits_for_the_disk: "With too few copies an abort must be on disk at every participant before the client hears of it: the votes are.";
     abort_is_acknowledged: "A client must not be told of an abort while a participant could still commit.";
+    increments: "What is added to must not be expected for ever, nor be committed where a copy is not complete.";
     older_waits: "A vote must wait for the commit-locks, and a killed waiter must vote no.";
     lost_messages: "Whatever is lost must be sent again, and asked for again, with the same words.";
     repeated_and_late_messages: "A repetition must change nothing, and what comes before its prepare must hold against it.";

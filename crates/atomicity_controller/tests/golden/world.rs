@@ -24,8 +24,8 @@ use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
-    Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, Message, Now,
-    OracleLife, Outbox, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId,
+    Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Increment, Item, Key, Message,
+    Now, OracleLife, Outbox, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId,
 };
 use std::collections::BTreeMap;
 use std::str::SplitWhitespace;
@@ -70,12 +70,15 @@ fn key(text: &str) -> Key {
 
 fn history(words: &mut Words) -> Arc<History> {
     let mut history = History::default();
-    let mut writes = false;
+    let mut how = "read";
     for word in words {
         match word {
-            "read" => writes = false,
-            "write" => writes = true,
-            name if writes => history.writes.push(Write { table: TABLE, key: key(name), row: None }),
+            "read" | "write" | "add" => how = word,
+            name if how == "write" => history.writes.push(Write { table: TABLE, key: key(name), row: None }),
+            name if how == "add" => {
+                let addends = [(1, 1)].into_iter().collect();
+                history.increments.push(Increment { table: TABLE, key: key(name), addends });
+            }
             name => history.reads.push(ItemRead { table: TABLE, key: key(name), seen: Timestamp::ZERO }),
         }
     }
@@ -342,7 +345,7 @@ fn names<'a>(ids: impl IntoIterator<Item = &'a TransactionId>) -> String {
 }
 
 fn written(history: &History) -> String {
-    let keys = history.writes.iter().map(|write| String::from_utf8_lossy(write.key.as_bytes()).into_owned());
+    let keys = history.changed().map(|(_, key)| String::from_utf8_lossy(key.as_bytes()).into_owned());
     keys.collect::<Vec<_>>().join(" ")
 }
 
@@ -410,6 +413,8 @@ fn said(message: &Message) -> String {
         Message::Access(AccessRequest::Install { timestamp, history }) => {
             format!("install {} at {}:{}", written(history), timestamp.epoch.0, timestamp.clock)
         }
+        Message::Access(AccessRequest::Abandon { transaction, .. }) => format!("abandon {transaction}"),
+        Message::Access(AccessRequest::NothingUndecided) => "nothing is undecided".to_owned(),
         Message::EpochReply(reply) => epoch_reply(reply),
         other => format!("{other:?}"),
     }
