@@ -18,6 +18,7 @@ use crate::recent::RangeVerdict;
 use crate::store::StoreError;
 use messages::planted::Bug;
 use messages::{Conflict, ConflictKind, History, Item, Key, RangeRead, TableId, Timestamp, TransactionId};
+use std::collections::BTreeSet;
 
 impl AccessManager {
     /// The first conflict of this history with what has been installed here.
@@ -39,6 +40,9 @@ impl AccessManager {
     }
 
     fn check_increments(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
+        if !are_sound(history) {
+            return Ok(Some(Conflict::of(ConflictKind::Refused)));
+        }
         for increment in &history.increments {
             let (table, key) = (increment.table, &increment.key);
             if self.stale.contains(table, key) {
@@ -91,6 +95,13 @@ impl AccessManager {
             RangeVerdict::TooOld => Some(conflict(ConflictKind::TooOld, range.table, &range.low, Timestamp::ZERO)),
         }
     }
+}
+
+/// Whether increments are as every site makes them: each item once, none that is written too, none of the catalog.
+fn are_sound(history: &History) -> bool {
+    let mut items = BTreeSet::new();
+    history.increments.iter().all(|added| added.table != TableId::CATALOG && items.insert((added.table, &added.key)))
+        && (items.is_empty() || !history.writes.iter().any(|write| items.contains(&(write.table, &write.key))))
 }
 
 fn conflict(kind: ConflictKind, table: TableId, key: &Key, version: Timestamp) -> Conflict {

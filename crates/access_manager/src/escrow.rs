@@ -21,12 +21,12 @@ impl Escrow {
     /// Whether a row can take this increment, beside all that are expected.
     pub(crate) fn admits(&self, increment: &Increment, row: &[u8]) -> bool {
         let expected = self.items.get(&increment.table).and_then(|keys| keys.get(&increment.key));
-        increment.addends.iter().all(|(column, addend)| {
+        increment.addends.iter().all(|(column, _)| {
             let Ok(Some((number, low, high))) = row::integer(row, usize::from(*column)) else { return false };
             let others = expected.into_iter().flatten().flat_map(|(_, other)| &other.addends);
-            let addends = others.filter(|(other, _)| other == column).map(|(_, addend)| *addend).chain([*addend]);
+            let addends = others.chain(&increment.addends).filter(|(other, _)| other == column);
             let (mut least, mut most) = (i128::from(number), i128::from(number));
-            for addend in addends {
+            for addend in addends.map(|(_, addend)| *addend) {
                 least += i128::from(addend.min(0));
                 most += i128::from(addend.max(0));
             }

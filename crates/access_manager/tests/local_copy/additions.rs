@@ -308,3 +308,22 @@ fn planted_bugs_are_found() {
         assert!(matches!(found, Err(TestError::Fail(..))), "{} is not found", bug.name());
     }
 }
+
+/// A site that sends nonsense must be refused, not end this one.
+#[test]
+fn increments_that_no_site_makes_are_refused() {
+    let one = |number| increment(number, 1).increments[0].clone();
+    let (unknown, catalog) = (KEYS + 1, Increment { table: messages::TableId::CATALOG, ..one(0) });
+    let wrong_column = Increment { addends: [(9, 1)].into_iter().collect(), ..one(0) };
+    let too_much = Increment { addends: [(0, i64::MAX), (0, i64::MAX)].into_iter().collect(), ..one(0) };
+    let mut run = Run::new(Planted::none());
+    for increments in [vec![one(0), one(0)], vec![one(unknown)], vec![catalog], vec![wrong_column], vec![too_much]] {
+        let history = Arc::new(History { increments, ..History::default() });
+        let reply = run.site.ask(AccessRequest::Check { transaction: at(0, 7).transaction, history });
+        assert!(matches!(reply, AccessReply::CheckReply { conflict: Some(_), .. }), "{reply:?}");
+    }
+    let write = Write { table: TABLE, key: counter(0), row: None };
+    let history = Arc::new(History { writes: vec![write], ..(*increment(0, 1)).clone() });
+    let reply = run.site.ask(AccessRequest::Check { transaction: at(0, 7).transaction, history });
+    assert!(matches!(reply, AccessReply::CheckReply { conflict: Some(_), .. }), "{reply:?}");
+}

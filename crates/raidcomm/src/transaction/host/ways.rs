@@ -86,6 +86,8 @@ pub struct Ways {
     links: Mutex<Links>,
     receiver: Mutex<Receiving>,
     waker: Waker,
+    /// There can be no other way than UDP.
+    udp_only: bool,
     /// There is another way than UDP, or one may come. Never taken back.
     polls: AtomicBool,
     started: Instant,
@@ -123,8 +125,9 @@ impl Ways {
     /// # Errors
     /// The operating system refused, or there are too many peers.
     pub fn bind(address: SocketAddr, domain: Domain) -> io::Result<Ways> {
-        let ways = Ways::without_shared_memory(address, domain)?;
+        let mut ways = Ways::without_shared_memory(address, domain)?;
         let neighbours = Neighbours::start(&ways.links().registry, 0..TOKENS, ways.udp.place())?;
+        ways.udp_only = neighbours.is_none();
         ways.links().neighbours = neighbours;
         Ok(ways)
     }
@@ -146,22 +149,24 @@ impl Ways {
             gone: VecDeque::new(),
         };
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let socket = udp.as_fd().as_raw_fd();
-        poll.registry().register(&mut SourceFd(&socket), UDP, Interest::READABLE)?;
         let receiver = Mutex::new(Receiving { poll, events: Events::with_capacity(EVENTS), udp_ready: false });
         let (links, polls) = (Mutex::new(links), AtomicBool::new(false));
-        Ok(Ways { udp, links, receiver, waker, polls, started: Instant::now() })
+        Ok(Ways { udp, links, receiver, waker, udp_only: true, polls, started: Instant::now() })
     }
 
     /// Lets peers be reached by stream, besides. See [`Ways::add_stream_peer`].
     ///
     /// # Errors
     /// The operating system does not let us listen there, or the keys are another site's.
-    pub fn with_streams(self, options: StreamOptions) -> Result<Ways, StreamsError> {
+    pub fn with_streams(mut self, options: StreamOptions) -> Result<Ways, StreamsError> {
         let StreamOptions { listen, instance, site, keys } = options;
         let hello = Hello::new(instance, site, INCARNATION_UNKNOWN);
         let streams = Streams::listen(&self.links().registry, STREAMS..2 * TOKENS, hello, listen, keys)?;
-        self.links().streams = Some(streams);
+        let mut links = self.links();
+        links.streams = Some(streams);
+        self.poll_from_now(&links).map_err(|source| StreamsError::Listen { address: listen, source })?;
+        drop(links);
+        self.udp_only = false;
         Ok(self)
     }
 
@@ -190,9 +195,8 @@ impl Ways {
             links.sites.push(site);
         }
         drop(links);
-        self.polls.store(true, Ordering::SeqCst);
-        // Whoever sleeps in the read of the socket shall poll from now on.
-        self.udp.wake();
+        // Whoever sleeps shall see to the connection.
+        self.wake();
         Ok(())
     }
 
@@ -226,6 +230,16 @@ impl Ways {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// From now on whoever receives waits for all ways at once. Before, the socket is not watched: that costs with every packet.
+    fn poll_from_now(&self, links: &Links) -> io::Result<()> {
+        if !self.polls.load(Ordering::SeqCst) {
+            let socket = self.udp.as_fd().as_raw_fd();
+            links.registry.register(&mut SourceFd(&socket), UDP, Interest::READABLE)?;
+            self.polls.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
     fn now(&self) -> u64 {
         self.started.elapsed().as_nanos() as u64
     }
@@ -237,8 +251,9 @@ impl Ways {
         };
         let mut links = self.links();
         let answer = links.neighbours.as_mut().and_then(|neighbours| neighbours.meet(self.now(), from, &offer));
+        // Without the poll, packets go on by UDP alone.
+        self.poll_from_now(&links).ok()?;
         drop(links);
-        self.polls.store(true, Ordering::SeqCst);
         if let Some(answer) = answer {
             self.udp.send_one(from, &answer);
         }
@@ -320,6 +335,11 @@ impl Transport for Ways {
     }
 
     fn send(&self, to: Place, train: &[u8], packet_bytes: usize) {
+        if self.udp_only
+            && let Place::Network(address) = to
+        {
+            return self.udp.send(address, train, packet_bytes);
+        }
         let mut links = self.links();
         match to {
             Place::Site(site) => {
@@ -349,6 +369,9 @@ impl Transport for Ways {
 
     fn multicast(&self, group: Option<GroupId>, packet: &[u8]) {
         self.udp.multicast(group, packet);
+        if self.udp_only {
+            return;
+        }
         let mut links = self.links();
         let Links { streams: Some(streams), sites, .. } = &mut *links else { return };
         // It is much shorter than a frame may be, and lost to those who are not connected.
@@ -356,6 +379,9 @@ impl Transport for Ways {
     }
 
     fn flush(&self) {
+        if self.udp_only {
+            return;
+        }
         let now = self.now();
         let mut links = self.links();
         let Links { neighbours, streams, .. } = &mut *links;
