@@ -9,7 +9,7 @@ use crate::limits::{LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX
 use crate::ranges::{Extent, KeyRanges, before};
 use crate::recent::RecentWrites;
 use crate::store::{self, Store, StoreError};
-use messages::planted::Planted;
+use messages::planted::{Bug, Planted};
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -265,8 +265,10 @@ impl Local {
         Ok(newest)
     }
 
-    /// Adds to an item that is not stale here, at a commit timestamp that may lie below versions that are known. Errors: the row is not there
-    /// or cannot take it, which its check had excluded.
+    /// Adds to an item that is not stale here, at a commit timestamp that may lie below versions that are known. Errors: the store's.
+    ///
+    /// # Panics
+    /// The row is not there or cannot take it, which its check has excluded.
     pub(crate) fn add(
         &mut self,
         table: TableId,
@@ -277,7 +279,7 @@ impl Local {
         let (generation, oldest, posting) = (self.generation, self.oldest, self.posting);
         let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
         if !cached && self.load(table, key)?.is_none() {
-            return Err(cannot_take(table, key, timestamp, AddError::NotAnInteger));
+            cannot_take(table, key, timestamp, AddError::NotAnInteger);
         }
         let storage = self.storages.get_mut(&table).expect("it has the row");
         storage.recent.note(timestamp, key);
@@ -292,7 +294,10 @@ impl Local {
         if !listed {
             self.unposted.push((table, key.clone()));
         }
-        added.map_err(|error| cannot_take(table, key, timestamp, error))
+        match added {
+            Ok(()) => Ok(()),
+            Err(error) => cannot_take(table, key, timestamp, error),
+        }
     }
 
     /// As [`Local::add`], of what the log says. A row that the store has may have had this added to it before it was posted; then its
@@ -320,7 +325,6 @@ impl Local {
 
     /// The log says how a row was when a post began.
     pub(crate) fn settle(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Row) {
-        self.floors.remove(&(table, key.clone()));
         self.replace(table, key, timestamp, Some(row));
     }
 
@@ -361,6 +365,9 @@ impl Local {
 
     /// A version in place of whatever this copy has of the item. Its past is not known.
     pub(crate) fn replace(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) {
+        if !self.floors.is_empty() && !self.planted.is(Bug::FloorOutlivesCopy) {
+            self.floors.remove(&(table, key.clone()));
+        }
         let generation = self.generation;
         let version = Version { timestamp, row, generation };
         let storage = self.storage(table);
@@ -379,6 +386,7 @@ impl Local {
     /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.
     pub(crate) fn remove_storage(&mut self, table: TableId) -> BTreeMap<Key, Chain> {
         self.store.remove_storage(table);
+        self.floors.retain(|(other, _), _| *other != table);
         let Some(storage) = self.storages.remove(&table) else {
             return BTreeMap::new();
         };
@@ -386,8 +394,9 @@ impl Local {
     }
 }
 
-fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error: AddError) -> StoreError {
-    StoreError::Damaged(format!("{table:?} {key:?} cannot take what {timestamp:?} adds to it: {error:?}"))
+/// What a check has let in always fits.
+fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error: AddError) -> ! {
+    panic!("{table:?} {key:?} cannot take what {timestamp:?} adds to it: {error:?}")
 }
 
 /// A scan on its way.

@@ -11,7 +11,7 @@ use crate::posting::{Metadata, Poster};
 use crate::stale::Stale;
 use crate::store::{Store, StoreError, away};
 use messages::access::{AccessReply, AccessRequest, Copies};
-use messages::limits::COPY_ITEMS_MAX;
+use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
@@ -306,10 +306,16 @@ impl AccessManager {
     /// does.
     fn log_unsettled(&mut self, outbox: &mut Outbox) -> Result<(), StoreError> {
         let items: Vec<Item> = self.escrow.items().map(|(table, key)| Item { table, key: key.clone() }).collect();
-        let mut rows = Vec::new();
+        let (mut rows, mut bytes) = (Vec::new(), 0);
         for item in items {
             if let Some(Version { timestamp, row: Some(row), .. }) = self.local.version(item.table, &item.key, false)? {
+                bytes += item.key.as_bytes().len() + row.len();
                 rows.push((item, *timestamp, row.clone()));
+            }
+            if bytes >= COPY_BYTES_MAX {
+                let rows = Arc::new(std::mem::take(&mut rows));
+                outbox.append(LogRecord::Unsettled { rows });
+                bytes = 0;
             }
         }
         if !rows.is_empty() {

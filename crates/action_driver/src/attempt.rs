@@ -232,9 +232,9 @@ impl Session {
                 work.settling = Some(Settling::Commit);
                 self.run(Event::Go, exchange);
             }
-            (Waits::Service { .. } | Waits::Whole { .. }, Err(reason)) => {
-                self.give_up(Failure::Unavailable { reason }, exchange);
-            }
+            // As with any other commit: it waits where it is decided, which refuses what cannot be added.
+            (Waits::Whole { .. }, Err(_)) => self.send_history(exchange),
+            (Waits::Service { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
             (Waits::After { failure, .. }, Ok(_)) => self.settle(failure, exchange),
             (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
             (waits, _) => unreachable!("a service reply while {waits:?}"),
@@ -365,6 +365,7 @@ impl Session {
                         transaction.note_wanted(item);
                     }
                     if let Some(item) = reads::to_settle(&need, transaction) {
+                        transaction.note_wanted(&item);
                         let first = Need::Item(item, AccessKind::Write);
                         work.settling = Some(Settling::Need(std::mem::replace(&mut need, first)));
                     }
@@ -388,6 +389,8 @@ impl Session {
             Some(failure @ (Failure::Unavailable { .. } | Failure::Cancelled | Failure::Unknown { .. })) => {
                 return self.give_up(failure, exchange);
             }
+            // A commit that fails leaves nothing open.
+            Some(failure) if matches!(self.parts().0.job, Job::Commit) => return self.give_up(failure, exchange),
             _ => {}
         }
         let (work, transaction) = self.parts();
@@ -430,7 +433,7 @@ impl Session {
     /// Commits, if what the transaction adds can be committed as it is; else makes writes of that first.
     pub(crate) fn commit(&mut self, exchange: &mut Exchange) {
         let (work, transaction) = self.parts();
-        for (table, read) in transaction.summed() {
+        for (table, read) in transaction.take_summed() {
             exchange.shared.sums.note(table, read);
         }
         if transaction.file().first_added_to(None).is_none() {
@@ -511,6 +514,10 @@ impl Session {
         self.keep_age();
         let work = self.work.as_mut().expect("a request is under way");
         work.settling = None;
+        for (table, read) in self.transaction.iter_mut().flat_map(Transaction::take_summed) {
+            exchange.shared.sums.note(table, read);
+        }
+        let work = self.work.as_mut().expect("a request is under way");
         if conflict.kind == ConflictKind::IncrementRefused {
             work.reads_all = true;
             if let Some(item) = &conflict.item {

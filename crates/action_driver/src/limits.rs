@@ -26,6 +26,8 @@ pub const DROP_RETRY: u64 = SECOND;
 /// How often the oldest snapshot in use is reported.
 pub const OLDEST_SNAPSHOT_PERIOD: u64 = 100 * MILLISECOND;
 
+/// Items that a transaction remembers it could add to unread.
+pub const SUMMED_REMEMBERED: usize = 64;
 /// After an item that could be added to unread was read by the same transaction, so many others of its storage are updated as rows.
 pub const READ_BACK_STEP: u16 = 16;
 /// The most that such a storage can have before it is added to again.

@@ -80,8 +80,14 @@ fn addend<'a>(table: &TableSchema, column: usize, expression: &'a Expression) ->
         sum => sum,
     };
     let Expression::Binary(operator, left, right) = sum else { return None };
+    let width = |integer: Type| match integer {
+        Type::SmallInt => 2,
+        Type::Integer => 4,
+        _ => 8,
+    };
     let is_column = |side: &Expression| match side {
-        Expression::Cast(inner, to, _) if is_integer(*to) => {
+        // One to a narrower type may fail.
+        Expression::Cast(inner, to, _) if is_integer(*to) && width(*to) >= width(column_type) => {
             matches!(**inner, Expression::Column(at) if usize::from(at) == column)
         }
         Expression::Column(at) => usize::from(*at) == column,
@@ -105,11 +111,14 @@ fn is_free(expression: &Expression) -> bool {
     }
 }
 
-/// Whether a row has integers in these columns that are far from the ends of their types, so that other sites will not refuse.
-pub fn have_room(row: &[u8], addends: &Addends) -> bool {
+/// Whether a row has integers in these columns that stay far from the ends of their types, with what was added `before`, so that no site will
+/// refuse, and no sum on the way would have been an error.
+pub fn have_room(row: &[u8], before: Option<&Addends>, addends: &Addends) -> bool {
     addends.iter().all(|(column, addend)| match values::row::integer(row, usize::from(*column)) {
         Ok(Some((number, low, high))) => {
-            number.checked_add(*addend).is_some_and(|sum| (low / 2..=high / 2).contains(&sum))
+            let added = before.into_iter().flatten().filter(|(other, _)| other == column).map(|(_, addend)| *addend);
+            let sum = added.chain([*addend]).try_fold(number, i64::checked_add);
+            sum.is_some_and(|sum| (low / 2..=high / 2).contains(&sum))
         }
         _ => false,
     })

@@ -5,7 +5,7 @@
 
 use crate::differential_file::{DifferentialFile, Mark};
 use crate::failure;
-use crate::limits::{PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED};
+use crate::limits::{PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, PRIVATE_CHUNK_ROWS, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
@@ -53,7 +53,7 @@ pub struct Transaction {
     statement: Option<Moment>,
     relied_on: Vec<(Key, Timestamp)>,
     /// Items that statements could add to without reading them, and whether they were read nevertheless.
-    summed: Vec<(Item, bool)>,
+    summed: BTreeMap<Item, bool>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -103,7 +103,7 @@ impl Transaction {
             savepoints: Vec::new(),
             statement: None,
             relied_on: Vec::new(),
-            summed: Vec::new(),
+            summed: BTreeMap::new(),
         }
     }
 
@@ -268,21 +268,21 @@ impl Transaction {
 
     /// A statement could add to this item without reading it, whether it did or not.
     pub fn note_summed(&mut self, item: &Item) {
-        if self.summed.iter().all(|(other, _)| other != item) {
-            self.summed.push((item.clone(), false));
+        if self.summed.len() < SUMMED_REMEMBERED {
+            self.summed.entry(item.clone()).or_insert(false);
         }
     }
 
     /// An item is read: if a statement has added to it, that was for nothing.
     pub fn note_wanted(&mut self, item: &Item) {
-        if let Some((_, wanted)) = self.summed.iter_mut().find(|(other, _)| other == item) {
+        if let Some(wanted) = self.summed.get_mut(item) {
             *wanted = true;
         }
     }
 
-    /// What statements could add to without reading it, by storage, and whether it was read nevertheless.
-    pub fn summed(&self) -> impl Iterator<Item = (TableId, bool)> {
-        self.summed.iter().map(|(item, wanted)| (item.table, *wanted))
+    /// What statements could add to without reading it, by storage, and whether it was read nevertheless. Told once.
+    pub fn take_summed(&mut self) -> impl Iterator<Item = (TableId, bool)> + use<> {
+        std::mem::take(&mut self.summed).into_iter().map(|(item, wanted)| (item.table, wanted))
     }
 
     fn check_size(&self) -> Result<(), Failure> {

@@ -121,11 +121,14 @@ impl UpdateRun {
             match event {
                 Event::Item(None) => return Ok(Step::Done),
                 Event::Item(Some(row)) => {
-                    if sums::have_room(&row, &addends) && scene.transaction.add(item, &addends)? {
+                    let before = scene.transaction.file().added_to(&item);
+                    if sums::have_room(&row, before, &addends) && scene.transaction.add(item.clone(), &addends)? {
                         scene.results.affected += 1;
                         return Ok(Step::Done);
                     }
-                    // An ordinary update tells what is wrong with it, if anything is.
+                    // An ordinary update tells what is wrong with it, if anything is; the next one begins with that.
+                    scene.transaction.note_summed(&item);
+                    scene.transaction.note_wanted(&item);
                     event = Event::Go;
                 }
                 _ => {

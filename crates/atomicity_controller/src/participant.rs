@@ -363,7 +363,7 @@ impl AtomicityController {
         }
     }
 
-    fn finish_locks(&self, transaction: TransactionId, outbox: &mut Outbox) {
+    pub(crate) fn finish_locks(&self, transaction: TransactionId, outbox: &mut Outbox) {
         let finish = ConcurrencyRequest::Finish { transaction };
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(finish));
     }

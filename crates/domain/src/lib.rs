@@ -311,6 +311,11 @@ impl<L: Log> Domain<L> {
         }
     }
 
+    /// Whether no transaction executes or is being prepared here, as far as anybody else is concerned.
+    pub fn is_unlocked(&self) -> bool {
+        matches!(self.ask(ServerKind::ConcurrencyController, Question::Idle), Ok(Answer::Idle(true)))
+    }
+
     /// A server that is lost is found out by whoever changes something: who only looks goes on without.
     fn ask(&self, kind: ServerKind, question: Question) -> Result<Answer, Lost> {
         self.places[index(kind)].ask(question)

@@ -52,6 +52,8 @@ pub enum Question {
     Replication,
     /// Of the atomicity controller: what commits and aborts have come to.
     Commits,
+    /// Of the concurrency controller: whether nobody holds or waits for anything.
+    Idle,
 }
 
 /// Rows of the catalog, as a user interface takes them.
@@ -66,6 +68,8 @@ pub enum Answer {
     Replication(Box<replication_controller::Status>),
     /// To [`Question::Commits`].
     Commits(atomicity_controller::Counters),
+    /// To [`Question::Idle`].
+    Idle(bool),
     /// That is nothing this server knows.
     Unknown,
 }
@@ -151,6 +155,13 @@ impl Machine for AtomicityController {
 }
 
 impl Machine for ConcurrencyController {
+    fn ask(&self, question: Question) -> Answer {
+        match question {
+            Question::Idle => Answer::Idle(self.is_idle()),
+            _ => Answer::Unknown,
+        }
+    }
+
     fn state(&self) -> Vec<u8> {
         bytes_of(self)
     }

@@ -14,6 +14,8 @@ const SELDOM: &[Bug] = &[
     Bug::IncrementsReplayedTwice,
     Bug::UnsettledNotLogged,
     Bug::PostForgetsAdditions,
+    Bug::FloorOutlivesCopy,
+    Bug::RefusalKeepsLocks,
     Bug::NoLeaseCheck,
     Bug::ReadBelowFloor,
     Bug::NoBecomesYes,

@@ -8,6 +8,7 @@ use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, OnConflict, Program, Source,
 };
 use std::sync::Arc;
+use values::Type;
 
 fn from_accounts(path: AccessPath) -> Source {
     Source { table: accounts(), path, reverse: false }
@@ -46,6 +47,18 @@ pub fn add_unread() -> Arc<Program> {
         source: from_accounts(AccessPath::Point(vec![parameter(0)])),
         filter: None,
         assignments: vec![(2, sum)],
+        returning: Vec::new(),
+    }])
+}
+
+/// UPDATE accounts SET balance = balance::int + $2 WHERE id = $1
+pub fn add_narrowed() -> Arc<Program> {
+    let narrowed = Expression::Cast(Box::new(column_of(2)), Type::Integer, true);
+    let sum = Expression::Binary(BinaryOperator::Add, Box::new(narrowed), Box::new(parameter(1)));
+    program(vec![Action::Update {
+        source: from_accounts(AccessPath::Point(vec![parameter(0)])),
+        filter: None,
+        assignments: vec![(2, Expression::Cast(Box::new(sum), Type::BigInt, false))],
         returning: Vec::new(),
     }])
 }

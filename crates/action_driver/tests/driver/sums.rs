@@ -136,12 +136,43 @@ fn a_refused_addition_is_written() {
     assert!(matches!(reply, Some(SessionReply::Failed(Failure::Conflict { .. }))), "{reply:?}");
 }
 
+/// A commit that fails while it reads what it adds to must leave no transaction behind, which later statements would become part of.
+#[test]
+fn a_commit_that_fails_is_over() {
+    let mut world = whole();
+    world.begin(AccessMode::ReadWrite);
+    add(&mut world, 1, 5);
+    world.is_whole = false;
+    world.accesses.push_back(Some(ConflictKind::Deadlock));
+    let reply = world.ask(SessionRequest::Commit);
+    assert!(matches!(reply, Some(SessionReply::Failed(Failure::Conflict { .. }))), "{reply:?}");
+    add(&mut world, 2, 1);
+    assert_eq!(world.histories.last().unwrap().1.writes.len(), 1, "it has committed by itself");
+    assert_eq!([1, 2].map(|id| balance(&mut world, id)), [Value::BigInt(10), Value::BigInt(21)]);
+}
+
+/// A number that the cast would not let through must not be added to.
+#[test]
+fn a_narrowing_cast_is_evaluated() {
+    let mut world = whole();
+    add(&mut world, 1, 5_000_000_000);
+    let (sqlstate, _) = world.fail(&add_narrowed(), &[1.into(), Value::Integer(1)]);
+    assert_eq!(sqlstate, "22003");
+}
+
 /// An overflow is the ordinary update's to tell, with its error; a savepoint takes an addition back.
 #[test]
 fn overflows_and_rollbacks_are_those_of_any_update() {
     let mut world = whole();
     let (sqlstate, _) = world.fail(&add_unread(), &[1.into(), Value::BigInt(i64::MAX)]);
     assert_eq!(sqlstate, "22003");
+    // Also when it is what was added before that does not leave room, and something later would make it fit again.
+    let large = i64::MAX / 5 * 2;
+    world.begin(AccessMode::ReadWrite);
+    assert_eq!([large, large].map(|number| add(&mut world, 1, number)), [1, 1]);
+    let (sqlstate, _) = world.fail(&add_unread(), &[1.into(), Value::BigInt(large)]);
+    assert_eq!(sqlstate, "22003");
+    world.ask(SessionRequest::Rollback);
     world.begin(AccessMode::ReadWrite);
     add(&mut world, 1, 1);
     world.ask(SessionRequest::Savepoint { name: "s".into() });

@@ -70,6 +70,7 @@ impl World {
         self.commit_everywhere();
         self.read_everything();
         self.run_until(self.now + SETTLE, EVENTS_MAX);
+        self.nothing_is_left_locked();
         self.last_look();
     }
 
@@ -210,6 +211,16 @@ impl World {
                     ));
                 }
                 self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
+            }
+        }
+    }
+
+    /// What is locked when everybody has gone stays so for ever.
+    fn nothing_is_left_locked(&mut self) {
+        for site in 1..=self.sites() {
+            let locked = self.look(site).domain().is_some_and(|domain| !domain.is_unlocked());
+            if locked && self.failure.is_none() {
+                self.fail(format!("site {site} keeps locks of transactions that are over"));
             }
         }
     }
