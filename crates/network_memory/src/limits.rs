@@ -38,7 +38,8 @@ pub const SILENCE: u64 = SECOND;
 pub const PROBE_PAUSE: u64 = 100 * MILLISECOND;
 /// What has not been acknowledged for so long is sent again, unless the connection has broken before.
 pub const RESEND: u64 = 300 * MILLISECOND;
-/// A log that could be opened waits so long for the servers that have not answered yet.
+/// A log that could be opened, whatever others hold, waits so long for the servers that have not answered yet. Where they could say
+/// something else it waits until their connections have failed, or they have been silent for [`SILENCE`].
 pub const SETTLE: u64 = 100 * MILLISECOND;
 /// Pause between two new epochs for the sake of servers that came back empty; it doubles up to the longest.
 pub const RENEWAL_PAUSE_MIN: u64 = 100 * MILLISECOND;

@@ -41,11 +41,23 @@ pub enum Planted {
     DiskNotAskedFor,
     /// A recovery that lacks the disk does not say so.
     DoubtUntold,
+    /// A receipt for the disk is given to the program though the lease has ended since the writer looked at the clock.
+    ReceiptAfterLease,
+    /// Who accepts a loss opens the log though servers that do not answer are enough for another writer.
+    SilentServersGivenUp,
+    /// A log is sealed before it is known whether it can be opened.
+    SealedUnasked,
+    /// A disk whose sync has failed is taken for whole.
+    CutForgotten,
+    /// What was laid beside the log behind another base takes its place.
+    StagedElsewhere,
+    /// A log is opened before servers that could say that it is another's have answered.
+    NotWaitedFor,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 19] = [
+    pub const ALL: [Planted; 25] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -65,6 +77,12 @@ impl Planted {
         Planted::ChecksumIgnored,
         Planted::DiskNotAskedFor,
         Planted::DoubtUntold,
+        Planted::ReceiptAfterLease,
+        Planted::SilentServersGivenUp,
+        Planted::SealedUnasked,
+        Planted::CutForgotten,
+        Planted::StagedElsewhere,
+        Planted::NotWaitedFor,
     ];
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.

@@ -9,9 +9,10 @@ mod copy;
 pub mod image;
 
 use crate::limits::{LEASE, LOGS_MAX};
-use crate::message::{LogStatus, Refusal, Reply, Request, Status};
+use crate::message::{Held, LogStatus, Refusal, Reply, Request, Status};
 use crate::names::{Epoch, Incarnation, LogId, Position};
 use crate::planted::Planted;
+use crate::retained::Retained;
 use copy::Copy;
 use std::collections::BTreeMap;
 
@@ -67,6 +68,10 @@ impl Server {
     pub fn handle(&mut self, now: u64, log: LogId, request: Request) -> Reply {
         let (epoch, answer) = match request {
             Request::Status => return Reply::Status(self.status()),
+            Request::Look { epoch } => {
+                let held = self.logs.get(&log).map_or_else(Held::default, Copy::held);
+                return Reply::Held { epoch, held };
+            }
             Request::Seal { epoch } => (epoch, self.seal(now, log, epoch)),
             Request::Remove { epoch } => (epoch, self.remove(log, epoch)),
             Request::Read { epoch, position } => (epoch, self.read(log, epoch, position)),
@@ -173,7 +178,8 @@ impl Server {
                 let epoch = configuration.epoch;
                 let is_member = configuration.members.iter().any(|member| member.incarnation == self.incarnation);
                 if is_member {
-                    copy.activate(configuration, basis, from, base, end).map(|end| Reply::Activated { epoch, end })
+                    copy.activate(configuration, basis, from, base, end, planted)
+                        .map(|end| Reply::Activated { epoch, end })
                 } else {
                     Err(Refusal::Stranger)
                 }
@@ -191,6 +197,16 @@ impl Server {
         };
         self.used_bytes = others + copy.bytes();
         answer
+    }
+
+    /// For the simulator's checker: what is held of a log, and its records.
+    pub(crate) fn peek(&self, log: LogId) -> Option<(Held, &Retained)> {
+        self.logs.get(&log).map(|copy| (copy.held(), &copy.records))
+    }
+
+    /// For the simulator: an operator gives it more memory.
+    pub(crate) fn enlarge(&mut self, room: Room) {
+        self.room = room;
     }
 
     /// For the simulator: a record rots in memory.

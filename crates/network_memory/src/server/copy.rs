@@ -168,6 +168,7 @@ impl Copy {
         from: Position,
         base: Mark,
         end: Mark,
+        planted: Option<Planted>,
     ) -> Result<Position, Refusal> {
         let epoch = configuration.epoch;
         self.check(epoch)?;
@@ -182,7 +183,11 @@ impl Copy {
         if !is_known || reached != end {
             return Err(Refusal::Mismatch);
         }
-        let staged = self.staged.take().filter(|staged| staged.epoch == epoch);
+        // What was laid beside the log for a later attempt, behind another base, is of no use to this one.
+        let is_meant = |staged: &Staged| {
+            staged.epoch == epoch && (staged.base == base || planted == Some(Planted::StagedElsewhere))
+        };
+        let staged = self.staged.take().filter(is_meant);
         if base.position == from {
             self.records = staged.map_or_else(|| Retained::behind(base), |staged| staged.records);
         } else {

@@ -1,12 +1,12 @@
 //! The hosts of a simulated world: servers that crash and come back, writers with their disks, and clocks that drift.
 
-use crate::names::{Epoch, Incarnation, Position, ServerId};
+use crate::names::{Epoch, Incarnation, Position, Receipt, ServerId};
 use crate::planted::Planted;
 use crate::server::{Room, Server, image};
 use crate::writer::Writer;
 use commit_log::MemoryLog;
 use raidcomm::transaction::random::Random;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A clock that is faster or slower than others.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +81,13 @@ impl SimServer {
         Ok(())
     }
 
+    pub(super) fn enlarge(&mut self) {
+        self.room = Room { capacity_bytes: u64::MAX, quota_bytes: u64::MAX };
+        if let Life::Up(server) | Life::Stopped(server) = &mut self.life {
+            server.enlarge(self.room);
+        }
+    }
+
     pub(super) fn stop(&mut self) {
         self.life = match std::mem::replace(&mut self.life, Life::Lost) {
             Life::Up(server) => Life::Stopped(server),
@@ -112,4 +119,51 @@ pub(super) struct SimHost {
     /// Of the log that it has opened.
     pub(super) opened: Option<Epoch>,
     pub(super) accepts_loss: bool,
+    /// The servers that have answered while the log was sealed for this epoch.
+    pub(super) answered: (Epoch, BTreeSet<usize>),
+    /// The servers that have told what they hold, before the log was sealed.
+    pub(super) told_held: BTreeSet<usize>,
+    /// Until then its process stands still: SIGSTOP, or a host without processor time.
+    pub(super) paused_until: u64,
+    /// When it looked at the clock before it was stopped, and is to act on that.
+    pub(super) stale: Option<u64>,
+    /// Receipts that the writer has given, and the program that uses it has not.
+    pub(super) withheld: VecDeque<(Position, Receipt)>,
+    /// A sync has failed, and since then nothing that was not synced is certain to be there.
+    pub(super) has_failed: bool,
+    /// Since the log was opened here its disk has lost nothing.
+    pub(super) is_intact: bool,
+    /// What the writer has told: that memory is counted on, and that the disk is.
+    pub(super) told: (bool, bool),
+}
+
+impl SimHost {
+    pub(super) fn new(clock: Clock, disk: Option<MemoryLog>) -> SimHost {
+        SimHost {
+            clock,
+            disk,
+            boots: 0,
+            writer: None,
+            generation: 0,
+            receipts: Position(0),
+            places: BTreeMap::new(),
+            sync_at: None,
+            wake_at: None,
+            opened: None,
+            accepts_loss: false,
+            answered: (Epoch::default(), BTreeSet::new()),
+            told_held: BTreeSet::new(),
+            paused_until: 0,
+            stale: None,
+            withheld: VecDeque::new(),
+            has_failed: false,
+            is_intact: false,
+            told: (false, false),
+        }
+    }
+
+    /// What its clock shows, or showed when it looked at it.
+    pub(super) fn now(&mut self, now: u64) -> u64 {
+        self.clock.local(self.stale.take().unwrap_or(now))
+    }
 }

@@ -2,156 +2,21 @@
 //!
 //! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
 
+use super::peer::{Peer, Restoring, Sent, Shipping, State, batch};
 use super::{Event, Intent, Stop, Writer, is_active};
-use crate::limits::{
-    BATCH_BYTES, BATCH_RECORDS_MAX, FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE,
-    WINDOW_BYTES,
-};
-use crate::message::{Held, Record, Refusal, Reply, Request, ToWriter};
-use crate::names::{Configuration, Epoch, Fallback, Incarnation, Mark, Position, ServerId};
-use crate::retained::Retained;
+use crate::limits::{FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE, WINDOW_BYTES};
+use crate::message::{Held, Refusal, Reply, Request, ToWriter};
+use crate::names::{Epoch, Fallback, Incarnation, Mark, Position, ServerId};
 use commit_log::Log;
 use std::collections::VecDeque;
-
-/// A server.
-#[derive(Debug)]
-pub(super) struct Peer {
-    /// As it has told last.
-    pub(super) incarnation: Incarnation,
-    pub(super) heard_at: Option<u64>,
-    /// When it was asked whether it is there.
-    pub(super) asked_at: Option<u64>,
-    pub(super) state: State,
-    /// A record was found to be damaged there: nothing that it holds is counted before all of it has been restored.
-    pub(super) is_damaged: bool,
-    /// It was full when it was last sent anything, which has been told.
-    is_full: bool,
-    /// Up to when it lets the writer acknowledge from its disk.
-    pub(super) lease_until: u64,
-}
-
-impl Default for Peer {
-    fn default() -> Peer {
-        Peer {
-            incarnation: Incarnation::NONE,
-            heard_at: None,
-            asked_at: None,
-            state: State::Away,
-            is_damaged: false,
-            is_full: false,
-            lease_until: 0,
-        }
-    }
-}
-
-impl Peer {
-    pub(super) fn is_heard(&self, now: u64) -> bool {
-        self.incarnation != Incarnation::NONE && self.heard_at.is_some_and(|heard_at| now < heard_at + SILENCE)
-    }
-
-    /// Up to where it holds the log of this epoch.
-    pub(super) fn held(&self) -> Option<Position> {
-        if let State::Active(shipping) = &self.state { Some(shipping.held) } else { None }
-    }
-}
-
-/// How a server stands to this epoch.
-#[derive(Debug)]
-pub(super) enum State {
-    /// It is asked whether it is there.
-    Away,
-    /// It is there, and does not count in this epoch.
-    Stranger,
-    /// It is given what it lacks.
-    Restoring(Restoring),
-    /// It holds the log.
-    Active(Shipping),
-}
-
-#[derive(Debug)]
-pub(super) struct Restoring {
-    /// Where the log began when this did.
-    from: Position,
-    base: Mark,
-    end: Mark,
-    next: Position,
-    acknowledged: Position,
-    sent_at: u64,
-    progress_at: u64,
-    blocked_until: u64,
-}
-
-impl Restoring {
-    fn new(now: u64, base: Mark, from: Position, end: Mark) -> Restoring {
-        let next = base.position;
-        Restoring { from, base, end, next, acknowledged: next, sent_at: now, progress_at: now, blocked_until: 0 }
-    }
-
-    /// What is to be sent now, if anything is.
-    fn next_request(
-        &mut self,
-        configuration: &Configuration,
-        basis: Option<Epoch>,
-        records: &Retained,
-    ) -> Option<Request> {
-        let Restoring { from, base, end, acknowledged, .. } = *self;
-        let epoch = configuration.epoch;
-        if self.next != acknowledged {
-            return None;
-        }
-        if acknowledged >= end.position {
-            let basis = basis?;
-            self.next = acknowledged.plus(1);
-            return Some(Request::Activate { configuration: configuration.clone(), basis, from, base, end });
-        }
-        let records = batch(records, acknowledged, end.position);
-        self.next = acknowledged.plus(records.len());
-        Some(Request::Restore { epoch, from, base, position: acknowledged, records })
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Shipping {
-    pub(super) sent: Position,
-    pub(super) held: Position,
-    /// What was sent and is not acknowledged.
-    sends: VecDeque<Sent>,
-    sent_bytes: u64,
-    /// When it last acknowledged something, or had nothing to acknowledge.
-    progress_at: u64,
-    /// Since when it owes an answer to a question without records.
-    asked_at: Option<u64>,
-    /// It was full; not before.
-    pub(super) blocked_until: u64,
-    told_from: Position,
-}
-
-#[derive(Debug)]
-struct Sent {
-    end: Position,
-    at: u64,
-    bytes: u64,
-}
-
-impl Shipping {
-    /// Sends again what was not acknowledged.
-    fn go_back(&mut self) {
-        self.sent = self.held;
-        self.sends.clear();
-        self.sent_bytes = 0;
-    }
-
-    /// Since when an answer is owed.
-    fn owes_since(&self) -> Option<u64> {
-        (self.sent > self.held).then_some(self.progress_at).into_iter().chain(self.asked_at).min()
-    }
-}
 
 impl<L: Log> Writer<L> {
     /// The connection to a server has been made, or made anew: what was sent before may be lost.
     pub fn connected(&mut self, now: u64, server: ServerId) {
         if let Some(peer) = self.peers.get_mut(&server) {
             peer.asked_at = None;
+            peer.connected_at = now;
+            peer.is_failed = false;
             match &mut peer.state {
                 State::Active(shipping) => shipping.go_back(),
                 State::Restoring(restoring) => restoring.next = restoring.acknowledged,
@@ -161,13 +26,17 @@ impl<L: Log> Writer<L> {
         }
     }
 
-    /// The connection to a server has broken.
+    /// The connection to a server has broken, or cannot be made.
     pub fn disconnected(&mut self, now: u64, server: ServerId) {
         if let Some(peer) = self.peers.get_mut(&server) {
             peer.heard_at = None;
             peer.asked_at = Some(now);
+            peer.is_failed = true;
         }
         self.lose(server);
+        if matches!(self.phase, super::Phase::Sealing(_)) {
+            self.tick_sealing(now);
+        }
         self.advance(now);
     }
 
@@ -265,6 +134,7 @@ impl<L: Log> Writer<L> {
         }
         let Some(peer) = self.peers.get_mut(&server) else { return };
         peer.heard_at = Some(now);
+        peer.is_failed = false;
         if is_opening {
             peer.is_damaged &= peer.incarnation == incarnation;
             peer.incarnation = incarnation;
@@ -400,6 +270,8 @@ impl<L: Log> Writer<L> {
                 State::Restoring(restoring) => {
                     if restoring.sent_at + RESEND <= now {
                         restoring.next = restoring.acknowledged;
+                        // Nothing may be sent before the disk has the epoch.
+                        restoring.sent_at = now;
                     }
                 }
                 State::Active(shipping) => {
@@ -542,16 +414,4 @@ impl<L: Log> Writer<L> {
         let is_missing = |server: &ServerId| !self.peers.get(server).is_some_and(is_active);
         self.has_disk_always() && members.map(|member| member.server).any(|server| is_missing(&server))
     }
-}
-
-/// Some records from a position on, up to an end.
-fn batch(records: &Retained, position: Position, end: Position) -> Vec<Record> {
-    let mut bytes = 0;
-    let fits = |record: &&Record| {
-        let fits = bytes < BATCH_BYTES;
-        bytes += record.bytes.len();
-        fits
-    };
-    let count = end.since(position).min(BATCH_RECORDS_MAX);
-    records.starting_at(position).take(count).take_while(fits).cloned().collect()
 }
