@@ -87,7 +87,8 @@ impl Planted {
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
     pub fn is_rare(self) -> bool {
-        matches!(self, Planted::NewLivesEstablish | Planted::UnestablishedBasis | Planted::AttemptForgetsItsLog)
+        use Planted::{AttemptForgetsItsLog, NewLivesEstablish, SilentServersGivenUp, UnestablishedBasis};
+        matches!(self, NewLivesEstablish | UnestablishedBasis | AttemptForgetsItsLog | SilentServersGivenUp)
     }
 
     /// Its name on a command line.

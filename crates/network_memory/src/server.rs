@@ -118,9 +118,11 @@ impl Server {
         let planted = self.planted;
         let copy = self.logs.entry(log).or_default();
         copy.check(epoch)?;
+        let before = copy.bytes();
         if planted != Some(Planted::ReadBeforeSeal) {
             copy.seal(epoch);
         }
+        self.used_bytes -= before - copy.bytes();
         match copy.lease_left(now, epoch) {
             Some(time) if planted != Some(Planted::LeaseNotWaitedFor) => Ok(Reply::Wait { epoch, time }),
             _ => Ok(Reply::Sealed { epoch, held: copy.held() }),
@@ -131,7 +133,9 @@ impl Server {
         let check = self.planted != Some(Planted::ChecksumIgnored);
         let copy = self.logs.get_mut(&log).ok_or(Refusal::Absent)?;
         copy.check(epoch)?;
+        let before = copy.bytes();
         copy.seal(epoch);
+        self.used_bytes -= before - copy.bytes();
         let records = copy.read(log, position, check)?;
         Ok(Reply::Records { epoch, position, records })
     }

@@ -31,8 +31,8 @@ pub use judge::{Lack, Missing};
 pub use terms::{AppendError, BeginError, Boot, Disk, Event, Intent, JournalError, Stop, Terms, WriterStatus};
 
 use crate::journal::{Journal, Standing};
-use crate::limits::{EVENTS_MAX, FULL_PAUSE, RECORD_BYTES_MAX, SERVERS_MAX};
-use crate::message::{Record, Request, ToWriter};
+use crate::limits::{EVENTS_MAX, FULL_PAUSE, PROBE_PAUSE, RECORD_BYTES_MAX, SERVERS_MAX};
+use crate::message::{Record, Reply, Request, ToWriter};
 use crate::names::{Configuration, Doubt, Epoch, Fallback, LogId, Position, Receipt, ServerId};
 use crate::planted::Planted;
 use crate::retained::{Retained, cost};
@@ -43,7 +43,7 @@ use opening::Sealing;
 use peer::{Peer, State};
 use reading::Fetching;
 use standing::{Hedge, Lease};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 enum Phase {
     Sealing(Sealing),
@@ -51,6 +51,8 @@ enum Phase {
     /// The disk has no room for the epoch, which is tried again then.
     Entering(Box<Beginning>, u64),
     Active,
+    /// The log is over, and these servers have not forgotten it yet; they were asked then.
+    Removing(BTreeSet<ServerId>, u64),
     Stopped(Stop),
 }
 
@@ -201,7 +203,7 @@ impl<L: Log> Writer<L> {
 
     /// Whether receipts are given.
     pub fn is_open(&self) -> bool {
-        self.opened && !matches!(self.phase, Phase::Stopped(_))
+        self.opened && !matches!(self.phase, Phase::Stopped(_) | Phase::Removing(..))
     }
 
     /// Why nothing happens any more.
@@ -341,13 +343,51 @@ impl<L: Log> Writer<L> {
         self.advance(now);
     }
 
+    /// Ends the log: has all members that hold it forget it, and then stops with [`Stop::Removed`]. Nothing can be appended any more. Members
+    /// that do not answer keep it, and the local disk keeps what it has.
+    ///
+    /// # Errors
+    /// The log is not open.
+    pub fn remove(&mut self, now: u64) -> Result<(), AppendError> {
+        if !self.is_open() || !matches!(self.phase, Phase::Active) {
+            return Err(AppendError::NotOpen("it is being opened, or has stopped".to_owned()));
+        }
+        let active = self.peers.iter().filter(|(_, peer)| is_active(peer)).map(|(server, _)| *server).collect();
+        self.phase = Phase::Removing(active, now);
+        self.ask_to_remove(now);
+        Ok(())
+    }
+
+    fn ask_to_remove(&mut self, now: u64) {
+        let Phase::Removing(left, at) = &mut self.phase else { return };
+        *at = now;
+        let epoch = self.epoch;
+        self.requests.extend(left.iter().map(|server| (*server, Request::Remove { epoch })));
+        if left.is_empty() {
+            self.stop(Stop::Removed);
+        }
+    }
+
+    fn hear_removed(&mut self, now: u64, server: ServerId, reply: &Reply) {
+        let Phase::Removing(left, _) = &mut self.phase else { return };
+        // A server that refuses holds another log of this name.
+        if matches!(reply, Reply::Removed { epoch } | Reply::Refused { epoch, .. } if *epoch == self.epoch) {
+            left.remove(&server);
+        }
+        if left.is_empty() {
+            self.ask_to_remove(now);
+        }
+    }
+
     /// Takes a server's reply.
     pub fn handle(&mut self, now: u64, server: ServerId, message: ToWriter) {
         if message.log != self.terms.log || !self.peers.contains_key(&server) {
             return;
         }
-        if let Phase::Stopped(_) = self.phase {
-            return;
+        match self.phase {
+            Phase::Stopped(_) => return,
+            Phase::Removing(..) => return self.hear_removed(now, server, &message.reply),
+            _ => {}
         }
         self.hear(now, server, message);
         self.advance(now);
@@ -359,6 +399,8 @@ impl<L: Log> Writer<L> {
             Phase::Sealing(_) => self.tick_sealing(now),
             Phase::Fetching(_) => self.tick_fetching(now),
             Phase::Entering(..) => self.tick_entering(now),
+            Phase::Removing(_, at) if at + PROBE_PAUSE <= now => self.ask_to_remove(now),
+            Phase::Removing(..) => {}
             Phase::Active => {
                 self.tick_peers(now);
                 self.ship(now);
@@ -468,6 +510,7 @@ impl<L> std::fmt::Debug for Writer<L> {
             Phase::Sealing(_) => "sealing",
             Phase::Fetching(_) => "fetching",
             Phase::Entering(..) => "entering",
+            Phase::Removing(..) => "removing",
             Phase::Active => "active",
             Phase::Stopped(_) => "stopped",
         };

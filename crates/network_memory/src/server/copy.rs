@@ -87,6 +87,8 @@ impl Copy {
 
     pub(super) fn seal(&mut self, epoch: Epoch) {
         self.sealed = self.sealed.max(epoch);
+        // Whoever has laid it there is refused from now on.
+        self.staged.take_if(|staged| staged.epoch < epoch);
     }
 
     /// How long another writer than that of `epoch` may still acknowledge from its disk.

@@ -98,11 +98,7 @@ impl World {
                 self.note(|| format!("host {host} and server {server}: one hears the other no more"));
                 self.cut.insert((host, server, is_request));
             }
-            10 | 11 => {
-                self.note(|| format!("host {host} stands still"));
-                self.hosts[host].stale = Some(self.now);
-                self.hosts[host].paused_until = self.now + self.random.below(5 * SECOND);
-            }
+            10 | 11 => self.stand_still(host),
             12 => self.break_disk(host),
             13 => self.accept_loss(host)?,
             // Somebody takes the log over, and whoever had it is cut off or not.
@@ -118,6 +114,13 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// A process is stopped when it has just looked at the clock, and goes on with that.
+    pub(super) fn stand_still(&mut self, host: usize) {
+        self.note(|| format!("host {host} stands still"));
+        self.hosts[host].stale = Some(self.now);
+        self.hosts[host].paused_until = self.now + self.random.below(5 * SECOND);
     }
 
     /// Another host, or the same if there is one only.

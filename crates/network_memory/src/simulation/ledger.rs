@@ -56,9 +56,13 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// A writer has begun an epoch with this configuration.
-    pub(super) fn begins(&mut self, configuration: &Configuration) {
-        self.configurations.entry(configuration.epoch).or_insert_with(|| configuration.clone());
+    /// A writer has begun an epoch with this configuration; says whether that was not known.
+    pub(super) fn begins(&mut self, configuration: &Configuration) -> bool {
+        let is_known = self.configurations.contains_key(&configuration.epoch);
+        if !is_known {
+            self.configurations.insert(configuration.epoch, configuration.clone());
+        }
+        !is_known
     }
 
     /// A life of a server holds the log of this epoch up to there.

@@ -25,6 +25,18 @@ impl Losses {
         self.rotten.entry(server).or_default().push((incarnation, position));
     }
 
+    /// An epoch begins. A spare that has lost its memory since it was heard last takes the place of a member as a lost one.
+    pub(super) fn begins(&mut self, servers: &[SimServer], configuration: &Configuration) {
+        for member in &configuration.members {
+            let index = usize::from(member.server.0.port()) - 1;
+            match servers.get(index).map(|server| &server.life) {
+                Some(Life::Up(server) | Life::Stopped(server)) if server.incarnation() == member.incarnation => {}
+                Some(Life::Saved(_)) | None => {}
+                _ => self.lost(index),
+            }
+        }
+    }
+
     /// Looks whether the log is whole.
     pub(super) fn look(&mut self, servers: &[SimServer], configuration: &Configuration, acknowledged: Position) {
         let holds = |server: &Server| {

@@ -81,7 +81,9 @@ impl World {
         if let Some(mark) = records.mark(began_at) {
             self.matching.begins(configuration.epoch, mark)?;
         }
-        self.ledger.begins(configuration);
+        if self.ledger.begins(configuration) {
+            self.losses.begins(&self.servers, configuration);
+        }
         let whose = Whose::Writer { host, generation: self.hosts[host].generation };
         self.matching.holds(whose, configuration.epoch, records)
     }
@@ -106,6 +108,10 @@ impl World {
             let generation = self.hosts[host].generation;
             self.schedule(soon, Event::Strike { host, generation, is_power: false });
         }
+        // The moment at which a disk may be counted on that stands still.
+        if matches!(event, Happened::LeaseTaken) && self.acts_left > 0 && self.random.percent(4) {
+            self.stand_still(host);
+        }
         if let Happened::Opened { epoch, from, end, doubt, .. } = *event {
             self.hosts[host].told = (false, false);
             let has_disk = self.profile.restart_on_this_disk;
@@ -115,13 +121,13 @@ impl World {
             let answered = &self.hosts[host].answered.1;
             let silent = (0..self.servers.len()).filter(|server| !answered.contains(server));
             let copies = self.profile.copies;
-            let is_lossy =
-                self.losses.count(&self.servers, silent) >= usize::from(copies) || has_disk && host != self.home;
+            let is_here = has_disk && host == self.home;
+            let is_lossy = self.losses.count(&self.servers, silent) >= usize::from(copies) || has_disk && !is_here;
             if has_disk {
                 self.takeovers = writer.configuration().map_or(0, |configuration| configuration.generation);
                 self.home = host;
             }
-            let opening = Opening { host, epoch, from, doubt, has_disk, is_lossy };
+            let opening = Opening { host, epoch, from, doubt, has_disk: is_here, is_lossy };
             self.ledger.opened(opening, end, copies, |position| writer.read(position).map(|bytes| &bytes[..]))?;
             self.hosts[host].opened = Some(epoch);
             self.hosts[host].is_intact = true;

@@ -256,7 +256,7 @@ impl<L: Log> Writer<L> {
                 let number = by.number.max(sealing.outbid.map_or(0, |(number, _)| number)) + 1;
                 sealing.outbid = Some((number, now + self.nonce % OUTBID_PAUSE));
             }
-            (Phase::Fetching(_), reply) => self.hear_reading(now, server, reply),
+            (Phase::Fetching(_), reply) => self.hear_reading(now, server, incarnation, reply),
             _ => {}
         }
     }
@@ -266,6 +266,7 @@ impl<L: Log> Writer<L> {
         match &self.phase {
             Phase::Fetching(fetching) => Some(fetching.deadline()),
             Phase::Entering(_, at) => Some(*at),
+            Phase::Removing(_, at) => Some(at + PROBE_PAUSE),
             Phase::Sealing(Sealing { outbid: Some((_, at)), .. }) => Some(*at),
             Phase::Sealing(sealing) => {
                 let asked = self

@@ -83,9 +83,15 @@ impl<L: Log> Writer<L> {
             self.activate(now, server, end);
             return;
         }
-        // A server whose log is a beginning of ours keeps it; of any other it is given everything.
-        let shared = self.records.mark(held.end.position).filter(|mark| *mark == held.end && !is_damaged);
-        self.restore(now, server, shared.unwrap_or(self.records.start_mark()));
+        // What a server shares with ours it keeps: it may have no room for both. Only it knows up to where that is; as in Raft the ends of
+        // epochs are tried, from the last one down.
+        let last = self.records.mark(held.end.position).unwrap_or(self.records.end_mark());
+        let base = match last {
+            _ if is_damaged || held.configuration.is_none() => self.records.start_mark(),
+            last if last.position < held.end.position || last == held.end => last,
+            last => self.records.boundary_below(last.position),
+        };
+        self.restore(now, server, base);
     }
 
     fn restore(&mut self, now: u64, server: ServerId, base: Mark) {
@@ -231,7 +237,8 @@ impl<L: Log> Writer<L> {
                 self.tell_full(server);
             }
             (Refusal::Mismatch, State::Restoring(restoring)) if restoring.base != from => {
-                self.restore(now, server, from);
+                let base = self.records.boundary_below(restoring.base.position);
+                self.restore(now, server, base);
             }
             (Refusal::Damaged { .. }, State::Active(shipping)) => shipping.go_back(),
             (Refusal::Damaged { .. }, State::Restoring(restoring)) => restoring.next = restoring.acknowledged,

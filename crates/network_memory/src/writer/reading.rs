@@ -169,8 +169,13 @@ impl<L: Log> Writer<L> {
     }
 
     /// A reply while the log is being read.
-    pub(super) fn hear_reading(&mut self, now: u64, server: ServerId, reply: Reply) {
+    pub(super) fn hear_reading(&mut self, now: u64, server: ServerId, incarnation: Incarnation, reply: Reply) {
         let Phase::Fetching(fetching) = &mut self.phase else { return };
+        if fetching.answers.get(&server).is_some_and(|(answered, _)| *answered != incarnation) {
+            // It has lost its memory since it has answered: others may hold what it does not any more.
+            let number = self.sealing_number();
+            return self.look(now, number);
+        }
         match reply {
             Reply::Records { epoch, position, records }
                 if epoch == fetching.epoch && position == fetching.fetched.end() =>
@@ -197,7 +202,6 @@ impl<L: Log> Writer<L> {
             }
             Reply::Refused { epoch, reason } if epoch == fetching.epoch => match reason {
                 Refusal::Sealed { by } => self.seal_later(now, by),
-                // It has lost its memory since it has answered: others may hold what it does not any more.
                 Refusal::Absent => self.look(now, self.sealing_number()),
                 Refusal::Damaged { .. } => {
                     fetching.damaged.push((server, fetching.fetched.end()));

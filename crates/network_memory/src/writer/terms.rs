@@ -137,6 +137,9 @@ pub enum Stop {
         /// By its second.
         other: ServerId,
     },
+    /// It was ended here.
+    #[error("the log was removed")]
+    Removed,
     /// The disk has failed. A failed sync is never tried again.
     #[error("the local log has failed: {0}")]
     DiskFailed(String),
