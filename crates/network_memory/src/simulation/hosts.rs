@@ -123,6 +123,8 @@ pub(super) struct SimHost {
     pub(super) answered: (Epoch, BTreeSet<usize>),
     /// The servers that have told what they hold, before the log was sealed.
     pub(super) told_held: BTreeSet<usize>,
+    /// An epoch was begun without as many memories as there are copies.
+    pub(super) has_given_up: bool,
     /// Until then its process stands still: SIGSTOP, or a host without processor time.
     pub(super) paused_until: u64,
     /// When it looked at the clock before it was stopped, and is to act on that.
@@ -153,6 +155,7 @@ impl SimHost {
             accepts_loss: false,
             answered: (Epoch::default(), BTreeSet::new()),
             told_held: BTreeSet::new(),
+            has_given_up: false,
             paused_until: 0,
             stale: None,
             withheld: VecDeque::new(),

@@ -83,6 +83,9 @@ impl World {
         }
         if self.ledger.begins(configuration) {
             self.losses.begins(&self.servers, configuration);
+            // What was given up with this epoch stays so.
+            let is_lossy = self.is_lossy(host);
+            self.hosts[host].has_given_up |= is_lossy;
         }
         let whose = Whose::Writer { host, generation: self.hosts[host].generation };
         self.matching.holds(whose, configuration.epoch, records)
@@ -118,11 +121,9 @@ impl World {
             if has_disk && host != self.home && !self.hosts[host].accepts_loss {
                 return Err(format!("host {host} has opened the log of another host's disk"));
             }
-            let answered = &self.hosts[host].answered.1;
-            let silent = (0..self.servers.len()).filter(|server| !answered.contains(server));
             let copies = self.profile.copies;
             let is_here = has_disk && host == self.home;
-            let is_lossy = self.losses.count(&self.servers, silent) >= usize::from(copies) || has_disk && !is_here;
+            let is_lossy = self.hosts[host].has_given_up || has_disk && !is_here;
             if has_disk {
                 self.takeovers = writer.configuration().map_or(0, |configuration| configuration.generation);
                 self.home = host;
@@ -135,6 +136,13 @@ impl World {
             self.hosts[host].accepts_loss = false;
         }
         Ok(())
+    }
+
+    /// Whether as many memories as copies were lost, or have not answered.
+    fn is_lossy(&self, host: usize) -> bool {
+        let answered = &self.hosts[host].answered.1;
+        let silent = (0..self.servers.len()).filter(|server| !answered.contains(server));
+        self.losses.count(&self.servers, silent) >= usize::from(self.profile.copies)
     }
 
     /// Nothing that is displayed is better than what was told.
@@ -251,6 +259,7 @@ impl World {
         simulated.withheld.clear();
         simulated.answered.1.clear();
         simulated.told_held.clear();
+        simulated.has_given_up = false;
         simulated.accepts_loss = intent == Intent::AcceptLoss;
         self.drive(host)
     }
