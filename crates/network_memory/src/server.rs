@@ -181,7 +181,7 @@ impl Server {
             Request::Activate { configuration, basis, from, base, end } => {
                 let epoch = configuration.epoch;
                 let is_member = configuration.members.iter().any(|member| member.incarnation == self.incarnation);
-                if is_member {
+                if is_member || planted == Some(Planted::StrangerActivates) {
                     copy.activate(configuration, basis, from, base, end, planted)
                         .map(|end| Reply::Activated { epoch, end })
                 } else {

@@ -182,7 +182,7 @@ impl Copy {
         let staged = self.staged.as_ref().filter(|staged| staged.epoch == epoch && staged.base == base);
         let reached = staged.map_or(base, |staged| staged.records.end_mark());
         let is_known = base.position == from || self.records.mark(base.position) == Some(base);
-        if !is_known || reached != end {
+        if (!is_known || reached != end) && planted != Some(Planted::MarkUnchecked) {
             return Err(Refusal::Mismatch);
         }
         // What was laid beside the log for a later attempt, behind another base, is of no use to this one.

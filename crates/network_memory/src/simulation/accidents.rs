@@ -183,9 +183,13 @@ impl World {
         if self.random.percent(60) || host != self.home && !self.may_be_told(host) {
             return Ok(());
         }
+        // Where the log may be recovered anywhere the seal sees to that.
+        let is_sealed = !self.profile.restart_on_this_disk && self.random.percent(50);
         for other in 0..self.hosts.len() {
             let is_power = self.random.percent(50);
-            self.crash(other, is_power);
+            if !is_sealed || other == host {
+                self.crash(other, is_power);
+            }
         }
         self.open(host, Intent::AcceptLoss)
     }

@@ -47,6 +47,8 @@ pub(super) struct SimServer {
     pub(super) id: ServerId,
     pub(super) clock: Clock,
     pub(super) life: Life,
+    /// An image that was reloaded and is still there: a planted bug.
+    pub(super) kept: Option<Vec<u8>>,
     pub(super) lives: u64,
     pub(super) room: Room,
 }
@@ -55,8 +57,17 @@ impl SimServer {
     pub(super) fn start(&mut self, now: u64, planted: Option<Planted>) -> Result<(), String> {
         let mut server = match std::mem::replace(&mut self.life, Life::Lost) {
             Life::Up(server) | Life::Stopped(server) => server,
-            Life::Saved(image) => image::load(self.clock.local(now), self.room, &mut image.as_slice())
-                .map_err(|error| format!("an image cannot be reloaded: {error}"))?,
+            Life::Saved(image) => {
+                let server = image::load(self.clock.local(now), self.room, &mut image.as_slice())
+                    .map_err(|error| format!("an image cannot be reloaded: {error}"))?;
+                self.kept = Some(image).filter(|_| planted == Some(Planted::ImageKept));
+                server
+            }
+            Life::Lost if self.kept.is_some() => {
+                let image = self.kept.take().unwrap_or_default();
+                image::load(self.clock.local(now), self.room, &mut image.as_slice())
+                    .map_err(|error| format!("an image cannot be reloaded: {error}"))?
+            }
             Life::Lost => {
                 self.lives += u64::from(planted != Some(Planted::IncarnationKept));
                 let index = u64::from(self.id.0.port());

@@ -103,6 +103,7 @@ impl World {
             id: address(index),
             clock: Clock::new(&mut random, profile.drift),
             life: Life::Lost,
+            kept: None,
             lives: 0,
             room,
         });

@@ -9,6 +9,7 @@ use crate::journal::{Journal, Standing};
 use crate::limits::FULL_PAUSE;
 use crate::message::Held;
 use crate::names::{Configuration, Doubt, Epoch, Fallback, Incarnation, Mark, Member, ServerId};
+use crate::planted::Planted;
 use crate::retained::Retained;
 use commit_log::{Log, LogError};
 use std::collections::BTreeMap;
@@ -79,7 +80,8 @@ impl<L: Log> Writer<L> {
         let rivals = named.filter(|named| named.fallback != fallback).map(|rival| rival.generation + 1);
         let generation = rivals.chain(previous.iter().map(|previous| previous.generation)).max().unwrap_or(0);
         let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
-        let configuration = Configuration { epoch, copies, members, fallback, continues, generation, doubt };
+        let told = doubt.filter(|_| self.planted != Some(Planted::DoubtForgotten));
+        let configuration = Configuration { epoch, copies, members, fallback, continues, generation, doubt: told };
         if let Some(journal) = &mut self.journal {
             if let Err(error) = journal.enter(&configuration, base, &records) {
                 let beginning =

@@ -76,7 +76,7 @@ impl<L: Log> Writer<L> {
     }
 
     fn begin_sealing(&mut self, now: u64, number: u64, is_asking: bool, expected: BTreeSet<ServerId>) {
-        if !self.opened && self.epoch.writer == self.nonce {
+        if !self.opened && self.epoch.writer == self.nonce && self.planted != Some(Planted::NonceKept) {
             // Servers may hold the log of the attempt that has come to nothing, and the next one may take another log: they must not
             // look like one writer's.
             self.nonce = next_nonce(self.nonce);
@@ -152,7 +152,12 @@ impl<L: Log> Writer<L> {
             Verdict::Exists(epoch) => self.stop(Stop::Exists { epoch }),
             Verdict::Ready(choice) if self.opened && !choice.is_own => self.stop(Stop::Fenced { by: choice.epoch }),
             // Who accepts a loss does not accept another writer.
-            Verdict::Ready(_) if self.intent == Intent::AcceptLoss && !self.opened && now < sealing.leased_until => {
+            Verdict::Ready(_)
+                if self.intent == Intent::AcceptLoss
+                    && !self.opened
+                    && now < sealing.leased_until
+                    && self.planted != Some(Planted::LeaseGivenUp) =>
+            {
                 let leased = sealing.waiting.iter().map(|(server, time)| (*server, Lack::Leased(*time))).collect();
                 (sealing.ready_since, sealing.settled_at) = (None, None);
                 self.missing = Some(Missing { needed: 1, have: 0, servers: leased, is_unknown: false });

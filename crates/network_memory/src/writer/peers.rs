@@ -7,6 +7,7 @@ use super::{Event, Intent, Stop, Writer, is_active};
 use crate::limits::{FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE, WINDOW_BYTES};
 use crate::message::{Held, Refusal, Reply, Request, ToWriter};
 use crate::names::{Epoch, Fallback, Incarnation, Mark, Position, ServerId};
+use crate::planted::Planted;
 use commit_log::Log;
 use std::collections::VecDeque;
 
@@ -54,7 +55,8 @@ impl<L: Log> Writer<L> {
     /// What a server holds has been told: goes on with it in this epoch.
     pub(super) fn meet(&mut self, now: u64, server: ServerId, incarnation: Incarnation, held: &Held) {
         let Some(configuration) = &self.configuration else { return };
-        if let Some(rival) = held.configuration.as_ref().filter(|held| held.is_rival_of(configuration)) {
+        let rival = held.configuration.as_ref().filter(|held| held.is_rival_of(configuration));
+        if let Some(rival) = rival.filter(|_| self.planted != Some(Planted::RivalIgnored)) {
             return self.stop(match rival.fallback {
                 _ if self.intent == Intent::Create && rival.generation == configuration.generation => {
                     Stop::Exists { epoch: rival.epoch }
@@ -68,7 +70,7 @@ impl<L: Log> Writer<L> {
         let epoch = configuration.epoch;
         let Some(peer) = self.peers.get_mut(&server) else { return };
         peer.is_damaged &= peer.incarnation == incarnation;
-        let is_damaged = peer.is_damaged;
+        let is_damaged = peer.is_damaged && self.planted != Some(Planted::DamagedCounts);
         peer.incarnation = incarnation;
         if !is_counted {
             let is_news = !matches!(peer.state, State::Stranger);
@@ -131,7 +133,9 @@ impl<L: Log> Writer<L> {
         let is_same = |(other, peer): &(&ServerId, &Peer)| {
             **other != server && peer.incarnation == incarnation && peer.is_heard(now)
         };
-        if let Some((&one, _)) = self.peers.iter().find(is_same) {
+        if let Some((&one, _)) = self.peers.iter().find(is_same)
+            && self.planted != Some(Planted::SameServerCounts)
+        {
             // A log that is open goes on without the second address.
             if !self.opened {
                 self.stop(Stop::SameServer { one, other: server });
@@ -179,7 +183,7 @@ impl<L: Log> Writer<L> {
                 }
             }
             Reply::Appended { epoch: of, end } if of == epoch => self.hear_appended(now, server, end),
-            Reply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(server, number),
+            Reply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(now, server, number),
             _ => {}
         }
     }
@@ -213,6 +217,7 @@ impl<L: Log> Writer<L> {
             Refusal::Sealed { by } if by > self.epoch && self.opened && self.has_disk_always() => {
                 return self.renew(now, by.number + 1);
             }
+            Refusal::Sealed { .. } if self.opened && self.planted == Some(Planted::FencedIgnored) => return,
             Refusal::Sealed { by } if by > self.epoch && self.opened => return self.stop(Stop::Fenced { by }),
             // Nothing has been acknowledged in this epoch: another attempt is as good as the first.
             Refusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
@@ -332,9 +337,10 @@ impl<L: Log> Writer<L> {
         // Where every recovery has the disk, servers learn of an epoch only after the disk.
         let basis = match &self.basis {
             _ if self.established => Some(epoch),
-            _ if self.has_disk_always() => None,
+            _ if self.has_disk_always() && self.planted != Some(Planted::SpareBeforeDisk) => None,
             basis => Some(basis.as_ref().map_or(epoch, |basis| basis.epoch)),
         };
+        let told = if self.planted == Some(Planted::TruncatedTooFar) { self.records.end_mark() } else { from };
         for (server, peer) in &mut self.peers {
             let mut send = |request| self.requests.push_back((*server, request));
             match &mut peer.state {
@@ -353,7 +359,7 @@ impl<L: Log> Writer<L> {
                         shipping.sent_bytes += bytes;
                         shipping.sends.push_back(Sent { end: shipping.sent, at: now, bytes });
                         shipping.told_from = from.position;
-                        send(Request::Append { epoch, is_established, from, position, records });
+                        send(Request::Append { epoch, is_established, from: told, position, records });
                     }
                     let is_untold = shipping.told_from < from.position && shipping.sent == self.records.end();
                     let is_idle = shipping.progress_at + SILENCE / 2 <= now;

@@ -191,7 +191,7 @@ impl<L: Log> Writer<L> {
         let is_held = held.is_some_and(|held| held >= self.records.end());
         let wants = !is_held && (self.lease.is_wanted || self.is_late(now)) && self.journal.is_some();
         // An attempt that does not know of this epoch may still get through: nobody of its servers would say that there is a lease.
-        let wants = wants && self.established;
+        let wants = wants && self.is_disk_established();
         if wants == self.lease.is_wanted {
             let is_live = now < self.lease_until();
             if wants && is_live && !self.lease.is_told {
@@ -227,14 +227,16 @@ impl<L: Log> Writer<L> {
         }
     }
 
-    pub(super) fn hear_permitted(&mut self, server: ServerId, number: u64) {
-        if number == self.lease.number
+    pub(super) fn hear_permitted(&mut self, now: u64, server: ServerId, number: u64) {
+        let is_answer = number == self.lease.number || self.planted == Some(Planted::OldPermitBelieved);
+        if is_answer
             && self.lease.is_wanted
             && let Some(peer) = self.peers.get_mut(&server)
             && super::is_active(peer)
         {
             // Counted from when it was asked for: the server began to count later.
-            peer.lease_until = self.lease.asked_at + LEASE - LEASE_MARGIN;
+            let from = if self.planted == Some(Planted::LeaseFromAnswer) { now } else { self.lease.asked_at };
+            peer.lease_until = from + LEASE - LEASE_MARGIN;
         }
     }
 
@@ -259,7 +261,11 @@ impl<L: Log> Writer<L> {
             return true;
         }
         let is_live = now < self.lease_until() || self.planted == Some(Planted::LeaseIgnored);
-        self.lease.is_wanted && is_live && self.established
+        self.lease.is_wanted && is_live && self.is_disk_established()
+    }
+
+    fn is_disk_established(&self) -> bool {
+        self.established || self.planted == Some(Planted::DiskBeforeEstablished)
     }
 
     /// Whether a receipt for the disk up to there may be given at this time.

@@ -206,23 +206,32 @@ fn a_server_is_named_once() {
     let begun = Writer::<MemoryLog>::begin(net.now, terms, 1, None, Intent::Create, None);
     assert!(matches!(begun, Err(BeginError::Twice(server)) if server == Net::server(A)));
     // The same server under another address.
-    let mut net = Net::new();
-    net.servers[B] = Server::new(Incarnation(1), ROOM);
-    let mut writer = net.begin(1, Intent::Create, None);
-    net.pass(&mut writer, &[A, B, C], Writer::is_open);
-    let (one, other) = (Net::server(A), Net::server(B));
-    assert_eq!(writer.stopped(), Some(&Stop::SameServer { one, other }));
+    for planted in [None, Some(Planted::SameServerCounts)] {
+        let mut net = Net::new();
+        net.servers[B] = Server::new(Incarnation(1), ROOM);
+        let mut writer = net.begin(1, Intent::Create, planted);
+        net.pass(&mut writer, &[A, B, C], Writer::is_open);
+        let (one, other) = (Net::server(A), Net::server(B));
+        let stop = Stop::SameServer { one, other };
+        assert_eq!(writer.stopped(), planted.is_none().then_some(&stop));
+    }
 }
 
 /// If this failed, what was acknowledged after a log had gone to another disk would be overwritten by the old one, which has counted
 /// further.
 #[test]
 fn a_disk_whose_loss_was_accepted_does_not_return() {
+    assert_eq!(old_disk_returns(None), Some(Stop::NeedsDisk(DiskId(2))));
+    assert_ne!(old_disk_returns(Some(Planted::RivalIgnored)), Some(Stop::NeedsDisk(DiskId(2))));
+}
+
+/// Why the writer of a disk stops whose loss was accepted while it was cut off.
+fn old_disk_returns(planted: Option<Planted>) -> Option<Stop> {
     let mut net = Net::new();
     let begin = |net: &Net, disk: MemoryLog, id: u64, nonce: u64, intent: Intent| {
         let terms = Terms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
         let disk = Disk { log: disk, name_if_new: DiskId(id), boot: Boot(1), is_cut: false };
-        Writer::begin(net.now, terms, nonce, Some(disk), intent, None).expect("terms that make sense")
+        Writer::begin(net.now, terms, nonce, Some(disk), intent, planted).expect("terms that make sense")
     };
     let mut old = begin(&net, MemoryLog::new(), 1, 9, Intent::Create);
     net.pass(&mut old, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
@@ -236,7 +245,10 @@ fn a_disk_whose_loss_was_accepted_does_not_return() {
     net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(1));
     // It comes back, and after that is restarted.
     net.pass(&mut old, &[A, B, C], |writer| writer.stopped().is_some());
-    assert_eq!(old.stopped(), Some(&Stop::NeedsDisk(DiskId(2))));
+    let stop = old.stopped().cloned();
+    if planted.is_some() {
+        return stop;
+    }
     let mut disk = old.into_disk().expect("it has one");
     disk.restart();
     let mut again = begin(&net, disk, 1, 10, Intent::Open);
@@ -245,6 +257,7 @@ fn a_disk_whose_loss_was_accepted_does_not_return() {
     new.append(net.now, b"still").expect("it is open");
     net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(2));
     assert!(new.is_open() && new.acknowledged() == Position(2), "{new:?}");
+    stop
 }
 
 /// If this failed, a server that holds an unacknowledged record more than the log could never be restored if the log takes more than half of
