@@ -197,7 +197,8 @@ pub enum Reply {
     },
     /// To `Status`.
     Status(Status),
-    /// To any of them: no, and nothing has changed.
+    /// To any of them: no. Nothing has changed, but that those records of an `Append` or a `Restore` are held that came before the one for which
+    /// there is no room.
     Refused {
         /// Of the request.
         epoch: Epoch,

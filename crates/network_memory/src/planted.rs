@@ -87,13 +87,15 @@ pub enum Planted {
     FencedIgnored,
     /// One server less than needed is enough for a seal.
     SealQuorumLess,
+    /// An epoch that began with an accepted loss ranks below one of the log that was lost.
+    LossNotRanked,
     /// A log is opened before servers that could say that it is another's have answered.
     NotWaitedFor,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 43] = [
+    pub const ALL: [Planted; 44] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -136,6 +138,7 @@ impl Planted {
         Planted::SpareBeforeDisk,
         Planted::FencedIgnored,
         Planted::SealQuorumLess,
+        Planted::LossNotRanked,
         Planted::NotWaitedFor,
     ];
 

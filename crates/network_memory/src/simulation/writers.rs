@@ -75,7 +75,7 @@ impl World {
     fn check_matching(&mut self, host: usize, writer: &Writer<MemoryLog>) -> Result<(), String> {
         let Some(configuration) = writer.configuration().filter(|_| writer.sealing().is_none()) else { return Ok(()) };
         let (records, began_at) = writer.peek();
-        if configuration.epoch != writer.epoch() {
+        if configuration.epoch != writer.epoch() || writer.stopped().is_some() {
             return Ok(());
         }
         if let Some(mark) = records.mark(began_at) {

@@ -79,6 +79,9 @@ impl<L: Log> Writer<L> {
         let named = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(&previous);
         let rivals = named.filter(|named| named.fallback != fallback).map(|rival| rival.generation + 1);
         let generation = rivals.chain(previous.iter().map(|previous| previous.generation)).max().unwrap_or(0);
+        // Whoever has lost what could have fenced it off may live, and have counted further.
+        let gives_up = self.intent == Intent::AcceptLoss && !self.opened && doubt == Some(Doubt::LossAccepted);
+        let generation = generation + u64::from(gives_up && self.planted != Some(Planted::LossNotRanked));
         let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
         let told = doubt.filter(|_| self.planted != Some(Planted::DoubtForgotten));
         let configuration = Configuration { epoch, copies, members, fallback, continues, generation, doubt: told };

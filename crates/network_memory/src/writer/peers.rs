@@ -65,6 +65,14 @@ impl<L: Log> Writer<L> {
                 Fallback::UnderLease => Stop::Fenced { by: rival.epoch },
             });
         }
+        // Somebody has accepted that this log is lost.
+        if let Some(later) = &held.configuration
+            && self.opened
+            && later.generation > configuration.generation
+            && self.planted != Some(Planted::LossNotRanked)
+        {
+            return self.stop(Stop::Fenced { by: later.epoch });
+        }
         let was_member = configuration.incarnation(server);
         let is_counted = configuration.counts(server, incarnation);
         let epoch = configuration.epoch;
