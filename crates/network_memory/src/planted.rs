@@ -53,8 +53,6 @@ pub enum Planted {
     StagedElsewhere,
     /// An attempt that has come to nothing is taken for the same writer as the next one.
     NonceKept,
-    /// The disk is counted on in an epoch that is not established.
-    DiskBeforeEstablished,
     /// A server with a damaged record keeps what it holds, and counts as a copy.
     DamagedCounts,
     /// Who accepts a loss does not wait for the lease of a writer that lives.
@@ -81,21 +79,17 @@ pub enum Planted {
     StrangerActivates,
     /// Servers are told that what was just appended is not needed any more.
     TruncatedTooFar,
-    /// Servers hold an epoch of which the disk does not know yet.
-    SpareBeforeDisk,
     /// A writer that another one has sealed off goes on asking.
     FencedIgnored,
     /// One server less than needed is enough for a seal.
     SealQuorumLess,
-    /// An epoch that began with an accepted loss ranks below one of the log that was lost.
-    LossNotRanked,
     /// A log is opened before servers that could say that it is another's have answered.
     NotWaitedFor,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 44] = [
+    pub const ALL: [Planted; 41] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -121,7 +115,6 @@ impl Planted {
         Planted::CutForgotten,
         Planted::StagedElsewhere,
         Planted::NonceKept,
-        Planted::DiskBeforeEstablished,
         Planted::DamagedCounts,
         Planted::LeaseGivenUp,
         Planted::RivalIgnored,
@@ -135,10 +128,8 @@ impl Planted {
         Planted::MarkUnchecked,
         Planted::StrangerActivates,
         Planted::TruncatedTooFar,
-        Planted::SpareBeforeDisk,
         Planted::FencedIgnored,
         Planted::SealQuorumLess,
-        Planted::LossNotRanked,
         Planted::NotWaitedFor,
     ];
 
@@ -153,6 +144,7 @@ impl Planted {
                 | P::SilentServersGivenUp
                 | P::RivalIgnored
                 | P::SameServerCounts
+                | P::DamagedCounts
         )
     }
 

@@ -81,7 +81,7 @@ impl<L: Log> Writer<L> {
         let generation = rivals.chain(previous.iter().map(|previous| previous.generation)).max().unwrap_or(0);
         // Whoever has lost what could have fenced it off may live, and have counted further.
         let gives_up = self.intent == Intent::AcceptLoss && !self.opened && doubt == Some(Doubt::LossAccepted);
-        let generation = generation + u64::from(gives_up && self.planted != Some(Planted::LossNotRanked));
+        let generation = generation + u64::from(gives_up);
         let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
         let told = doubt.filter(|_| self.planted != Some(Planted::DoubtForgotten));
         let configuration = Configuration { epoch, copies, members, fallback, continues, generation, doubt: told };

@@ -69,7 +69,6 @@ impl<L: Log> Writer<L> {
         if let Some(later) = &held.configuration
             && self.opened
             && later.generation > configuration.generation
-            && self.planted != Some(Planted::LossNotRanked)
         {
             return self.stop(Stop::Fenced { by: later.epoch });
         }
@@ -345,7 +344,7 @@ impl<L: Log> Writer<L> {
         // Where every recovery has the disk, servers learn of an epoch only after the disk.
         let basis = match &self.basis {
             _ if self.established => Some(epoch),
-            _ if self.has_disk_always() && self.planted != Some(Planted::SpareBeforeDisk) => None,
+            _ if self.has_disk_always() => None,
             basis => Some(basis.as_ref().map_or(epoch, |basis| basis.epoch)),
         };
         let told = if self.planted == Some(Planted::TruncatedTooFar) { self.records.end_mark() } else { from };

@@ -191,7 +191,7 @@ impl<L: Log> Writer<L> {
         let is_held = held.is_some_and(|held| held >= self.records.end());
         let wants = !is_held && (self.lease.is_wanted || self.is_late(now)) && self.journal.is_some();
         // An attempt that does not know of this epoch may still get through: nobody of its servers would say that there is a lease.
-        let wants = wants && self.is_disk_established();
+        let wants = wants && self.established;
         if wants == self.lease.is_wanted {
             let is_live = now < self.lease_until();
             if wants && is_live && !self.lease.is_told {
@@ -261,11 +261,7 @@ impl<L: Log> Writer<L> {
             return true;
         }
         let is_live = now < self.lease_until() || self.planted == Some(Planted::LeaseIgnored);
-        self.lease.is_wanted && is_live && self.is_disk_established()
-    }
-
-    fn is_disk_established(&self) -> bool {
-        self.established || self.planted == Some(Planted::DiskBeforeEstablished)
+        self.lease.is_wanted && is_live && self.established
     }
 
     /// Whether a receipt for the disk up to there may be given at this time.

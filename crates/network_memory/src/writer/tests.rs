@@ -328,3 +328,27 @@ fn lost_memories_are_given_up_and_silent_servers_are_not() {
     assert!(!loss_accepted_nearly_alone(None));
     assert!(loss_accepted_nearly_alone(Some(Planted::SilentServersGivenUp)));
 }
+
+/// What a server says to whoever reads a record that had rotted there, after a recovery that knew.
+fn rotten_record(planted: Option<Planted>) -> Reply {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    old.append(net.now, b"record").expect("it is open");
+    net.pass(&mut old, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut old, &[A, B, C], |_| false);
+    net.servers[A].damage(LOG, Position(0));
+    let mut new = net.begin(2, Intent::Open, planted);
+    net.pass(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    assert_eq!(new.usable(u64::MAX), 3, "{new:?}");
+    let read = Request::Read { epoch: new.epoch(), position: Position(0) };
+    net.servers[A].handle(net.now, LOG, read)
+}
+
+/// If this failed, a server would count as a copy of what it cannot give back.
+#[test]
+fn a_rotten_record_is_restored() {
+    assert!(matches!(rotten_record(None), Reply::Records { records, .. } if records.len() == 1));
+    let rotten = rotten_record(Some(Planted::DamagedCounts));
+    assert!(matches!(rotten, Reply::Refused { .. }), "{rotten:?}");
+}
