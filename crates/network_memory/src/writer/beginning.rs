@@ -76,12 +76,7 @@ impl<L: Log> Writer<L> {
             matches!(previous.fallback, Fallback::RestartOnThisDisk(_))
         });
         let fallback = disk.filter(|_| always).map_or(Fallback::UnderLease, Fallback::RestartOnThisDisk);
-        let named = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(&previous);
-        let rivals = named.filter(|named| named.fallback != fallback).map(|rival| rival.generation + 1);
-        let generation = rivals.chain(previous.iter().map(|previous| previous.generation)).max().unwrap_or(0);
-        // Whoever has lost what could have fenced it off may live, and have counted further.
-        let gives_up = self.intent == Intent::AcceptLoss && !self.opened && doubt == Some(Doubt::LossAccepted);
-        let generation = generation + u64::from(gives_up);
+        let generation = self.next_generation(&answers, previous.as_ref(), fallback, doubt);
         let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
         let told = doubt.filter(|_| self.planted != Some(Planted::DoubtForgotten));
         let configuration = Configuration { epoch, copies, members, fallback, continues, generation, doubt: told };
@@ -124,6 +119,22 @@ impl<L: Log> Writer<L> {
         }
         self.tick_peers(now);
         self.ship(now);
+    }
+
+    /// Which of the logs that go on after an accepted loss the next epoch is of.
+    fn next_generation(
+        &self,
+        answers: &BTreeMap<ServerId, (Incarnation, Held)>,
+        previous: Option<&Configuration>,
+        fallback: Fallback,
+        doubt: Option<Doubt>,
+    ) -> u64 {
+        let named = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(previous);
+        let rivals = named.filter(|named| named.fallback != fallback).map(|rival| rival.generation + 1);
+        let generation = rivals.chain(previous.map(|previous| previous.generation)).max().unwrap_or(0);
+        // Whoever has lost what could have fenced it off may live, and have counted further.
+        let gives_up = self.intent == Intent::AcceptLoss && !self.opened && doubt == Some(Doubt::LossAccepted);
+        generation + u64::from(gives_up)
     }
 
     /// The disk has no room for the epoch's beginning, or has failed.
