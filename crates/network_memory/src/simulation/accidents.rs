@@ -12,7 +12,12 @@ impl World {
         let at = self.now + 1 + self.random.below(self.profile.pause);
         self.schedule(at, Event::Act);
         // Of two disks whose loss was accepted in turn the servers must have heard.
-        let is_taken_over = self.profile.restart_on_this_disk && self.hosts.iter().any(|host| host.accepts_loss);
+        let is_returning = |(index, host): (usize, &super::hosts::SimHost)| {
+            let writer = host.writer.as_ref();
+            let is_opening = writer.is_some_and(|writer| !writer.is_open() && writer.stopped().is_none());
+            host.accepts_loss || self.takeovers > 0 && index != self.home && is_opening
+        };
+        let is_taken_over = self.profile.restart_on_this_disk && self.hosts.iter().enumerate().any(is_returning);
         if self.random.below(1_000) < self.profile.faults && !is_taken_over {
             return self.break_something();
         }

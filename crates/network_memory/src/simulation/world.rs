@@ -256,6 +256,8 @@ impl World {
                 self.schedule(soon, Event::Strike { host, generation, is_power: true });
                 self.write(host)
             }
+            // Where a disk comes back that was given up, somebody must be there to say so.
+            Event::Forget { .. } if self.profile.restart_on_this_disk && self.takeovers > 0 => Ok(()),
             Event::Forget { server } => self.forget(server),
         }
     }
