@@ -39,10 +39,14 @@ enum Entry {
     Record { position: Position, record: Record },
     /// The log above `base` will be written anew; at `from`, all of it.
     Begin { from: Position, base: Mark },
-    /// And now it has been, for this epoch.
+    /// And now it has been, for this epoch: the disk holds all of it.
     Active { configuration: Configuration, boot: Boot },
     /// From here on.
     Standing { standing: Standing },
+    /// The disk may have lost some of what was written before: the run of the kernel proves nothing any more.
+    Cut,
+    /// The last `Begin` has come to nothing: the log is what it was before.
+    Abandoned,
     /// All of the above, because what is before may be given up.
     State { log: LogId, disk: DiskId, configuration: Configuration, boot: Boot, standing: Standing, from: Mark },
 }
@@ -103,8 +107,12 @@ pub(crate) struct Journal<L> {
     synced: Position,
     /// Up to here a sync was asked for.
     requested: commit_log::Position,
+    /// The disk had no room for all of an epoch's log: what follows is not of that.
+    is_half_begun: bool,
     /// Where the last epoch begins.
     begun_at: Option<commit_log::Position>,
+    /// The records have been truncated, and the disk does not know yet.
+    is_truncation_due: bool,
     /// Once this is on disk, what lies before the other may go.
     truncation: Option<(commit_log::Position, commit_log::Position)>,
 }
@@ -128,7 +136,9 @@ impl<L: Log> Journal<L> {
             places: VecDeque::new(),
             synced: Position(0),
             requested,
+            is_half_begun: false,
             begun_at: None,
+            is_truncation_due: false,
             truncation: None,
         }
     }
@@ -142,6 +152,11 @@ impl<L: Log> Journal<L> {
         journal.synced = records.end();
         let replayed = Replayed { log: id, configuration, standing, boot: last_boot, records };
         Ok(Ok((journal, replayed)))
+    }
+
+    /// Writes down that some of what was written may be lost, for whoever opens the log after this attempt.
+    pub(crate) fn cut(&mut self) -> Result<(), LogError> {
+        self.put(&Entry::Cut).map(drop)
     }
 
     pub(crate) fn disk(&self) -> DiskId {
@@ -166,29 +181,45 @@ impl<L: Log> Journal<L> {
         self.log.append(&self.buffer)
     }
 
+    /// Writes down what is of the epoch that has begun last.
+    fn put_active(&mut self, entry: &Entry) -> Result<commit_log::Position, LogError> {
+        if self.is_half_begun {
+            self.put(&Entry::Abandoned)?;
+            self.is_half_begun = false;
+        }
+        self.put(entry)
+    }
+
     /// Writes a record down; it survives the process, and the machine once it is synced.
     pub(crate) fn record(&mut self, position: Position, record: &Record) -> Result<(), LogError> {
-        let place = self.put(&Entry::Record { position, record: record.clone() })?;
+        let place = self.put_active(&Entry::Record { position, record: record.clone() })?;
         self.places.push_back((position, place));
         Ok(())
     }
 
-    /// The log of a new epoch: what it shares with the one that is here up to `base`, and the records from there on.
+    /// The log of a new epoch: what it shares with the one that is here up to `base`, and the records from there on. After an error the
+    /// log is what it was.
     pub(crate) fn enter(
         &mut self,
         configuration: &Configuration,
         base: Mark,
         records: &Retained,
     ) -> Result<(), LogError> {
+        // Another one takes the place of the last.
         self.put(&Entry::Begin { from: records.from(), base })?;
+        self.is_half_begun = true;
+        let mut places = Places::new();
+        for (index, record) in records.starting_at(base.position).enumerate() {
+            let position = base.position.plus(index);
+            places.push_back((position, self.put(&Entry::Record { position, record: record.clone() })?));
+        }
+        let active = self.put(&Entry::Active { configuration: configuration.clone(), boot: self.boot })?;
+        self.is_half_begun = false;
         let kept = self.places.partition_point(|(position, _)| *position < base.position);
         self.places.truncate(kept);
+        self.places.append(&mut places);
         self.synced = self.synced.min(base.position);
-        for (index, record) in records.starting_at(base.position).enumerate() {
-            self.record(base.position.plus(index), record)?;
-        }
-        self.put(&Entry::Active { configuration: configuration.clone(), boot: self.boot })?;
-        self.begun_at = Some(self.stand(Standing::Disk)?);
+        self.begun_at = Some(active);
         Ok(())
     }
 
@@ -209,7 +240,7 @@ impl<L: Log> Journal<L> {
 
     /// Says who may hold what from here on; on disk once [`Journal::is_synced`] says so of what is returned.
     pub(crate) fn stand(&mut self, standing: Standing) -> Result<commit_log::Position, LogError> {
-        self.put(&Entry::Standing { standing })
+        self.put_active(&Entry::Standing { standing })
     }
 
     /// Gives up records below the start of `records`, as soon as that is safe.
@@ -226,6 +257,21 @@ impl<L: Log> Journal<L> {
         if self.truncation.is_some() {
             return Ok(());
         }
+        self.is_truncation_due = true;
+        self.give_up_space(configuration, standing, records)
+    }
+
+    /// Writes down what is needed to give the space of truncated records back to the disk, unless that is under way. After an error it
+    /// is still due.
+    pub(crate) fn give_up_space(
+        &mut self,
+        configuration: &Configuration,
+        standing: Standing,
+        records: &Retained,
+    ) -> Result<(), LogError> {
+        if !self.is_truncation_due || self.truncation.is_some() {
+            return Ok(());
+        }
         let state = Entry::State {
             log: self.id,
             disk: self.disk,
@@ -234,7 +280,8 @@ impl<L: Log> Journal<L> {
             standing,
             from: records.start_mark(),
         };
-        let state = self.put(&state)?;
+        let state = self.put_active(&state)?;
+        self.is_truncation_due = false;
         let cut = self.places.front().map_or(state, |(_, place)| *place);
         self.truncation = Some((state, cut.min(state)));
         self.request_sync();
@@ -338,12 +385,15 @@ impl Replay {
                 check_configuration(&configuration)?;
                 self.boot = Some(boot);
                 self.configuration = Some(configuration);
+                self.standing = Standing::Disk;
                 // Its beginning may have been given up: then its records have already been taken, one after the other.
                 if let Some(begun) = self.begun.take() {
                     self.adopt(begun);
                 }
             }
             Entry::Standing { standing } => self.standing = standing,
+            Entry::Cut => self.boot = None,
+            Entry::Abandoned => self.begun = None,
             Entry::State { configuration, boot, standing, from, .. } => {
                 check_configuration(&configuration)?;
                 self.boot = Some(boot);

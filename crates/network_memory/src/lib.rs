@@ -52,6 +52,10 @@
 //!
 //! # Where it stands
 //!
+//! Whoever opens a log asks all servers before it seals any: an attempt that may not get through, or reaches too few, leaves the writer alone.
+//! Accepting a loss gives up memories; where the log may be recovered anywhere it gives up no server that does not answer, because
+//! those could be enough for a writer that is cut off.
+//!
 //! In reading order: [`names`] and [`message`] are the words; [`server`] is the memory server and [`writer`] the writer, pure machines both, over
 //! a local log (`journal`); [`simulation`] runs them under faults with a checker outside, and [`planted`] lists the bugs that it must find;
 //! [`host`] is the real world: [`host::memory_server::MemoryServer`] and [`host::remote_log::RemoteLog`]; [`limits`] holds every bound.

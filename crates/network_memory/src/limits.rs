@@ -18,6 +18,16 @@ pub const SERVERS_MAX: usize = 16;
 pub const LOGS_MAX: usize = 4_096;
 /// Connections that one server has at a time.
 pub const CONNECTIONS_MAX: usize = 1_024;
+/// A connection over which nothing has come for so long is closed: writers say something every half [`SILENCE`].
+pub const CONNECTION_SILENCE: u64 = 60 * SECOND;
+/// Requests of one connection that a server answers before it looks at the others.
+pub const TURN_REQUESTS_MAX: usize = 64;
+/// Receipts that a log keeps for whoever may ask; of older ones the later stand for them.
+pub const RECEIPTS_MAX: usize = 1_024;
+/// How long a connection may take to be made, and the pause before it is tried again.
+pub const CONNECT: u64 = SECOND / 2;
+/// See [`CONNECT`].
+pub const CONNECT_PAUSE: u64 = 100 * MILLISECOND;
 /// What has happened to a log and was not asked for yet; older events are dropped.
 pub const EVENTS_MAX: usize = 1_024;
 /// Bytes of records that a writer keeps for servers that come back, unless it is told otherwise: all since the last truncation.
@@ -38,7 +48,8 @@ pub const SILENCE: u64 = SECOND;
 pub const PROBE_PAUSE: u64 = 100 * MILLISECOND;
 /// What has not been acknowledged for so long is sent again, unless the connection has broken before.
 pub const RESEND: u64 = 300 * MILLISECOND;
-/// A log that could be opened waits so long for the servers that have not answered yet.
+/// A log that could be opened, whatever others hold, waits so long for the servers that have not answered yet. Where they could say
+/// something else it waits until their connections have failed, or they have been silent for [`SILENCE`].
 pub const SETTLE: u64 = 100 * MILLISECOND;
 /// Pause between two new epochs for the sake of servers that came back empty; it doubles up to the longest.
 pub const RENEWAL_PAUSE_MIN: u64 = 100 * MILLISECOND;
@@ -64,6 +75,7 @@ const _: () = assert!(2 * (RECORD_BYTES_MAX + BATCH_BYTES) < FRAME_BYTES_MAX, "a
 const _: () = assert!(BATCH_BYTES as u64 * 2 <= WINDOW_BYTES, "a server need not wait for the next batch");
 const _: () = assert!(LEASE_MARGIN * DRIFT_PARTS >= 2 * LEASE, "two clocks may drift apart for a whole lease");
 const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE);
+const _: () = assert!(CONNECTION_SILENCE > 10 * SILENCE && CONNECT < SILENCE);
 const _: () = assert!(RESEND < SILENCE && PROBE_PAUSE < RESEND);
 const _: () = assert!(HEDGE_MIN < HEDGE_FIRST && HEDGE_FIRST < HEDGE_MAX && HEDGE_MAX < RESEND);
 const _: () = assert!(ROUND_TRIPS_PER_LOOK < ROUND_TRIPS_KEPT);

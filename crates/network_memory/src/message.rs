@@ -50,7 +50,8 @@ fn checksum(log: LogId, position: Position, epoch: Epoch, bytes: &[u8]) -> u32 {
 /// From a writer to a server, about one log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// Accept nothing of a lower epoch any more, and say what you hold. Sent when a log is opened, and to ask whether a server is back.
+    /// Accept nothing of a lower epoch any more, and say what you hold. Sent when enough servers have answered `Look`, and to ask whether
+    /// a server is back.
     /// Answered by `Sealed`, or by `Wait` while a lower epoch has a lease.
     Seal {
         /// The epoch that begins.
@@ -118,6 +119,12 @@ pub enum Request {
         /// The epoch of the writer.
         epoch: Epoch,
     },
+    /// Say what you hold, and change nothing. Sent before a log is sealed: whoever would not get through, or must not, leaves its writer
+    /// alone. Answered by `Held`.
+    Look {
+        /// The epoch that is about to begin.
+        epoch: Epoch,
+    },
     /// How are you? Sent by whoever looks after the server; names any log. Answered by `Status`.
     Status,
 }
@@ -176,6 +183,13 @@ pub enum Reply {
         /// As asked.
         number: u64,
     },
+    /// To `Look`.
+    Held {
+        /// As asked.
+        epoch: Epoch,
+        /// What is held.
+        held: Held,
+    },
     /// To `Remove`.
     Removed {
         /// As asked.
@@ -183,7 +197,8 @@ pub enum Reply {
     },
     /// To `Status`.
     Status(Status),
-    /// To any of them: no, and nothing has changed.
+    /// To any of them: no. Nothing has changed, but that those records of an `Append` or a `Restore` are held that came before the one for which
+    /// there is no room.
     Refused {
         /// Of the request.
         epoch: Epoch,
@@ -239,7 +254,7 @@ pub enum Refusal {
 }
 
 /// What a server holds of a log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// Of the last epoch that was activated here; none if none was.
     pub configuration: Option<Configuration>,
@@ -341,7 +356,10 @@ impl ToServer {
                 check_numbers(configuration.epoch, [*from, base.position, end.position])?;
             }
             Request::Read { epoch, position } => check_numbers(*epoch, [*position])?,
-            Request::Seal { epoch } | Request::Permit { epoch, .. } | Request::Remove { epoch } => {
+            Request::Seal { epoch }
+            | Request::Look { epoch }
+            | Request::Permit { epoch, .. }
+            | Request::Remove { epoch } => {
                 check_numbers(*epoch, [])?;
             }
             Request::Status => {}
@@ -365,7 +383,8 @@ impl ToWriter {
         check_magic(message.magic)?;
         match &message.reply {
             Reply::Records { position, records, .. } => check_records(*position, records)?,
-            Reply::Sealed { held: Held { configuration, from, end, .. }, .. } => {
+            Reply::Sealed { held: Held { configuration, from, end, .. }, .. }
+            | Reply::Held { held: Held { configuration, from, end, .. }, .. } => {
                 configuration.iter().try_for_each(check_configuration)?;
                 let epoch = configuration.as_ref().map_or(Epoch::default(), |configuration| configuration.epoch);
                 check_numbers(epoch, [from.position, end.position])?;

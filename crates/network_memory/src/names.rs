@@ -94,8 +94,8 @@ pub struct Configuration {
     pub fallback: Fallback,
     /// The epoch whose log this one began with: as long as nobody has opened this one, a copy of it is a copy of that one.
     pub continues: Epoch,
-    /// How often the log has gone to another disk, whose loss was accepted: of two disks that go on with it the one with more is right,
-    /// whatever their epochs.
+    /// How often a loss was accepted, of a disk or of memories: of two that go on with the log the one with more is right, whatever their
+    /// epochs.
     pub generation: u64,
     /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone.
     pub doubt: Option<Doubt>,

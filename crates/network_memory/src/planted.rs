@@ -41,11 +41,55 @@ pub enum Planted {
     DiskNotAskedFor,
     /// A recovery that lacks the disk does not say so.
     DoubtUntold,
+    /// A receipt for the disk is given to the program though the lease has ended since the writer looked at the clock.
+    ReceiptAfterLease,
+    /// Who accepts a loss opens the log though servers that do not answer are enough for another writer.
+    SilentServersGivenUp,
+    /// A log is sealed before it is known whether it can be opened.
+    SealedUnasked,
+    /// A disk whose sync has failed is taken for whole.
+    CutForgotten,
+    /// What was laid beside the log behind another base takes its place.
+    StagedElsewhere,
+    /// An attempt that has come to nothing is taken for the same writer as the next one.
+    NonceKept,
+    /// A server with a damaged record keeps what it holds, and counts as a copy.
+    DamagedCounts,
+    /// Who accepts a loss does not wait for the lease of a writer that lives.
+    LeaseGivenUp,
+    /// A writer goes on though a server says that the log has gone to another disk.
+    RivalIgnored,
+    /// One server under two names counts twice.
+    SameServerCounts,
+    /// An epoch that began with a doubt does not say so to the next one.
+    DoubtForgotten,
+    /// A lease is counted from when it was granted, not from when it was asked for.
+    LeaseFromAnswer,
+    /// An answer to an earlier question counts for the lease that is asked for now.
+    OldPermitBelieved,
+    /// A saved memory does not say for whom the log is sealed.
+    SealNotSaved,
+    /// A saved memory does not say that the writer may acknowledge from its disk.
+    PermitNotSaved,
+    /// A saved memory is reloaded a second time.
+    ImageKept,
+    /// An epoch begins behind records that are not those of its writer.
+    MarkUnchecked,
+    /// A server takes an epoch in which another life of it counts.
+    StrangerActivates,
+    /// Servers are told that what was just appended is not needed any more.
+    TruncatedTooFar,
+    /// A writer that another one has sealed off goes on asking.
+    FencedIgnored,
+    /// One server less than needed is enough for a seal.
+    SealQuorumLess,
+    /// A log is opened before servers that could say that it is another's have answered.
+    NotWaitedFor,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 19] = [
+    pub const ALL: [Planted; 41] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -65,11 +109,43 @@ impl Planted {
         Planted::ChecksumIgnored,
         Planted::DiskNotAskedFor,
         Planted::DoubtUntold,
+        Planted::ReceiptAfterLease,
+        Planted::SilentServersGivenUp,
+        Planted::SealedUnasked,
+        Planted::CutForgotten,
+        Planted::StagedElsewhere,
+        Planted::NonceKept,
+        Planted::DamagedCounts,
+        Planted::LeaseGivenUp,
+        Planted::RivalIgnored,
+        Planted::SameServerCounts,
+        Planted::DoubtForgotten,
+        Planted::LeaseFromAnswer,
+        Planted::OldPermitBelieved,
+        Planted::SealNotSaved,
+        Planted::PermitNotSaved,
+        Planted::ImageKept,
+        Planted::MarkUnchecked,
+        Planted::StrangerActivates,
+        Planted::TruncatedTooFar,
+        Planted::FencedIgnored,
+        Planted::SealQuorumLess,
+        Planted::NotWaitedFor,
     ];
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
     pub fn is_rare(self) -> bool {
-        matches!(self, Planted::NewLivesEstablish | Planted::UnestablishedBasis | Planted::AttemptForgetsItsLog)
+        use Planted as P;
+        matches!(
+            self,
+            P::NewLivesEstablish
+                | P::UnestablishedBasis
+                | P::AttemptForgetsItsLog
+                | P::SilentServersGivenUp
+                | P::RivalIgnored
+                | P::SameServerCounts
+                | P::DamagedCounts
+        )
     }
 
     /// Its name on a command line.

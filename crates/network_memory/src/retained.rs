@@ -61,6 +61,16 @@ impl Retained {
         Some(Mark { position, epoch })
     }
 
+    /// The last mark below a position at which an epoch ends; the one at the start if there is none.
+    pub(crate) fn boundary_below(&self, position: Position) -> Mark {
+        let at = |position: Position| self.mark(position).unwrap_or(self.start_mark());
+        let last = position.min(self.end());
+        let epoch = at(last).epoch;
+        let below = (self.from.0..last.0).rev().map(Position);
+        // One epoch has many records: what is below its first one is a boundary.
+        below.map(at).find(|mark| mark.epoch != epoch).unwrap_or(self.start_mark())
+    }
+
     pub(crate) fn get(&self, position: Position) -> Option<&Record> {
         if position < self.from { None } else { self.records.get(position.since(self.from)) }
     }
@@ -130,6 +140,8 @@ mod tests {
         assert_eq!(retained.mark(Position(12)).map(|mark| mark.epoch.number), Some(2));
         assert_eq!(retained.mark(Position(13)), Some(retained.end_mark()));
         assert_eq!((retained.mark(Position(9)), retained.mark(Position(14))), (None, None));
+        let boundaries = [14, 13, 12, 11, 10].map(|at| retained.boundary_below(Position(at)).position.0);
+        assert_eq!(boundaries, [12, 12, 10, 10, 10]);
         retained.truncate_before(Position(12));
         assert_eq!((retained.start_mark().epoch.number, retained.end()), (2, Position(13)));
         assert!(retained.get(Position(12)).is_some_and(|record| record.is_sound(LogId(1), Position(12))));

@@ -9,9 +9,10 @@ mod copy;
 pub mod image;
 
 use crate::limits::{LEASE, LOGS_MAX};
-use crate::message::{LogStatus, Refusal, Reply, Request, Status};
+use crate::message::{Held, LogStatus, Refusal, Reply, Request, Status};
 use crate::names::{Epoch, Incarnation, LogId, Position};
 use crate::planted::Planted;
+use crate::retained::Retained;
 use copy::Copy;
 use std::collections::BTreeMap;
 
@@ -67,6 +68,10 @@ impl Server {
     pub fn handle(&mut self, now: u64, log: LogId, request: Request) -> Reply {
         let (epoch, answer) = match request {
             Request::Status => return Reply::Status(self.status()),
+            Request::Look { epoch } => {
+                let held = self.logs.get(&log).map_or_else(Held::default, Copy::held);
+                return Reply::Held { epoch, held };
+            }
             Request::Seal { epoch } => (epoch, self.seal(now, log, epoch)),
             Request::Remove { epoch } => (epoch, self.remove(log, epoch)),
             Request::Read { epoch, position } => (epoch, self.read(log, epoch, position)),
@@ -113,9 +118,11 @@ impl Server {
         let planted = self.planted;
         let copy = self.logs.entry(log).or_default();
         copy.check(epoch)?;
+        let before = copy.bytes();
         if planted != Some(Planted::ReadBeforeSeal) {
             copy.seal(epoch);
         }
+        self.used_bytes -= before - copy.bytes();
         match copy.lease_left(now, epoch) {
             Some(time) if planted != Some(Planted::LeaseNotWaitedFor) => Ok(Reply::Wait { epoch, time }),
             _ => Ok(Reply::Sealed { epoch, held: copy.held() }),
@@ -126,7 +133,9 @@ impl Server {
         let check = self.planted != Some(Planted::ChecksumIgnored);
         let copy = self.logs.get_mut(&log).ok_or(Refusal::Absent)?;
         copy.check(epoch)?;
+        let before = copy.bytes();
         copy.seal(epoch);
+        self.used_bytes -= before - copy.bytes();
         let records = copy.read(log, position, check)?;
         Ok(Reply::Records { epoch, position, records })
     }
@@ -172,8 +181,9 @@ impl Server {
             Request::Activate { configuration, basis, from, base, end } => {
                 let epoch = configuration.epoch;
                 let is_member = configuration.members.iter().any(|member| member.incarnation == self.incarnation);
-                if is_member {
-                    copy.activate(configuration, basis, from, base, end).map(|end| Reply::Activated { epoch, end })
+                if is_member || planted == Some(Planted::StrangerActivates) {
+                    copy.activate(configuration, basis, from, base, end, planted)
+                        .map(|end| Reply::Activated { epoch, end })
                 } else {
                     Err(Refusal::Stranger)
                 }
@@ -191,6 +201,16 @@ impl Server {
         };
         self.used_bytes = others + copy.bytes();
         answer
+    }
+
+    /// For the simulator's checker: what is held of a log, and its records.
+    pub(crate) fn peek(&self, log: LogId) -> Option<(Held, &Retained)> {
+        self.logs.get(&log).map(|copy| (copy.held(), &copy.records))
+    }
+
+    /// For the simulator: an operator gives it more memory.
+    pub(crate) fn enlarge(&mut self, room: Room) {
+        self.room = room;
     }
 
     /// For the simulator: a record rots in memory.

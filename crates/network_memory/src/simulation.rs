@@ -1,13 +1,18 @@
 //! Memory servers, writers and disks in one thread, over a network that loses, doubles, delays, reorders and cuts; crashes with and
 //! without loss of memory; and a checker, which stands outside the machines.
 //!
-//! Invariant: a seed means the same run for ever. What must hold of every run stands in `ledger`.
+//! Invariant: a seed means the same run for ever. What must hold of every run stands in `ledger`, `matching`,
+//! `losses` and `ending`.
 
 mod accidents;
+mod ending;
 mod hosts;
 mod ledger;
+mod losses;
+mod matching;
 mod profile;
 mod world;
+mod writers;
 
 use crate::planted::Planted;
 use world::World;

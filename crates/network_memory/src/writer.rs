@@ -12,13 +12,16 @@
 //!   who has not heard of this epoch;
 //! * a writer that learns of a higher epoch does nothing any more.
 //!
-//! `opening` seals, reads and begins an epoch; `judge` decides whether that is possible; `peers` ships and restores; `standing` decides
+//! `opening` asks for the log and seals it, `reading` reads it, and `beginning` begins an epoch; `judge` decides whether that is possible; `peers` ships and restores; `standing` decides
 //! when the disk is asked, and when memory is gone back to; `terms` are what it is told
 //! and what it tells.
 
+mod beginning;
 mod judge;
 mod opening;
+mod peer;
 mod peers;
+mod reading;
 mod standing;
 mod terms;
 #[cfg(test)]
@@ -28,22 +31,28 @@ pub use judge::{Lack, Missing};
 pub use terms::{AppendError, BeginError, Boot, Disk, Event, Intent, JournalError, Stop, Terms, WriterStatus};
 
 use crate::journal::{Journal, Standing};
-use crate::limits::{EVENTS_MAX, RECORD_BYTES_MAX, SERVERS_MAX};
-use crate::message::{Record, Request, ToWriter};
+use crate::limits::{EVENTS_MAX, FULL_PAUSE, PROBE_PAUSE, RECORD_BYTES_MAX, SERVERS_MAX};
+use crate::message::{Record, Reply, Request, ToWriter};
 use crate::names::{Configuration, Doubt, Epoch, Fallback, LogId, Position, Receipt, ServerId};
 use crate::planted::Planted;
 use crate::retained::{Retained, cost};
+use beginning::Beginning;
 use bytes::Bytes;
-use commit_log::Log;
-use opening::{Fetching, Sealing};
-use peers::{Peer, State};
+use commit_log::{Log, LogError};
+use opening::Sealing;
+use peer::{Peer, State};
+use reading::Fetching;
 use standing::{Hedge, Lease};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 enum Phase {
     Sealing(Sealing),
     Fetching(Box<Fetching>),
+    /// The disk has no room for the epoch, which is tried again then.
+    Entering(Box<Beginning>, u64),
     Active,
+    /// The log is over, and these servers have not forgotten it yet; they were asked then.
+    Removing(BTreeSet<ServerId>, u64),
     Stopped(Stop),
 }
 
@@ -83,6 +92,12 @@ pub struct Writer<L> {
     /// Records without a receipt, and when they were appended.
     waiting: VecDeque<(Position, u64)>,
     hedge: Hedge,
+    /// The disk had no room when it was last written to, which has been told.
+    is_disk_full: bool,
+    /// What is not urgent is not written to it before.
+    disk_full_until: u64,
+    /// Memory is enough for a receipt, which has been told.
+    is_memory_told: bool,
     lease: Lease,
     renewal_at: u64,
     renewal_pause: u64,
@@ -113,8 +128,9 @@ impl<L: Log> Writer<L> {
             return Err(BeginError::Twice(server));
         }
         // After a sync that failed the kernel may have dropped what was written, without a new run.
-        let boot = disk.as_ref().filter(|disk| !disk.is_cut).map(|disk| disk.boot);
-        let (journal, replayed) = match disk {
+        let is_cut = disk.as_ref().is_some_and(|disk| disk.is_cut) && planted != Some(Planted::CutForgotten);
+        let boot = disk.as_ref().filter(|_| !is_cut).map(|disk| disk.boot);
+        let (mut journal, replayed) = match disk {
             None if terms.restart_on_this_disk && intent == Intent::Create => return Err(BeginError::NoDisk),
             None => (None, None),
             Some(disk) => match Journal::replay(disk.log, disk.boot)? {
@@ -128,6 +144,9 @@ impl<L: Log> Writer<L> {
                 Err(log) => (Some(Journal::create(log, terms.log, disk.name_if_new, disk.boot)?), None),
             },
         };
+        if let Some(journal) = journal.as_mut().filter(|_| is_cut) {
+            journal.cut().map_err(JournalError::Log)?;
+        }
         let replayed = replayed.filter(|replayed| replayed.configuration.is_some());
         let is_complete = replayed
             .as_ref()
@@ -163,6 +182,9 @@ impl<L: Log> Writer<L> {
             receipts: VecDeque::new(),
             waiting: VecDeque::new(),
             hedge: Hedge::default(),
+            is_disk_full: false,
+            disk_full_until: 0,
+            is_memory_told: false,
             lease: Lease::default(),
             renewal_at: 0,
             renewal_pause: 0,
@@ -170,7 +192,7 @@ impl<L: Log> Writer<L> {
             events: VecDeque::new(),
         };
         let last = writer.configuration.as_ref().map_or(0, |configuration| configuration.epoch.number);
-        writer.seal(now, last + 1);
+        writer.look(now, last + 1);
         Ok(writer)
     }
 
@@ -181,7 +203,7 @@ impl<L: Log> Writer<L> {
 
     /// Whether receipts are given.
     pub fn is_open(&self) -> bool {
-        self.opened && !matches!(self.phase, Phase::Stopped(_))
+        self.opened && !matches!(self.phase, Phase::Stopped(_) | Phase::Removing(..))
     }
 
     /// Why nothing happens any more.
@@ -277,7 +299,13 @@ impl<L: Log> Writer<L> {
             return Err(AppendError::Retained { bytes: self.records.bytes(), bytes_max });
         }
         if let Some(journal) = &mut self.journal {
-            journal.record(position, &record).map_err(AppendError::Disk)?;
+            if let Err(error) = journal.record(position, &record) {
+                if is_passing(&error) {
+                    self.tell_disk_full(now);
+                }
+                return Err(AppendError::Disk(error));
+            }
+            self.is_disk_full = false;
         }
         self.records.push(record);
         self.waiting.push_back((position, now));
@@ -310,9 +338,45 @@ impl<L: Log> Writer<L> {
         if let (Some(journal), Some(configuration)) = (&mut self.journal, &self.configuration)
             && let Err(error) = journal.truncate(configuration, self.standing, &self.records)
         {
-            self.fail(&error);
+            self.fail_or_wait(now, &error);
         }
         self.advance(now);
+    }
+
+    /// Ends the log: has all members that hold it forget it, and then stops with [`Stop::Removed`]. Nothing can be appended any more. Members
+    /// that do not answer keep it, and the local disk keeps what it has.
+    ///
+    /// # Errors
+    /// The log is not open.
+    pub fn remove(&mut self, now: u64) -> Result<(), AppendError> {
+        if !self.is_open() || !matches!(self.phase, Phase::Active) {
+            return Err(AppendError::NotOpen("it is being opened, or has stopped".to_owned()));
+        }
+        let active = self.peers.iter().filter(|(_, peer)| is_active(peer)).map(|(server, _)| *server).collect();
+        self.phase = Phase::Removing(active, now);
+        self.ask_to_remove(now);
+        Ok(())
+    }
+
+    fn ask_to_remove(&mut self, now: u64) {
+        let Phase::Removing(left, at) = &mut self.phase else { return };
+        *at = now;
+        let epoch = self.epoch;
+        self.requests.extend(left.iter().map(|server| (*server, Request::Remove { epoch })));
+        if left.is_empty() {
+            self.stop(Stop::Removed);
+        }
+    }
+
+    fn hear_removed(&mut self, now: u64, server: ServerId, reply: &Reply) {
+        let Phase::Removing(left, _) = &mut self.phase else { return };
+        // A server that refuses holds another log of this name.
+        if matches!(reply, Reply::Removed { epoch } | Reply::Refused { epoch, .. } if *epoch == self.epoch) {
+            left.remove(&server);
+        }
+        if left.is_empty() {
+            self.ask_to_remove(now);
+        }
     }
 
     /// Takes a server's reply.
@@ -320,8 +384,10 @@ impl<L: Log> Writer<L> {
         if message.log != self.terms.log || !self.peers.contains_key(&server) {
             return;
         }
-        if let Phase::Stopped(_) = self.phase {
-            return;
+        match self.phase {
+            Phase::Stopped(_) => return,
+            Phase::Removing(..) => return self.hear_removed(now, server, &message.reply),
+            _ => {}
         }
         self.hear(now, server, message);
         self.advance(now);
@@ -332,6 +398,9 @@ impl<L: Log> Writer<L> {
         match self.phase {
             Phase::Sealing(_) => self.tick_sealing(now),
             Phase::Fetching(_) => self.tick_fetching(now),
+            Phase::Entering(..) => self.tick_entering(now),
+            Phase::Removing(_, at) if at + PROBE_PAUSE <= now => self.ask_to_remove(now),
+            Phase::Removing(..) => {}
             Phase::Active => {
                 self.tick_peers(now);
                 self.ship(now);
@@ -366,6 +435,24 @@ impl<L: Log> Writer<L> {
         self.configuration.as_ref()
     }
 
+    /// For the simulator's checker: the records, and where they ended when this epoch began.
+    pub(crate) fn peek(&self) -> (&Retained, Position) {
+        (&self.records, self.began_at)
+    }
+
+    /// The epoch that this writer has begun last.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// For the simulator's checker: the epoch for which the log is being sealed.
+    pub(crate) fn sealing(&self) -> Option<Epoch> {
+        match &self.phase {
+            Phase::Sealing(sealing) if !sealing.is_asking() => Some(sealing.epoch()),
+            _ => None,
+        }
+    }
+
     /// Everything below is on the local disk.
     fn synced(&self) -> Position {
         self.journal.as_ref().map_or(self.records.from(), Journal::synced)
@@ -390,6 +477,19 @@ impl<L: Log> Writer<L> {
         self.stop(Stop::DiskFailed(error.to_string()));
     }
 
+    /// A full disk is tried again later; any other failure is final.
+    fn fail_or_wait(&mut self, now: u64, error: &LogError) {
+        if is_passing(error) { self.tell_disk_full(now) } else { self.fail(error) }
+    }
+
+    /// The disk is not asked again before a while.
+    fn tell_disk_full(&mut self, now: u64) {
+        self.disk_full_until = now + FULL_PAUSE;
+        if !std::mem::replace(&mut self.is_disk_full, true) {
+            self.tell(Event::DiskFull);
+        }
+    }
+
     /// k.
     fn copies(&self) -> usize {
         usize::from(self.configuration.as_ref().map_or(self.terms.copies, |configuration| configuration.copies))
@@ -409,6 +509,8 @@ impl<L> std::fmt::Debug for Writer<L> {
         let phase = match &self.phase {
             Phase::Sealing(_) => "sealing",
             Phase::Fetching(_) => "fetching",
+            Phase::Entering(..) => "entering",
+            Phase::Removing(..) => "removing",
             Phase::Active => "active",
             Phase::Stopped(_) => "stopped",
         };
@@ -424,6 +526,11 @@ impl<L> std::fmt::Debug for Writer<L> {
             .field("peers", &peers)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether the disk has no room now, and may have some later. Nothing was written.
+fn is_passing(error: &LogError) -> bool {
+    matches!(error, LogError::DiskFull { .. } | LogError::Behind { .. })
 }
 
 /// Whether a member holds this epoch's log.

@@ -1,6 +1,6 @@
 //! A writer's connections with its servers.
 //!
-//! Invariant: connecting, which takes time, is done by the thread in the background; everything else by whoever uses the log.
+//! Invariant: connecting, which takes time, is done by the thread in the background (`connecting`); everything else by whoever uses the log.
 
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::{LogId, ServerId};
@@ -71,6 +71,8 @@ pub(super) struct Exchange {
     pub(super) wanted: BTreeSet<ServerId>,
     /// Connections that have been made.
     pub(super) made: Vec<(ServerId, Framed)>,
+    /// Servers that cannot be reached.
+    pub(super) failed: BTreeSet<ServerId>,
 }
 
 /// See the module's description.
@@ -99,11 +101,14 @@ impl Links {
 
     /// Takes over the connections that have been made, and says which are wanting.
     pub(super) fn meet<L: Log>(&mut self, now: u64, writer: &mut Writer<L>) {
-        let made = {
+        let (made, failed) = {
             let mut exchange = self.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             exchange.wanted = writer.servers().filter(|server| !self.framed.contains_key(server)).collect();
-            std::mem::take(&mut exchange.made)
+            (std::mem::take(&mut exchange.made), std::mem::take(&mut exchange.failed))
         };
+        for server in failed.into_iter().filter(|server| !self.framed.contains_key(server)) {
+            writer.disconnected(now, server);
+        }
         for (server, framed) in made {
             self.framed.insert(server, framed);
             writer.connected(now, server);

@@ -1,10 +1,11 @@
 //! A memory server's process: one thread, which answers requests as they come.
 //!
 //! Invariants: a client that says nonsense, or does not take its replies, loses its connection and nobody else anything; an image is
-//! reloaded at most once, because it is removed before anybody is served.
+//! reloaded at most once, because it is removed before anybody is served, and a mark says that somebody was; a folder that is missing is
+//! not made, because what should be mounted there may hold another image.
 
 use super::{Clock, draw};
-use crate::limits::CONNECTIONS_MAX;
+use crate::limits::{CONNECTION_SILENCE, CONNECTIONS_MAX, TURN_REQUESTS_MAX};
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::Incarnation;
 use crate::server::image::{self, ImageError};
@@ -18,7 +19,7 @@ use raidcomm::keys::Keys;
 use raidcomm::limits::QUEUED_BYTES_MAX;
 use raidcomm::remote::RemoteError;
 use rustix::fs::{FlockOperation, flock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -41,6 +42,10 @@ const NOTICE: Duration = Duration::from_millis(200);
 const IMAGE: &str = "memory.image";
 const PARTIAL: &str = "memory.image.partial";
 const DAMAGED: &str = "memory.image.damaged";
+/// There while a server serves from what it had: an image beside it is an older one.
+const SERVING: &str = "memory.serving";
+/// An image that is not the last one.
+const OLD: &str = "memory.image.old";
 
 /// How a server is run.
 #[derive(Clone, Debug)]
@@ -51,7 +56,7 @@ pub struct ServerOptions {
     pub capacity_bytes: u64,
     /// Bytes of one log, counted likewise; the capacity if there is none.
     pub quota_bytes: Option<u64>,
-    /// Where the memory is saved at an orderly end, and reloaded from.
+    /// The folder, which must be there, where the memory is saved at an orderly end, and reloaded from. Never put an older copy of it back.
     pub save: Option<PathBuf>,
     /// With keys of an instance, clients must have some too; without, everything is in clear, and everybody is believed.
     pub keys: Option<Keys>,
@@ -76,6 +81,9 @@ pub enum ServeError {
         /// What the operating system says.
         source: io::Error,
     },
+    /// There is none.
+    #[error("there is no folder {}: make it for a new server; mount it, if that is where the saved memory is", .0.display())]
+    Missing(PathBuf),
     /// Another server has it.
     #[error("the folder {} is in use by another memory server: stop that one first, or use another folder", .0.display())]
     Locked(PathBuf),
@@ -101,6 +109,15 @@ pub enum Reloaded {
     Image,
     /// The file is no whole image; it was set aside, and the server is empty.
     Damaged(String),
+    /// The file is older than what the last server held; it was set aside, and the server is empty.
+    Old,
+}
+
+/// A client.
+struct Connection {
+    framed: Framed,
+    /// When it has said something last.
+    heard_at: u64,
 }
 
 /// See the module's description.
@@ -110,7 +127,10 @@ pub struct MemoryServer {
     listener: TcpListener,
     poll: Poll,
     clock: Clock,
-    connections: BTreeMap<Token, Framed>,
+    connections: BTreeMap<Token, Connection>,
+    /// Those that have said more than was answered in their turn.
+    unanswered: BTreeSet<Token>,
+    swept_at: u64,
     next: usize,
     save: Option<(PathBuf, File)>,
     reloaded: Reloaded,
@@ -148,6 +168,8 @@ impl MemoryServer {
             poll,
             clock,
             connections: BTreeMap::new(),
+            unanswered: BTreeSet::new(),
+            swept_at: 0,
             next: 1,
             save,
             reloaded,
@@ -187,7 +209,8 @@ impl MemoryServer {
     pub fn serve_until(mut self, stop: &AtomicBool) -> Result<(), ServeError> {
         let mut events = Events::with_capacity(EVENTS);
         while !stop.load(Ordering::Relaxed) {
-            match self.poll.poll(&mut events, Some(NOTICE)) {
+            let time = if self.unanswered.is_empty() { NOTICE } else { Duration::ZERO };
+            match self.poll.poll(&mut events, Some(time)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other.map_err(ServeError::Poll)?,
             }
@@ -197,11 +220,15 @@ impl MemoryServer {
                     token => {
                         self.turn(token);
                         if event.is_read_closed() || event.is_error() {
-                            self.turn(token);
+                            self.unanswered.insert(token);
                         }
                     }
                 }
             }
+            for token in std::mem::take(&mut self.unanswered) {
+                self.turn(token);
+            }
+            self.sweep();
         }
         // Nothing is answered any more that would not be saved.
         self.connections.clear();
@@ -237,26 +264,48 @@ impl MemoryServer {
             let interest = Interest::READABLE | Interest::WRITABLE;
             let fd = framed.stream().as_raw_fd();
             SourceFd(&fd).register(self.poll.registry(), token, interest).map_err(ServeError::Poll)?;
-            self.connections.insert(token, framed);
+            self.connections.insert(token, Connection { framed, heard_at: self.clock.now() });
         }
+    }
+
+    /// Closes connections of hosts that have gone without a word.
+    fn sweep(&mut self) {
+        let now = self.clock.now();
+        if now < self.swept_at + NOTICE.as_nanos() as u64 {
+            return;
+        }
+        self.swept_at = now;
+        self.connections.retain(|_, connection| now < connection.heard_at + CONNECTION_SILENCE);
     }
 
     /// Answers what has come over a connection.
     fn turn(&mut self, token: Token) {
-        let Some(mut framed) = self.connections.remove(&token) else { return };
-        match self.answer(&mut framed) {
-            Ok(()) => drop(self.connections.insert(token, framed)),
+        let Some(mut connection) = self.connections.remove(&token) else { return };
+        match self.answer(&mut connection) {
+            Ok(is_done) => {
+                self.connections.insert(token, connection);
+                if !is_done {
+                    self.unanswered.insert(token);
+                }
+            }
             Err(RemoteError::Closed) => {}
             Err(error) => tracing::warn!("a client's connection was closed: {error}"),
         }
         // A connection that is not kept is closed here, and with that no longer registered.
     }
 
-    fn answer(&mut self, framed: &mut Framed) -> Result<(), RemoteError> {
-        while let Some(frame) = framed.receive()? {
+    /// Answers some of what has come; says whether that was all.
+    fn answer(&mut self, connection: &mut Connection) -> Result<bool, RemoteError> {
+        let Connection { framed, heard_at } = connection;
+        for _ in 0..TURN_REQUESTS_MAX {
+            let Some(frame) = framed.receive()? else {
+                framed.flush()?;
+                return Ok(true);
+            };
             let ToServer { log, request, .. } = ToServer::decode(&frame)
                 .map_err(|error| RemoteError::System(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-            let reply = self.server.handle(self.clock.now(), log, request);
+            *heard_at = self.clock.now();
+            let reply = self.server.handle(*heard_at, log, request);
             let message = ToWriter::new(log, self.server.incarnation(), reply);
             self.scratch.clear();
             encode(&message, &mut self.scratch);
@@ -266,14 +315,16 @@ impl MemoryServer {
                 return Err(RemoteError::Silent);
             }
         }
-        framed.flush()
+        Ok(false)
     }
 }
 
 /// Takes a folder for this server alone.
 fn lock(folder: &Path) -> Result<File, ServeError> {
     let failed = |source| ServeError::File { path: folder.to_path_buf(), source };
-    fs::create_dir_all(folder).map_err(failed)?;
+    if !folder.is_dir() {
+        return Err(ServeError::Missing(folder.to_path_buf()));
+    }
     let file = File::create(folder.join("lock")).map_err(failed)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
@@ -288,11 +339,21 @@ fn reload(folder: &Path, now: u64, room: Room) -> Result<(Option<Server>, Reload
     let failed = |source| ServeError::File { path: path.clone(), source };
     let mut file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((None, Reloaded::Nothing)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            mark_serving(folder).map_err(failed)?;
+            return Ok((None, Reloaded::Nothing));
+        }
         Err(error) => return Err(failed(error)),
     };
+    // Whoever has served since was killed before it could save.
+    if folder.join(SERVING).exists() {
+        fs::rename(&path, folder.join(OLD)).map_err(failed)?;
+        sync_folder(folder).map_err(failed)?;
+        return Ok((None, Reloaded::Old));
+    }
     let loaded = match image::load(now, room, &mut file) {
         Ok(server) => {
+            mark_serving(folder).map_err(failed)?;
             fs::remove_file(&path).map_err(failed)?;
             (Some(server), Reloaded::Image)
         }
@@ -300,11 +361,18 @@ fn reload(folder: &Path, now: u64, room: Room) -> Result<(Option<Server>, Reload
         Err(ImageError::System(error)) => return Err(failed(error)),
         Err(error) => {
             fs::rename(&path, folder.join(DAMAGED)).map_err(failed)?;
+            mark_serving(folder).map_err(failed)?;
             (None, Reloaded::Damaged(error.to_string()))
         }
     };
     sync_folder(folder).map_err(failed)?;
     Ok(loaded)
+}
+
+/// From here on no image that is found in the folder is the memory of this server, until it has saved it.
+fn mark_serving(folder: &Path) -> io::Result<()> {
+    File::create(folder.join(SERVING))?.sync_all()?;
+    sync_folder(folder)
 }
 
 fn save(server: &Server, folder: &Path) -> io::Result<()> {
@@ -314,7 +382,11 @@ fn save(server: &Server, folder: &Path) -> io::Result<()> {
     file.flush()?;
     file.get_ref().sync_all()?;
     fs::rename(&partial, folder.join(IMAGE))?;
-    sync_folder(folder)
+    sync_folder(folder)?;
+    match fs::remove_file(folder.join(SERVING)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => sync_folder(folder),
+    }
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {

@@ -4,17 +4,17 @@
 //! thread in the background makes connections, has the disk follow, and looks after servers while nobody appends. Of one thread at a
 //! time. Invariant: what returned a [`Receipt`] is durable as the receipt says; what returned an error may or may not be.
 
+use super::connecting::Connecting;
 use super::links::{Bell, Exchange, Links};
 use super::{Clock, draw};
-use crate::limits::{PROBE_PAUSE, RETAINED_BYTES_DEFAULT};
+use crate::limits::{PROBE_PAUSE, RECEIPTS_MAX, RETAINED_BYTES_DEFAULT};
 use crate::names::{DiskId, Doubt, LogId, Position, Receipt, ServerId};
 use crate::writer::{AppendError, BeginError, Boot, Disk, Event, Intent, Missing, Stop, Terms, Writer, WriterStatus};
 use commit_log::{Identity, LogError, LogOptions, MappedLog};
-use raidcomm::framed::Framed;
 use raidcomm::keys::Keys;
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,8 +24,8 @@ use thiserror::Error;
 
 /// How often the disk is brought up to date, in nanoseconds: what a loss of power everywhere at once may cost.
 const SYNC_PAUSE: u64 = 10_000_000;
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_millis(500);
+/// There while the local log may lack what was written to it: a sync has failed since it was opened last.
+const FAILED: &str = "sync.failed";
 /// Longest wait for something to happen, so that nothing that was forgotten stays so.
 const WAIT_MAX: u64 = PROBE_PAUSE;
 /// The kernel's name for its present run.
@@ -85,7 +85,9 @@ pub enum RemoteLogError {
     #[error("the log cannot be opened yet: {0}")]
     Indeterminate(Missing),
     /// The servers did not get so far in time.
-    #[error("the log was not opened in time: its servers hold it, but fewer than enough of them")]
+    #[error(
+        "the log was not opened in time: its servers hold it, but fewer than enough of them, or the local disk is full"
+    )]
     Slow,
     /// The writer has stopped.
     #[error(transparent)]
@@ -118,6 +120,8 @@ struct Inner {
     /// The next receipt is for the disk, and the lease was over before it could be given.
     is_withheld: bool,
     sync_asked_at: u64,
+    /// Where a failed sync is noted, unless it was.
+    failed: Option<PathBuf>,
 }
 
 /// See the module's description.
@@ -151,10 +155,12 @@ impl RemoteLog {
                     LogOptions { on_synced: Some(Box::new(move || rung.ring())), ..LogOptions::new(identity) };
                 let (log, opened) = MappedLog::open(folder, options)?;
                 let boot = terms.boot.map_or_else(boot, Ok)?;
-                Some(Disk { log, name_if_new: DiskId(draw()?), boot, is_cut: opened.cut.is_some() })
+                let is_cut = opened.cut.is_some() || folder.join(FAILED).exists();
+                Some(Disk { log, name_if_new: DiskId(draw()?), boot, is_cut })
             }
             None => None,
         };
+        let failed = terms.folder.as_ref().map(|folder| folder.join(FAILED));
         let LogTerms { time, keys, intent, .. } = terms;
         let clock = Clock::start();
         let now = clock.now();
@@ -167,11 +173,16 @@ impl RemoteLog {
             retained_bytes_max: terms.retained_bytes_max,
         };
         let writer = Writer::begin(now, writer_terms, draw()?, disk, intent, None)?;
+        // The local log says so itself now.
+        if let Some(failed) = failed.as_ref().filter(|failed| failed.exists()) {
+            std::fs::remove_file(failed)?;
+        }
         let links = Links::new(Arc::clone(&exchange), bell.clone());
-        let inner = Inner { writer, links, clock, receipts: VecDeque::new(), is_withheld: false, sync_asked_at: 0 };
+        let inner =
+            Inner { writer, links, clock, receipts: VecDeque::new(), is_withheld: false, sync_asked_at: 0, failed };
         let inner = Arc::new(Mutex::new(inner));
         let stop = Arc::new(AtomicBool::new(false));
-        let keeper = Keeper { inner: Arc::clone(&inner), exchange, bell, keys, stop: Arc::clone(&stop) };
+        let keeper = Keeper { inner: Arc::clone(&inner), exchange, bell, clock, keys, stop: Arc::clone(&stop) };
         let spawned = std::thread::Builder::new().name("memory".to_owned()).spawn(move || keeper.run());
         let log = RemoteLog { inner, stop, keeper: Some(spawned?) };
         log.wait_open(now + time.as_nanos() as u64)?;
@@ -256,6 +267,29 @@ impl RemoteLog {
         inner.check()
     }
 
+    /// Ends the log for good: every member that holds it forgets it, which makes room for others. The local log stays: remove its folder. Servers
+    /// that are away keep what they have.
+    ///
+    /// # Errors
+    /// The log is not open, or not all members have answered in time.
+    pub fn remove(self, time: Duration) -> Result<(), RemoteLogError> {
+        let mut inner = self.lock();
+        let deadline = inner.clock.now() + time.as_nanos() as u64;
+        let now = inner.clock.now();
+        inner.writer.remove(now)?;
+        loop {
+            let now = inner.drive();
+            match inner.check() {
+                Err(RemoteLogError::Stopped(Stop::Removed)) => return Ok(()),
+                other => other?,
+            }
+            if now >= deadline {
+                return Err(RemoteLogError::Late);
+            }
+            inner.wait(deadline)?;
+        }
+    }
+
     /// What the opening could not vouch for: to be looked at before the log is used.
     pub fn doubt(&self) -> Option<Doubt> {
         self.lock().writer.doubt()
@@ -308,8 +342,27 @@ impl Inner {
             self.writer.request_sync();
             self.links.meet(now, &mut self.writer);
         }
-        self.receipts.extend(self.writer.take_receipts());
+        for (end, receipt) in self.writer.take_receipts() {
+            // Whoever asks wants that of the last record.
+            match self.receipts.back_mut() {
+                Some((last, kind)) if *kind == receipt => *last = end,
+                _ => self.receipts.push_back((end, receipt)),
+            }
+            if self.receipts.len() > RECEIPTS_MAX {
+                self.receipts.pop_front();
+            }
+        }
+        self.note_failure();
         now
+    }
+
+    /// After a failed sync the kernel may drop what was written, and nobody sees that at the next start: it is told to it.
+    fn note_failure(&mut self) {
+        if let (Some(Stop::DiskFailed(_)), Some(path)) = (self.writer.stopped(), self.failed.take())
+            && let Err(error) = std::fs::write(&path, b"")
+        {
+            tracing::error!("{}: {error}: remove the local log before this log is opened again", path.display());
+        }
     }
 
     fn check(&self) -> Result<(), RemoteLogError> {
@@ -351,14 +404,18 @@ struct Keeper {
     inner: Arc<Mutex<Inner>>,
     exchange: Arc<Mutex<Exchange>>,
     bell: Bell,
+    clock: Clock,
     keys: Option<Keys>,
     stop: Arc<AtomicBool>,
 }
 
 impl Keeper {
     fn run(self) {
+        let mut connecting = Connecting::new(self.keys.clone());
         while !self.stop.load(Ordering::Relaxed) {
-            self.connect();
+            if connecting.turn(self.clock.now(), &self.exchange) {
+                self.bell.ring();
+            }
             // Whoever holds it does all this itself.
             if let Ok(mut inner) = self.inner.try_lock() {
                 let now = inner.clock.now();
@@ -369,29 +426,7 @@ impl Keeper {
                     inner.drive();
                 }
             }
-            std::thread::park_timeout(Duration::from_nanos(SYNC_PAUSE));
-        }
-    }
-
-    fn connect(&self) {
-        let wanted = {
-            let exchange = self.exchange.lock().unwrap_or_else(PoisonError::into_inner);
-            exchange.wanted.clone()
-        };
-        for server in wanted {
-            let connected = TcpStream::connect_timeout(&server.0, CONNECT)
-                .map_err(|error| error.to_string())
-                .and_then(|stream| Framed::connecting(stream, self.keys.as_ref()).map_err(|error| error.to_string()));
-            match connected {
-                Ok(framed) => {
-                    let mut exchange = self.exchange.lock().unwrap_or_else(PoisonError::into_inner);
-                    if exchange.wanted.remove(&server) {
-                        exchange.made.push((server, framed));
-                        self.bell.ring();
-                    }
-                }
-                Err(error) => tracing::debug!("memory server {server} cannot be reached: {error}"),
-            }
+            connecting.wait(Duration::from_nanos(SYNC_PAUSE));
         }
     }
 }

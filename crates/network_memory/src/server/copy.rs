@@ -87,6 +87,8 @@ impl Copy {
 
     pub(super) fn seal(&mut self, epoch: Epoch) {
         self.sealed = self.sealed.max(epoch);
+        // Whoever has laid it there is refused from now on.
+        self.staged.take_if(|staged| staged.epoch < epoch);
     }
 
     /// How long another writer than that of `epoch` may still acknowledge from its disk.
@@ -168,6 +170,7 @@ impl Copy {
         from: Position,
         base: Mark,
         end: Mark,
+        planted: Option<Planted>,
     ) -> Result<Position, Refusal> {
         let epoch = configuration.epoch;
         self.check(epoch)?;
@@ -179,10 +182,14 @@ impl Copy {
         let staged = self.staged.as_ref().filter(|staged| staged.epoch == epoch && staged.base == base);
         let reached = staged.map_or(base, |staged| staged.records.end_mark());
         let is_known = base.position == from || self.records.mark(base.position) == Some(base);
-        if !is_known || reached != end {
+        if (!is_known || reached != end) && planted != Some(Planted::MarkUnchecked) {
             return Err(Refusal::Mismatch);
         }
-        let staged = self.staged.take().filter(|staged| staged.epoch == epoch);
+        // What was laid beside the log for a later attempt, behind another base, is of no use to this one.
+        let is_meant = |staged: &Staged| {
+            staged.epoch == epoch && (staged.base == base || planted == Some(Planted::StagedElsewhere))
+        };
+        let staged = self.staged.take().filter(is_meant);
         if base.position == from {
             self.records = staged.map_or_else(|| Retained::behind(base), |staged| staged.records);
         } else {

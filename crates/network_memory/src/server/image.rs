@@ -8,6 +8,7 @@ use super::{Room, Server};
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, LEASE};
 use crate::message::{Record, check_configuration};
 use crate::names::{Configuration, Epoch, Incarnation, LogId, Mark, Position};
+use crate::planted::Planted;
 use crate::retained::Retained;
 use raidcomm::codec::{Codec, CodecError, Compact};
 use raidcomm::frame::{self, Decoder, FrameError};
@@ -92,7 +93,8 @@ pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
     let mut count = 0;
     for (&log, copy) in &server.logs {
         let Copy { sealed, configuration, is_established, records, permit, .. } = copy;
-        let (sealed, configuration, from) = (*sealed, configuration.clone(), records.start_mark());
+        let sealed = if server.planted == Some(Planted::SealNotSaved) { Epoch::default() } else { *sealed };
+        let (configuration, from) = (configuration.clone(), records.start_mark());
         put(&Part::Log {
             log,
             sealed,
@@ -100,7 +102,7 @@ pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
             is_established: *is_established,
             from,
             permit: permit.number,
-            is_permitted: permit.until.is_some(),
+            is_permitted: permit.until.is_some() && server.planted != Some(Planted::PermitNotSaved),
         })?;
         let mut position = records.from();
         while position < records.end() {

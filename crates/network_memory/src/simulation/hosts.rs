@@ -1,12 +1,12 @@
 //! The hosts of a simulated world: servers that crash and come back, writers with their disks, and clocks that drift.
 
-use crate::names::{Epoch, Incarnation, Position, ServerId};
+use crate::names::{Epoch, Incarnation, Position, Receipt, ServerId};
 use crate::planted::Planted;
 use crate::server::{Room, Server, image};
 use crate::writer::Writer;
 use commit_log::MemoryLog;
 use raidcomm::transaction::random::Random;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A clock that is faster or slower than others.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,8 @@ pub(super) struct SimServer {
     pub(super) id: ServerId,
     pub(super) clock: Clock,
     pub(super) life: Life,
+    /// An image that was reloaded and is still there: a planted bug.
+    pub(super) kept: Option<Vec<u8>>,
     pub(super) lives: u64,
     pub(super) room: Room,
 }
@@ -55,8 +57,17 @@ impl SimServer {
     pub(super) fn start(&mut self, now: u64, planted: Option<Planted>) -> Result<(), String> {
         let mut server = match std::mem::replace(&mut self.life, Life::Lost) {
             Life::Up(server) | Life::Stopped(server) => server,
-            Life::Saved(image) => image::load(self.clock.local(now), self.room, &mut image.as_slice())
-                .map_err(|error| format!("an image cannot be reloaded: {error}"))?,
+            Life::Saved(image) => {
+                let server = image::load(self.clock.local(now), self.room, &mut image.as_slice())
+                    .map_err(|error| format!("an image cannot be reloaded: {error}"))?;
+                self.kept = Some(image).filter(|_| planted == Some(Planted::ImageKept));
+                server
+            }
+            Life::Lost if self.kept.is_some() => {
+                let image = self.kept.take().unwrap_or_default();
+                image::load(self.clock.local(now), self.room, &mut image.as_slice())
+                    .map_err(|error| format!("an image cannot be reloaded: {error}"))?
+            }
             Life::Lost => {
                 self.lives += u64::from(planted != Some(Planted::IncarnationKept));
                 let index = u64::from(self.id.0.port());
@@ -79,6 +90,13 @@ impl SimServer {
             _ => Life::Lost,
         };
         Ok(())
+    }
+
+    pub(super) fn enlarge(&mut self) {
+        self.room = Room { capacity_bytes: u64::MAX, quota_bytes: u64::MAX };
+        if let Life::Up(server) | Life::Stopped(server) = &mut self.life {
+            server.enlarge(self.room);
+        }
     }
 
     pub(super) fn stop(&mut self) {
@@ -112,4 +130,54 @@ pub(super) struct SimHost {
     /// Of the log that it has opened.
     pub(super) opened: Option<Epoch>,
     pub(super) accepts_loss: bool,
+    /// The servers that have answered while the log was sealed for this epoch.
+    pub(super) answered: (Epoch, BTreeSet<usize>),
+    /// The servers that have told what they hold, before the log was sealed.
+    pub(super) told_held: BTreeSet<usize>,
+    /// An epoch was begun without as many memories as there are copies.
+    pub(super) has_given_up: bool,
+    /// Until then its process stands still: SIGSTOP, or a host without processor time.
+    pub(super) paused_until: u64,
+    /// When it looked at the clock before it was stopped, and is to act on that.
+    pub(super) stale: Option<u64>,
+    /// Receipts that the writer has given, and the program that uses it has not.
+    pub(super) withheld: VecDeque<(Position, Receipt)>,
+    /// A sync has failed, and since then nothing that was not synced is certain to be there.
+    pub(super) has_failed: bool,
+    /// Since the log was opened here its disk has lost nothing.
+    pub(super) is_intact: bool,
+    /// What the writer has told: that memory is counted on, and that the disk is.
+    pub(super) told: (bool, bool),
+}
+
+impl SimHost {
+    pub(super) fn new(clock: Clock, disk: Option<MemoryLog>) -> SimHost {
+        SimHost {
+            clock,
+            disk,
+            boots: 0,
+            writer: None,
+            generation: 0,
+            receipts: Position(0),
+            places: BTreeMap::new(),
+            sync_at: None,
+            wake_at: None,
+            opened: None,
+            accepts_loss: false,
+            answered: (Epoch::default(), BTreeSet::new()),
+            told_held: BTreeSet::new(),
+            has_given_up: false,
+            paused_until: 0,
+            stale: None,
+            withheld: VecDeque::new(),
+            has_failed: false,
+            is_intact: false,
+            told: (false, false),
+        }
+    }
+
+    /// What its clock shows, or showed when it looked at it.
+    pub(super) fn now(&mut self, now: u64) -> u64 {
+        self.clock.local(self.stale.take().unwrap_or(now))
+    }
 }

@@ -1,11 +1,11 @@
 //! What was acknowledged and shown, and what must hold of it:
-//! * a receipt is true: k members of the epoch have told that they hold the record, and do; or the disk has synced it;
+//! * a receipt is true: k members of the epoch hold the record, in the lives of their memory that count; or the disk has synced it;
 //! * every record with a receipt, and every record that an opened log has shown, is in each log that is opened later, unless that
-//!   opening says of which kind it may miss some, and this one is of that kind;
+//!   opening says of which kind it may miss some, and this one is of that kind and can really have been lost;
 //! * two writers never acknowledge different records at one place, and none acknowledges what a later writer's log does not have.
 
-use crate::names::{Doubt, Epoch, Position, Receipt, ServerId};
-use std::collections::BTreeMap;
+use crate::names::{Configuration, Doubt, Epoch, Incarnation, Position, Receipt, ServerId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A record that must not be lost.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ struct Kept {
     bytes: Vec<u8>,
     receipt: Receipt,
     host: usize,
+    /// In which it was acknowledged.
+    epoch: Epoch,
 }
 
 /// What a writer displayed when its host crashed.
@@ -30,6 +32,8 @@ pub(super) struct Opening {
     pub(super) doubt: Option<Doubt>,
     /// Every recovery of the log has the disk of this host.
     pub(super) has_disk: bool,
+    /// As many memories as copies were lost or have not answered, or the disk is another one.
+    pub(super) is_lossy: bool,
 }
 
 /// See the module's description.
@@ -39,20 +43,44 @@ pub(super) struct Ledger {
     /// Below, the application has given everything up.
     truncated: Position,
     opened: Option<(usize, Epoch)>,
+    /// Epochs that had begun when somebody accepted that their log is lost.
+    given_up: BTreeSet<Epoch>,
     /// By host: what it displayed at its last crash.
     displayed: BTreeMap<usize, Displayed>,
-    /// Up to where each server has really held the log of an epoch.
-    held: BTreeMap<(ServerId, Epoch), Position>,
+    /// Up to where each life of a server has really held the log of an epoch.
+    held: BTreeMap<(Epoch, ServerId, Incarnation), Position>,
+    configurations: BTreeMap<Epoch, Configuration>,
+    /// A server has let a writer acknowledge from its disk.
+    pub(super) is_granted: bool,
     pub(super) acknowledged: u64,
     pub(super) openings: u64,
     pub(super) lost: u64,
 }
 
 impl Ledger {
-    /// A server holds the log of this epoch up to there.
-    pub(super) fn holds(&mut self, server: ServerId, epoch: Epoch, end: Position) {
-        let held = self.held.entry((server, epoch)).or_default();
+    /// A writer has begun an epoch with this configuration; says whether that was not known.
+    pub(super) fn begins(&mut self, configuration: &Configuration) -> bool {
+        let is_known = self.configurations.contains_key(&configuration.epoch);
+        if !is_known {
+            self.configurations.insert(configuration.epoch, configuration.clone());
+        }
+        !is_known
+    }
+
+    /// A life of a server holds the log of this epoch up to there.
+    pub(super) fn holds(&mut self, server: ServerId, incarnation: Incarnation, epoch: Epoch, end: Position) {
+        let held = self.held.entry((epoch, server, incarnation)).or_default();
         *held = end.max(*held);
+    }
+
+    /// How many members have held a record of an epoch, each memory counted once.
+    fn copies(&self, epoch: Epoch, position: Position) -> usize {
+        let Some(configuration) = self.configurations.get(&epoch) else { return 0 };
+        let first = (epoch, ServerId(([0, 0, 0, 0], 0).into()), Incarnation::NONE);
+        let held = self.held.range(first..).take_while(|((of, ..), _)| *of == epoch);
+        let members = held
+            .filter(|((_, server, incarnation), end)| **end > position && configuration.counts(*server, *incarnation));
+        members.map(|((_, _, incarnation), _)| *incarnation).collect::<BTreeSet<_>>().len()
     }
 
     /// A host has crashed, and this is what its log displayed.
@@ -78,7 +106,7 @@ impl Ledger {
         self.acknowledged += 1;
         match receipt {
             Receipt::Memory { .. } => {
-                let held = self.held.iter().filter(|((_, of), end)| *of == epoch && **end > position).count();
+                let held = self.copies(epoch, position);
                 if held < usize::from(copies) {
                     return Err(format!(
                         "record {position} got a receipt for memory, and {held} servers hold it in {epoch}"
@@ -93,6 +121,10 @@ impl Ledger {
         if position < self.truncated {
             return Ok(());
         }
+        // It was held by all that it had to be, which has been given up since: its writer did not know of that, and lives.
+        if matches!(receipt, Receipt::Memory { .. }) && self.given_up.contains(&epoch) {
+            return Ok(());
+        }
         let is_superseded = self.opened.is_some_and(|(_, opened)| opened > epoch);
         match self.kept.get(&position) {
             Some(kept) if kept.bytes != bytes => Err(format!(
@@ -104,46 +136,85 @@ impl Ledger {
                 self.opened
             )),
             None => {
-                self.kept.insert(position, Kept { bytes: bytes.to_vec(), receipt, host });
+                self.kept.insert(position, Kept { bytes: bytes.to_vec(), receipt, host, epoch });
                 Ok(())
             }
         }
     }
 
-    /// A log was opened. `read` gives its records, up to `end`.
+    /// A log was opened. `read` gives its records, up to `end`. `copies` is k.
     pub(super) fn opened<'a>(
         &mut self,
         opening: Opening,
         end: Position,
+        copies: u8,
         read: impl Fn(Position) -> Option<&'a [u8]>,
     ) -> Result<(), String> {
-        let Opening { host, epoch, from, doubt, has_disk } = opening;
+        let Opening { host, epoch, from, doubt, .. } = opening;
         if from > self.truncated {
             return Err(format!(
                 "the log opened in {epoch} begins at {from}, and only what is below {} was given up",
                 self.truncated
             ));
         }
+        if doubt == Some(Doubt::DiskAlone) && !self.is_granted {
+            return Err(format!("host {host} doubts in {epoch} what no disk was ever allowed to acknowledge alone"));
+        }
         // Who accepts every loss may not know how far the epochs had gone.
         if doubt != Some(Doubt::LossAccepted) && self.opened.is_some_and(|(_, last)| last > epoch) {
-            // Its servers had answered before they were sealed: it will learn that it is late before it gets a receipt.
-            return Ok(());
+            // Its servers had answered before they were sealed: it will learn that it is late before it gets a receipt. What it shows
+            // is a beginning of the later log.
+            let other = self.kept.range(from..end).find(|(position, kept)| read(**position) != Some(&kept.bytes));
+            return other.map_or(Ok(()), |(position, _)| {
+                Err(format!("host {host} opened the log late in {epoch} with another record {position}"))
+            });
         }
+        self.check_losses(&opening, end, copies, &read)?;
+        if doubt == Some(Doubt::LossAccepted) && opening.is_lossy {
+            self.given_up.extend(self.configurations.keys().filter(|begun| **begun != epoch));
+        }
+        for position in from.0..end.0 {
+            let position = Position(position);
+            let bytes = read(position).ok_or(format!("an opened log lacks record {position}"))?.to_vec();
+            // What is shown must not be lost any more, by whatever the log was opened.
+            self.kept.insert(position, Kept { bytes, receipt: Receipt::Memory { copies: 0 }, host, epoch });
+        }
+        self.kept = self.kept.split_off(&self.truncated);
+        self.opened = Some((host, epoch));
+        self.openings += 1;
+        Ok(())
+    }
+
+    /// Whether each record that is not in a log which is opened can have been lost, and may be.
+    fn check_losses<'a>(
+        &mut self,
+        opening: &Opening,
+        end: Position,
+        copies: u8,
+        read: &impl Fn(Position) -> Option<&'a [u8]>,
+    ) -> Result<(), String> {
+        let Opening { host, epoch, doubt, has_disk, is_lossy, .. } = *opening;
         let displayed = self.displayed.get(&host).copied().unwrap_or_default();
         let lost = self.kept.iter().filter(|(position, kept)| read(**position) != Some(&kept.bytes));
         let mut first_lost = None;
         for (&position, kept) in lost {
             first_lost.get_or_insert(position);
+            // What a disk alone had: of another host, or of this one, if a recovery elsewhere has begun an epoch since.
+            let is_of_disk = || {
+                let was_copied = self.copies(kept.epoch, position) >= usize::from(copies);
+                kept.receipt == Receipt::Disk && (is_lossy || !was_copied)
+            };
             let is_told = match doubt {
                 None => false,
-                // What a disk alone had: of another host, or of this one, if a recovery elsewhere has begun an epoch since.
-                Some(Doubt::DiskAlone) => kept.receipt == Receipt::Disk,
+                Some(Doubt::DiskAlone) => is_of_disk(),
                 // What the log displayed as not on disk, when it is opened with that disk.
-                Some(Doubt::LossAccepted) => position >= displayed.synced || !has_disk,
+                Some(Doubt::LossAccepted) => {
+                    is_lossy && (position >= displayed.synced || !has_disk) || !has_disk && is_of_disk()
+                }
             };
             if !is_told {
                 return Err(format!(
-                    "record {position} of host {} ({}) is not in the log that host {host} opened in {epoch} up to {end} with doubt {doubt:?}; displayed {displayed:?}",
+                    "record {position} of host {} ({}) is not in the log that host {host} opened in {epoch} up to {end} with doubt {doubt:?}; displayed {displayed:?}, lossy {is_lossy}",
                     kept.host, kept.receipt
                 ));
             }
@@ -151,15 +222,6 @@ impl Ledger {
         if let Some(position) = first_lost {
             self.lost += self.kept.split_off(&position).len() as u64;
         }
-        for position in from.0..end.0 {
-            let position = Position(position);
-            let bytes = read(position).ok_or(format!("an opened log lacks record {position}"))?.to_vec();
-            // What is shown must not be lost any more, by whatever the log was opened.
-            self.kept.entry(position).or_insert(Kept { bytes, receipt: Receipt::Memory { copies: 0 }, host });
-        }
-        self.kept = self.kept.split_off(&self.truncated);
-        self.opened = Some((host, epoch));
-        self.openings += 1;
         Ok(())
     }
 }

@@ -24,6 +24,11 @@ pub(super) struct Profile {
     /// Of a thousand acts, faults.
     pub(super) faults: u64,
     pub(super) quota_bytes: u64,
+    pub(super) capacity_bytes: u64,
+    /// Of a hundred acts, those that mend a cut network.
+    pub(super) heal_percent: u64,
+    /// Of a hundred times that a log is opened or goes on to another epoch, those after which the power fails.
+    pub(super) strike_percent: u64,
     /// Of a hundred losses of a server, those in which its memory is lost.
     pub(super) memory_lost_percent: u64,
     /// Clocks differ by at most so many millionths.
@@ -42,7 +47,7 @@ impl Profile {
             servers: members + spares,
             members,
             copies,
-            hosts: if restart_on_this_disk { pick(&[1, 1, 2]) as usize } else { 2 },
+            hosts: if restart_on_this_disk { pick(&[1, 1, 2]) as usize } else { pick(&[2, 2, 3]) as usize },
             has_disks: restart_on_this_disk || pick(&[0, 1, 1, 1]) == 1,
             loss_percent: pick(&[0, 0, 0, 1, 5, 20]),
             double_percent: pick(&[0, 0, 5, 20]),
@@ -53,6 +58,9 @@ impl Profile {
             pause: pick(&[2_000_000, 20_000_000, 100_000_000]),
             faults: pick(&[20, 60, 150]),
             quota_bytes: pick(&[u64::MAX, u64::MAX, u64::MAX, 3_000]),
+            capacity_bytes: pick(&[u64::MAX, u64::MAX, u64::MAX, u64::MAX, 5_000]),
+            heal_percent: pick(&[3, 15, 15]),
+            strike_percent: pick(&[0, 0, 10]),
             memory_lost_percent: pick(&[10, 50, 90]),
             drift: pick(&[0, 1_000, 9_900]),
         }

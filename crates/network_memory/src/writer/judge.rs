@@ -19,7 +19,7 @@ use super::Intent;
 use crate::message::Held;
 use crate::names::{Configuration, DiskId, Doubt, Epoch, Fallback, Incarnation, Mark, Position, ServerId};
 use crate::planted::Planted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What a writer holds itself.
@@ -45,6 +45,8 @@ pub(super) struct Evidence<'a> {
     pub(super) answers: &'a BTreeMap<ServerId, (Incarnation, Held)>,
     /// Servers that wait for a lease, in nanoseconds.
     pub(super) waiting: &'a BTreeMap<ServerId, u64>,
+    /// Servers with damaged records: they know of epochs, and hold nothing that counts.
+    pub(super) damaged: &'a BTreeSet<ServerId>,
     pub(super) intent: Intent,
     pub(super) planted: Option<Planted>,
 }
@@ -134,8 +136,13 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
             // Somebody has taken the log over, and has accepted that what only this disk holds is lost.
             let rival = best.filter(|best| best.is_rival_of(own.configuration));
             match rival.map(|rival| (rival, rival.fallback)) {
-                // A later epoch of this disk in which anything was acknowledged would be known to it.
-                None if own.is_complete => Verdict::Ready(own_choice(own, None)),
+                // A later epoch of this disk in which anything was acknowledged would be known to it. Only who has accepted a loss may open
+                // the log on a disk whose loss was accepted elsewhere, and who has not answered could say so.
+                None if own.is_complete => {
+                    let is_blind = evidence.answers.len() < evidence.asked.len();
+                    let is_doubtful = evidence.intent == Intent::AcceptLoss && is_blind;
+                    Verdict::Ready(own_choice(own, is_doubtful.then_some(Doubt::LossAccepted)))
+                }
                 None => weigh(evidence, own.configuration),
                 Some((_, Fallback::RestartOnThisDisk(disk))) if evidence.intent != Intent::AcceptLoss => {
                     Verdict::NeedsDisk(disk)
@@ -219,15 +226,21 @@ fn count<'a>(evidence: &Evidence<'a>, configuration: &Configuration) -> Result<C
     };
     let has_kept = |server: ServerId, incarnation| configuration.has_kept(server, incarnation);
     let among = |counts: &dyn Fn(ServerId, Incarnation) -> bool| -> Vec<(ServerId, &'a Held)> {
-        let counted = evidence.answers.iter().filter(|(server, (incarnation, _))| counts(**server, *incarnation));
+        let whole = evidence.answers.iter().filter(|(server, _)| !evidence.damaged.contains(server));
+        let counted = whole.filter(|(server, (incarnation, _))| counts(**server, *incarnation));
         counted.map(|(server, (_, held))| (*server, held)).collect()
     };
     let (counted, kept) = (among(&counts), among(&has_kept));
-    let needed = configuration.seal_quorum();
+    let needed = configuration.seal_quorum() - usize::from(evidence.planted == Some(Planted::SealQuorumLess));
     let is_established = is_established(evidence, configuration);
     let is_members_short = counted.len() < needed;
     let is_short = is_members_short || !is_established && kept.len() < needed;
-    if is_short && evidence.intent != Intent::AcceptLoss {
+    // Where a recovery need not have the disk, lost memories may be given up, and no server that does not answer: together they could
+    // be enough for a writer that is cut off.
+    let answered = configuration.members.iter().filter(|member| evidence.answers.contains_key(&member.server)).count();
+    let is_alone =
+        has_disk_always(configuration) || answered >= needed || evidence.planted == Some(Planted::SilentServersGivenUp);
+    if is_short && (evidence.intent != Intent::AcceptLoss || !is_alone) {
         let wanting = if is_members_short { &counted } else { &kept };
         return Err(missing(evidence, configuration, wanting, needed));
     }
@@ -279,6 +292,8 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let epoch = active(best);
     let mut sources: Vec<(ServerId, &Held)> = counted.into_iter().filter(|(_, held)| active(held) == epoch).collect();
     sources.sort_by_key(|(_, held)| std::cmp::Reverse(held.end.position));
+    // What one of them has truncated nobody needs, and may be damaged where it is still held.
+    let from = sources.iter().map(|(_, held)| held.from).max_by_key(|from| from.position).unwrap_or(best.from);
     let last_permit = sources.iter().map(|(_, held)| held.permit).max();
     let is_our_disk =
         evidence.own.is_some_and(|own| Some(epoch_of(&own)) == epoch && own.configuration.doubt.is_none());
@@ -297,7 +312,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         is_established,
         is_own: false,
         epoch: chosen.epoch,
-        from: best.from,
+        from,
         end: best.end,
         sources: sources.into_iter().map(|(server, held)| (server, held.end.position)).collect(),
         doubt,

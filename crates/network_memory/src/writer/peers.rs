@@ -2,156 +2,22 @@
 //!
 //! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
 
+use super::peer::{Peer, Restoring, Sent, Shipping, State, batch};
 use super::{Event, Intent, Stop, Writer, is_active};
-use crate::limits::{
-    BATCH_BYTES, BATCH_RECORDS_MAX, FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE,
-    WINDOW_BYTES,
-};
-use crate::message::{Held, Record, Refusal, Reply, Request, ToWriter};
-use crate::names::{Configuration, Epoch, Fallback, Incarnation, Mark, Position, ServerId};
-use crate::retained::Retained;
+use crate::limits::{FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE, WINDOW_BYTES};
+use crate::message::{Held, Refusal, Reply, Request, ToWriter};
+use crate::names::{Epoch, Fallback, Incarnation, Mark, Position, ServerId};
+use crate::planted::Planted;
 use commit_log::Log;
 use std::collections::VecDeque;
-
-/// A server.
-#[derive(Debug)]
-pub(super) struct Peer {
-    /// As it has told last.
-    pub(super) incarnation: Incarnation,
-    pub(super) heard_at: Option<u64>,
-    /// When it was asked whether it is there.
-    pub(super) asked_at: Option<u64>,
-    pub(super) state: State,
-    /// A record was found to be damaged there: nothing that it holds is counted before all of it has been restored.
-    pub(super) is_damaged: bool,
-    /// It was full when it was last sent anything, which has been told.
-    is_full: bool,
-    /// Up to when it lets the writer acknowledge from its disk.
-    pub(super) lease_until: u64,
-}
-
-impl Default for Peer {
-    fn default() -> Peer {
-        Peer {
-            incarnation: Incarnation::NONE,
-            heard_at: None,
-            asked_at: None,
-            state: State::Away,
-            is_damaged: false,
-            is_full: false,
-            lease_until: 0,
-        }
-    }
-}
-
-impl Peer {
-    pub(super) fn is_heard(&self, now: u64) -> bool {
-        self.incarnation != Incarnation::NONE && self.heard_at.is_some_and(|heard_at| now < heard_at + SILENCE)
-    }
-
-    /// Up to where it holds the log of this epoch.
-    pub(super) fn held(&self) -> Option<Position> {
-        if let State::Active(shipping) = &self.state { Some(shipping.held) } else { None }
-    }
-}
-
-/// How a server stands to this epoch.
-#[derive(Debug)]
-pub(super) enum State {
-    /// It is asked whether it is there.
-    Away,
-    /// It is there, and does not count in this epoch.
-    Stranger,
-    /// It is given what it lacks.
-    Restoring(Restoring),
-    /// It holds the log.
-    Active(Shipping),
-}
-
-#[derive(Debug)]
-pub(super) struct Restoring {
-    /// Where the log began when this did.
-    from: Position,
-    base: Mark,
-    end: Mark,
-    next: Position,
-    acknowledged: Position,
-    sent_at: u64,
-    progress_at: u64,
-    blocked_until: u64,
-}
-
-impl Restoring {
-    fn new(now: u64, base: Mark, from: Position, end: Mark) -> Restoring {
-        let next = base.position;
-        Restoring { from, base, end, next, acknowledged: next, sent_at: now, progress_at: now, blocked_until: 0 }
-    }
-
-    /// What is to be sent now, if anything is.
-    fn next_request(
-        &mut self,
-        configuration: &Configuration,
-        basis: Option<Epoch>,
-        records: &Retained,
-    ) -> Option<Request> {
-        let Restoring { from, base, end, acknowledged, .. } = *self;
-        let epoch = configuration.epoch;
-        if self.next != acknowledged {
-            return None;
-        }
-        if acknowledged >= end.position {
-            let basis = basis?;
-            self.next = acknowledged.plus(1);
-            return Some(Request::Activate { configuration: configuration.clone(), basis, from, base, end });
-        }
-        let records = batch(records, acknowledged, end.position);
-        self.next = acknowledged.plus(records.len());
-        Some(Request::Restore { epoch, from, base, position: acknowledged, records })
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Shipping {
-    pub(super) sent: Position,
-    pub(super) held: Position,
-    /// What was sent and is not acknowledged.
-    sends: VecDeque<Sent>,
-    sent_bytes: u64,
-    /// When it last acknowledged something, or had nothing to acknowledge.
-    progress_at: u64,
-    /// Since when it owes an answer to a question without records.
-    asked_at: Option<u64>,
-    /// It was full; not before.
-    pub(super) blocked_until: u64,
-    told_from: Position,
-}
-
-#[derive(Debug)]
-struct Sent {
-    end: Position,
-    at: u64,
-    bytes: u64,
-}
-
-impl Shipping {
-    /// Sends again what was not acknowledged.
-    fn go_back(&mut self) {
-        self.sent = self.held;
-        self.sends.clear();
-        self.sent_bytes = 0;
-    }
-
-    /// Since when an answer is owed.
-    fn owes_since(&self) -> Option<u64> {
-        (self.sent > self.held).then_some(self.progress_at).into_iter().chain(self.asked_at).min()
-    }
-}
 
 impl<L: Log> Writer<L> {
     /// The connection to a server has been made, or made anew: what was sent before may be lost.
     pub fn connected(&mut self, now: u64, server: ServerId) {
         if let Some(peer) = self.peers.get_mut(&server) {
             peer.asked_at = None;
+            peer.connected_at = now;
+            peer.is_failed = false;
             match &mut peer.state {
                 State::Active(shipping) => shipping.go_back(),
                 State::Restoring(restoring) => restoring.next = restoring.acknowledged,
@@ -161,13 +27,17 @@ impl<L: Log> Writer<L> {
         }
     }
 
-    /// The connection to a server has broken.
+    /// The connection to a server has broken, or cannot be made.
     pub fn disconnected(&mut self, now: u64, server: ServerId) {
         if let Some(peer) = self.peers.get_mut(&server) {
             peer.heard_at = None;
             peer.asked_at = Some(now);
+            peer.is_failed = true;
         }
         self.lose(server);
+        if matches!(self.phase, super::Phase::Sealing(_)) {
+            self.tick_sealing(now);
+        }
         self.advance(now);
     }
 
@@ -185,7 +55,8 @@ impl<L: Log> Writer<L> {
     /// What a server holds has been told: goes on with it in this epoch.
     pub(super) fn meet(&mut self, now: u64, server: ServerId, incarnation: Incarnation, held: &Held) {
         let Some(configuration) = &self.configuration else { return };
-        if let Some(rival) = held.configuration.as_ref().filter(|held| held.is_rival_of(configuration)) {
+        let rival = held.configuration.as_ref().filter(|held| held.is_rival_of(configuration));
+        if let Some(rival) = rival.filter(|_| self.planted != Some(Planted::RivalIgnored)) {
             return self.stop(match rival.fallback {
                 _ if self.intent == Intent::Create && rival.generation == configuration.generation => {
                     Stop::Exists { epoch: rival.epoch }
@@ -194,12 +65,19 @@ impl<L: Log> Writer<L> {
                 Fallback::UnderLease => Stop::Fenced { by: rival.epoch },
             });
         }
+        // Somebody has accepted that this log is lost.
+        if let Some(later) = &held.configuration
+            && self.opened
+            && later.generation > configuration.generation
+        {
+            return self.stop(Stop::Fenced { by: later.epoch });
+        }
         let was_member = configuration.incarnation(server);
         let is_counted = configuration.counts(server, incarnation);
         let epoch = configuration.epoch;
         let Some(peer) = self.peers.get_mut(&server) else { return };
         peer.is_damaged &= peer.incarnation == incarnation;
-        let is_damaged = peer.is_damaged;
+        let is_damaged = peer.is_damaged && self.planted != Some(Planted::DamagedCounts);
         peer.incarnation = incarnation;
         if !is_counted {
             let is_news = !matches!(peer.state, State::Stranger);
@@ -214,9 +92,15 @@ impl<L: Log> Writer<L> {
             self.activate(now, server, end);
             return;
         }
-        // A server whose log is a beginning of ours keeps it; of any other it is given everything.
-        let shared = self.records.mark(held.end.position).filter(|mark| *mark == held.end && !is_damaged);
-        self.restore(now, server, shared.unwrap_or(self.records.start_mark()));
+        // What a server shares with ours it keeps: it may have no room for both. Only it knows up to where that is; as in Raft the ends of
+        // epochs are tried, from the last one down.
+        let last = self.records.mark(held.end.position).unwrap_or(self.records.end_mark());
+        let base = match last {
+            _ if is_damaged || held.configuration.is_none() => self.records.start_mark(),
+            last if last.position < held.end.position || last == held.end => last,
+            last => self.records.boundary_below(last.position),
+        };
+        self.restore(now, server, base);
     }
 
     fn restore(&mut self, now: u64, server: ServerId, base: Mark) {
@@ -256,7 +140,9 @@ impl<L: Log> Writer<L> {
         let is_same = |(other, peer): &(&ServerId, &Peer)| {
             **other != server && peer.incarnation == incarnation && peer.is_heard(now)
         };
-        if let Some((&one, _)) = self.peers.iter().find(is_same) {
+        if let Some((&one, _)) = self.peers.iter().find(is_same)
+            && self.planted != Some(Planted::SameServerCounts)
+        {
             // A log that is open goes on without the second address.
             if !self.opened {
                 self.stop(Stop::SameServer { one, other: server });
@@ -265,6 +151,7 @@ impl<L: Log> Writer<L> {
         }
         let Some(peer) = self.peers.get_mut(&server) else { return };
         peer.heard_at = Some(now);
+        peer.is_failed = false;
         if is_opening {
             peer.is_damaged &= peer.incarnation == incarnation;
             peer.incarnation = incarnation;
@@ -303,7 +190,7 @@ impl<L: Log> Writer<L> {
                 }
             }
             Reply::Appended { epoch: of, end } if of == epoch => self.hear_appended(now, server, end),
-            Reply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(server, number),
+            Reply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(now, server, number),
             _ => {}
         }
     }
@@ -337,6 +224,7 @@ impl<L: Log> Writer<L> {
             Refusal::Sealed { by } if by > self.epoch && self.opened && self.has_disk_always() => {
                 return self.renew(now, by.number + 1);
             }
+            Refusal::Sealed { .. } if self.opened && self.planted == Some(Planted::FencedIgnored) => return,
             Refusal::Sealed { by } if by > self.epoch && self.opened => return self.stop(Stop::Fenced { by }),
             // Nothing has been acknowledged in this epoch: another attempt is as good as the first.
             Refusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
@@ -361,7 +249,8 @@ impl<L: Log> Writer<L> {
                 self.tell_full(server);
             }
             (Refusal::Mismatch, State::Restoring(restoring)) if restoring.base != from => {
-                self.restore(now, server, from);
+                let base = self.records.boundary_below(restoring.base.position);
+                self.restore(now, server, base);
             }
             (Refusal::Damaged { .. }, State::Active(shipping)) => shipping.go_back(),
             (Refusal::Damaged { .. }, State::Restoring(restoring)) => restoring.next = restoring.acknowledged,
@@ -400,6 +289,8 @@ impl<L: Log> Writer<L> {
                 State::Restoring(restoring) => {
                     if restoring.sent_at + RESEND <= now {
                         restoring.next = restoring.acknowledged;
+                        // Nothing may be sent before the disk has the epoch.
+                        restoring.sent_at = now;
                     }
                 }
                 State::Active(shipping) => {
@@ -456,6 +347,7 @@ impl<L: Log> Writer<L> {
             _ if self.has_disk_always() => None,
             basis => Some(basis.as_ref().map_or(epoch, |basis| basis.epoch)),
         };
+        let told = if self.planted == Some(Planted::TruncatedTooFar) { self.records.end_mark() } else { from };
         for (server, peer) in &mut self.peers {
             let mut send = |request| self.requests.push_back((*server, request));
             match &mut peer.state {
@@ -474,7 +366,7 @@ impl<L: Log> Writer<L> {
                         shipping.sent_bytes += bytes;
                         shipping.sends.push_back(Sent { end: shipping.sent, at: now, bytes });
                         shipping.told_from = from.position;
-                        send(Request::Append { epoch, is_established, from, position, records });
+                        send(Request::Append { epoch, is_established, from: told, position, records });
                     }
                     let is_untold = shipping.told_from < from.position && shipping.sent == self.records.end();
                     let is_idle = shipping.progress_at + SILENCE / 2 <= now;
@@ -542,16 +434,4 @@ impl<L: Log> Writer<L> {
         let is_missing = |server: &ServerId| !self.peers.get(server).is_some_and(is_active);
         self.has_disk_always() && members.map(|member| member.server).any(|server| is_missing(&server))
     }
-}
-
-/// Some records from a position on, up to an end.
-fn batch(records: &Retained, position: Position, end: Position) -> Vec<Record> {
-    let mut bytes = 0;
-    let fits = |record: &&Record| {
-        let fits = bytes < BATCH_BYTES;
-        bytes += record.bytes.len();
-        fits
-    };
-    let count = end.since(position).min(BATCH_RECORDS_MAX);
-    records.starting_at(position).take(count).take_while(fits).cloned().collect()
 }

@@ -56,8 +56,22 @@ pub(super) struct Lease {
 }
 
 impl<L: Log> Writer<L> {
-    /// Draws the conclusions from whatever has happened: receipts, standing, lease, whether the log is open.
+    /// Draws the conclusions from whatever has happened: receipts, standing, lease, whether the log is open; and tells if memory is enough
+    /// for a receipt from here on, or no longer.
     pub(super) fn advance(&mut self, now: u64) {
+        if self.disk_full_until <= now {
+            self.disk_full_until = 0;
+        }
+        self.conclude(now);
+        let usable = self.usable(now);
+        let is_possible = self.is_open() && matches!(self.phase, Phase::Active) && self.established;
+        let is_memory = is_possible && self.is_memory_enough() && usable >= self.copies();
+        if is_memory != std::mem::replace(&mut self.is_memory_told, is_memory) {
+            self.tell(if is_memory { Event::MemoryBack } else { Event::MemoryLost { copies: usable } });
+        }
+    }
+
+    fn conclude(&mut self, now: u64) {
         if !matches!(self.phase, Phase::Active) {
             return;
         }
@@ -75,6 +89,7 @@ impl<L: Log> Writer<L> {
         if !self.opened {
             return;
         }
+        self.give_up_space(now);
         if self.has_disk_always() {
             self.choose_standing(now, held);
         } else {
@@ -148,18 +163,26 @@ impl<L: Log> Writer<L> {
             }
             _ => return,
         };
-        let Some(journal) = &mut self.journal else { return };
+        let is_due = now >= self.disk_full_until;
+        let Some(journal) = self.journal.as_mut().filter(|_| is_due) else { return };
         match journal.stand(next) {
             Ok(place) => {
+                self.is_disk_full = false;
                 self.standing = next;
                 self.standing_place = Some(place);
                 journal.request_sync();
-                self.tell(match next {
-                    Standing::Memory => Event::MemoryBack,
-                    Standing::Disk => Event::MemoryLost { copies: usable },
-                });
             }
-            Err(error) => self.fail(&error),
+            Err(error) => self.fail_or_wait(now, &error),
+        }
+    }
+
+    /// Has the disk give up what was truncated while it was full.
+    fn give_up_space(&mut self, now: u64) {
+        if now >= self.disk_full_until
+            && let (Some(journal), Some(configuration)) = (&mut self.journal, &self.configuration)
+            && let Err(error) = journal.give_up_space(configuration, self.standing, &self.records)
+        {
+            self.fail_or_wait(now, &error);
         }
     }
 
@@ -204,14 +227,16 @@ impl<L: Log> Writer<L> {
         }
     }
 
-    pub(super) fn hear_permitted(&mut self, server: ServerId, number: u64) {
-        if number == self.lease.number
+    pub(super) fn hear_permitted(&mut self, now: u64, server: ServerId, number: u64) {
+        let is_answer = number == self.lease.number || self.planted == Some(Planted::OldPermitBelieved);
+        if is_answer
             && self.lease.is_wanted
             && let Some(peer) = self.peers.get_mut(&server)
             && super::is_active(peer)
         {
             // Counted from when it was asked for: the server began to count later.
-            peer.lease_until = self.lease.asked_at + LEASE - LEASE_MARGIN;
+            let from = if self.planted == Some(Planted::LeaseFromAnswer) { now } else { self.lease.asked_at };
+            peer.lease_until = from + LEASE - LEASE_MARGIN;
         }
     }
 
@@ -266,7 +291,7 @@ impl<L: Log> Writer<L> {
             Phase::Active if self.opened => {}
             _ => return None,
         }
-        if self.established && self.is_memory_enough() && self.usable(now) >= copies {
+        if self.is_memory_told {
             return Some(Receipt::Memory { copies: copies as u8 });
         }
         (self.journal.is_some() && self.is_disk_enough(now)).then_some(Receipt::Disk)
@@ -284,6 +309,7 @@ impl<L: Log> Writer<L> {
             let renewal = self.lease_until().saturating_sub(LEASE_RENEWAL);
             renewal.max(self.lease.asked_at + RESEND)
         });
-        self.deadline_peers().into_iter().chain(hedged).chain(lease).min()
+        let full = (self.disk_full_until > 0).then_some(self.disk_full_until);
+        self.deadline_peers().into_iter().chain(hedged).chain(lease).chain(full).min()
     }
 }

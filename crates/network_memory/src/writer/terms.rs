@@ -137,6 +137,9 @@ pub enum Stop {
         /// By its second.
         other: ServerId,
     },
+    /// It was ended here.
+    #[error("the log was removed")]
+    Removed,
     /// The disk has failed. A failed sync is never tried again.
     #[error("the local log has failed: {0}")]
     DiskFailed(String),
@@ -158,12 +161,13 @@ pub enum Event {
         /// So many records of this disk belong to no log: they were never acknowledged, or the doubt of another recovery covers them.
         discarded: usize,
     },
-    /// Fewer than k members are there: records become durable on the disk, or wait.
+    /// Memory is not enough for a receipt any more, because fewer than k members are there, or another epoch begins: records become durable
+    /// on the disk, or wait.
     MemoryLost {
         /// Members that are there.
         copies: usize,
     },
-    /// k members hold everything again.
+    /// k members are there, and may be counted on: memory is enough for a receipt again.
     MemoryBack,
     /// A member does not answer any more.
     ServerAway(ServerId),
@@ -173,6 +177,8 @@ pub enum Event {
     ServerEmpty(ServerId),
     /// A member has no room.
     ServerFull(ServerId),
+    /// The local disk has no room. Nothing is appended, and no epoch begun, until it has.
+    DiskFull,
     /// Another server takes the place of a member.
     SpareTaken {
         /// The new member.

@@ -83,6 +83,14 @@ impl Net {
     }
 }
 
+impl Net {
+    /// A writer has asked all servers, and seals the log at one alone.
+    fn seal(&mut self, writer: &mut Writer<MemoryLog>, server: usize) {
+        self.pass(writer, &[A, B, C], |writer| writer.sealing().is_some());
+        self.pass(writer, &[server], |_| false);
+    }
+}
+
 /// What comes of it when a server forgets for whom it had sealed the log: the records that the old writer has a receipt for, and those
 /// that are found at last.
 fn forgotten_seal(planted: Option<Planted>) -> (Position, Position) {
@@ -98,9 +106,9 @@ fn forgotten_seal(planted: Option<Planted>) -> (Position, Position) {
     assert_eq!(old.acknowledged(), Position(1));
     // Two others seal the log at B alone, the second with a higher number than the old writer's next.
     let mut first = net.begin(9, Intent::Open, planted);
-    net.pass(&mut first, &[B], |_| false);
+    net.seal(&mut first, B);
     let mut second = net.begin(8, Intent::Open, planted);
-    net.pass(&mut second, &[B], |_| false);
+    net.seal(&mut second, B);
     // B forgets that. The old writer begins another epoch for it, of which C learns no more than the seal.
     net.servers[B] = Server::new(Incarnation(4), ROOM);
     old.disconnected(net.now, Net::server(B));
@@ -134,7 +142,7 @@ fn unestablished_epoch(planted: Option<Planted>) -> (Position, Option<Position>)
     net.pass(&mut old, &[A, B, C], Writer::is_open);
     // The first has the answer of C alone, which it keeps.
     let mut first = net.begin(9, Intent::Open, planted);
-    net.pass(&mut first, &[C], |_| false);
+    net.seal(&mut first, C);
     // The second gets through with A and C.
     let mut second = net.begin(5, Intent::Open, planted);
     net.pass(&mut second, &[A, C], Writer::is_open);
@@ -198,23 +206,32 @@ fn a_server_is_named_once() {
     let begun = Writer::<MemoryLog>::begin(net.now, terms, 1, None, Intent::Create, None);
     assert!(matches!(begun, Err(BeginError::Twice(server)) if server == Net::server(A)));
     // The same server under another address.
-    let mut net = Net::new();
-    net.servers[B] = Server::new(Incarnation(1), ROOM);
-    let mut writer = net.begin(1, Intent::Create, None);
-    net.pass(&mut writer, &[A, B, C], Writer::is_open);
-    let (one, other) = (Net::server(A), Net::server(B));
-    assert_eq!(writer.stopped(), Some(&Stop::SameServer { one, other }));
+    for planted in [None, Some(Planted::SameServerCounts)] {
+        let mut net = Net::new();
+        net.servers[B] = Server::new(Incarnation(1), ROOM);
+        let mut writer = net.begin(1, Intent::Create, planted);
+        net.pass(&mut writer, &[A, B, C], Writer::is_open);
+        let (one, other) = (Net::server(A), Net::server(B));
+        let stop = Stop::SameServer { one, other };
+        assert_eq!(writer.stopped(), planted.is_none().then_some(&stop));
+    }
 }
 
 /// If this failed, what was acknowledged after a log had gone to another disk would be overwritten by the old one, which has counted
 /// further.
 #[test]
 fn a_disk_whose_loss_was_accepted_does_not_return() {
+    assert_eq!(old_disk_returns(None), Some(Stop::NeedsDisk(DiskId(2))));
+    assert_ne!(old_disk_returns(Some(Planted::RivalIgnored)), Some(Stop::NeedsDisk(DiskId(2))));
+}
+
+/// Why the writer of a disk stops whose loss was accepted while it was cut off.
+fn old_disk_returns(planted: Option<Planted>) -> Option<Stop> {
     let mut net = Net::new();
     let begin = |net: &Net, disk: MemoryLog, id: u64, nonce: u64, intent: Intent| {
         let terms = Terms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
         let disk = Disk { log: disk, name_if_new: DiskId(id), boot: Boot(1), is_cut: false };
-        Writer::begin(net.now, terms, nonce, Some(disk), intent, None).expect("terms that make sense")
+        Writer::begin(net.now, terms, nonce, Some(disk), intent, planted).expect("terms that make sense")
     };
     let mut old = begin(&net, MemoryLog::new(), 1, 9, Intent::Create);
     net.pass(&mut old, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
@@ -228,7 +245,10 @@ fn a_disk_whose_loss_was_accepted_does_not_return() {
     net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(1));
     // It comes back, and after that is restarted.
     net.pass(&mut old, &[A, B, C], |writer| writer.stopped().is_some());
-    assert_eq!(old.stopped(), Some(&Stop::NeedsDisk(DiskId(2))));
+    let stop = old.stopped().cloned();
+    if planted.is_some() {
+        return stop;
+    }
     let mut disk = old.into_disk().expect("it has one");
     disk.restart();
     let mut again = begin(&net, disk, 1, 10, Intent::Open);
@@ -237,4 +257,98 @@ fn a_disk_whose_loss_was_accepted_does_not_return() {
     new.append(net.now, b"still").expect("it is open");
     net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(2));
     assert!(new.is_open() && new.acknowledged() == Position(2), "{new:?}");
+    stop
+}
+
+/// If this failed, a server that holds an unacknowledged record more than the log could never be restored if the log takes more than half of
+/// its memory.
+#[test]
+fn a_server_with_a_longer_log_needs_no_room_for_two() {
+    let mut net = Net::with(Room { capacity_bytes: 2_000, quota_bytes: 2_000 });
+    let mut old = net.begin(1, Intent::Create, None);
+    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    for _ in 0..10 {
+        old.append(net.now, &[7; 100]).expect("it is open");
+    }
+    net.pass(&mut old, &[A, B, C], |writer| writer.acknowledged() == Position(10));
+    net.pass(&mut old, &[A, B, C], |_| false);
+    old.append(net.now, &[8; 100]).expect("it is open");
+    net.pass(&mut old, &[A], |_| false);
+    let mut new = net.begin(2, Intent::Open, None);
+    net.pass(&mut new, &[B, C], Writer::is_open);
+    assert_eq!((new.is_open(), new.end()), (true, Position(10)), "{new:?}");
+    net.pass(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    assert_eq!(new.usable(u64::MAX), 3, "{new:?}");
+}
+
+/// If this failed, logs that are over would fill servers until nobody could make one.
+#[test]
+fn a_log_that_is_over_leaves_nothing() {
+    let mut net = Net::new();
+    let mut writer = net.begin(1, Intent::Create, None);
+    net.pass(&mut writer, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    writer.append(net.now, b"record").expect("it is open");
+    net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    writer.remove(net.now).expect("it is open");
+    // Whom the request did not reach is asked again.
+    net.pass(&mut writer, &[A], |_| false);
+    assert_eq!(writer.stopped(), None);
+    net.pass(&mut writer, &[A, B, C], |writer| writer.stopped().is_some());
+    assert_eq!(writer.stopped(), Some(&Stop::Removed));
+    assert!(net.servers.iter().all(|server| server.status().logs.is_empty() && server.status().used_bytes == 0));
+    // Neither does whoever looks for a log that there is not.
+    let mut other = net.begin(2, Intent::Open, None);
+    net.pass(&mut other, &[A, B, C], |_| false);
+    assert!(!other.is_open() && net.servers.iter().all(|server| server.status().logs.is_empty()));
+}
+
+/// What comes of it when a loss is accepted by somebody who hears one server of three alone, while the writer reaches another one, and one copy
+/// is enough: whether that somebody opens the log.
+fn loss_accepted_nearly_alone(planted: Option<Planted>) -> bool {
+    let mut net = Net::new();
+    let begin = |net: &Net, nonce: u64, intent: Intent| {
+        let terms = Terms { copies: 1, ..net.begin(nonce, intent, planted).terms };
+        Writer::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+    };
+    let mut old = begin(&net, 1, Intent::Create);
+    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    let mut new = begin(&net, 2, Intent::AcceptLoss);
+    for _ in 0..4 {
+        net.pass(&mut new, &[A], Writer::is_open);
+    }
+    old.append(net.now, b"record").expect("it is open");
+    net.pass(&mut old, &[C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!(old.acknowledged(), Position(1));
+    new.is_open()
+}
+
+/// If this failed, two writers would acknowledge records of one log, because a loss was accepted while one of them was only cut off.
+#[test]
+fn lost_memories_are_given_up_and_silent_servers_are_not() {
+    assert!(!loss_accepted_nearly_alone(None));
+    assert!(loss_accepted_nearly_alone(Some(Planted::SilentServersGivenUp)));
+}
+
+/// What a server says to whoever reads a record that had rotted there, after a recovery that knew.
+fn rotten_record(planted: Option<Planted>) -> Reply {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    old.append(net.now, b"record").expect("it is open");
+    net.pass(&mut old, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut old, &[A, B, C], |_| false);
+    net.servers[A].damage(LOG, Position(0));
+    let mut new = net.begin(2, Intent::Open, planted);
+    net.pass(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    assert_eq!(new.usable(u64::MAX), 3, "{new:?}");
+    let read = Request::Read { epoch: new.epoch(), position: Position(0) };
+    net.servers[A].handle(net.now, LOG, read)
+}
+
+/// If this failed, a server would count as a copy of what it cannot give back.
+#[test]
+fn a_rotten_record_is_restored() {
+    assert!(matches!(rotten_record(None), Reply::Records { records, .. } if records.len() == 1));
+    let rotten = rotten_record(Some(Planted::DamagedCounts));
+    assert!(matches!(rotten, Reply::Refused { .. }), "{rotten:?}");
 }

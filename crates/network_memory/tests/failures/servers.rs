@@ -4,7 +4,7 @@ use crate::processes::{
     CAPACITY, PATIENCE, Served, append_until, check_records, create, has_happened, is_disk, is_memory, open, record,
     serve,
 };
-use network_memory::host::memory_server::read_status;
+use network_memory::host::memory_server::{MemoryServer, Reloaded, ServeError, ServerOptions, read_status};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::Receipt;
 use network_memory::writer::Event;
@@ -118,6 +118,7 @@ fn what_servers_have_saved_is_there_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = |index: usize| {
         let save = folder.path().join(format!("server-{index}"));
+        std::fs::create_dir(&save).expect("a folder");
         Served::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), CAPACITY, Some(&save))
     };
     let mut servers: Vec<Served> = (0..2).map(start).collect();
@@ -148,4 +149,45 @@ fn what_servers_have_saved_is_there_again() {
     let log = open(terms);
     assert_eq!(log.extent().1.0, 50);
     check_records(&log);
+}
+
+/// If this fails, a server counts for what it held long ago, because an image came back, or makes the folder in which its image should be.
+#[test]
+fn an_image_counts_once_and_only_where_it_belongs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (save, kept) = (folder.path().join("server"), folder.path().join("kept"));
+    let start = || {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let save = Some(save.clone());
+        MemoryServer::start(ServerOptions { listen, capacity_bytes: CAPACITY, quota_bytes: None, save, keys: None })
+    };
+    assert!(matches!(start(), Err(ServeError::Missing(_))), "a folder was made");
+    std::fs::create_dir(&save).expect("a folder");
+    let is_over = std::sync::atomic::AtomicBool::new(true);
+    start().expect("it starts").serve_until(&is_over).expect("it saves");
+    let image = save.join("memory.image");
+    std::fs::copy(&image, &kept).expect("an image");
+    let server = start().expect("it starts");
+    assert_eq!(*server.reloaded(), Reloaded::Image);
+    // It is killed, and somebody puts the image back.
+    drop(server);
+    std::fs::rename(&kept, &image).expect("an old image");
+    let server = start().expect("it starts");
+    assert_eq!(*server.reloaded(), Reloaded::Old);
+    server.serve_until(&is_over).expect("it saves");
+    assert_eq!(*start().expect("it starts").reloaded(), Reloaded::Image);
+}
+
+/// If this fails, a log that is over takes room for ever.
+#[test]
+fn a_log_that_was_removed_takes_no_room() {
+    let (servers, addresses) = serve(2);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log = create(terms(addresses, &folder));
+    append_until(&mut log, is_memory);
+    log.remove(PATIENCE).expect("both forget it");
+    for server in &servers {
+        let status = read_status(server.address, None, PATIENCE).expect("a status");
+        assert!(status.logs.is_empty() && status.used_bytes == 0, "{status:?}");
+    }
 }
