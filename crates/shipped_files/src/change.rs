@@ -7,19 +7,27 @@
 //! | write | 1, file (1), offset (8), length (4), the bytes |
 //! | resize | 2, file (1), size (8) |
 //! | delete | 3, file (1) |
+//! | remember | 5, file (1), offset (8), key (8), length (4), the bytes: a write, which is remembered by its key |
+//! | rewrite | 6, file (1), offset (8), key (8), CRC-32 (4), length (4), pieces: a write of what is remembered, with these pieces changed |
+//! | forget | 7: nothing is remembered any more |
 //! | settled | 4, position (8), number of files (1), for each: 0 if there is none, or 1 and its size (8) |
 //!
-//! Invariant: every change can be made again over whatever came after it, and with all that follow it gives the same files.
+//! Numbers of a kind are never used for another. Invariant: every change can be made again over whatever came after it, and with all that
+//! follow it gives the same files.
 
 use network_memory::names::Position;
 use thiserror::Error;
 
-use crate::limits::{FILES_MAX, WRITE_BYTES_MAX};
+use crate::limits::{FILES_MAX, KEYED_BYTES_MAX, WRITE_BYTES_MAX};
+use crate::remembered::{Pieces, Remembered, Telling};
 
 const WRITE: u8 = 1;
 const RESIZE: u8 = 2;
 const DELETE: u8 = 3;
 const SETTLED: u8 = 4;
+const REMEMBER: u8 = 5;
+const REWRITE: u8 = 6;
+const FORGET: u8 = 7;
 
 /// A file of a group, by its place in the list of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +45,32 @@ pub enum Change<'a> {
         /// What.
         bytes: &'a [u8],
     },
+    /// Bytes were written, and are remembered by a key ([`crate::remembered`]).
+    Remember {
+        /// Where.
+        file: FileNumber,
+        /// From which byte on.
+        offset: u64,
+        /// By which.
+        key: u64,
+        /// What.
+        bytes: &'a [u8],
+    },
+    /// What is remembered by a key was written, with some pieces changed.
+    Rewrite {
+        /// Where.
+        file: FileNumber,
+        /// From which byte on.
+        offset: u64,
+        /// By which.
+        key: u64,
+        /// Of all bytes that were written.
+        checksum: u32,
+        /// What is not as remembered.
+        pieces: Pieces<'a>,
+    },
+    /// Nothing is remembered any more.
+    Forget,
     /// The file was cut, or made longer with zeros; it exists from then on.
     Resize {
         /// Which.
@@ -81,6 +115,19 @@ impl Change<'_> {
                     offset += piece.len() as u64;
                 }
             }
+            Change::Remember { file, offset, key, bytes } => {
+                assert!(bytes.len() <= KEYED_BYTES_MAX, "longer ones have no key");
+                head(record, REMEMBER, *file, *offset, *key);
+                record.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+                record.extend_from_slice(bytes);
+            }
+            Change::Rewrite { file, offset, key, checksum, pieces } => {
+                head(record, REWRITE, *file, *offset, *key);
+                record.extend_from_slice(&checksum.to_le_bytes());
+                record.extend_from_slice(&(pieces.0.len() as u32).to_le_bytes());
+                record.extend_from_slice(pieces.0);
+            }
+            Change::Forget => record.push(FORGET),
             Change::Resize { file, size } => {
                 record.extend_from_slice(&[RESIZE, file.0]);
                 record.extend_from_slice(&size.to_le_bytes());
@@ -97,6 +144,43 @@ impl Change<'_> {
                 }
             }
         }
+    }
+}
+
+fn head(record: &mut Vec<u8>, kind: u8, file: FileNumber, offset: u64, key: u64) {
+    record.extend_from_slice(&[kind, file.0]);
+    record.extend_from_slice(&offset.to_le_bytes());
+    record.extend_from_slice(&key.to_le_bytes());
+}
+
+/// Adds a write with a key to a record, as short as what is remembered lets, and remembers it.
+///
+/// # Panics
+/// [`Remembered::takes`] does not say that it may have a key.
+pub fn append_keyed(
+    record: &mut Vec<u8>,
+    remembered: &mut Remembered,
+    file: FileNumber,
+    offset: u64,
+    key: u64,
+    bytes: &[u8],
+) {
+    if remembered.is_full(bytes.len()) {
+        remembered.forget();
+        Change::Forget.append(record);
+    }
+    let Telling::Pieces(places) = remembered.tell(key, bytes) else {
+        return Change::Remember { file, offset, key, bytes }.append(record);
+    };
+    // As `Change::Rewrite`, without a copy of the pieces.
+    head(record, REWRITE, file, offset, key);
+    record.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
+    let length: usize = places.iter().map(|(_, length)| 4 + usize::from(*length)).sum();
+    record.extend_from_slice(&(length as u32).to_le_bytes());
+    for (at, length) in places {
+        record.extend_from_slice(&at.to_le_bytes());
+        record.extend_from_slice(&length.to_le_bytes());
+        record.extend_from_slice(&bytes[usize::from(at)..usize::from(at) + usize::from(length)]);
     }
 }
 
@@ -127,11 +211,15 @@ impl<'a> Changes<'a> {
         self.take(8)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
+    fn length(&mut self) -> Option<u32> {
+        self.take(4)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+    }
+
     fn change(&mut self) -> Option<Change<'a>> {
         match self.byte()? {
             WRITE => {
                 let (file, offset) = (FileNumber(self.byte()?), self.number()?);
-                let length = self.take(4)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+                let length = self.length()?;
                 // No file of any system is longer.
                 offset.checked_add(length.into()).filter(|end| *end <= i64::MAX as u64)?;
                 Some(Change::Write { file, offset, bytes: self.take(length as usize)? })
@@ -140,6 +228,21 @@ impl<'a> Changes<'a> {
                 let (file, size) = (FileNumber(self.byte()?), self.number()?);
                 (size <= i64::MAX as u64).then_some(Change::Resize { file, size })
             }
+            REMEMBER => {
+                let (file, offset, key) = (FileNumber(self.byte()?), self.number()?, self.number()?);
+                let length = self.length()? as usize;
+                let is_possible = Remembered::takes(length) && offset <= i64::MAX as u64 - KEYED_BYTES_MAX as u64;
+                let bytes = self.take(length)?;
+                is_possible.then_some(Change::Remember { file, offset, key, bytes })
+            }
+            REWRITE => {
+                let (file, offset, key) = (FileNumber(self.byte()?), self.number()?, self.number()?);
+                let (checksum, length) = (self.length()?, self.length()? as usize);
+                let pieces = Pieces(self.take(length)?);
+                let is_possible = offset <= i64::MAX as u64 - KEYED_BYTES_MAX as u64;
+                is_possible.then_some(Change::Rewrite { file, offset, key, checksum, pieces })
+            }
+            FORGET => Some(Change::Forget),
             DELETE => Some(Change::Delete { file: FileNumber(self.byte()?) }),
             SETTLED => {
                 let (below, files) = (Position(self.number()?), self.byte()?);
@@ -183,6 +286,9 @@ mod tests {
         vec![
             Change::Write { file: FileNumber(2), offset: 1 << 40, bytes: b"some bytes" },
             Change::Resize { file: FileNumber(0), size: 7 },
+            Change::Remember { file: FileNumber(1), offset: 3, key: u64::MAX, bytes: &[8; 300] },
+            Change::Rewrite { file: FileNumber(1), offset: 4, key: 5, checksum: 6, pieces: Pieces(&[1, 0, 1, 0, 9]) },
+            Change::Forget,
             Change::Settled { below: Position(99), sizes: vec![Some(0), None, Some(u64::MAX)] },
             Change::Delete { file: FileNumber(1) },
         ]

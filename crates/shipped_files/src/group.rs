@@ -20,11 +20,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::change::{Change, FileNumber};
+use crate::change::{Change, FileNumber, append_keyed};
 use crate::error::Failure;
 use crate::folder::Folder;
 use crate::limits::PENDING_BYTES_MAX;
 use crate::opening::Opened;
+use crate::remembered::Remembered;
 use crate::settling::Settler;
 use crate::status::Status;
 
@@ -41,7 +42,7 @@ pub(crate) struct Shared {
     /// Held from when a change that takes something away is put into the log until it has been made.
     applying: Mutex<()>,
     pub(crate) log: Mutex<LogState>,
-    pending: Mutex<Vec<u8>>,
+    pending: Mutex<Pending>,
     failure: OnceLock<Failure>,
     /// The first file, to be synced. Programs lock it, and closing any descriptor of a file gives up the process's locks of it
     /// (fcntl(2)): so it stays open until nobody has the group open.
@@ -61,6 +62,13 @@ pub(crate) struct LogState {
     /// Something was appended and not waited for.
     is_behind: bool,
     spare: Vec<u8>,
+}
+
+/// Changes that are not in the log yet, and what the log has so far.
+#[derive(Default)]
+struct Pending {
+    record: Vec<u8>,
+    remembered: Remembered,
 }
 
 /// What the settler is told and tells.
@@ -112,7 +120,7 @@ impl Shared {
             copies,
             applying: Mutex::new(()),
             log: Mutex::new(LogState { log, receipt: None, is_behind: false, spare: Vec::new() }),
-            pending: Mutex::new(Vec::new()),
+            pending: Mutex::new(Pending::default()),
             failure: OnceLock::new(),
             first: Mutex::new(None),
             counts: Counts::default(),
@@ -137,12 +145,12 @@ impl Shared {
         failure.clone()
     }
 
-    fn told(&self, change: &Change<'_>) -> Result<(), Failure> {
+    fn told(&self, append: impl FnOnce(&mut Pending)) -> Result<(), Failure> {
         self.check()?;
         let bytes = {
             let mut pending = lock(&self.pending);
-            change.append(&mut pending);
-            pending.len()
+            append(&mut pending);
+            pending.record.len()
         };
         if bytes > PENDING_BYTES_MAX {
             let mut log = lock(&self.log);
@@ -155,7 +163,7 @@ impl Shared {
     fn put(&self, state: &mut LogState) -> Result<(), Failure> {
         self.check()?;
         let mut record = std::mem::take(&mut state.spare);
-        std::mem::swap(&mut *lock(&self.pending), &mut record);
+        std::mem::swap(&mut lock(&self.pending).record, &mut record);
         if !record.is_empty() {
             self.append(state, &record)?;
         }
@@ -205,6 +213,14 @@ impl Shared {
         let _applied = lock(&self.applying);
         let mut state = lock(&self.log);
         self.check()?;
+        let mut record = {
+            let mut pending = lock(&self.pending);
+            // No later record may need one before.
+            pending.remembered.forget();
+            std::mem::take(&mut pending.record)
+        };
+        Change::Forget.append(&mut record);
+        self.append(&mut state, &record)?;
         self.wait_receipt(&mut state)?;
         Ok(state.log.extent().1)
     }
@@ -242,7 +258,20 @@ impl ShippedFiles {
     /// The log has failed.
     pub fn wrote(&self, file: FileNumber, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
         self.shared.wait_for_room()?;
-        self.shared.told(&Change::Write { file, offset, bytes })
+        self.shared.told(|pending| Change::Write { file, offset, bytes }.append(&mut pending.record))
+    }
+
+    /// Tells that bytes have been written that are likely to differ little from the last ones that were told with this key, in whatever
+    /// file; a wrong key costs room in the log, and nothing else.
+    ///
+    /// # Errors
+    /// The log has failed.
+    pub fn wrote_keyed(&self, file: FileNumber, offset: u64, key: u64, bytes: &[u8]) -> Result<(), Failure> {
+        if !Remembered::takes(bytes.len()) {
+            return self.wrote(file, offset, bytes);
+        }
+        self.shared.wait_for_room()?;
+        self.shared.told(|Pending { record, remembered }| append_keyed(record, remembered, file, offset, key, bytes))
     }
 
     /// Tells that a file has been made longer, with zeros.
@@ -250,7 +279,7 @@ impl ShippedFiles {
     /// # Errors
     /// The log has failed.
     pub fn extended(&self, file: FileNumber, size: u64) -> Result<(), Failure> {
-        self.shared.told(&Change::Resize { file, size })
+        self.shared.told(|pending| Change::Resize { file, size }.append(&mut pending.record))
     }
 
     /// Cuts a file by `apply`, once the log says so.
@@ -271,7 +300,7 @@ impl ShippedFiles {
 
     fn take_away<T>(&self, change: &Change<'_>, apply: impl FnOnce() -> T) -> Result<T, Failure> {
         let _applying = lock(&self.shared.applying);
-        self.shared.told(change)?;
+        self.shared.told(|pending| change.append(&mut pending.record))?;
         self.shared.sync()?;
         Ok(apply())
     }

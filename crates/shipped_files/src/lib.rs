@@ -23,7 +23,7 @@
 //! * One process at a time has a group, by a lock on the folder of its log; a second one is told which. A program that does not go through
 //!   this crate is not noticed: whatever it changes after a crash, and before the log was replayed, is overwritten.
 //!
-//! In reading order: [`change`] is what a record says, [`recovery`] replays it, [`group`] takes changes and syncs, `settling` empties the
+//! In reading order: [`change`] is what a record says, [`remembered`] makes it short, [`recovery`] replays it, [`group`] takes changes and syncs, `settling` empties the
 //! log, `opening` and `folder` begin, [`options`] and [`status`] are what a user sees, [`limits`] holds every bound.
 
 pub mod change;
@@ -34,6 +34,7 @@ pub mod limits;
 mod opening;
 pub mod options;
 pub mod recovery;
+pub mod remembered;
 mod settling;
 pub mod status;
 

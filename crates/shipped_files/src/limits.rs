@@ -9,6 +9,12 @@ pub const FILES_MAX: usize = 16;
 pub const WRITE_BYTES_MAX: usize = 1 << 20;
 /// Bytes of changes that wait for a sync; with more they are put into the log ahead of it.
 pub const PENDING_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a write that may have a key: of fewer the pieces are hardly less.
+pub const KEYED_BYTES_MIN: usize = 256;
+/// At most so many: places in it are told with two bytes.
+pub const KEYED_BYTES_MAX: usize = 1 << 16;
+/// Bytes of writes that are remembered by their keys; with more everything is forgotten.
+pub const REMEMBERED_BYTES_MAX: usize = 32 << 20;
 /// Bytes of the log after which the files are brought to disk and the log is given up, unless it is told otherwise.
 pub const SETTLE_BYTES_DEFAULT: u64 = 64 << 20;
 /// At least so many.

@@ -13,9 +13,11 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::change::Unreadable;
 use crate::change::{Change, Changes, FileNumber};
 use crate::error::OpenError;
 use crate::folder::failed;
+use crate::remembered::Remembered;
 
 /// What a recovery has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +47,12 @@ impl Target<'_> {
         };
         Ok(self.file.insert(file))
     }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<u64, OpenError> {
+        let path = self.path;
+        self.open()?.write_all_at(bytes, offset).map_err(failed("write", path))?;
+        Ok(bytes.len() as u64)
+    }
 }
 
 /// Brings the files of these names to the state after the last record.
@@ -54,43 +62,57 @@ impl Target<'_> {
 pub fn replay(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Replayed, OpenError> {
     let needed = check(paths, records)?;
     let mut targets: Vec<Target<'_>> = paths.iter().map(|path| Target { path, file: None }).collect();
-    let mut replayed = Replayed::default();
+    let (mut replayed, mut remembered) = (Replayed::default(), Remembered::default());
     for (position, record) in records.iter().filter(|(position, _)| *position >= needed) {
         let before = replayed.changes;
         for change in Changes::of(record) {
             let change = change.map_err(|source| OpenError::Record { position: *position, source })?;
-            replayed.changes += u64::from(!matches!(change, Change::Settled { .. }));
-            replayed.bytes += redo(&mut targets, &change)?;
+            replayed.changes += u64::from(!matches!(change, Change::Settled { .. } | Change::Forget));
+            let bytes = redo(&mut targets, &mut remembered, &change)?;
+            // What is remembered and the record do not go together: no program of ours has written it.
+            let bytes = bytes.ok_or(OpenError::Record { position: *position, source: Unreadable { at: 0 } })?;
+            replayed.bytes += bytes;
         }
         replayed.records += u64::from(replayed.changes > before);
     }
     Ok(replayed)
 }
 
-/// Makes one change again; says how many bytes were written.
-fn redo(targets: &mut [Target<'_>], change: &Change<'_>) -> Result<u64, OpenError> {
+/// Makes one change again; says how many bytes were written, or that it is none.
+fn redo(
+    targets: &mut [Target<'_>],
+    remembered: &mut Remembered,
+    change: &Change<'_>,
+) -> Result<Option<u64>, OpenError> {
     match change {
-        Change::Write { file, offset, bytes } => {
-            let target = &mut targets[usize::from(file.0)];
-            let path = target.path;
-            target.open()?.write_all_at(bytes, *offset).map_err(failed("write", path))?;
-            Ok(bytes.len() as u64)
+        Change::Write { file, offset, bytes } => targets[usize::from(file.0)].write(*offset, bytes).map(Some),
+        Change::Remember { file, offset, key, bytes } => {
+            remembered.remember(*key, bytes);
+            targets[usize::from(file.0)].write(*offset, bytes).map(Some)
+        }
+        Change::Rewrite { file, offset, key, checksum, pieces } => {
+            let bytes = remembered.redo(*key, *pieces).filter(|bytes| crc32fast::hash(bytes) == *checksum);
+            bytes.map(|bytes| targets[usize::from(file.0)].write(*offset, bytes)).transpose()
+        }
+        Change::Forget => {
+            remembered.forget();
+            Ok(Some(0))
         }
         Change::Resize { file, size } => {
             let target = &mut targets[usize::from(file.0)];
             let path = target.path;
             target.open()?.set_len(*size).map_err(failed("resize", path))?;
-            Ok(0)
+            Ok(Some(0))
         }
         Change::Delete { file } => {
             let target = &mut targets[usize::from(file.0)];
             target.file = None;
             match std::fs::remove_file(target.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("delete", target.path)(error)),
-                _ => Ok(0),
+                _ => Ok(Some(0)),
             }
         }
-        Change::Settled { .. } => Ok(0),
+        Change::Settled { .. } => Ok(Some(0)),
     }
 }
 
@@ -109,11 +131,16 @@ fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position,
                     }
                     (needed, shortest) = (below, sizes);
                 }
-                Change::Write { file, .. } | Change::Resize { file, .. } | Change::Delete { file } => {
+                Change::Write { file, .. }
+                | Change::Remember { file, .. }
+                | Change::Rewrite { file, .. }
+                | Change::Resize { file, .. }
+                | Change::Delete { file } => {
                     if usize::from(file.0) >= paths.len() {
                         return Err(no_such_file(file));
                     }
                 }
+                Change::Forget => {}
             }
         }
     }
@@ -125,7 +152,7 @@ fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position,
                     *shortest = shortest.map(|shortest: u64| shortest.min(size));
                 }
                 Change::Delete { file } => shortest[usize::from(file.0)] = None,
-                Change::Write { .. } | Change::Settled { .. } => {}
+                _ => {}
             }
         }
     }
@@ -145,6 +172,7 @@ fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::append_keyed;
     use proptest::prelude::*;
 
     /// What files hold; none if there is no such file.
@@ -158,6 +186,12 @@ mod tests {
             file: u8,
             offset: u16,
             bytes: Vec<u8>,
+        },
+        /// A page of 256 bytes, with its key, as it was last with some bytes changed.
+        Page {
+            file: u8,
+            page: u8,
+            edits: Vec<(u8, u8)>,
         },
         Resize {
             file: u8,
@@ -175,6 +209,8 @@ mod tests {
         prop_oneof![
             6 => (file.clone(), 0_u16..300, proptest::collection::vec(any::<u8>(), 1..60))
                 .prop_map(|(file, offset, bytes)| Step::Write { file, offset, bytes }),
+            4 => (file.clone(), 0_u8..2, proptest::collection::vec(any::<(u8, u8)>(), 0..6))
+                .prop_map(|(file, page, edits)| Step::Page { file, page, edits }),
             1 => (file.clone(), 0_u16..300).prop_map(|(file, size)| Step::Resize { file, size }),
             1 => file.prop_map(|file| Step::Delete { file }),
             3 => Just(Step::Sync),
@@ -188,6 +224,10 @@ mod tests {
                 content.resize(content.len().max(offset + bytes.len()), 0);
                 content[offset..offset + bytes.len()].copy_from_slice(bytes);
             }
+            Step::Page { file, page, edits } => {
+                let write = Step::Write { file: *file, offset: 256 * u16::from(*page), bytes: page_of(*page, edits) };
+                apply(contents, &write);
+            }
             Step::Resize { file, size } => {
                 contents[usize::from(*file)].get_or_insert_default().resize(usize::from(*size), 0);
             }
@@ -196,8 +236,19 @@ mod tests {
         }
     }
 
-    fn append(record: &mut Vec<u8>, step: &Step) {
+    /// A page that has many bytes in common with any other of its number.
+    fn page_of(page: u8, edits: &[(u8, u8)]) -> Vec<u8> {
+        let mut bytes = vec![page + 1; 256];
+        edits.iter().for_each(|(at, byte)| bytes[usize::from(*at)] = *byte);
+        bytes
+    }
+
+    fn append(record: &mut Vec<u8>, remembered: &mut Remembered, step: &Step) {
         match step {
+            Step::Page { file, page, edits } => {
+                let (offset, bytes) = (256 * u64::from(*page), page_of(*page, edits));
+                append_keyed(record, remembered, FileNumber(*file), offset, (*page).into(), &bytes);
+            }
             Step::Write { file, offset, bytes } => {
                 Change::Write { file: FileNumber(*file), offset: u64::from(*offset), bytes }.append(record);
             }
@@ -241,10 +292,11 @@ mod tests {
             let sizes = start.iter().map(|content| content.as_ref().map(|content| content.len() as u64)).collect();
             Change::Settled { below: Position(7), sizes }.append(&mut settled);
             let mut records = vec![(Position(7), settled)];
+            let mut remembered = Remembered::default();
             let (mut now, mut record, mut boundaries) = (start.clone(), Vec::new(), vec![(0, start.clone())]);
             for (index, step) in steps.iter().enumerate() {
                 apply(&mut now, step);
-                append(&mut record, step);
+                append(&mut record, &mut remembered, step);
                 if matches!(step, Step::Sync) && !record.is_empty() {
                     records.push((Position(7 + records.len() as u64), std::mem::take(&mut record)));
                     boundaries.push((index + 1, now.clone()));
@@ -281,9 +333,10 @@ mod tests {
         for step in steps {
             match step {
                 Step::Write { file: of, offset, bytes } if usize::from(*of) == file => {
-                    let end = usize::from(*offset) + bytes.len();
-                    touched.resize(touched.len().max(end), false);
-                    touched[usize::from(*offset)..end].fill(true);
+                    touch(&mut touched, usize::from(*offset), bytes.len());
+                }
+                Step::Page { file: of, page, .. } if usize::from(*of) == file => {
+                    touch(&mut touched, 256 * usize::from(*page), 256);
                 }
                 Step::Resize { file: of, size } if usize::from(*of) == file => touched.resize(usize::from(*size), true),
                 Step::Delete { file: of } if usize::from(*of) == file => touched.clear(),
@@ -291,6 +344,31 @@ mod tests {
             }
         }
         touched
+    }
+
+    fn touch(touched: &mut Vec<bool>, offset: usize, length: usize) {
+        touched.resize(touched.len().max(offset + length), false);
+        touched[offset..offset + length].fill(true);
+    }
+
+    /// If this failed, pages would be made of something else than what they were made of when they were written.
+    #[test]
+    fn a_page_that_was_not_remembered_is_told_of() {
+        let place = tempfile::tempdir().expect("a folder");
+        let paths = lay_out(place.path(), &vec![None, None, None]);
+        let (mut records, mut remembered) = ([Vec::new(), Vec::new()], Remembered::default());
+        for (record, edits) in records.iter_mut().zip([&[][..], &[(1, 1)]]) {
+            append_keyed(record, &mut remembered, FileNumber(0), 0, 1, &page_of(1, edits));
+        }
+        let [first, second] = records.map(|record| (Position(0), record));
+        let refused = replay(&paths, &[second.clone()]);
+        assert!(matches!(refused, Err(OpenError::Record { .. })), "{refused:?}");
+        replay(&paths, &[first.clone(), second.clone()]).expect("it is replayed");
+        assert_eq!(look(&paths)[0], Some(page_of(1, &[(1, 1)])));
+        let mut other = Vec::new();
+        append_keyed(&mut other, &mut Remembered::default(), FileNumber(0), 0, 1, &page_of(1, &[(2, 9)]));
+        let refused = replay(&paths, &[(Position(0), other), second]);
+        assert!(matches!(refused, Err(OpenError::Record { .. })), "its checksum is another: {refused:?}");
     }
 
     /// If this failed, a database would be made of nothing but what was changed last.

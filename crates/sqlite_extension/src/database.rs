@@ -5,6 +5,7 @@
 
 use shipped_files::error::{Failure, OpenError};
 use shipped_files::{FileNumber, Opened, Options, ShippedFiles};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The files of a database, by what comes behind its name.
 const ENDS: [&str; 3] = ["", "-journal", "-wal"];
+/// The database itself.
+const MAIN: FileNumber = FileNumber(0);
 /// And the folder of its log.
 const FOLDER_END: &str = "-raid";
 
@@ -20,7 +23,13 @@ const FOLDER_END: &str = "-raid";
 pub struct DatabaseFile {
     database: Arc<Database>,
     number: FileNumber,
+    /// Where a page will be written if what was written last is what stands before it, and its number.
+    announced: Cell<Option<(u64, u64)>>,
 }
+
+/// In a journal a page stands behind its number, in a write-ahead log behind a frame's header that begins with its number (SQLite's file
+/// format, <https://www.sqlite.org/fileformat2.html>, sections 3 and 4). What these are taken for by mistake costs room in the log only.
+const BEFORE_PAGE_BYTES: [usize; 2] = [4, 24];
 
 struct Database {
     path: PathBuf,
@@ -65,17 +74,17 @@ pub fn exists(path: &Path) -> bool {
 /// See [`OpenError`].
 pub fn open(path: &Path, options: &Options, notify: fn(&str)) -> Result<(DatabaseFile, Option<Opened>), OpenError> {
     let mut open = list();
-    let number = FileNumber(0);
+    let number = MAIN;
     if let Some((database, count)) = open.databases.get_mut(path) {
         *count += 1;
-        return Ok((DatabaseFile { database: Arc::clone(database), number }, None));
+        return Ok((DatabaseFile::new(Arc::clone(database), number), None));
     }
     let paths: Vec<PathBuf> = ENDS.iter().map(|end| beside(path, end)).collect();
     let files = ShippedFiles::open(&paths, &beside(path, FOLDER_END), options, Box::new(notify))?;
     let opened = files.opened().clone();
     let database = Arc::new(Database { path: path.to_path_buf(), files });
     open.databases.insert(path.to_path_buf(), (Arc::clone(&database), 1));
-    Ok((DatabaseFile { database, number }, Some(opened)))
+    Ok((DatabaseFile::new(database, number), Some(opened)))
 }
 
 /// Another file of a database that is open; none if it is of no such database.
@@ -84,7 +93,7 @@ pub fn open_other(path: &Path) -> Option<DatabaseFile> {
     let mut open = list();
     let (database, count) = open.databases.get_mut(&name)?;
     *count += 1;
-    Some(DatabaseFile { database: Arc::clone(database), number })
+    Some(DatabaseFile::new(Arc::clone(database), number))
 }
 
 /// Gives a file back, after it was closed. With the last one the database is brought to disk, and its log is emptied.
@@ -104,6 +113,31 @@ pub fn close(file: DatabaseFile) -> Result<(), Failure> {
 }
 
 impl DatabaseFile {
+    fn new(database: Arc<Database>, number: FileNumber) -> DatabaseFile {
+        DatabaseFile { database, number, announced: Cell::new(None) }
+    }
+
+    /// Tells that bytes have been written. A page goes by its number, whether it is written to a journal, the log or the database.
+    ///
+    /// # Errors
+    /// The remote log has failed.
+    pub fn wrote(&self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        let announced = self.announced.take();
+        let page = if self.number == MAIN {
+            (bytes.len() as u64).checked_sub(1).map(|last| offset / (last + 1) + 1)
+        } else {
+            announced.and_then(|(at, page)| (at == offset).then_some(page))
+        };
+        if BEFORE_PAGE_BYTES.contains(&bytes.len()) {
+            let page = bytes.first_chunk().map(|number| u64::from(u32::from_be_bytes(*number)));
+            self.announced.set(page.map(|page| (offset + bytes.len() as u64, page)));
+        }
+        match page {
+            Some(page) => self.database.files.wrote_keyed(self.number, offset, page, bytes),
+            None => self.database.files.wrote(self.number, offset, bytes),
+        }
+    }
+
     /// The database's files.
     pub fn files(&self) -> &ShippedFiles {
         &self.database.files

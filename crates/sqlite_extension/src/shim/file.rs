@@ -141,7 +141,7 @@ unsafe extern "C" fn write(
     }
     // SAFETY: SQLite passes so many bytes, and keeps them during the call.
     let written = unsafe { std::slice::from_raw_parts(from.cast::<u8>(), bytes as usize) };
-    match ours.files().wrote(ours.number(), offset as u64, written) {
+    match ours.wrote(offset as u64, written) {
         Ok(()) => ffi::SQLITE_OK,
         Err(_) => ffi::SQLITE_IOERR_WRITE,
     }

@@ -1,0 +1,249 @@
+//! Memory servers as processes, stock programs that load the extension, and files that lose what was not synced.
+
+use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+
+/// In the environment of a child that is a memory server: where it listens, and its capacity.
+pub const SERVE: &str = "SQLITE_EXTENSION_TEST_SERVE";
+const CAPACITY: u64 = 1 << 30;
+
+/// The child: serves until it is killed.
+pub fn serve(words: &str) {
+    let (address, capacity) = words.split_once(' ').expect("two words");
+    let options = ServerOptions {
+        listen: address.parse().expect("an address"),
+        capacity_bytes: capacity.parse().expect("a capacity"),
+        quota_bytes: None,
+        save: None,
+        keys: None,
+    };
+    let server = MemoryServer::start(options).expect("it starts");
+    writeln!(std::io::stderr(), "{}", server.address().expect("an address")).expect("the parent listens");
+    server.serve().expect("it serves");
+}
+
+/// A memory server's process, which ends with this value.
+pub struct Served {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Served {
+    /// `child` starts this program again so that it calls [`serve`].
+    pub fn start(child: fn() -> Command, address: SocketAddr) -> Served {
+        let mut command = child();
+        command.env(SERVE, format!("{address} {CAPACITY}")).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("a child");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        lines.read_line(&mut line).expect("it starts");
+        let address = line.trim().parse().unwrap_or_else(|_| panic!("the server has not started: {line}"));
+        // What it says later is read, or it would wait for that.
+        std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
+        Served { child, address }
+    }
+
+    pub fn some(child: fn() -> Command, count: usize) -> Vec<Served> {
+        (0..count).map(|_| Served::start(child, SocketAddr::from(([127, 0, 0, 1], 0)))).collect()
+    }
+
+    /// It loses its memory.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it is there");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The extension that was built with this program.
+pub fn extension() -> PathBuf {
+    let program = std::env::current_exe().expect("this program");
+    let found = program.ancestors().skip(1).take(3).find_map(|folder| {
+        ["", "deps"].map(|sub| folder.join(sub).join("libraid_sqlite.so")).into_iter().find(|path| path.exists())
+    });
+    found.expect("cargo builds the extension beside its tests")
+}
+
+/// A Python whose sqlite3 loads extensions; none if there is none on this machine.
+pub fn python() -> Option<&'static str> {
+    let is_right = |program: &&&str| {
+        let check = "import sqlite3; sqlite3.connect(':memory:').enable_load_extension(True)";
+        let output = Command::new(program).args(["-c", check]).stderr(Stdio::null()).status();
+        output.is_ok_and(|status| status.success())
+    };
+    ["/usr/bin/python3", "python3"].iter().find(is_right).copied()
+}
+
+/// Whether there is a `sqlite3` program.
+pub fn has_shell() -> bool {
+    Command::new("sqlite3").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// The URI of a database over these servers.
+pub fn uri(database: &Path, servers: &[Served], more: &str) -> String {
+    let servers: Vec<String> = servers.iter().map(|server| server.address.to_string()).collect();
+    format!("file:{}?vfs=raid&servers={}&k=2{more}", database.display(), servers.join(","))
+}
+
+/// Runs the stock program over a database.
+pub fn shell(uri: &str, statements: &str) -> Output {
+    let mut command = Command::new("sqlite3");
+    command.arg("-batch").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it is installed");
+    let extension = extension();
+    let text = format!(".bail on\n.load {}\n.open {uri}\n{statements}\n", extension.with_extension("").display());
+    // A program that has given up does not read the rest.
+    let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+/// What the stock program says; it must succeed.
+pub fn ask(uri: &str, statements: &str) -> String {
+    let output = shell(uri, statements);
+    let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{statements}: {out}{errors}");
+    out.trim().to_owned()
+}
+
+/// A Python process that has the database open and says a line for each commit; `writer.py` is beside this file.
+pub struct Writer {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Writer {
+    /// Starts it; it says `open` once the database is, and, if wanted, once commits are durable by memory.
+    pub fn start(python: &str, uri: &str, journal: &str, wants_memory: bool) -> Writer {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stock/writer.py");
+        let mut command = Command::new(python);
+        command.arg(script).arg(extension()).args([uri, journal]).args(wants_memory.then_some("memory"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("it is installed");
+        let (input, output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let mut writer = Writer { child, input, output: BufReader::new(output) };
+        let line = writer.line();
+        assert!(
+            line.as_deref().is_some_and(|line| line.starts_with("open")),
+            "the writer has not opened {uri}: {line:?}"
+        );
+        writer
+    }
+
+    /// What it says next; none if it has ended.
+    pub fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let count = self.output.read_line(&mut line).expect("a pipe");
+        (count > 0 && line.ends_with('\n')).then(|| line.trim().to_owned())
+    }
+
+    /// Lets it commit so many times at most.
+    pub fn order(&mut self, commits: u64) {
+        writeln!(self.input, "{commits}").expect("it reads");
+    }
+
+    /// Kills it with SIGKILL; gives the number of the last commit that it told of, at least `known`.
+    pub fn kill(mut self, known: u64) -> u64 {
+        self.child.kill().expect("it is there");
+        self.child.wait().expect("it ends");
+        let mut last = known;
+        while let Some(line) = self.line() {
+            last = line.parse().unwrap_or(last);
+        }
+        last
+    }
+
+    /// Lets it end in order.
+    pub fn end(mut self) {
+        drop(self.input);
+        assert!(self.child.wait().expect("it ends").success());
+    }
+}
+
+/// The files of a database as they are now.
+pub struct Snapshot(Vec<(PathBuf, Vec<u8>)>);
+
+const ENDS: [&str; 3] = ["", "-journal", "-wal"];
+
+pub fn beside(database: &Path, end: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+impl Snapshot {
+    /// Of the database's files.
+    pub fn of_files(database: &Path) -> Snapshot {
+        let paths = ENDS.iter().map(|end| beside(database, end));
+        Snapshot(paths.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect())
+    }
+
+    /// Puts the files back as they were.
+    pub fn put_back(&self) {
+        for (path, bytes) in &self.0 {
+            fs::write(path, bytes).expect("a disk");
+        }
+    }
+
+    /// A loss of power: of what was written since, each block of 512 bytes is on the disk or not, as `is_kept` says. What the log has not yet brought
+    /// to disk of new files may be gone as a whole.
+    pub fn tear(&self, database: &Path, mut is_kept: impl FnMut() -> bool) {
+        for end in ENDS {
+            let path = beside(database, end);
+            let Ok(now) = fs::read(&path) else { continue };
+            let then = self.0.iter().find(|(of, _)| *of == path).map(|(_, bytes)| bytes.as_slice());
+            let Some(then) = then else {
+                if !is_kept() {
+                    fs::remove_file(&path).expect("it was there");
+                }
+                continue;
+            };
+            let mut torn = now.clone();
+            for (index, block) in torn.chunks_mut(512).enumerate() {
+                if !is_kept() {
+                    let old = then.get(index * 512..).unwrap_or_default();
+                    let count = old.len().min(block.len());
+                    block[..count].copy_from_slice(&old[..count]);
+                    block[count..].fill(0);
+                }
+            }
+            fs::write(&path, torn).expect("a disk");
+        }
+    }
+}
+
+/// A loss of power for the local log: what no sync has covered is gone. The format is that of `commit_log`'s segments.
+pub fn lose_unsynced(database: &Path) {
+    const HEADER_BYTES: usize = 4096;
+    const START: usize = 64;
+    const MARKS: [usize; 2] = [80, 96];
+    let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    // The second word of a slot that was written names its kind.
+    let slot = |bytes: &[u8], at: usize| (number(bytes, at + 8) >> 32 > 0).then(|| number(bytes, at));
+    let folder = beside(database, "-raid").join("log");
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let segments: Vec<(PathBuf, Vec<u8>)> = entries
+        .filter(|path| path.extension().is_some_and(|end| end == "log"))
+        .map(|path| (path.clone(), fs::read(&path).expect("a file")))
+        .collect();
+    let marks = segments.iter().flat_map(|(_, bytes)| MARKS.map(|at| slot(bytes, at)));
+    let synced = marks.flatten().max().expect("a log that was opened has a mark");
+    for (path, mut bytes) in segments {
+        let Some(first) = slot(&bytes, START) else { continue };
+        let kept = HEADER_BYTES + synced.saturating_sub(first) as usize;
+        if kept < bytes.len() {
+            bytes[kept..].fill(0);
+            fs::write(path, bytes).expect("a disk");
+        }
+    }
+}
