@@ -4,6 +4,7 @@
 mod links;
 pub mod memory_server;
 pub mod remote_log;
+mod spinning;
 
 use raidcomm::limits::SECOND;
 use rustix::time::{ClockId, Timespec, clock_gettime};

@@ -49,6 +49,15 @@ pub const OUTBID_PAUSE: u64 = 200 * MILLISECOND;
 /// A server that was full is tried again after this.
 pub const FULL_PAUSE: u64 = 500 * MILLISECOND;
 
+/// What is waited for awake must come within this: several round trips within a host, or one in a fast network.
+pub const SPIN: u64 = MILLISECOND / 10;
+/// If giving the processor up takes so long, somebody else needs it.
+pub const SPIN_TAKEN: u64 = MILLISECOND / 25;
+/// Then nothing is waited for awake for this time; for twice as long each further time, up to the longest.
+pub const SPIN_PAUSE_MIN: u64 = 2 * MILLISECOND;
+/// See [`SPIN_PAUSE_MIN`].
+pub const SPIN_PAUSE_MAX: u64 = 256 * MILLISECOND;
+
 /// How long servers may take before the disk is asked too, as long as nothing has been measured.
 pub const HEDGE_FIRST: u64 = 5 * MILLISECOND;
 /// At least so long: less is noise of the processor.
@@ -67,3 +76,4 @@ const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE);
 const _: () = assert!(RESEND < SILENCE && PROBE_PAUSE < RESEND);
 const _: () = assert!(HEDGE_MIN < HEDGE_FIRST && HEDGE_FIRST < HEDGE_MAX && HEDGE_MAX < RESEND);
 const _: () = assert!(ROUND_TRIPS_PER_LOOK < ROUND_TRIPS_KEPT);
+const _: () = assert!(SPIN_TAKEN < SPIN && SPIN < SPIN_PAUSE_MIN && SPIN_PAUSE_MIN < SPIN_PAUSE_MAX);

@@ -3,7 +3,8 @@
 //! Invariants: a client that says nonsense, or does not take its replies, loses its connection and nobody else anything; an image is
 //! reloaded at most once, because it is removed before anybody is served.
 
-use super::{Clock, draw};
+use super::spinning::Spinner;
+use super::{Clock, draw, since_boot};
 use crate::limits::CONNECTIONS_MAX;
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::Incarnation;
@@ -185,9 +186,17 @@ impl MemoryServer {
     /// # Errors
     /// As [`MemoryServer::serve`].
     pub fn serve_until(mut self, stop: &AtomicBool) -> Result<(), ServeError> {
-        let mut events = Events::with_capacity(EVENTS);
+        let (mut events, mut spinner) = (Events::with_capacity(EVENTS), Spinner::new());
         while !stop.load(Ordering::Relaxed) {
-            match self.poll.poll(&mut events, Some(NOTICE)) {
+            let begun = since_boot();
+            let is_found = spinner.spin(since_boot, || match self.poll.poll(&mut events, Some(Duration::ZERO)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+                other => other.map(|()| !events.is_empty()),
+            });
+            let is_found = is_found.map_err(ServeError::Poll)?;
+            let polled = if is_found { Ok(()) } else { self.poll.poll(&mut events, Some(NOTICE)) };
+            spinner.waited(since_boot() - begun);
+            match polled {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other.map_err(ServeError::Poll)?,
             }
@@ -350,7 +359,7 @@ pub fn read_status(
         if left.is_zero() {
             return Err(RemoteError::Silent);
         }
-        super::links::wait([&framed], None, Some(left))?;
+        super::links::wait([&framed], None, Some(left), None)?;
     }
 
     fn decode_status(frame: &Bytes) -> Option<crate::message::Status> {
