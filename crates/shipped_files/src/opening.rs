@@ -44,8 +44,8 @@ impl ShippedFiles {
         notify: Notify,
     ) -> Result<ShippedFiles, OpenError> {
         assert!((1..=FILES_MAX).contains(&paths.len()), "a group has 1 to {FILES_MAX} files");
-        let is_settled = is_unused(folder);
-        if is_settled && options.servers.is_empty() {
+        if options.servers.is_empty() && !folder.exists() {
+            // Nothing is left behind.
             return Err(OptionError::NoServers.into());
         }
         let folder = Folder::take(folder, &paths[0])?;
@@ -67,16 +67,16 @@ impl ShippedFiles {
     }
 }
 
-/// Whether there is no log yet, so that nothing has to be left behind if it cannot be made.
-fn is_unused(folder: &Path) -> bool {
-    !folder.exists()
-}
-
 /// The log's name, which is written down before the log is made.
 fn name(folder: &Folder, options: &Options) -> Result<LogName, OpenError> {
-    match folder.read()? {
+    // What could not be made is named anew: nothing depends on it, but that it is not made twice.
+    let (known, begun) = match folder.read()? {
+        Some(name) if name.is_made => (Some(name), None),
+        other => (None, other.map(|name| name.log)),
+    };
+    match known {
         Some(mut name) => {
-            if let Some(wanted) = options.copies.filter(|wanted| *wanted != name.copies && name.is_made) {
+            if let Some(wanted) = options.copies.filter(|wanted| *wanted != name.copies) {
                 let folder = folder.path().display().to_string();
                 return Err(OptionError::Copies { wanted, made: name.copies, folder }.into());
             }
@@ -88,7 +88,10 @@ fn name(folder: &Folder, options: &Options) -> Result<LogName, OpenError> {
         }
         None if options.servers.is_empty() => Err(OptionError::NoServers.into()),
         None => {
-            let log = RemoteLog::draw_log().map_err(failed("name", folder.path()))?;
+            let log = match begun {
+                Some(log) => log,
+                None => RemoteLog::draw_log().map_err(failed("name", folder.path()))?,
+            };
             let copies = options.copies.unwrap_or(COPIES_DEFAULT.min(options.servers.len() as u8));
             let name = LogName { log, copies, servers: options.servers.clone(), is_made: false };
             folder.write(&name)?;

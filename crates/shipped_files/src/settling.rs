@@ -4,7 +4,6 @@
 //! that nothing depends on whether servers and disk have heard of that.
 
 use rustix::fs::fdatasync;
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use crate::error::Failure;
 use crate::folder::sync_folder;
 use crate::group::{Shared, lock};
 use crate::limits::LOOK;
-use crate::status::told;
+use crate::status::Told;
 
 /// The thread.
 pub(crate) struct Settler(JoinHandle<()>);
@@ -38,6 +37,7 @@ impl Settler {
 }
 
 fn run(shared: &Shared) {
+    let mut told = Told::default();
     loop {
         let is_wanted = {
             let settling = lock(&shared.settling);
@@ -49,7 +49,7 @@ fn run(shared: &Shared) {
             }
             settling.is_wanted
         };
-        tell(shared);
+        tell(shared, &mut told);
         if is_wanted && shared.check().is_ok() {
             // A failure has been noted, and told.
             let _ = settle(shared);
@@ -62,16 +62,14 @@ fn run(shared: &Shared) {
 }
 
 /// Tells what has happened to the log.
-fn tell(shared: &Shared) {
+fn tell(shared: &Shared, told: &mut Told) {
     // Whoever commits has it most of the time; what has happened can wait.
-    let events: VecDeque<_> = match shared.log.try_lock() {
-        Ok(mut state) => state.log.events().into(),
+    let events = match shared.log.try_lock() {
+        Ok(mut state) => state.log.events(),
         Err(_) => return,
     };
-    for event in events {
-        if let Some(text) = told(&event, shared.copies) {
-            (shared.notify)(&format!("{}: {text}", shared.paths[0].display()));
-        }
+    for text in events.iter().filter_map(|event| told.text(event, shared.copies)) {
+        (shared.notify)(&format!("{}: {text}", shared.paths[0].display()));
     }
 }
 

@@ -4,6 +4,7 @@
 //! one is a loss of power as well: of what was written since the database was opened, which was never synced, any half is gone, and so is what no
 //! sync of the local log has covered: those commits come back from remote memory alone.
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/stock/harness.rs"]
 mod harness;
 

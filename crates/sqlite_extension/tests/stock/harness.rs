@@ -152,6 +152,12 @@ impl Writer {
         writeln!(self.input, "{commits}").expect("it reads");
     }
 
+    /// What it says of its database.
+    pub fn status(&mut self) -> String {
+        writeln!(self.input, "status").expect("it reads");
+        self.line().expect("it answers")
+    }
+
     /// Kills it with SIGKILL; gives the number of the last commit that it told of, at least `known`.
     pub fn kill(mut self, known: u64) -> u64 {
         self.child.kill().expect("it is there");
@@ -188,11 +194,16 @@ impl Snapshot {
         Snapshot(paths.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect())
     }
 
-    /// Puts the files back as they were.
+    /// Puts the files back as they were; one that was not there goes.
     pub fn put_back(&self) {
         for (path, bytes) in &self.0 {
             fs::write(path, bytes).expect("a disk");
         }
+    }
+
+    /// Whether the files are still as they were.
+    pub fn is_as_now(&self) -> bool {
+        self.0.iter().all(|(path, bytes)| fs::read(path).is_ok_and(|now| now == *bytes))
     }
 
     /// A loss of power: of what was written since, each block of 512 bytes is on the disk or not, as `is_kept` says. What the log has not yet brought

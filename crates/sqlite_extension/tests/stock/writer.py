@@ -1,6 +1,6 @@
 """Commits numbered transactions through the extension and says each number once the commit has returned.
 
-writer.py EXTENSION URI JOURNAL [memory]. With the last word it begins once commits are durable by memory. Lines on standard input say how many commits may be made; at its end the database is closed.
+writer.py EXTENSION URI JOURNAL [memory]. With the last word it begins once commits are durable by memory. Lines on standard input say how many commits may be made, or ask for the `status`; at its end the database is closed.
 """
 
 import sqlite3
@@ -21,6 +21,9 @@ while sys.argv[4:] == ["memory"] and "memory" not in connection.execute("PRAGMA 
     time.sleep(0.001)
 print("open", mode, flush=True)
 for line in sys.stdin:
+    if line.strip() == "status":
+        print(connection.execute("PRAGMA raid_status").fetchone()[0], flush=True)
+        continue
     for _ in range(int(line)):
         number += 1
         connection.execute("BEGIN IMMEDIATE")
