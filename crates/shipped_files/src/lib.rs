@@ -24,7 +24,8 @@
 //!   this crate is not noticed: whatever it changes after a crash, and before the log was replayed, is overwritten.
 //!
 //! In reading order: [`change`] is what a record says, [`remembered`] makes it short, [`recovery`] replays it, [`group`] takes changes and syncs, `settling` empties the
-//! log, `opening` and `folder` begin, [`options`] and [`status`] are what a user sees, [`limits`] holds every bound.
+//! log, `opening` and `folder` begin, [`options`] and [`status`] are what a user sees, [`power_loss`] is for
+//! tests, [`limits`] holds every bound.
 
 pub mod change;
 pub mod error;
@@ -33,6 +34,7 @@ pub mod group;
 pub mod limits;
 mod opening;
 pub mod options;
+pub mod power_loss;
 pub mod recovery;
 pub mod remembered;
 mod settling;

@@ -8,7 +8,7 @@
 #[path = "../tests/stock/harness.rs"]
 mod harness;
 
-use harness::{SERVE, Served, Snapshot, Writer, ask, lose_unsynced, uri};
+use harness::{SERVE, Served, Writer, ask, lose_unsynced, snapshot, uri};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -68,11 +68,11 @@ fn main() -> ExitCode {
             writer.order(COMMITS);
             let first = writer.line().and_then(|line| line.parse().ok()).expect("a commit");
             assert!(first == last + 1, "commit {first} follows {last}");
-            let snapshot = is_power.then(|| Snapshot::of_files(&database));
+            let before = is_power.then(|| snapshot(&database));
             std::thread::sleep(Duration::from_micros(random.below(LIFE_US_MAX)));
             let known = writer.kill(first);
-            if let Some(files) = snapshot {
-                files.tear(&database, || random.below(2) == 0);
+            if let Some(files) = before {
+                files.tear(|| random.below(2) == 0).expect("a disk");
                 lose_unsynced(&database);
                 boot += 1;
                 losses_of_power += 1;

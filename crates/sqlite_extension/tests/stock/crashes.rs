@@ -1,6 +1,6 @@
 //! Crashes: what was acknowledged comes back from the log, or nothing is opened.
 
-use crate::harness::{Served, Snapshot, Writer, ask, beside, lose_unsynced, python, shell, uri};
+use crate::harness::{Served, Writer, ask, beside, lose_unsynced, python, shell, snapshot, uri};
 use crate::{child, missing, servers};
 
 const FOUND: &str =
@@ -23,18 +23,19 @@ fn what_was_never_synced_comes_back_from_remote_memory_alone() {
         let database = place.path().join("db");
         let first = uri(&database, &servers, "&boot=1");
         let mut writer = Writer::start(python, &first, journal, true);
-        let files = Snapshot::of_files(&database);
+        let files = snapshot(&database);
         let last = commit(&mut writer, 60);
         let last = writer.kill(last);
         // Of what was written since the first commits nothing has reached the disk, or every other block.
         let mut block = 0;
         if journal == "wal" || journal == "truncate" {
-            files.put_back();
+            files.put_back().expect("a disk");
         } else {
-            files.tear(&database, || {
+            let every_other = || {
                 block += 1;
                 block % 2 == 0
-            });
+            };
+            files.tear(every_other).expect("a disk");
         }
         lose_unsynced(&database);
         let said = ask(&uri(&database, &servers, "&boot=2"), FOUND);
@@ -52,22 +53,22 @@ fn with_servers_out_of_reach_nothing_is_opened() {
     let database = place.path().join("db");
     let first = uri(&database, &servers, "&boot=1");
     let mut writer = Writer::start(python, &first, "wal", true);
-    let files = Snapshot::of_files(&database);
+    let files = snapshot(&database);
     // On a busy machine the disk may have taken over meanwhile: then it alone would be enough.
     commit(&mut writer, 20);
     while !writer.status().contains("durable by: memory") {
         commit(&mut writer, 1);
     }
     writer.kill(0);
-    files.put_back();
+    files.put_back().expect("a disk");
     lose_unsynced(&database);
     servers.iter_mut().for_each(Served::kill);
     let second = uri(&database, &servers, "&boot=2&wait=1");
-    let before = Snapshot::of_files(&database);
+    let before = snapshot(&database);
     let output = shell(&second, "SELECT count(*) FROM entry;");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.stdout.is_empty() && errors.contains("cannot be opened yet"), "{errors}");
-    assert!(before.is_as_now(), "nothing was changed");
+    assert!(before.is_as_now().expect("a disk"), "nothing was changed");
     // They have lost their memory: only whoever accepts the loss goes on.
     let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
     let _back: Vec<Served> = addresses.into_iter().map(|address| Served::start(child, address)).collect();
@@ -90,7 +91,7 @@ fn a_database_that_is_gone_is_told_of() {
     let mut writer = Writer::start(python, &uri, "delete", false);
     commit(&mut writer, 10);
     writer.end();
-    let backup = Snapshot::of_files(&database);
+    let backup = snapshot(&database);
     let mut writer = Writer::start(python, &uri, "delete", false);
     commit(&mut writer, 5);
     writer.kill(0);
@@ -98,7 +99,7 @@ fn a_database_that_is_gone_is_told_of() {
     let output = shell(&uri, "SELECT 1;");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("recover=discard"), "{errors}");
-    backup.put_back();
+    backup.put_back().expect("a disk");
     let _ = std::fs::remove_file(beside(&database, "-journal"));
     assert_eq!(ask(&format!("{uri}&recover=discard"), FOUND), "10|10\n0\nok");
     assert_eq!(ask(&uri, FOUND), "10|10\n0\nok");

@@ -1,7 +1,7 @@
 //! Memory servers as processes, stock programs that load the extension, and files that lose what was not synced.
 
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};
-use std::fs;
+use shipped_files::power_loss::{self, Snapshot};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -176,9 +176,6 @@ impl Writer {
     }
 }
 
-/// The files of a database as they are now.
-pub struct Snapshot(Vec<(PathBuf, Vec<u8>)>);
-
 const ENDS: [&str; 3] = ["", "-journal", "-wal"];
 
 pub fn beside(database: &Path, end: &str) -> PathBuf {
@@ -187,74 +184,12 @@ pub fn beside(database: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-impl Snapshot {
-    /// Of the database's files.
-    pub fn of_files(database: &Path) -> Snapshot {
-        let paths = ENDS.iter().map(|end| beside(database, end));
-        Snapshot(paths.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes))).collect())
-    }
-
-    /// Puts the files back as they were; one that was not there goes.
-    pub fn put_back(&self) {
-        for (path, bytes) in &self.0 {
-            fs::write(path, bytes).expect("a disk");
-        }
-    }
-
-    /// Whether the files are still as they were.
-    pub fn is_as_now(&self) -> bool {
-        self.0.iter().all(|(path, bytes)| fs::read(path).is_ok_and(|now| now == *bytes))
-    }
-
-    /// A loss of power: of what was written since, each block of 512 bytes is on the disk or not, as `is_kept` says. What the log has not yet brought
-    /// to disk of new files may be gone as a whole.
-    pub fn tear(&self, database: &Path, mut is_kept: impl FnMut() -> bool) {
-        for end in ENDS {
-            let path = beside(database, end);
-            let Ok(now) = fs::read(&path) else { continue };
-            let then = self.0.iter().find(|(of, _)| *of == path).map(|(_, bytes)| bytes.as_slice());
-            let Some(then) = then else {
-                if !is_kept() {
-                    fs::remove_file(&path).expect("it was there");
-                }
-                continue;
-            };
-            let mut torn = now.clone();
-            for (index, block) in torn.chunks_mut(512).enumerate() {
-                if !is_kept() {
-                    let old = then.get(index * 512..).unwrap_or_default();
-                    let count = old.len().min(block.len());
-                    block[..count].copy_from_slice(&old[..count]);
-                    block[count..].fill(0);
-                }
-            }
-            fs::write(&path, torn).expect("a disk");
-        }
-    }
+/// The files of a database as they are now.
+pub fn snapshot(database: &Path) -> Snapshot {
+    Snapshot::of(&ENDS.map(|end| beside(database, end))).expect("a disk")
 }
 
-/// A loss of power for the local log: what no sync has covered is gone. The format is that of `commit_log`'s segments.
+/// A loss of power for the local log.
 pub fn lose_unsynced(database: &Path) {
-    const HEADER_BYTES: usize = 4096;
-    const START: usize = 64;
-    const MARKS: [usize; 2] = [80, 96];
-    let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    // The second word of a slot that was written names its kind.
-    let slot = |bytes: &[u8], at: usize| (number(bytes, at + 8) >> 32 > 0).then(|| number(bytes, at));
-    let folder = beside(database, "-raid").join("log");
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let segments: Vec<(PathBuf, Vec<u8>)> = entries
-        .filter(|path| path.extension().is_some_and(|end| end == "log"))
-        .map(|path| (path.clone(), fs::read(&path).expect("a file")))
-        .collect();
-    let marks = segments.iter().flat_map(|(_, bytes)| MARKS.map(|at| slot(bytes, at)));
-    let synced = marks.flatten().max().expect("a log that was opened has a mark");
-    for (path, mut bytes) in segments {
-        let Some(first) = slot(&bytes, START) else { continue };
-        let kept = HEADER_BYTES + synced.saturating_sub(first) as usize;
-        if kept < bytes.len() {
-            bytes[kept..].fill(0);
-            fs::write(path, bytes).expect("a disk");
-        }
-    }
+    power_loss::lose_unsynced(&beside(database, "-raid")).expect("a log");
 }
