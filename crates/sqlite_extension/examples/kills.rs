@@ -4,11 +4,8 @@
 //! one is a loss of power as well: of what was written since the database was opened, which was never synced, any half is gone, and so is what no
 //! sync of the local log has covered: those commits come back from remote memory alone.
 
-#[expect(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/stock/harness.rs"]
-mod harness;
-
-use harness::{SERVE, Served, Writer, ask, lose_unsynced, snapshot, uri};
+use raid_sqlite::stock::{self, SERVE, Served, Writer, ask, lose_unsynced, snapshot, uri};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -18,6 +15,8 @@ const COMMITS: u64 = 1_000_000;
 /// How long a writer lives at most after its first commit.
 const LIFE_US_MAX: u64 = 60_000;
 const PROGRESS: Duration = Duration::from_secs(10);
+const FOUND: &str =
+    "SELECT max(number) || ' ' || count(*) FROM entry; SELECT sum(balance) FROM account; PRAGMA integrity_check;";
 
 /// SplitMix64 (G. Steele and others, 2014).
 struct Random(u64);
@@ -39,14 +38,66 @@ fn child() -> Command {
     Command::new(std::env::current_exe().expect("this program"))
 }
 
+/// One database, which is killed again and again.
+struct Victim<'a> {
+    python: &'a str,
+    servers: &'a [Served],
+    database: &'a Path,
+    journal: &'a str,
+    /// The number of the present run of the kernel, as far as the log knows.
+    boot: u64,
+    /// The last commit that was found.
+    last: u64,
+}
+
+/// What came of one kill.
+struct Outcome {
+    is_power: bool,
+    /// The last commit that was acknowledged, and the last one that was found.
+    known: u64,
+    found: u64,
+    /// What is wrong, if anything is.
+    wrong: Option<String>,
+}
+
+impl Victim<'_> {
+    fn uri(&self) -> String {
+        uri(self.database, self.servers, &format!("&boot={}", self.boot))
+    }
+
+    fn kill(&mut self, random: &mut Random) -> Outcome {
+        let is_power = random.below(3) == 0;
+        // With commits of the disk a loss of power loses nothing but what was under way.
+        let mut writer = Writer::start(self.python, &self.uri(), self.journal, is_power);
+        writer.order(COMMITS);
+        let first = writer.line().and_then(|line| line.parse().ok()).expect("a commit");
+        assert!(first == self.last + 1, "commit {first} follows {}", self.last);
+        let before = is_power.then(|| snapshot(self.database));
+        std::thread::sleep(Duration::from_micros(random.below(LIFE_US_MAX)));
+        let known = writer.kill(first);
+        if let Some(files) = before {
+            files.tear(|| random.below(2) == 0).expect("a disk");
+            lose_unsynced(self.database);
+            self.boot += 1;
+        }
+        let said = ask(&self.uri(), FOUND);
+        let lines: Vec<&str> = said.lines().collect();
+        let (end, count) = lines[0].split_once(' ').expect("two numbers");
+        let (found, count): (u64, u64) = (end.parse().expect("a number"), count.parse().expect("a number"));
+        self.last = found;
+        let is_right = found >= known && found == count && lines[1..] == ["0", "ok"];
+        Outcome { is_power, known, found, wrong: (!is_right).then_some(said) }
+    }
+}
+
 fn main() -> ExitCode {
     if let Ok(words) = std::env::var(SERVE) {
-        harness::serve(&words);
+        stock::serve(&words);
         return ExitCode::SUCCESS;
     }
     let mut words = std::env::args().skip(1).map(|word| word.parse::<u64>().expect("a number"));
     let (kills, seed) = (words.next().unwrap_or(1_000), words.next().unwrap_or(1));
-    let Some(python) = harness::python() else {
+    let Some(python) = stock::python() else {
         eprintln!("kills: no Python here has an sqlite3 that loads extensions");
         return ExitCode::FAILURE;
     };
@@ -57,49 +108,22 @@ fn main() -> ExitCode {
     for (index, journal) in JOURNALS.into_iter().enumerate() {
         let folder = tempfile::tempdir().expect("a folder");
         let database = folder.path().join("db");
-        let mut last = 0;
-        // The number of the present run of the kernel, as far as the log knows.
-        let mut boot = 1;
+        let mut victim = Victim { python, servers: &servers, database: &database, journal, boot: 1, last: 0 };
         for kill in (index as u64..kills).step_by(JOURNALS.len()) {
-            let open = uri(&database, &servers, &format!("&boot={boot}"));
-            let is_power = random.below(3) == 0;
-            // With commits of the disk a loss of power loses nothing but what was under way.
-            let mut writer = Writer::start(python, &open, journal, is_power);
-            writer.order(COMMITS);
-            let first = writer.line().and_then(|line| line.parse().ok()).expect("a commit");
-            assert!(first == last + 1, "commit {first} follows {last}");
-            let before = is_power.then(|| snapshot(&database));
-            std::thread::sleep(Duration::from_micros(random.below(LIFE_US_MAX)));
-            let known = writer.kill(first);
-            if let Some(files) = before {
-                files.tear(|| random.below(2) == 0).expect("a disk");
-                lose_unsynced(&database);
-                boot += 1;
-                losses_of_power += 1;
-            }
-            let open = uri(&database, &servers, &format!("&boot={boot}"));
-            let found = ask(
-                &open,
-                "SELECT max(number) || ' ' || count(*) FROM entry; SELECT sum(balance) FROM account; PRAGMA integrity_check;",
-            );
-            let lines: Vec<&str> = found.lines().collect();
-            let (end, count) = lines[0].split_once(' ').expect("two numbers");
-            let (end, count): (u64, u64) = (end.parse().expect("a number"), count.parse().expect("a number"));
-            let is_whole = end == count && lines[2..] == ["ok"];
-            if end < known || !is_whole {
-                println!("kill {kill} ({journal}, loss of power: {is_power}): {known} acknowledged, found {found}");
+            let last = victim.last;
+            let Outcome { is_power, known, found, wrong } = victim.kill(&mut random);
+            if let Some(said) = wrong {
+                println!("kill {kill} ({journal}, loss of power: {is_power}): {known} acknowledged, found {said}");
                 println!("again: cargo run --release -p sqlite_extension --example kills -- {kills} {seed}");
                 return ExitCode::FAILURE;
             }
             acknowledged += known - last;
-            extra += end - known;
-            last = end;
+            extra += found - known;
+            losses_of_power += u64::from(is_power);
             if told.elapsed() >= PROGRESS {
                 told = Instant::now();
-                println!(
-                    "{journal}: kill {kill} of {kills}, {acknowledged} commits, {:.0} s",
-                    begun.elapsed().as_secs_f64()
-                );
+                let seconds = begun.elapsed().as_secs_f64();
+                println!("{journal}: kill {kill} of {kills}, {acknowledged} commits, {seconds:.0} s");
             }
         }
     }

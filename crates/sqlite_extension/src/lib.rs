@@ -18,7 +18,9 @@
 //! | super-journals | the default VFS, with its syncs: one commit of several databases, each of which has a log of its own, needs the disk |
 //!
 //! * [`database`]: databases that are open in this process, in safe code;
-//! * [`shim`]: what SQLite calls, the only unsafe code.
+//! * [`shim`]: what SQLite calls, the only unsafe code;
+//! * [`stock`]: stock programs over it, for tests and measurements.
 
 pub mod database;
 pub mod shim;
+pub mod stock;

@@ -1,7 +1,7 @@
 //! Crashes: what was acknowledged comes back from the log, or nothing is opened.
 
-use crate::harness::{Served, Writer, ask, beside, lose_unsynced, python, shell, snapshot, uri};
 use crate::{child, missing, servers};
+use raid_sqlite::stock::{Served, Writer, ask, beside, lose_unsynced, python, shell, snapshot, uri};
 
 const FOUND: &str =
     "SELECT max(number), count(*) FROM entry; SELECT sum(balance) FROM account; PRAGMA integrity_check;";

@@ -1,7 +1,7 @@
 //! Every kind of journal, several connections, VACUUM: SQLite works as ever.
 
-use crate::harness::{ask, beside, extension, has_shell, python, shell, uri};
 use crate::{missing, servers};
+use raid_sqlite::stock::{ask, beside, extension, has_shell, python, shell, uri};
 use std::process::Command;
 
 const ROWS: &str = "CREATE TABLE IF NOT EXISTS t(a INTEGER PRIMARY KEY, b TEXT);

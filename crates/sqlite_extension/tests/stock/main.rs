@@ -1,18 +1,17 @@
 //! Stock programs over the extension: `sqlite3` and Python. Where one of them is missing, its tests say so and do nothing.
 
 mod crashes;
-mod harness;
 mod journals;
 mod openings;
 
-use harness::{SERVE, Served};
+use raid_sqlite::stock::{self, SERVE, Served};
 use std::process::Command;
 
 /// The child: a memory server. Without its words in the environment it has nothing to do.
 #[test]
 fn child_serves_memory() {
     if let Ok(words) = std::env::var(SERVE) {
-        harness::serve(&words);
+        stock::serve(&words);
     }
 }
 

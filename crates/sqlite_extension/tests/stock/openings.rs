@@ -1,7 +1,7 @@
 //! Who may open a database, and what they are told.
 
-use crate::harness::{Served, Writer, ask, beside, extension, has_shell, python, shell, uri};
 use crate::{child, missing, servers};
+use raid_sqlite::stock::{Served, Writer, ask, beside, extension, has_shell, python, shell, uri};
 use std::process::Command;
 
 /// What was said to have gone wrong. The program goes on without a database that was not opened, and ends in order.

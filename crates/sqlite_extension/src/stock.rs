@@ -1,4 +1,6 @@
-//! Memory servers as processes, stock programs that load the extension, and files that lose what was not synced.
+//! Stock programs over the extension, and memory servers as processes: what its tests, the program that kills, and the one that measures share.
+//!
+//! Invariant: a process that it starts ends with the value that stands for it. Whatever goes wrong here is a failed test: it panics.
 
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};
 use shipped_files::power_loss::{self, Snapshot};
@@ -10,6 +12,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 /// In the environment of a child that is a memory server: where it listens, and its capacity.
 pub const SERVE: &str = "SQLITE_EXTENSION_TEST_SERVE";
 const CAPACITY: u64 = 1 << 30;
+/// What a writer runs.
+const SCRIPT: &str = include_str!("stock/writer.py");
 
 /// The child: serves until it is killed.
 pub fn serve(words: &str) {
@@ -29,6 +33,7 @@ pub fn serve(words: &str) {
 /// A memory server's process, which ends with this value.
 pub struct Served {
     child: Child,
+    /// Where it listens.
     pub address: SocketAddr,
 }
 
@@ -47,6 +52,7 @@ impl Served {
         Served { child, address }
     }
 
+    /// Some, at ports that nobody else has.
     pub fn some(child: fn() -> Command, count: usize) -> Vec<Served> {
         (0..count).map(|_| Served::start(child, SocketAddr::from(([127, 0, 0, 1], 0)))).collect()
     }
@@ -115,7 +121,7 @@ pub fn ask(uri: &str, statements: &str) -> String {
     out.trim().to_owned()
 }
 
-/// A Python process that has the database open and says a line for each commit; `writer.py` is beside this file.
+/// A Python process that has the database open and says a line for each commit; `stock/writer.py` is what it runs.
 pub struct Writer {
     child: Child,
     input: ChildStdin,
@@ -125,9 +131,8 @@ pub struct Writer {
 impl Writer {
     /// Starts it; it says `open` once the database is, and, if wanted, once commits are durable by memory.
     pub fn start(python: &str, uri: &str, journal: &str, wants_memory: bool) -> Writer {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stock/writer.py");
         let mut command = Command::new(python);
-        command.arg(script).arg(extension()).args([uri, journal]).args(wants_memory.then_some("memory"));
+        command.args(["-c", SCRIPT]).arg(extension()).args([uri, journal]).args(wants_memory.then_some("memory"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it is installed");
         let (input, output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
@@ -178,6 +183,7 @@ impl Writer {
 
 const ENDS: [&str; 3] = ["", "-journal", "-wal"];
 
+/// A file whose name begins with the database's.
 pub fn beside(database: &Path, end: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(end);

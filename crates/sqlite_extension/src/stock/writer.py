@@ -1,6 +1,6 @@
 """Commits numbered transactions through the extension and says each number once the commit has returned.
 
-writer.py EXTENSION URI JOURNAL [memory]. With the last word it begins once commits are durable by memory. Lines on standard input say how many commits may be made, or ask for the `status`; at its end the database is closed.
+Arguments: EXTENSION URI JOURNAL [memory]. With the last word it begins once commits are durable by memory. Lines on standard input say how many commits may be made, or ask for the `status`; at its end the database is closed.
 """
 
 import sqlite3
