@@ -66,7 +66,7 @@ fn commit(database: &Database, number: u64) {
     {
         let mut table = transaction.open_table(TABLE).expect("a table");
         table.insert(number, value(number).as_slice()).expect("room");
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             table.remove(number / 2).expect("a table");
         }
     }
@@ -150,7 +150,7 @@ fn what_was_acknowledged_is_back_after_every_kill() {
         let (mut child, mut lines) = start(&path, boot, &served.addresses);
         let mut line = String::new();
         assert!(lines.read_line(&mut line).expect("a pipe") > 0, "round {round}: the child died by itself");
-        let before = Snapshot::of(&[path.clone()]).expect("a file");
+        let before = Snapshot::of(std::slice::from_ref(&path)).expect("a file");
         for _ in 0..(round * 37) % 100 {
             line.clear();
             assert!(lines.read_line(&mut line).expect("a pipe") > 0, "round {round}: the child died by itself");

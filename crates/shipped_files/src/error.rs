@@ -49,7 +49,7 @@ pub enum OpenError {
         /// The first of the files.
         path: PathBuf,
         /// Why.
-        source: RemoteLogError,
+        source: Box<RemoteLogError>,
     },
     /// A record is none of ours.
     #[error("record {position} of the log cannot be replayed: {source}; another program or version has written it")]

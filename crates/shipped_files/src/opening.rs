@@ -106,7 +106,7 @@ fn open_log(folder: &Folder, name: &LogName, first: &Path, options: &Options) ->
         let terms = LogTerms::new(name.log, name.copies, name.servers.clone(), Some(folder.log()));
         RemoteLog::open(LogTerms { intent, time: options.wait, boot: options.boot, ..terms })
     };
-    let log_failed = |source| OpenError::Log { path: first.to_path_buf(), source };
+    let log_failed = |error| OpenError::Log { path: first.to_path_buf(), source: Box::new(error) };
     if name.is_made {
         let intent = if options.accept_loss { Intent::AcceptLoss } else { Intent::Open };
         return open(intent).map(|log| (log, false)).map_err(log_failed);

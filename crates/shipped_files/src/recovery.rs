@@ -361,7 +361,7 @@ mod tests {
             append_keyed(record, &mut remembered, FileNumber(0), 0, 1, &page_of(1, edits));
         }
         let [first, second] = records.map(|record| (Position(0), record));
-        let refused = replay(&paths, &[second.clone()]);
+        let refused = replay(&paths, std::slice::from_ref(&second));
         assert!(matches!(refused, Err(OpenError::Record { .. })), "{refused:?}");
         replay(&paths, &[first.clone(), second.clone()]).expect("it is replayed");
         assert_eq!(look(&paths)[0], Some(page_of(1, &[(1, 1)])));

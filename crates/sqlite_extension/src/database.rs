@@ -56,11 +56,10 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 /// The database that a file belongs to, and which of its files it is.
 fn parts(path: &Path) -> Option<(PathBuf, FileNumber)> {
     let name = path.as_os_str().as_bytes();
-    let found = ENDS.iter().enumerate().skip(1).find_map(|(number, end)| {
+    ENDS.iter().enumerate().skip(1).find_map(|(number, end)| {
         let database = name.strip_suffix(end.as_bytes())?;
         Some((OsStr::from_bytes(database).into(), FileNumber(number as u8)))
-    });
-    found
+    })
 }
 
 /// Whether there is anything of this database: itself, or its log.
