@@ -88,6 +88,7 @@ impl StorageBackend for RemoteBackend {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         if len >= self.len()? {
+            self.with(|files, _| files.check())?;
             self.shared.file.set_len(len)?;
             return self.with(|files, _| files.extended(FILE, len));
         }
@@ -103,6 +104,7 @@ impl StorageBackend for RemoteBackend {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.with(|files, _| files.check())?;
         self.shared.file.write_all_at(data, offset)?;
         self.with(|files, _| match offset % PAGE_BYTES {
             0 => files.wrote_keyed(FILE, offset, offset / PAGE_BYTES, data),

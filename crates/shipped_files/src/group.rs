@@ -1,6 +1,6 @@
 //! A group of files of which one process ships the changes.
 //!
-//! The caller changes the files itself and tells of every change; nothing is synced by it. A sync puts all changes since the last one into the log as one record,
+//! The caller asks whether changes are taken, changes the files itself, and tells of every change; nothing is synced by it. A sync puts all changes since the last one into the log as one record,
 //! and waits until k servers hold it. In the background the files are brought to disk and the log's front is given up (`settling`).
 //!
 //! Invariants:
@@ -8,7 +8,8 @@
 //! * a change that takes something away (a shorter file, a deleted one) is in the log, with a receipt, before it is made: the files never
 //!   lack what a replay needs;
 //! * the log's front is given up only when every change in it is in the files, and the files are on disk;
-//! * after a failure nothing is taken any more: whether what failed is in the log decides the next recovery, and nobody before it.
+//! * after a failure nothing is taken any more, and nothing written: whether what failed is in the log decides the next recovery, and nobody
+//!   before it.
 //!
 //! Locks are taken in this order: `applying`, `log`, `pending`.
 
@@ -250,6 +251,15 @@ impl ShippedFiles {
     /// What the opening has found.
     pub fn opened(&self) -> &Opened {
         &self.opened
+    }
+
+    /// Whether changes are still taken: to be asked before a file is written. After a failure the log may have what its caller takes for
+    /// undone, and what is written then, to undo it, would be in the files and not in the log.
+    ///
+    /// # Errors
+    /// The log has failed.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.shared.check()
     }
 
     /// Tells that bytes have been written to a file.

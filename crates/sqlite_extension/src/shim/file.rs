@@ -133,12 +133,13 @@ unsafe extern "C" fn write(
     bytes: c_int,
     offset: ffi::sqlite3_int64,
 ) -> c_int {
-    let code = forward!(file, xWrite, ffi::SQLITE_IOERR_WRITE, from, bytes, offset);
     // SAFETY: the file is open, and ours.
-    let Some(ours) = (unsafe { ours(file) }) else { return code };
-    if code != ffi::SQLITE_OK {
-        return code;
+    let ours = unsafe { ours(file) };
+    if ours.is_some_and(|ours| ours.files().check().is_err()) {
+        return ffi::SQLITE_IOERR_WRITE;
     }
+    let code = forward!(file, xWrite, ffi::SQLITE_IOERR_WRITE, from, bytes, offset);
+    let Some(ours) = ours.filter(|_| code == ffi::SQLITE_OK) else { return code };
     // SAFETY: SQLite passes so many bytes, and keeps them during the call.
     let written = unsafe { std::slice::from_raw_parts(from.cast::<u8>(), bytes as usize) };
     match ours.wrote(offset as u64, written) {
@@ -155,6 +156,9 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_i
     let code = forward!(file, xFileSize, ffi::SQLITE_IOERR_FSTAT, &raw mut present);
     if code != ffi::SQLITE_OK || size == present {
         return code;
+    }
+    if ours.files().check().is_err() {
+        return ffi::SQLITE_IOERR_TRUNCATE;
     }
     if size > present {
         let code = forward();
