@@ -3,13 +3,13 @@
 //! The contract is SQLite's (<https://www.sqlite.org/vfs.html>, and the comments of `sqlite3.h`): pointers that it hands over are valid during
 //! the call, one thread at a time uses a file, and a file's memory, `szOsFile` bytes, is its own from `xOpen` to `xClose`.
 //!
-//! * [`api`]: SQLite's functions, which it hands over when the extension is loaded, and what is told to the user;
+//! * `api`: SQLite's functions, which it hands over when the extension is loaded, and what is told to the user;
 //! * `vfs`: opening and deleting files; `file`: reading, writing, syncing them; `control`: `PRAGMA raid_status` and the like.
 //!
 //! The types are those of `libsqlite3-sys`. Its wrappers of functions are not used: they want an SQLite that is as new as their
 //! headers, and a stock program often has an older one.
 
-pub mod api;
+mod api;
 mod control;
 mod file;
 mod vfs;

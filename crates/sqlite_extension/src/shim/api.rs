@@ -9,7 +9,7 @@ const VERSION_MIN: c_int = 3_034_000;
 
 /// What is needed of them. All have been in the table for longer than [`VERSION_MIN`].
 #[derive(Clone, Copy, Debug)]
-pub struct Api {
+pub(super) struct Api {
     pub(super) malloc64: unsafe extern "C" fn(ffi::sqlite3_uint64) -> *mut c_void,
     pub(super) free: unsafe extern "C" fn(*mut c_void),
     pub(super) log: unsafe extern "C" fn(c_int, *const c_char, ...),
