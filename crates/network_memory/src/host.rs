@@ -1,10 +1,12 @@
 //! The real hosts: a memory server's process, and a log's writer in the program that uses it. They own sockets, files, a thread and
 //! clocks; the machines decide.
 
+pub mod command;
 mod connecting;
 mod links;
 pub mod memory_server;
 pub mod remote_log;
+mod spinning;
 
 use raidcomm::limits::SECOND;
 use rustix::time::{ClockId, Timespec, clock_gettime};

@@ -60,6 +60,15 @@ pub const OUTBID_PAUSE: u64 = 200 * MILLISECOND;
 /// A server that was full is tried again after this.
 pub const FULL_PAUSE: u64 = 500 * MILLISECOND;
 
+/// What is waited for awake must come within this: several round trips within a host, or one in a fast network.
+pub const SPIN: u64 = MILLISECOND / 10;
+/// If giving the processor up takes so long, somebody else needs it: not another server, which answers in less, but a program that computes.
+pub const SPIN_TAKEN: u64 = MILLISECOND / 4;
+/// Then nothing is waited for awake for this time; for twice as long each further time, up to the longest.
+pub const SPIN_PAUSE_MIN: u64 = 2 * MILLISECOND;
+/// See [`SPIN_PAUSE_MIN`].
+pub const SPIN_PAUSE_MAX: u64 = 256 * MILLISECOND;
+
 /// How long servers may take before the disk is asked too, as long as nothing has been measured.
 pub const HEDGE_FIRST: u64 = 5 * MILLISECOND;
 /// At least so long: less is noise of the processor.
@@ -79,3 +88,4 @@ const _: () = assert!(CONNECTION_SILENCE > 10 * SILENCE && CONNECT < SILENCE);
 const _: () = assert!(RESEND < SILENCE && PROBE_PAUSE < RESEND);
 const _: () = assert!(HEDGE_MIN < HEDGE_FIRST && HEDGE_FIRST < HEDGE_MAX && HEDGE_MAX < RESEND);
 const _: () = assert!(ROUND_TRIPS_PER_LOOK < ROUND_TRIPS_KEPT);
+const _: () = assert!(SPIN < SPIN_TAKEN && SPIN_TAKEN < SPIN_PAUSE_MIN && SPIN_PAUSE_MIN < SPIN_PAUSE_MAX);

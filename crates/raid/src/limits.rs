@@ -8,6 +8,8 @@ pub const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 pub const SERVE_TIME_MAX: Duration = Duration::from_secs(60);
 /// How often a command looks whether what it waits for has come.
 pub const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a memory server may take to say how it is.
+pub const MEMORY_STATUS_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long a site or oracle may take to end when whoever started it is gone.
 pub const ORPHAN_TIME_MAX: Duration = Duration::from_secs(10);
 

@@ -10,6 +10,7 @@ mod demo;
 mod failures;
 mod keys;
 mod limits;
+mod memory;
 mod moving;
 mod server;
 mod simulate;
@@ -70,6 +71,7 @@ enum Command {
     Host(server::HostOptions),
     #[command(hide = true)]
     Server(server::ServerOptions),
+    Memory(memory::Options),
     Config(config::Options),
     Keys(keys::Options),
     Sim(simulate::Options),
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),
         Command::Server(options) => server::server(&options),
+        Command::Memory(options) => memory::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Keys(options) => keys::run(&options),
         Command::Sim(options) => simulate::run(options),

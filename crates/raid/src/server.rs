@@ -186,7 +186,8 @@ fn prepare(watch_stdin: bool) -> Result<Arc<AtomicBool>, String> {
     Ok(stop)
 }
 
-fn log_lines() -> Result<(), String> {
+/// Log lines go to standard error, as the environment says.
+pub fn log_lines() -> Result<(), String> {
     let filter = match std::env::var(LOG_VARIABLE) {
         Ok(text) => EnvFilter::try_new(&text).map_err(|error| format!("{LOG_VARIABLE}={text}: {error}"))?,
         Err(_) => EnvFilter::new("info,fjall=warn,lsm_tree=warn"),

@@ -2,6 +2,8 @@
 //!
 //! Invariant: connecting, which takes time, is done by the thread in the background (`connecting`); everything else by whoever uses the log.
 
+use super::since_boot;
+use super::spinning::Spinner;
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::{LogId, ServerId};
 use crate::writer::Writer;
@@ -34,11 +36,15 @@ impl Bell {
     }
 }
 
+/// To look without waiting.
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
 /// Waits until one of them has something, or can take something, or the bell rings; says which have something.
 pub(super) fn wait<'a>(
     framed: impl IntoIterator<Item = &'a Framed>,
     bell: Option<&Bell>,
     time: Option<Duration>,
+    mut spinner: Option<&mut Spinner>,
 ) -> io::Result<Vec<bool>> {
     let flags = |framed: &Framed| if framed.is_waiting() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
     let mut fds: Vec<PollFd<'_>> =
@@ -48,10 +54,24 @@ pub(super) fn wait<'a>(
         fds.push(PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN));
     }
     let time = time.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
-    match poll(&mut fds, time.as_ref()) {
+    let begun = since_boot();
+    let is_found = match &mut spinner {
+        Some(spinner) if time.is_none_or(|time| time != NOW) => {
+            spinner.spin(since_boot, || match poll(&mut fds, Some(&NOW)) {
+                Err(rustix::io::Errno::INTR) => Ok(false),
+                other => other.map(|count| count > 0),
+            })?
+        }
+        _ => false,
+    };
+    let polled = if is_found { Ok(1) } else { poll(&mut fds, time.as_ref()) };
+    match polled {
         Err(rustix::io::Errno::INTR) => return Ok(vec![false; count]),
         other => other?,
     };
+    if let Some(spinner) = spinner {
+        spinner.waited(since_boot() - begun);
+    }
     // An error or an end is something to be read, too.
     let mut ready: Vec<bool> =
         fds.iter().map(|fd| fd.revents().intersects(PollFlags::IN | PollFlags::ERR | PollFlags::HUP)).collect();
@@ -83,16 +103,17 @@ pub(super) struct Links {
     ready: Vec<ServerId>,
     exchange: Arc<Mutex<Exchange>>,
     pub(super) bell: Bell,
+    spinner: Spinner,
 }
 
 impl Links {
     pub(super) fn new(exchange: Arc<Mutex<Exchange>>, bell: Bell) -> Links {
-        Links { framed: BTreeMap::new(), ready: Vec::new(), exchange, bell }
+        Links { framed: BTreeMap::new(), ready: Vec::new(), exchange, bell, spinner: Spinner::new() }
     }
 
     /// Waits for something to happen, at most so long.
     pub(super) fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
-        let ready = wait(self.framed.values(), Some(&self.bell), time)?;
+        let ready = wait(self.framed.values(), Some(&self.bell), time, Some(&mut self.spinner))?;
         let ready = self.framed.keys().zip(ready).filter_map(|(server, is_ready)| is_ready.then_some(*server));
         self.ready.clear();
         self.ready.extend(ready);

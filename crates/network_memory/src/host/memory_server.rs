@@ -4,7 +4,8 @@
 //! reloaded at most once, because it is removed before anybody is served, and a mark says that somebody was; a folder that is missing is
 //! not made, because what should be mounted there may hold another image.
 
-use super::{Clock, draw};
+use super::spinning::Spinner;
+use super::{Clock, draw, since_boot};
 use crate::limits::{CONNECTION_SILENCE, CONNECTIONS_MAX, TURN_REQUESTS_MAX};
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::Incarnation;
@@ -207,10 +208,18 @@ impl MemoryServer {
     /// # Errors
     /// As [`MemoryServer::serve`].
     pub fn serve_until(mut self, stop: &AtomicBool) -> Result<(), ServeError> {
-        let mut events = Events::with_capacity(EVENTS);
+        let (mut events, mut spinner) = (Events::with_capacity(EVENTS), Spinner::new());
         while !stop.load(Ordering::Relaxed) {
             let time = if self.unanswered.is_empty() { NOTICE } else { Duration::ZERO };
-            match self.poll.poll(&mut events, Some(time)) {
+            let begun = since_boot();
+            let is_found = spinner.spin(since_boot, || match self.poll.poll(&mut events, Some(Duration::ZERO)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+                other => other.map(|()| !events.is_empty()),
+            });
+            let is_found = is_found.map_err(ServeError::Poll)?;
+            let polled = if is_found { Ok(()) } else { self.poll.poll(&mut events, Some(time)) };
+            spinner.waited(since_boot() - begun);
+            match polled {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other.map_err(ServeError::Poll)?,
             }
@@ -422,7 +431,7 @@ pub fn read_status(
         if left.is_zero() {
             return Err(RemoteError::Silent);
         }
-        super::links::wait([&framed], None, Some(left))?;
+        super::links::wait([&framed], None, Some(left), None)?;
     }
 
     fn decode_status(frame: &Bytes) -> Option<crate::message::Status> {

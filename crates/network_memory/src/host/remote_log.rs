@@ -241,6 +241,32 @@ impl RemoteLog {
         inner.wait_receipt(Position(end.0 - 1), time).map(Some)
     }
 
+    /// Waits until the local disk has all that has been appended, at most so long: for whoever wants the disk, whatever servers hold.
+    ///
+    /// # Errors
+    /// See [`RemoteLogError`]; there is no local disk.
+    pub fn sync(&mut self, time: Duration) -> Result<(), RemoteLogError> {
+        let mut inner = self.lock();
+        if inner.writer.disk().is_none() {
+            let text = "the log has no local disk: name a folder when it is opened";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text).into());
+        }
+        let end = inner.writer.end();
+        let deadline = inner.clock.now() + time.as_nanos() as u64;
+        loop {
+            inner.writer.request_sync();
+            let now = inner.drive();
+            if inner.writer.status(now).synced >= end {
+                return Ok(());
+            }
+            inner.check()?;
+            if now >= deadline {
+                return Err(RemoteLogError::Late);
+            }
+            inner.wait(deadline)?;
+        }
+    }
+
     /// A record; none if it was truncated or has not been appended.
     pub fn read(&self, position: Position) -> Option<Vec<u8>> {
         self.lock().writer.read(position).map(|bytes| bytes.to_vec())

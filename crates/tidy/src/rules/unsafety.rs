@@ -4,9 +4,9 @@ use crate::limits::SAFETY_DISTANCE_LINES_MAX;
 use crate::source::words;
 use crate::tree::{Tree, Violation};
 
-/// The crates that may use `unsafe`: those that map memory, and the one that measures system calls which no crate offers safely.
-const CRATES: [&str; 5] =
-    ["commit_log", "communication_laboratory", "network_memory", "raidcomm", "recoverable_memory"];
+/// The crates that may use `unsafe`: those that map memory, the one that SQLite calls, and the one that measures system calls which no crate offers safely.
+const CRATES: [&str; 6] =
+    ["commit_log", "communication_laboratory", "network_memory", "raidcomm", "recoverable_memory", "sqlite_extension"];
 
 /// Applies the rule.
 pub fn check(tree: &Tree) -> Vec<Violation> {

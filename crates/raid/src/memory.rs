@@ -1,0 +1,80 @@
+//! `raid memory`: a memory server, and what one says of itself.
+
+use clap::Args;
+use network_memory::host::command::{metrics, read_bytes};
+use network_memory::host::memory_server::{MemoryServer, Reloaded, ServerOptions, read_status};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::limits::MEMORY_STATUS_TIME_MAX;
+
+const HELP: &str = "\
+Whoever reaches the address can write and read every log: connections are in clear, and nobody proves who they are. Let it listen where only your
+own hosts are.
+
+A program that has k servers counts on each of them to fail by itself: run them on hosts with power supplies of their own. A server that is killed has
+lost what it held, and is given it again by each program that is running. SIGTERM, SIGINT and SIGPWR end it in order; with --save it then
+writes its memory to the folder, and goes on with it at the next start. Never put an older copy of that folder back.
+
+Examples:
+  raid memory --listen 10.0.0.7:7901 --capacity 4GiB --save /var/lib/raid-memory
+  raid memory --listen 10.0.0.7:7901 --capacity 4GiB --quota 512MiB     at most so much for each log
+  raid memory --show 10.0.0.7:7901                                     how it is, as metrics in Prometheus' text format
+
+Log lines go to standard error; the environment variable RAID_LOG says which, as for `raid site`.";
+
+/// Keep logs of other programs in memory.
+///
+/// A commit that k such servers hold is durable without a disk. SQLite (with its extension), redb, recoverable memory and any program that
+/// uses the library network_memory can use it. Runs in the foreground.
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub struct Options {
+    /// Where programs reach it.
+    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "show")]
+    listen: Option<SocketAddr>,
+    /// How much memory all logs may take, such as 512MiB or 4GiB; 64 bytes count for each record beside its own.
+    #[arg(long, value_name = "SIZE", value_parser = read_bytes, required_unless_present = "show")]
+    capacity: Option<u64>,
+    /// How much one log may take, instead of the capacity.
+    #[arg(long, value_name = "SIZE", value_parser = read_bytes, conflicts_with = "show")]
+    quota: Option<u64>,
+    /// Save the memory in this folder, which must exist, at an orderly end, and go on with it at the next start.
+    #[arg(long, value_name = "DIR", conflicts_with = "show")]
+    save: Option<PathBuf>,
+    /// Instead of running one, print how the server at this address is.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["listen", "capacity"])]
+    show: Option<SocketAddr>,
+}
+
+/// Runs a memory server until it is told to end, or asks one.
+pub fn run(options: &Options) -> Result<ExitCode, String> {
+    if let Some(address) = options.show {
+        let status = read_status(address, None, MEMORY_STATUS_TIME_MAX);
+        let status = status.map_err(|error| format!("memory server {address}: {error}"))?;
+        // A reader who has seen enough is no error.
+        let _ = std::io::stdout().write_all(metrics(&status).as_bytes());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (Some(listen), Some(capacity_bytes)) = (options.listen, options.capacity) else {
+        return Err("say where it listens and how much memory it has: --listen and --capacity".to_owned());
+    };
+    crate::server::log_lines()?;
+    let server =
+        ServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys: None };
+    let server = MemoryServer::start(server).map_err(|error| error.to_string())?;
+    let address = server.address().map_err(|error| error.to_string())?;
+    let begun = match server.reloaded() {
+        Reloaded::Nothing => "empty".to_owned(),
+        Reloaded::Image => "with what it had saved".to_owned(),
+        Reloaded::Old => {
+            "empty: what lay in its folder is older than what it has served since, and is set aside".to_owned()
+        }
+        Reloaded::Damaged(reason) => format!("empty: what was saved is set aside, because it is damaged ({reason})"),
+    };
+    // Whoever has started it may not listen.
+    let _ = writeln!(std::io::stdout(), "Memory server at {address}, {begun}. Ctrl-C ends it.");
+    server.serve().map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
+}

@@ -1,0 +1,358 @@
+//! A group of files of which one process ships the changes.
+//!
+//! The caller asks whether changes are taken, changes the files itself, and tells of every change; nothing is synced by it. A sync puts all changes since the last one into the log as one record,
+//! and waits until k servers hold it. In the background the files are brought to disk and the log's front is given up (`settling`).
+//!
+//! Invariants:
+//! * what the caller has told of before a sync is in the log when the sync returns, in the order in which it was told;
+//! * a change that takes something away (a shorter file, a deleted one) is in the log, with a receipt, before it is made: the files never
+//!   lack what a replay needs;
+//! * the log's front is given up only when every change in it is in the files, and the files are on disk;
+//! * after a failure nothing is taken any more, and nothing written: whether what failed is in the log decides the next recovery, and nobody
+//!   before it.
+//!
+//! Locks are taken in this order: `applying`, `log`, `pending`.
+
+use network_memory::host::remote_log::RemoteLog;
+use network_memory::names::{Position, Receipt};
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::change::{Change, FileNumber, append_keyed};
+use crate::error::Failure;
+use crate::folder::Folder;
+use crate::limits::PENDING_BYTES_MAX;
+use crate::opening::Opened;
+use crate::remembered::Remembered;
+use crate::settling::Settler;
+use crate::status::Status;
+
+/// Called with what an operator should know, from any thread.
+pub type Notify = Box<dyn Fn(&str) + Send + Sync>;
+
+/// What the group's threads share.
+pub(crate) struct Shared {
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) wait: Duration,
+    pub(crate) settle_bytes: u64,
+    pub(crate) servers: usize,
+    pub(crate) copies: u8,
+    /// Held from when a change that takes something away is put into the log until it has been made.
+    applying: Mutex<()>,
+    pub(crate) log: Mutex<LogState>,
+    pending: Mutex<Pending>,
+    failure: OnceLock<Failure>,
+    /// The first file, to be synced. Programs lock it, and closing any descriptor of a file gives up the process's locks of it
+    /// (fcntl(2)): so it stays open until nobody has the group open.
+    pub(crate) first: Mutex<Option<File>>,
+    pub(crate) counts: Counts,
+    pub(crate) settling: Mutex<Settling>,
+    /// The settler is to look, or has finished.
+    pub(crate) turn: Condvar,
+    pub(crate) notify: Notify,
+}
+
+/// The log, and what is known of its end.
+pub(crate) struct LogState {
+    pub(crate) log: RemoteLog,
+    /// Everything has a receipt, this one being the last.
+    pub(crate) receipt: Option<Receipt>,
+    /// Something was appended and not waited for.
+    is_behind: bool,
+    spare: Vec<u8>,
+}
+
+/// Changes that are not in the log yet, and what the log has so far.
+#[derive(Default)]
+struct Pending {
+    record: Vec<u8>,
+    remembered: Remembered,
+}
+
+/// What the settler is told and tells.
+#[derive(Debug, Default)]
+pub(crate) struct Settling {
+    pub(crate) is_wanted: bool,
+    pub(crate) is_ending: bool,
+    /// How often it has finished.
+    pub(crate) rounds: u64,
+}
+
+/// How often what has happened.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Bytes of the log since its front was last given up.
+    pub(crate) log_bytes: AtomicU64,
+    pub(crate) syncs_memory: AtomicU64,
+    pub(crate) syncs_disk: AtomicU64,
+    is_told: AtomicBool,
+}
+
+/// See the module's description.
+pub struct ShippedFiles {
+    shared: Arc<Shared>,
+    settler: Option<Settler>,
+    opened: Opened,
+    /// Goes last: until then no other process opens the log.
+    _folder: Folder,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn new(
+        paths: Vec<PathBuf>,
+        log: RemoteLog,
+        options: &crate::options::Options,
+        servers: usize,
+        copies: u8,
+        notify: Notify,
+    ) -> Shared {
+        Shared {
+            paths,
+            wait: options.wait,
+            settle_bytes: options.settle_bytes,
+            servers,
+            copies,
+            applying: Mutex::new(()),
+            log: Mutex::new(LogState { log, receipt: None, is_behind: false, spare: Vec::new() }),
+            pending: Mutex::new(Pending::default()),
+            failure: OnceLock::new(),
+            first: Mutex::new(None),
+            counts: Counts::default(),
+            settling: Mutex::new(Settling::default()),
+            turn: Condvar::new(),
+            notify,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.failure.get().map_or(Ok(()), |failure| Err(failure.clone()))
+    }
+
+    /// The first failure stays; it is told once.
+    pub(crate) fn fail(&self, reason: &dyn std::fmt::Display) -> Failure {
+        let failure = self.failure.get_or_init(|| Failure { path: self.paths[0].clone(), reason: reason.to_string() });
+        if !self.counts.is_told.swap(true, Ordering::Relaxed) {
+            (self.notify)(&failure.to_string());
+        }
+        // Whoever waits for the settler sees the failure.
+        self.turn.notify_all();
+        failure.clone()
+    }
+
+    fn told(&self, append: impl FnOnce(&mut Pending)) -> Result<(), Failure> {
+        self.check()?;
+        let bytes = {
+            let mut pending = lock(&self.pending);
+            append(&mut pending);
+            pending.record.len()
+        };
+        if bytes > PENDING_BYTES_MAX {
+            let mut log = lock(&self.log);
+            self.put(&mut log)?;
+        }
+        Ok(())
+    }
+
+    /// Puts what waits into the log, without a receipt.
+    fn put(&self, state: &mut LogState) -> Result<(), Failure> {
+        self.check()?;
+        let mut record = std::mem::take(&mut state.spare);
+        std::mem::swap(&mut lock(&self.pending).record, &mut record);
+        if !record.is_empty() {
+            self.append(state, &record)?;
+        }
+        record.clear();
+        record.shrink_to(PENDING_BYTES_MAX);
+        state.spare = record;
+        Ok(())
+    }
+
+    pub(crate) fn append(&self, state: &mut LogState, record: &[u8]) -> Result<(), Failure> {
+        state.log.append_no_wait(record).map_err(|error| self.fail(&error))?;
+        state.is_behind = true;
+        let bytes = record.len() as u64;
+        if self.counts.log_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes >= self.settle_bytes {
+            let mut settling = lock(&self.settling);
+            if !std::mem::replace(&mut settling.is_wanted, true) {
+                self.turn.notify_all();
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all that is in the log has a receipt.
+    pub(crate) fn wait_receipt(&self, state: &mut LogState) -> Result<Option<Receipt>, Failure> {
+        if state.is_behind {
+            let receipt = state.log.flush(self.wait).map_err(|error| self.fail(&error))?;
+            state.is_behind = false;
+            state.receipt = receipt.or(state.receipt);
+            let count = match state.receipt {
+                Some(Receipt::Disk) => &self.counts.syncs_disk,
+                _ => &self.counts.syncs_memory,
+            };
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(state.receipt)
+    }
+
+    pub(crate) fn sync(&self) -> Result<Option<Receipt>, Failure> {
+        let mut state = lock(&self.log);
+        self.put(&mut state)?;
+        self.wait_receipt(&mut state)
+    }
+
+    /// Behind which record everything is in the files; all before it has a receipt.
+    pub(crate) fn applied(&self) -> Result<Position, Failure> {
+        // What is put into the log from here on is not needed; what takes something away has been done.
+        let _applied = lock(&self.applying);
+        let mut state = lock(&self.log);
+        self.check()?;
+        let mut record = {
+            let mut pending = lock(&self.pending);
+            // No later record may need one before.
+            pending.remembered.forget();
+            std::mem::take(&mut pending.record)
+        };
+        Change::Forget.append(&mut record);
+        self.append(&mut state, &record)?;
+        self.wait_receipt(&mut state)?;
+        Ok(state.log.extent().1)
+    }
+
+    /// With so much in the log, whoever changes something waits until the files are on disk.
+    fn wait_for_room(&self) -> Result<(), Failure> {
+        if self.counts.log_bytes.load(Ordering::Relaxed) < 2 * self.settle_bytes {
+            return Ok(());
+        }
+        let mut settling = lock(&self.settling);
+        let rounds = settling.rounds;
+        settling.is_wanted = true;
+        self.turn.notify_all();
+        while settling.rounds == rounds && !settling.is_ending {
+            self.check()?;
+            settling = self.turn.wait(settling).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.check()
+    }
+}
+
+impl ShippedFiles {
+    pub(crate) fn new(shared: Arc<Shared>, settler: Settler, opened: Opened, folder: Folder) -> ShippedFiles {
+        ShippedFiles { shared, settler: Some(settler), opened, _folder: folder }
+    }
+
+    /// What the opening has found.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// Whether changes are still taken: to be asked before a file is written. After a failure the log may have what its caller takes for
+    /// undone, and what is written then, to undo it, would be in the files and not in the log.
+    ///
+    /// # Errors
+    /// The log has failed.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.shared.check()
+    }
+
+    /// Tells that bytes have been written to a file.
+    ///
+    /// # Errors
+    /// The log has failed.
+    pub fn wrote(&self, file: FileNumber, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        self.shared.wait_for_room()?;
+        self.shared.told(|pending| Change::Write { file, offset, bytes }.append(&mut pending.record))
+    }
+
+    /// Tells that bytes have been written that are likely to differ little from the last ones that were told with this key, in whatever
+    /// file; a wrong key costs room in the log, and nothing else.
+    ///
+    /// # Errors
+    /// The log has failed.
+    pub fn wrote_keyed(&self, file: FileNumber, offset: u64, key: u64, bytes: &[u8]) -> Result<(), Failure> {
+        if !Remembered::takes(bytes.len()) {
+            return self.wrote(file, offset, bytes);
+        }
+        self.shared.wait_for_room()?;
+        self.shared.told(|Pending { record, remembered }| append_keyed(record, remembered, file, offset, key, bytes))
+    }
+
+    /// Tells that a file has been made longer, with zeros.
+    ///
+    /// # Errors
+    /// The log has failed.
+    pub fn extended(&self, file: FileNumber, size: u64) -> Result<(), Failure> {
+        self.shared.told(|pending| Change::Resize { file, size }.append(&mut pending.record))
+    }
+
+    /// Cuts a file by `apply`, once the log says so.
+    ///
+    /// # Errors
+    /// The log has failed: then nothing was cut. Otherwise what `apply` says.
+    pub fn cut<T>(&self, file: FileNumber, size: u64, apply: impl FnOnce() -> T) -> Result<T, Failure> {
+        self.take_away(&Change::Resize { file, size }, apply)
+    }
+
+    /// Deletes a file by `apply`, once the log says so.
+    ///
+    /// # Errors
+    /// As [`ShippedFiles::cut`].
+    pub fn delete<T>(&self, file: FileNumber, apply: impl FnOnce() -> T) -> Result<T, Failure> {
+        self.take_away(&Change::Delete { file }, apply)
+    }
+
+    fn take_away<T>(&self, change: &Change<'_>, apply: impl FnOnce() -> T) -> Result<T, Failure> {
+        let _applying = lock(&self.shared.applying);
+        self.shared.told(|pending| change.append(&mut pending.record))?;
+        self.shared.sync()?;
+        Ok(apply())
+    }
+
+    /// Waits until everything that was told is durable, and says by what; none if nothing was ever told.
+    ///
+    /// # Errors
+    /// It is not known whether it is, and nothing is taken any more.
+    pub fn sync(&self) -> Result<Option<Receipt>, Failure> {
+        self.shared.sync()
+    }
+
+    /// Says that the caller could not make a change that the log has: only a recovery knows how to go on.
+    pub fn fail(&self, reason: &str) {
+        self.shared.fail(&reason);
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> Status {
+        Status::of(&self.shared)
+    }
+
+    /// Brings the files to disk and empties the log, so that they can be used without it.
+    ///
+    /// # Errors
+    /// Then the log is needed at the next opening.
+    pub fn close(mut self) -> Result<(), Failure> {
+        self.end();
+        self.shared.check()?;
+        crate::settling::settle(&self.shared)
+    }
+
+    fn end(&mut self) {
+        if let Some(settler) = self.settler.take() {
+            settler.end(&self.shared);
+        }
+    }
+}
+
+/// Like the death of the process: nothing is brought to disk, and the next opening replays the log.
+impl Drop for ShippedFiles {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

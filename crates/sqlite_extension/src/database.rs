@@ -1,0 +1,154 @@
+//! Databases that are open in this process. Connections to one database share its log.
+//!
+//! Invariant: a database is in the list from before its first file is opened until after its last file is closed, and one thread at a time
+//! opens or closes: nobody sees files that are being rebuilt, or closes them under somebody else.
+
+use shipped_files::error::{Failure, OpenError};
+use shipped_files::{FileNumber, Opened, Options, ShippedFiles};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The files of a database, by what comes behind its name.
+const ENDS: [&str; 3] = ["", "-journal", "-wal"];
+/// The database itself.
+const MAIN: FileNumber = FileNumber(0);
+/// And the folder of its log.
+const FOLDER_END: &str = "-raid";
+
+/// A file of an open database. It has to be given back by [`close`].
+pub struct DatabaseFile {
+    database: Arc<Database>,
+    number: FileNumber,
+    /// Where a page will be written if what was written last is what stands before it, and its number.
+    announced: Cell<Option<(u64, u64)>>,
+}
+
+/// In a journal a page stands behind its number, in a write-ahead log behind a frame's header that begins with its number (SQLite's file
+/// format, <https://www.sqlite.org/fileformat2.html>, sections 3 and 4). What these are taken for by mistake costs room in the log only.
+const BEFORE_PAGE_BYTES: [usize; 2] = [4, 24];
+
+struct Database {
+    path: PathBuf,
+    files: ShippedFiles,
+}
+
+#[derive(Default)]
+struct Open {
+    databases: BTreeMap<PathBuf, (Arc<Database>, usize)>,
+}
+
+static OPEN: Mutex<Open> = Mutex::new(Open { databases: BTreeMap::new() });
+
+fn list() -> MutexGuard<'static, Open> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// The database that a file belongs to, and which of its files it is.
+fn parts(path: &Path) -> Option<(PathBuf, FileNumber)> {
+    let name = path.as_os_str().as_bytes();
+    ENDS.iter().enumerate().skip(1).find_map(|(number, end)| {
+        let database = name.strip_suffix(end.as_bytes())?;
+        Some((OsStr::from_bytes(database).into(), FileNumber(number as u8)))
+    })
+}
+
+/// Whether there is anything of this database: itself, or its log.
+pub fn exists(path: &Path) -> bool {
+    path.exists() || beside(path, FOLDER_END).exists()
+}
+
+/// Opens the main file of a database: the first one recovers it.
+///
+/// # Errors
+/// See [`OpenError`].
+pub fn open(path: &Path, options: &Options, notify: fn(&str)) -> Result<(DatabaseFile, Option<Opened>), OpenError> {
+    let mut open = list();
+    let number = MAIN;
+    if let Some((database, count)) = open.databases.get_mut(path) {
+        *count += 1;
+        return Ok((DatabaseFile::new(Arc::clone(database), number), None));
+    }
+    let paths: Vec<PathBuf> = ENDS.iter().map(|end| beside(path, end)).collect();
+    let files = ShippedFiles::open(&paths, &beside(path, FOLDER_END), options, Box::new(notify))?;
+    let opened = files.opened().clone();
+    let database = Arc::new(Database { path: path.to_path_buf(), files });
+    open.databases.insert(path.to_path_buf(), (Arc::clone(&database), 1));
+    Ok((DatabaseFile::new(database, number), Some(opened)))
+}
+
+/// Another file of a database that is open; none if it is of no such database.
+pub fn open_other(path: &Path) -> Option<DatabaseFile> {
+    let (name, number) = parts(path)?;
+    let mut open = list();
+    let (database, count) = open.databases.get_mut(&name)?;
+    *count += 1;
+    Some(DatabaseFile::new(Arc::clone(database), number))
+}
+
+/// Gives a file back, after it was closed. With the last one the database is brought to disk, and its log is emptied.
+///
+/// # Errors
+/// That could not be done: the next opening replays the log.
+pub fn close(file: DatabaseFile) -> Result<(), Failure> {
+    let mut open = list();
+    let DatabaseFile { database, .. } = file;
+    let Some((_, count)) = open.databases.get_mut(&database.path) else { return Ok(()) };
+    *count -= 1;
+    if *count > 0 {
+        return Ok(());
+    }
+    open.databases.remove(&database.path);
+    Arc::into_inner(database).map_or(Ok(()), |database| database.files.close())
+}
+
+impl DatabaseFile {
+    fn new(database: Arc<Database>, number: FileNumber) -> DatabaseFile {
+        DatabaseFile { database, number, announced: Cell::new(None) }
+    }
+
+    /// Tells that bytes have been written. A page goes by its number, whether it is written to a journal, the log or the database.
+    ///
+    /// # Errors
+    /// The remote log has failed.
+    pub fn wrote(&self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        let announced = self.announced.take();
+        let page = if self.number == MAIN {
+            (bytes.len() as u64).checked_sub(1).map(|last| offset / (last + 1) + 1)
+        } else {
+            announced.and_then(|(at, page)| (at == offset).then_some(page))
+        };
+        if BEFORE_PAGE_BYTES.contains(&bytes.len()) {
+            let page = bytes.first_chunk().map(|number| u64::from(u32::from_be_bytes(*number)));
+            self.announced.set(page.map(|page| (offset + bytes.len() as u64, page)));
+        }
+        match page {
+            Some(page) => self.database.files.wrote_keyed(self.number, offset, page, bytes),
+            None => self.database.files.wrote(self.number, offset, bytes),
+        }
+    }
+
+    /// The database's files.
+    pub fn files(&self) -> &ShippedFiles {
+        &self.database.files
+    }
+
+    /// Which of them this is.
+    pub fn number(&self) -> FileNumber {
+        self.number
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &Path {
+        &self.database.path
+    }
+}
