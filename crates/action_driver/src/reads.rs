@@ -226,10 +226,7 @@ impl Reading {
         exchange: &mut Exchange,
     ) -> Result<Progress, Failure> {
         match reply {
-            AccessReply::ReadReply { version, row, .. } => {
-                let forgets = exchange.shared.planted.is(Bug::SumNotRead);
-                self.item_read(version, row, forgets, transaction)
-            }
+            AccessReply::ReadReply { version, row, .. } => self.item_read(version, row, transaction),
             AccessReply::ScanReply { rows, next, as_of, .. } => self.range_read(rows, next, as_of, transaction),
             AccessReply::Stale { range, .. } => {
                 let tag = exchange.tag();
@@ -247,7 +244,6 @@ impl Reading {
         &self,
         version: Timestamp,
         row: Option<Row>,
-        forgets: bool,
         transaction: &mut Transaction,
     ) -> Result<Progress, Failure> {
         let event = match &self.need {
@@ -257,9 +253,7 @@ impl Reading {
                 Event::Relied(if row.is_some() { version } else { Timestamp::ZERO })
             }
             Need::Item(item, _) => {
-                if !forgets || transaction.file().added_to(item).is_none() {
-                    transaction.note_item_read(item, version)?;
-                }
+                transaction.note_item_read(item, version)?;
                 Event::Item(transaction.settle(item, row)?)
             }
             Need::Presence(item) => {

@@ -79,9 +79,7 @@ impl AtomicityController {
         let may_add = epoch.is_whole() || self.planted.is(Bug::IncrementsWhileJoining);
         if !history.increments.is_empty() && !may_add {
             // A copy that is not complete has nothing to add to. Nobody else has heard of it yet.
-            if !self.planted.is(Bug::RefusalKeepsLocks) {
-                self.finish_locks(transaction, outbox);
-            }
+            self.finish_locks(transaction, outbox);
             return answer_abort(transaction, Conflict::of(ConflictKind::IncrementRefused), outbox);
         }
         let order = self.next_order;

@@ -111,7 +111,5 @@ bugs! {
     UnsettledNotLogged = "unsettled-not-logged", rule 15: "a post does not log rows to which something undecided is added";
     PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";
     FloorOutlivesCopy = "floor-outlives-copy", rule 15: "a replay takes increments for stored that came after a copy had replaced the row";
-    RefusalKeepsLocks = "refusal-keeps-locks", rule 3: "a commit that its home refuses at once keeps what it had locked while executing";
-    SumNotRead = "sum-not-read", rule 1: "who reads what it has added to does not record the version";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }

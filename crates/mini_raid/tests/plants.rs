@@ -15,7 +15,6 @@ const SELDOM: &[Bug] = &[
     Bug::UnsettledNotLogged,
     Bug::PostForgetsAdditions,
     Bug::FloorOutlivesCopy,
-    Bug::RefusalKeepsLocks,
     Bug::NoLeaseCheck,
     Bug::ReadBelowFloor,
     Bug::NoBecomesYes,
