@@ -5,13 +5,17 @@
 //! the method holds dear ([`Sequencer::loses`]) conflicts with a commit-lock; whatever waits, waits for somebody: an executing
 //! transaction or a commit-lock. A commit-lock waits for no executing transaction, so a circle of waits lies among the
 //! executing ones alone.
+//!
+//! Prepared beats executing, so a stream of prepares from other sites could keep an access waiting for ever. Who has waited for
+//! `ACCESS_PATIENCE` is *owed*: younger transactions of other sites die instead of passing it, until it has been granted and
+//! `OWED_TIME` is over. Nobody waits for it, so no circle closes.
 
 use crate::commit_locks::CommitLocks;
-use crate::limits::HOLDS_ASKED_MAX;
+use crate::limits::{ACCESS_PATIENCE, HOLDS_ASKED_MAX, OWED_TIME};
 use crate::lock_table::{LockTable, Mode, Place, Standing, places};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
-use messages::{Conflict, ConflictKind, History, TransactionId};
+use messages::{Age, Conflict, ConflictKind, History, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +32,10 @@ pub struct Request {
     pub mode: Mode,
     /// Counted up: the order in which requests came.
     pub order: u64,
+    /// The age of who asks.
+    pub age: Age,
+    /// When it began to wait (boot clock).
+    pub since: u64,
 }
 
 impl Request {
@@ -43,6 +51,8 @@ struct Transaction {
     holds: Vec<(Target, Mode)>,
     request: Option<Request>,
     doomed: Option<Conflict>,
+    /// Its age, and until when (boot clock) younger ones of other sites let it be.
+    owed: Option<(Age, u64)>,
 }
 
 /// What becomes of a request.
@@ -77,6 +87,8 @@ pub struct Executing {
     waiting: LockTable,
     transactions: FxHashMap<TransactionId, Transaction>,
     requests: u64,
+    /// When the last who is owed something will be so no more (boot clock).
+    owed_until: u64,
 }
 
 impl Executing {
@@ -108,9 +120,10 @@ impl Executing {
     /// A transaction wants to access something. It has no request waiting.
     pub fn access(
         &mut self,
-        transaction: TransactionId,
+        (transaction, age): (TransactionId, Age),
         target: Target,
         mode: Mode,
+        now: u64,
         commit_locks: &CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Answer {
@@ -124,10 +137,10 @@ impl Executing {
             return Answer::Granted;
         }
         self.requests += 1;
-        let request = Request { transaction, target, mode, order: self.requests };
+        let request = Request { transaction, target, mode, order: self.requests, age, since: now };
         let uncontested = standing == Standing::Free && self.waiting.is_empty();
         if !is_commit_locked(&request, commit_locks) && (uncontested || !self.is_blocked(&request, sequencer)) {
-            self.grant(request);
+            self.grant(request, now);
             return Answer::Granted;
         }
         self.waiting.add(request.place(), transaction, mode);
@@ -142,7 +155,12 @@ impl Executing {
         sequencer.blockers(self, request, &mut |_| ControlFlow::Break(())).is_break()
     }
 
-    fn grant(&mut self, request: Request) {
+    fn grant(&mut self, request: Request, now: u64) {
+        if now >= request.since + ACCESS_PATIENCE {
+            self.owed_until = self.owed_until.max(now + OWED_TIME);
+            let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
+            known.owed = Some((request.age, now + OWED_TIME));
+        }
         if self.held.add(request.place(), request.transaction, request.mode) {
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             known.holds.push((request.target, request.mode));
@@ -217,6 +235,37 @@ impl Executing {
         freed
     }
 
+    /// An older transaction of this site that has waited long for something that a transaction of another site is about to take: that one has
+    /// to let it go first.
+    pub fn goes_first(&self, now: u64, other: TransactionId, age: Age, history: &History) -> Option<Conflict> {
+        if self.waiting.is_empty() && now >= self.owed_until {
+            return None;
+        }
+        let is_before = |own: TransactionId, own_age: Age| own.home != other.home && (own_age, own) < (age, other);
+        let owed = |holder: TransactionId| {
+            let known = &self.transactions[&holder];
+            let waits = known.request.as_ref().filter(|request| now >= request.since + ACCESS_PATIENCE);
+            let granted = known.owed.filter(|(_, until)| now < *until).map(|(age, _)| age);
+            waits.map(|request| request.age).or(granted).is_some_and(|own_age| is_before(holder, own_age))
+        };
+        for (place, mode) in places(history) {
+            let mut first = None;
+            for table in [&self.waiting, &self.held] {
+                let _ = table.conflicts(place, other, mode, |holder| {
+                    if holder.mode != Mode::Increment && owed(holder.transaction) {
+                        first = Some(holder.transaction);
+                        return ControlFlow::Break(());
+                    }
+                    ControlFlow::Continue(())
+                });
+            }
+            if first.is_some() {
+                return Some(Conflict { kind: ConflictKind::OlderWaits, item: Some(place.item()), other: first });
+            }
+        }
+        None
+    }
+
     /// Dooms whoever loses an access to the commit-locks of this transaction, in the order of their identifiers.
     pub fn doom(
         &mut self,
@@ -259,6 +308,7 @@ impl Executing {
     pub fn go_on<'a>(
         &mut self,
         freed: impl IntoIterator<Item = Place<'a>>,
+        now: u64,
         commit_locks: &CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Vec<TransactionId> {
@@ -273,12 +323,13 @@ impl Executing {
                 ControlFlow::Continue(())
             });
         }
-        self.grant_free(candidates, commit_locks, sequencer)
+        self.grant_free(candidates, now, commit_locks, sequencer)
     }
 
     fn grant_free(
         &mut self,
         candidates: BTreeMap<u64, TransactionId>,
+        now: u64,
         commit_locks: &CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Vec<TransactionId> {
@@ -287,7 +338,7 @@ impl Executing {
             let request = self.request_of(transaction).expect("a candidate waits");
             if !is_commit_locked(request, commit_locks) && !self.is_blocked(request, sequencer) {
                 let request = self.withdraw(transaction).expect("a candidate waits");
-                self.grant(request);
+                self.grant(request, now);
                 granted.push(transaction);
             }
         }
@@ -299,6 +350,7 @@ impl Executing {
     /// the method.)
     pub fn method_changed(
         &mut self,
+        now: u64,
         commit_locks: &CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Vec<(TransactionId, Option<Conflict>)> {
@@ -312,7 +364,7 @@ impl Executing {
             }
         }
         let waiting = waiting.into_iter().filter(|(_, transaction)| self.request_of(*transaction).is_some()).collect();
-        let granted = self.grant_free(waiting, commit_locks, sequencer);
+        let granted = self.grant_free(waiting, now, commit_locks, sequencer);
         answers.extend(granted.into_iter().map(|transaction| (transaction, None)));
         answers
     }

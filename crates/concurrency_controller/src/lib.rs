@@ -94,27 +94,27 @@ impl ConcurrencyController {
 
     /// Goes on with another method. Nothing stops: what is under way is kept, what now waits for nobody is granted, and what now
     /// waits in a circle is refused.
-    pub fn switch(&mut self, method: Method, outbox: &mut Outbox) {
+    pub fn switch(&mut self, now: Now, method: Method, outbox: &mut Outbox) {
         if method == self.method() {
             return;
         }
         self.sequencer = sequencer_of(method);
-        for (transaction, conflict) in self.executing.method_changed(&self.commit_locks, &*self.sequencer) {
+        for (transaction, conflict) in self.executing.method_changed(now.boot, &self.commit_locks, &*self.sequencer) {
             self.counters.deadlocks += u64::from(conflict.is_some());
             reply_access(transaction, conflict, outbox);
         }
     }
 
-    fn request(&mut self, request: ConcurrencyRequest, outbox: &mut Outbox) {
+    fn request(&mut self, now: Now, request: ConcurrencyRequest, outbox: &mut Outbox) {
         match request {
-            ConcurrencyRequest::Access { transaction, target, kind, .. } => {
-                self.access(transaction, target, kind, outbox);
+            ConcurrencyRequest::Access { transaction, age, target, kind } => {
+                self.access(now, (transaction, age), target, kind, outbox);
             }
             ConcurrencyRequest::CommitLock { transaction, age, history } => {
-                self.commit_lock(transaction, age, history, outbox);
+                self.commit_lock(now, transaction, age, history, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
-            ConcurrencyRequest::Finish { transaction } => self.finish(transaction, outbox),
+            ConcurrencyRequest::Finish { transaction } => self.finish(now, transaction, outbox),
             ConcurrencyRequest::SnapshotAccess { tag, target, snapshot } => {
                 if self.commit_locks.snapshot_access(tag, Place::from(&target), snapshot) {
                     reply_snapshot(tag, outbox);
@@ -124,13 +124,20 @@ impl ConcurrencyController {
         }
     }
 
-    fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind, outbox: &mut Outbox) {
+    fn access(
+        &mut self,
+        now: Now,
+        (transaction, age): (TransactionId, Age),
+        target: Target,
+        kind: AccessKind,
+        outbox: &mut Outbox,
+    ) {
         self.counters.accesses += 1;
         if self.planted.is(Bug::RangeNotChecked) && matches!(target, Target::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
         let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
-        match self.executing.access(transaction, target, Mode::from(kind), locks, sequencer) {
+        match self.executing.access((transaction, age), target, Mode::from(kind), now.boot, locks, sequencer) {
             Answer::Granted => reply_access(transaction, None, outbox),
             Answer::Waits => self.counters.access_waits += 1,
             Answer::Refused(conflict) => {
@@ -142,7 +149,14 @@ impl ConcurrencyController {
 
     /// Locks a whole history, or makes it wait, or lets it die (rule 3). A transaction that executed here stops executing: its accesses
     /// give way to its commit-locks, or to nothing if it dies.
-    fn commit_lock(&mut self, transaction: TransactionId, age: Age, history: Arc<History>, outbox: &mut Outbox) {
+    fn commit_lock(
+        &mut self,
+        now: Now,
+        transaction: TransactionId,
+        age: Age,
+        history: Arc<History>,
+        outbox: &mut Outbox,
+    ) {
         match self.commit_locks.holds(transaction) {
             Some(true) => return reply_commit_lock(transaction, None, outbox),
             Some(false) => return,
@@ -150,6 +164,10 @@ impl ConcurrencyController {
         }
         if let Some(conflict) = self.executing.doomed(transaction) {
             return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
+        }
+        if let Some(conflict) = self.executing.goes_first(now.boot, transaction, age, &history) {
+            self.counters.commit_lock_deaths += 1;
+            return reply_commit_lock(transaction, Some(conflict), outbox);
         }
         let (verdict, killed) = self.commit_locks.lock(transaction, age, history.clone());
         for dead in &killed {
@@ -179,12 +197,12 @@ impl ConcurrencyController {
             }
         }
         let histories = killed.iter().flat_map(|dead| places(&dead.history)).map(|(place, _)| place);
-        self.go_on(histories.chain(freed.iter().map(Place::from)), outbox);
+        self.go_on(now, histories.chain(freed.iter().map(Place::from)), outbox);
     }
 
-    fn finish(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+    fn finish(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {
         let freed = self.executing.forget(transaction);
-        self.go_on(freed.iter().map(Place::from), outbox);
+        self.go_on(now, freed.iter().map(Place::from), outbox);
         let Some(Finished { history, granted, readers }) = self.commit_locks.finish(transaction) else {
             return;
         };
@@ -194,11 +212,11 @@ impl ConcurrencyController {
         for tag in readers {
             reply_snapshot(tag, outbox);
         }
-        self.go_on(places(&history).map(|(place, _)| place), outbox);
+        self.go_on(now, places(&history).map(|(place, _)| place), outbox);
     }
 
-    fn go_on<'a>(&mut self, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
-        for transaction in self.executing.go_on(freed, &self.commit_locks, &*self.sequencer) {
+    fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
+        for transaction in self.executing.go_on(freed, now.boot, &self.commit_locks, &*self.sequencer) {
             reply_access(transaction, None, outbox);
         }
     }
@@ -220,9 +238,9 @@ fn reply_snapshot(tag: u64, outbox: &mut Outbox) {
 }
 
 impl Server for ConcurrencyController {
-    fn handle(&mut self, _: Now, envelope: Envelope, outbox: &mut Outbox) {
+    fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
         match envelope.message {
-            Message::Concurrency(request) => self.request(request, outbox),
+            Message::Concurrency(request) => self.request(now, request, outbox),
             // Nothing here outlives a restart: an epoch change resolves what was prepared before it.
             Message::Checkpoint => {}
             other => tracing::error!(?other, "not a message for a concurrency controller"),

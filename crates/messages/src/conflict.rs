@@ -25,6 +25,8 @@ pub enum ConflictKind {
     TooOld,
     /// The client's session ended or asked to cancel.
     Cancelled,
+    /// An older transaction of another site has waited long to access the item, and goes first.
+    OlderWaits,
     /// Something cannot be added to unread just now: the sum could leave the column's range, or a member's copy is not complete. An
     /// ordinary write can do it.
     IncrementRefused,
@@ -32,7 +34,7 @@ pub enum ConflictKind {
 
 impl ConflictKind {
     /// Every kind, for counters and tests.
-    pub const ALL: [ConflictKind; 10] = [
+    pub const ALL: [ConflictKind; 11] = [
         ConflictKind::Deadlock,
         ConflictKind::StaleRead,
         ConflictKind::PreparedElsewhere,
@@ -42,6 +44,7 @@ impl ConflictKind {
         ConflictKind::SchemaChanged,
         ConflictKind::TooOld,
         ConflictKind::Cancelled,
+        ConflictKind::OlderWaits,
         ConflictKind::IncrementRefused,
     ];
 
@@ -57,6 +60,7 @@ impl ConflictKind {
             ConflictKind::SchemaChanged => "the table's definition changed",
             ConflictKind::TooOld => "the read is too old to be checked",
             ConflictKind::Cancelled => "cancelled",
+            ConflictKind::OlderWaits => "an older transaction has waited for it for long",
             ConflictKind::IncrementRefused => "cannot be added to without being read at this moment",
         }
     }

@@ -1,12 +1,13 @@
 //! Single cases: waits, upgrades, deadlocks, phantoms, wait-die, doom, readers of snapshots. A transaction is older the lower its number.
 
-use crate::support::{Site, TABLE, THERE, history, item, key, own, range, replies, said, transaction};
+use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
 use concurrency_controller::ConcurrencyController;
+use concurrency_controller::limits::{ACCESS_PATIENCE, OWED_TIME};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::item::Write;
 use messages::planted::{Bug, Planted};
-use messages::{ConflictKind, History, Item, Key, KeyRange, Outbox};
+use messages::{ConflictKind, History, Item, Key, KeyRange};
 use std::sync::Arc;
 
 const NOTHING: [&str; 0] = [];
@@ -30,6 +31,54 @@ fn readers_share_and_do_not_overtake_a_writer() {
     assert_eq!(site.finish(own(1)), NOTHING);
     assert_eq!(site.finish(own(2)), ["3 granted"]);
     assert_eq!(site.finish(own(3)), ["4 granted"]);
+}
+
+/// Otherwise additions would wait for each other, or be seen by whoever reads before they are decided.
+#[test]
+fn additions_share_an_item_that_nobody_reads() {
+    for mut site in [locking(), optimistic()] {
+        assert_eq!(site.add(own(1), item(7)), ["1 granted"]);
+        assert_eq!(site.add(own(2), item(7)), ["2 granted"]);
+        let adds = adding(&history(&[], &[], &[]), &[7]);
+        assert_eq!(site.commit_lock(transaction(THERE, 50), adds.clone()), ["50 commit-locks granted"]);
+        assert_eq!(site.commit_lock(own(1), adds), ["1 commit-locks granted"]);
+        assert_eq!(site.read(own(3), item(7)), NOTHING);
+        assert_eq!(site.finish(transaction(THERE, 50)), NOTHING);
+        assert_eq!(site.finish(own(2)), NOTHING);
+        assert_eq!(site.finish(own(1)), ["3 granted"]);
+    }
+}
+
+/// Otherwise sites that add to an item without a pause would keep out whoever reads it, for ever.
+#[test]
+fn who_has_waited_long_goes_before_younger_ones_of_other_sites() {
+    let mut site = locking();
+    let adds = adding(&history(&[], &[], &[]), &[7]);
+    let remote = |number| transaction(THERE, number);
+    assert_eq!(site.commit_lock(remote(50), adds.clone()), ["50 commit-locks granted"]);
+    assert_eq!(site.write(own(9), item(7)), NOTHING);
+    // Without a gap: each comes before the last one ends.
+    for number in 51..60 {
+        site.now += ACCESS_PATIENCE / 10;
+        assert_eq!(site.commit_lock(remote(number), adds.clone()), [format!("{number} commit-locks granted")]);
+        assert_eq!(site.finish(remote(number - 1)), NOTHING);
+    }
+    site.now += ACCESS_PATIENCE / 10;
+    assert_eq!(site.commit_lock(remote(60), adds.clone()), ["60 commit-locks older waits"]);
+    assert_eq!(site.commit_lock(remote(8), adds.clone()), ["8 commit-locks granted"], "an older one is not kept off");
+    assert_eq!(site.finish(remote(8)), NOTHING);
+    assert_eq!(site.finish(remote(59)), ["9 granted"]);
+    assert_eq!(
+        site.commit_lock(remote(61), adds.clone()),
+        ["61 commit-locks older waits"],
+        "nor is what it has taken away"
+    );
+    site.now += OWED_TIME;
+    assert_eq!(
+        site.commit_lock(remote(62), adds),
+        ["9 doomed: taken elsewhere", "62 commit-locks granted"],
+        "but not for ever"
+    );
 }
 
 /// Otherwise two that read an item for update would need an abort where a wait does.
@@ -196,7 +245,7 @@ fn a_home_transaction_commits_over_its_own_accesses() {
         assert_eq!(site.read(own(2), item(5)), ["2 granted"], "only what its history names stays locked");
         assert_eq!(site.finish(own(1)), NOTHING);
         site.finish(own(2));
-        assert!(site.0.is_idle());
+        assert!(site.controller.is_idle());
     }
 }
 
@@ -243,7 +292,8 @@ fn those_that_wait_are_granted_oldest_first() {
 /// The planted bug must overtake the waiter, and still lock nothing twice: the simulator looks for the one, not the other.
 #[test]
 fn the_planted_overtaking_starves_the_waiter_and_no_more() {
-    let mut site = Site(ConcurrencyController::new(Method::Locking, Planted::only(Bug::WaiterOvertaken)));
+    let mut site =
+        Site { controller: ConcurrencyController::new(Method::Locking, Planted::only(Bug::WaiterOvertaken)), now: 0 };
     site.commit_lock(own(9), history(&[], &[], &[1]));
     assert_eq!(site.commit_lock(own(5), history(&[], &[], &[1, 2])), NOTHING);
     assert_eq!(site.commit_lock(own(7), history(&[], &[], &[2])), ["7 commit-locks granted"]);
@@ -252,7 +302,7 @@ fn the_planted_overtaking_starves_the_waiter_and_no_more() {
     assert_eq!(site.finish(own(7)), NOTHING);
     assert_eq!(site.finish(own(8)), ["5 commit-locks granted"]);
     site.finish(own(5));
-    assert!(site.0.is_idle());
+    assert!(site.controller.is_idle());
 }
 
 /// Rule 5: otherwise a reader would miss a commit below its snapshot, or wait for what it cannot see.
@@ -274,7 +324,7 @@ fn a_snapshot_reader_waits_for_what_may_commit_below_it_and_only_for_that() {
     assert_eq!(site.finish(own(2)), NOTHING);
     assert_eq!(site.finish(own(1)), ["reader 73"], "what was voted for later is not waited for");
     site.finish(own(3));
-    assert!(site.0.is_idle());
+    assert!(site.controller.is_idle());
 }
 
 /// Otherwise a switch would leave transactions waiting in a circle that only the new method knows.
@@ -289,13 +339,9 @@ fn a_switch_to_locking_breaks_circles_and_one_to_validation_grants_waits() {
     assert_eq!(site.write(own(1), both), NOTHING);
     assert_eq!(site.write(own(2), range(1, 12)), NOTHING);
     assert_eq!(site.read(own(3), high), ["3 granted"]);
-    let mut outbox = Outbox::default();
-    site.0.switch(Method::Locking, &mut outbox);
-    assert_eq!(said(&replies(outbox)), ["1 deadlock"]);
+    assert_eq!(said(&site.switch(Method::Locking)), ["1 deadlock"]);
     assert_eq!(site.finish(remote), NOTHING);
-    let mut outbox = Outbox::default();
-    site.0.switch(Method::Optimistic, &mut outbox);
-    assert_eq!(said(&replies(outbox)), ["2 granted"]);
+    assert_eq!(said(&site.switch(Method::Optimistic)), ["2 granted"]);
 }
 
 /// Otherwise a load of many rows would stop the site: work must grow with the number of writes, not with its square.
@@ -314,5 +360,5 @@ fn large_histories_are_locked_in_one_pass() {
     assert_eq!(site.finish(own(9)), ["3 commit-locks granted"]);
     site.finish(own(3));
     site.finish(own(1));
-    assert!(site.0.is_idle());
+    assert!(site.controller.is_idle());
 }

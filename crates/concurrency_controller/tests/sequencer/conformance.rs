@@ -4,11 +4,11 @@
 //! Serial equivalence, in the order of commits, is what the model checks when it installs: nothing that a transaction read has
 //! changed since its commit-locks were granted and its versions compared.
 
-use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, replies, transaction};
+use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, transaction};
 use concurrency_controller::sequencer::METHODS;
+use messages::TransactionId;
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest};
 use messages::epoch::Method;
-use messages::{Outbox, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
 
 const KEYS: u64 = 6;
@@ -132,7 +132,7 @@ impl World {
             assert!(self.advance_one(), "everybody waits for ever: {:#?}", self.running);
             self.check();
         }
-        assert!(self.site.0.is_idle(), "something is left when all have finished");
+        assert!(self.site.controller.is_idle(), "something is left when all have finished");
         (self.journal, self.commits)
     }
 
@@ -179,10 +179,9 @@ impl World {
 
     fn switch(&mut self) {
         let other = self.setting.switches_to.expect("only then it is switched");
-        let method = if self.site.0.method() == other { self.setting.method } else { other };
-        let mut outbox = Outbox::default();
-        self.site.0.switch(method, &mut outbox);
-        self.judge(replies(outbox));
+        let method = if self.site.controller.method() == other { self.setting.method } else { other };
+        let replies = self.site.switch(method);
+        self.judge(replies);
     }
 
     /// Lets a random transaction that waits for nothing go on; false when there is none.

@@ -71,11 +71,15 @@ pub fn adding(history: &History, adds: &[u8]) -> Arc<History> {
 }
 
 /// A controller that hands its replies back.
-pub struct Site(pub ConcurrencyController);
+pub struct Site {
+    pub controller: ConcurrencyController,
+    /// Its boot clock.
+    pub now: u64,
+}
 
 impl Site {
     pub fn new(method: Method) -> Site {
-        Site(ConcurrencyController::new(method, Planted::none()))
+        Site { controller: ConcurrencyController::new(method, Planted::none()), now: 0 }
     }
 
     pub fn ask(&mut self, request: ConcurrencyRequest) -> Vec<ConcurrencyReply> {
@@ -89,9 +93,22 @@ impl Site {
             message: Message::Concurrency(request),
         };
         let mut outbox = Outbox::default();
-        let now = Now { boot: 0, wall_micros: 0 };
-        self.0.handle(now, envelope, &mut outbox);
+        self.controller.handle(self.clock(), envelope, &mut outbox);
         replies(outbox)
+    }
+
+    pub fn clock(&self) -> Now {
+        Now { boot: self.now, wall_micros: 0 }
+    }
+
+    pub fn switch(&mut self, method: Method) -> Vec<ConcurrencyReply> {
+        let mut outbox = Outbox::default();
+        self.controller.switch(self.clock(), method, &mut outbox);
+        replies(outbox)
+    }
+
+    pub fn add(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+        said(&self.access(transaction, target, AccessKind::Increment))
     }
 
     pub fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind) -> Vec<ConcurrencyReply> {
@@ -169,6 +186,7 @@ fn kind(kind: ConflictKind) -> &'static str {
         ConflictKind::YoungerDies => "dies",
         ConflictKind::PreparedElsewhere => "taken elsewhere",
         ConflictKind::StaleRead => "stale",
+        ConflictKind::OlderWaits => "older waits",
         other => other.describe(),
     }
 }

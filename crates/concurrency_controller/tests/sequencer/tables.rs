@@ -116,13 +116,17 @@ proptest! {
             lock.with_place(|place| table.add(place, lock.holder.transaction, lock.holder.mode));
         }
         let standing = asked.with_place(|place| table.standing(asked.holder.transaction, place, asked.holder.mode));
-        // Points do not cover ranges: between two keys there are always others.
-        let usable = |lock: &&Lock| {
-            let same = lock.holder.transaction == asked.holder.transaction && lock.holder.mode >= asked.holder.mode;
-            same && (asked.point || !lock.point)
+        let wanted = asked.holder.mode;
+        let covers = |mode: Mode| mode == Mode::Exclusive || mode == wanted;
+        let own: Vec<&Lock> =
+            locks.iter().filter(|lock| lock.holder.transaction == asked.holder.transaction).collect();
+        // Points do not cover ranges: between two keys there are always others. All that a transaction has asked for on an item is one lock.
+        let locked = |key: u8| {
+            let here = || own.iter().filter(|lock| lock.low <= key && key < lock.high.unwrap_or(u8::MAX));
+            let mut points = here().filter(|lock| asked.point && lock.point).map(|lock| lock.holder.mode);
+            let joined = points.next().map(|first| points.fold(first, |one, other| if one == other { one } else { Mode::Exclusive }));
+            joined.is_some_and(covers) || here().any(|lock| !lock.point && covers(lock.holder.mode))
         };
-        let usable: Vec<&Lock> = locks.iter().filter(usable).collect();
-        let locked = |key: u8| usable.iter().any(|lock| lock.low <= key && key < lock.high.unwrap_or(u8::MAX));
         let expected = (asked.low..asked.high.unwrap_or(u8::MAX)).all(locked);
         prop_assert_eq!(standing == Standing::Covered, expected);
         prop_assert!(standing != Standing::Free || conflicts_in(&table, &asked).is_empty());
