@@ -25,10 +25,10 @@ use values::Value;
 /// An update under way.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct UpdateRun {
-    /// What it adds to which row, as long as it looks as if that will do.
-    adds: Option<(Item, Addends)>,
-    /// The row that it could add to, even if it does not.
-    summed: Option<Item>,
+    /// What it could add to which row without reading it.
+    sum: Option<Box<(Item, Addends)>>,
+    /// It does, or will unless the row is against it.
+    adds: bool,
     cursor: Cursor,
     in_place: bool,
     stage: Stage,
@@ -83,15 +83,15 @@ impl UpdateRun {
             table.primary_key.contains(column) || table.indexes.iter().any(|index| index.columns.contains(column))
         };
         let cursor = Cursor::new(source, AccessKind::Write, None, &scene.scope)?;
-        let mut adds = None;
+        let mut sum = None;
         if filter.is_none() && returning.is_empty() && scene.transaction.may_add {
             let item = || cursor.only_key().map(|key| rows::table_item(table, key.clone()));
-            adds = sums::of_update(source, assignments, item, &scene.scope)
+            sum = sums::of_update(source, assignments, item, &scene.scope)
                 .filter(|(item, _)| scene.transaction.can_add_to(item));
         }
         Ok(UpdateRun {
-            summed: adds.as_ref().map(|(item, _)| item.clone()),
-            adds: adds.filter(|(item, _)| scene.sums.are_worth(item.table)),
+            adds: sum.as_ref().is_some_and(|(item, _)| scene.sums.are_worth(item.table)),
+            sum: sum.map(Box::new),
             cursor,
             in_place: !assignments.iter().any(|(column, _)| is_key(column)),
             stage: Stage::Finding,
@@ -104,7 +104,7 @@ impl UpdateRun {
     pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
         let step = self.go_on(action, scene, event)?;
         if matches!(step, Step::Done)
-            && let Some(item) = &self.summed
+            && let Some((item, _)) = self.sum.as_deref()
         {
             scene.transaction.note_summed(item);
         }
@@ -117,26 +117,22 @@ impl UpdateRun {
         };
         let update = Update { source, filter: filter.as_ref(), assignments, returning };
         let mut event = event;
-        if let Some((item, addends)) = self.adds.take() {
-            match event {
+        if let Some((item, addends)) = self.sum.as_deref().filter(|_| self.adds) {
+            let row = match event {
                 Event::Item(None) => return Ok(Step::Done),
-                Event::Item(Some(row)) => {
-                    let before = scene.transaction.file().added_to(&item);
-                    if sums::have_room(&row, before, &addends) && scene.transaction.add(item.clone(), &addends)? {
-                        scene.results.affected += 1;
-                        return Ok(Step::Done);
-                    }
-                    // An ordinary update tells what is wrong with it, if anything is; the next one begins with that.
-                    scene.transaction.note_summed(&item);
-                    scene.transaction.note_wanted(&item);
-                    event = Event::Go;
-                }
-                _ => {
-                    let need = Need::Presence(item.clone());
-                    self.adds = Some((item, addends));
-                    return Ok(Step::Need(need));
-                }
+                Event::Item(Some(row)) => row,
+                _ => return Ok(Step::Need(Need::Presence(item.clone()))),
+            };
+            let before = scene.transaction.file().added_to(item);
+            if sums::have_room(&row, before, addends) && scene.transaction.add(item.clone(), addends)? {
+                scene.results.affected += 1;
+                return Ok(Step::Done);
             }
+            // An ordinary update tells what is wrong with it, if anything is; the next one begins with that.
+            scene.transaction.note_summed(item);
+            scene.transaction.note_wanted(item);
+            self.adds = false;
+            event = Event::Go;
         }
         loop {
             let step = match std::mem::replace(&mut self.stage, Stage::Finding) {

@@ -1,6 +1,6 @@
 //! Kills a stock Python that commits through the extension at random points, and looks whether every acknowledged commit is back.
 //!
-//! `cargo run --release -p sqlite_extension --example kills -- [kills] [seed]`. Two memory servers run as processes of their own. Of three kills
+//! `cargo run --release -p sqlite_extension --example sqlite_kills -- [kills] [seed]`. Two memory servers run as processes of their own. Of three kills
 //! one is a loss of power as well: of what was written since the database was opened, which was never synced, any half is gone, and so is what no
 //! sync of the local log has covered: those commits come back from remote memory alone.
 
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
             let Outcome { is_power, known, found, wrong } = victim.kill(&mut random);
             if let Some(said) = wrong {
                 println!("kill {kill} ({journal}, loss of power: {is_power}): {known} acknowledged, found {said}");
-                println!("again: cargo run --release -p sqlite_extension --example kills -- {kills} {seed}");
+                println!("again: cargo run --release -p sqlite_extension --example sqlite_kills -- {kills} {seed}");
                 return ExitCode::FAILURE;
             }
             acknowledged += known - last;

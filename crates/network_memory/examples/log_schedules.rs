@@ -1,6 +1,6 @@
 //! Many short schedules of the remote log in a simulated world that misbehaves.
 //!
-//! `cargo run --release -p network_memory --example schedules -- --runs 100000 --seed 1 --jobs 2`. With `--plant NAME` it looks for the
+//! `cargo run --release -p network_memory --example log_schedules -- --runs 100000 --seed 1 --jobs 2`. With `--plant NAME` it looks for the
 //! first seed that finds a planted bug; `--plant all` for each of them but the rare ones, which have tests of their own. A failing seed is printed with the command that replays it.
 
 use network_memory::planted::Planted;
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
         Some(outcome) => {
             println!("seed {} failed: {}", outcome.seed, outcome.failure.unwrap_or_default());
             let seed = outcome.seed;
-            println!("replay: cargo run --release -p network_memory --example schedules -- --seed {seed} --runs 1");
+            println!("replay: cargo run --release -p network_memory --example log_schedules -- --seed {seed} --runs 1");
             ExitCode::FAILURE
         }
     }

@@ -1,6 +1,6 @@
 //! Small commits of redb over two memory servers beside its default durability on the same disk, in turns.
 //!
-//! `cargo run --release -p redb_backend --example commits -- [commits] [rounds] [folder]`. The servers are processes of their own on the loopback
+//! `cargo run --release -p redb_backend --example redb_commits -- [commits] [rounds] [folder]`. The servers are processes of their own on the loopback
 //! interface. The time of a disk sync is printed with every round.
 
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};

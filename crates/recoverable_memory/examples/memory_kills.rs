@@ -1,4 +1,4 @@
-//! Kills a process again and again while it books, and looks at the books: `cargo run --release -p recoverable_memory --example kills
+//! Kills a process again and again while it books, and looks at the books: `cargo run --release -p recoverable_memory --example memory_kills
 //! -- [kills] [folder]`.
 //!
 //! The process that is killed is this program itself, started with the word `book`. It tells of each booking that is durable. After
