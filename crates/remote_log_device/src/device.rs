@@ -24,8 +24,12 @@ struct State {
     bytes: VecDeque<u8>,
     start: Position,
     flushed: Position,
-    /// Of the last flush that had something to wait for.
+    /// Holds for all below `flushed`.
     receipt: Receipt,
+    /// k: what has a receipt and is not on the disk, so many servers hold.
+    copies: u8,
+    /// The process that has opened it: a child that was forked has the same log, and would write into it unnoticed.
+    process: u32,
     /// Which byte each record begins with that has bytes, and where it is in the remote log.
     records: VecDeque<(Position, names::Position)>,
     failed: bool,
@@ -45,6 +49,7 @@ impl RemoteLogDevice {
     /// [`DeviceError::Unavailable`] if the log is not open, or cannot be known; [`DeviceError::NotALog`] if another program has written it.
     pub fn open(terms: LogTerms, capacity: u64) -> Result<RemoteLogDevice, DeviceError> {
         let wait = terms.time;
+        let copies = terms.copies;
         let retained_bytes_max = terms.retained_bytes_max.max(2 * capacity + OVERHEAD_BYTES);
         let log = RemoteLog::open(LogTerms { retained_bytes_max, ..terms }).map_err(|error| unavailable(&error))?;
         if let Some(doubt) = log.doubt() {
@@ -57,7 +62,9 @@ impl RemoteLogDevice {
             bytes: VecDeque::new(),
             start: Position(0),
             flushed: Position(0),
-            receipt: Receipt::Disk,
+            receipt: Receipt::Memory { copies },
+            copies,
+            process: std::process::id(),
             records: VecDeque::new(),
             failed: false,
         };
@@ -74,6 +81,14 @@ impl RemoteLogDevice {
         let mut state = self.lock();
         if state.failed {
             return Err(DeviceError::Failed);
+        }
+        let process = std::process::id();
+        if process != state.process {
+            let reason = format!(
+                "process {process} was forked from process {}, which has the log: open it after the fork, in one process",
+                state.process
+            );
+            return Err(DeviceError::Unavailable { reason });
         }
         run(&mut state).map_err(|error| {
             state.failed = true;
@@ -104,7 +119,14 @@ impl State {
         }
         // What an opened log has stays in it.
         self.flushed = self.end();
+        self.receipt = self.known();
         Ok(())
+    }
+
+    /// What is certain of everything that has a receipt.
+    fn known(&self) -> Receipt {
+        let status = self.log.status();
+        if status.synced >= status.appended { Receipt::Disk } else { Receipt::Memory { copies: self.copies } }
     }
 
     fn take(&mut self, place: names::Position, record: Record<'_>) -> bool {
@@ -160,7 +182,8 @@ impl State {
         match self.log.flush(wait)? {
             Some(names::Receipt::Memory { copies }) => self.receipt = Receipt::Memory { copies },
             Some(names::Receipt::Disk) => self.receipt = Receipt::Disk,
-            None => {}
+            // It came in the background, and nobody has kept its kind: that of an earlier flush says nothing of these bytes.
+            None => self.receipt = self.known(),
         }
         self.flushed = self.end();
         Ok(())
@@ -180,7 +203,7 @@ impl LogDevice for RemoteLogDevice {
     fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
         {
             let state = self.lock();
-            let (needed, free) = (bytes.len() as u64, self.capacity - state.bytes.len() as u64);
+            let (needed, free) = (bytes.len() as u64, self.capacity.saturating_sub(state.bytes.len() as u64));
             if needed > free && !state.failed {
                 return Err(DeviceError::Full { needed, free });
             }
