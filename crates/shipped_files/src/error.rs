@@ -25,6 +25,18 @@ pub enum OpenError {
         /// Which process, if it has said so.
         process: Option<u32>,
     },
+    /// A process from which this one was forked has them, or had them.
+    #[error(
+        "{} was opened by process {process} before this process was forked from it: the log is locked until neither of them lives; open \
+         files after the fork, in one process, or start processes without one (in Python: multiprocessing with \"spawn\")",
+        path.display()
+    )]
+    Forked {
+        /// The first of the files.
+        path: PathBuf,
+        /// Which process has opened them.
+        process: u32,
+    },
     /// A file or folder.
     #[error("could not {action} {}: {source}", path.display())]
     File {
@@ -70,6 +82,19 @@ pub enum OpenError {
         file: u8,
         /// How many there are.
         files: usize,
+    },
+    /// The log was to be given up, and a file would be taken for one of what was put in the first one's place.
+    #[error(
+        "recover=discard would open {} with {} beside it, which the crash may have left, and which would be applied to it: if the first is a \
+         backup that is whole without it, move the second away; if it belongs to the backup, open and close the backup once without the \
+         log (a plain program), which takes it in",
+        path.display(), beside.display()
+    )]
+    Beside {
+        /// The first of the files.
+        path: PathBuf,
+        /// What lies beside it.
+        beside: PathBuf,
     },
     /// A file is not what the log goes on from.
     #[error(

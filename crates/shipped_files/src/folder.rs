@@ -45,6 +45,15 @@ pub(crate) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error
     move |source| OpenError::File { action, path: path.to_path_buf(), source }
 }
 
+/// The folder that a file is in: the present one for a name alone.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => Path::new("/"),
+    }
+}
+
 /// Makes what is in a folder, and what is not any more, durable.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
@@ -104,7 +113,7 @@ impl Folder {
             fs::rename(&new, &path)?;
             sync_folder(&self.path)?;
             // The folder itself may be new.
-            self.path.parent().map_or(Ok(()), sync_folder)
+            sync_folder(folder_of(&self.path))
         };
         write().map_err(failed("write", &path))
     }
@@ -163,6 +172,15 @@ mod tests {
         fs::write(path.join(TERMS), "log = 1\nk = 2\n").expect("a disk");
         let message = folder.read().expect_err("lines are wanting").to_string();
         assert!(message.contains("servers"), "{message}");
+    }
+
+    /// If this failed, a database in the present folder could not be opened by its name alone.
+    #[test]
+    fn a_name_alone_is_in_the_present_folder() {
+        for (path, folder) in [("db", "."), ("a/db", "a"), ("/db", "/"), ("/", "/")] {
+            assert_eq!(folder_of(Path::new(path)), Path::new(folder));
+            sync_folder(folder_of(Path::new("db"))).expect("it is there");
+        }
     }
 
     /// If this failed, two processes would write one database with two logs.

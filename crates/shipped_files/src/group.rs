@@ -8,6 +8,8 @@
 //! * a change that takes something away (a shorter file, a deleted one) is in the log, with a receipt, before it is made: the files never
 //!   lack what a replay needs;
 //! * the log's front is given up only when every change in it is in the files, and the files are on disk;
+//! * only the process that has opened the group takes changes: a child that was forked from it has the same log, and would write into it unnoticed. It is
+//!   refused, before any lock that a thread of its parent may have had at the fork, and gives nothing back;
 //! * after a failure nothing is taken any more, and nothing written: whether what failed is in the log decides the next recovery, and nobody
 //!   before it.
 //!
@@ -24,17 +26,19 @@ use std::time::Duration;
 use crate::change::{Change, FileNumber, append_keyed};
 use crate::error::Failure;
 use crate::folder::Folder;
-use crate::limits::PENDING_BYTES_MAX;
+use crate::limits::{PENDING_BYTES_MAX, WRITE_BYTES_MAX};
 use crate::opening::Opened;
 use crate::remembered::Remembered;
 use crate::settling::Settler;
 use crate::status::Status;
 
-/// Called with what an operator should know, from any thread.
+/// Called with what an operator should know, from any thread. What it panics with is reported by the panic hook, and goes no further.
 pub type Notify = Box<dyn Fn(&str) + Send + Sync>;
 
 /// What the group's threads share.
 pub(crate) struct Shared {
+    /// The process that has opened it.
+    process: u32,
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) wait: Duration,
     pub(crate) settle_bytes: u64,
@@ -52,7 +56,7 @@ pub(crate) struct Shared {
     pub(crate) settling: Mutex<Settling>,
     /// The settler is to look, or has finished.
     pub(crate) turn: Condvar,
-    pub(crate) notify: Notify,
+    notify: Notify,
 }
 
 /// The log, and what is known of its end.
@@ -79,6 +83,8 @@ pub(crate) struct Settling {
     pub(crate) is_ending: bool,
     /// How often it has finished.
     pub(crate) rounds: u64,
+    /// Its thread is not there any more.
+    pub(crate) has_ended: bool,
 }
 
 /// How often what has happened.
@@ -114,6 +120,7 @@ impl Shared {
         notify: Notify,
     ) -> Shared {
         Shared {
+            process: std::process::id(),
             paths,
             wait: options.wait,
             settle_bytes: options.settle_bytes,
@@ -132,32 +139,51 @@ impl Shared {
     }
 
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.is_forked() {
+            let (process, child) = (self.process, std::process::id());
+            let reason = format!(
+                "process {child} was forked from process {process}, which has the files open and ships their changes: \
+                 in a child nothing is taken; open them after the fork, in one process"
+            );
+            return Err(Failure { path: self.paths[0].clone(), reason });
+        }
         self.failure.get().map_or(Ok(()), |failure| Err(failure.clone()))
+    }
+
+    /// Whether this is a child of the process that has opened the group.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.process != std::process::id()
     }
 
     /// The first failure stays; it is told once.
     pub(crate) fn fail(&self, reason: &dyn std::fmt::Display) -> Failure {
         let failure = self.failure.get_or_init(|| Failure { path: self.paths[0].clone(), reason: reason.to_string() });
         if !self.counts.is_told.swap(true, Ordering::Relaxed) {
-            (self.notify)(&failure.to_string());
+            self.notify(&failure.to_string());
         }
         // Whoever waits for the settler sees the failure.
         self.turn.notify_all();
         failure.clone()
     }
 
+    /// Tells an operator. Neither a commit nor the settler ends because nobody can be told.
+    pub(crate) fn notify(&self, text: &str) {
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.notify)(text)));
+    }
+
     fn told(&self, append: impl FnOnce(&mut Pending)) -> Result<(), Failure> {
-        self.check()?;
-        let bytes = {
+        loop {
+            self.check()?;
             let mut pending = lock(&self.pending);
-            append(&mut pending);
-            pending.record.len()
-        };
-        if bytes > PENDING_BYTES_MAX {
+            if pending.record.len() <= PENDING_BYTES_MAX {
+                append(&mut pending);
+                return Ok(());
+            }
+            // Other threads may be quicker with theirs: it is looked at again.
+            drop(pending);
             let mut log = lock(&self.log);
             self.put(&mut log)?;
         }
-        Ok(())
     }
 
     /// Puts what waits into the log, without a receipt.
@@ -203,6 +229,7 @@ impl Shared {
     }
 
     pub(crate) fn sync(&self) -> Result<Option<Receipt>, Failure> {
+        self.check()?;
         let mut state = lock(&self.log);
         self.put(&mut state)?;
         self.wait_receipt(&mut state)
@@ -210,6 +237,7 @@ impl Shared {
 
     /// Behind which record everything is in the files; all before it has a receipt.
     pub(crate) fn applied(&self) -> Result<Position, Failure> {
+        self.check()?;
         // What is put into the log from here on is not needed; what takes something away has been done.
         let _applied = lock(&self.applying);
         let mut state = lock(&self.log);
@@ -228,6 +256,7 @@ impl Shared {
 
     /// With so much in the log, whoever changes something waits until the files are on disk.
     fn wait_for_room(&self) -> Result<(), Failure> {
+        self.check()?;
         if self.counts.log_bytes.load(Ordering::Relaxed) < 2 * self.settle_bytes {
             return Ok(());
         }
@@ -237,6 +266,9 @@ impl Shared {
         self.turn.notify_all();
         while settling.rounds == rounds && !settling.is_ending {
             self.check()?;
+            if settling.has_ended {
+                return Err(self.fail(&"the thread that brings the files to disk has ended, and the log has no room"));
+            }
             settling = self.turn.wait(settling).unwrap_or_else(PoisonError::into_inner);
         }
         self.check()
@@ -267,8 +299,14 @@ impl ShippedFiles {
     /// # Errors
     /// The log has failed.
     pub fn wrote(&self, file: FileNumber, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
-        self.shared.wait_for_room()?;
-        self.shared.told(|pending| Change::Write { file, offset, bytes }.append(&mut pending.record))
+        // A piece at a time, with what waits before it put into the log: a record of any longer write would not be taken.
+        let mut offset = offset;
+        for bytes in bytes.chunks(WRITE_BYTES_MAX) {
+            self.shared.wait_for_room()?;
+            self.shared.told(|pending| Change::Write { file, offset, bytes }.append(&mut pending.record))?;
+            offset += bytes.len() as u64;
+        }
+        Ok(())
     }
 
     /// Tells that bytes have been written that are likely to differ little from the last ones that were told with this key, in whatever
@@ -309,10 +347,26 @@ impl ShippedFiles {
     }
 
     fn take_away<T>(&self, change: &Change<'_>, apply: impl FnOnce() -> T) -> Result<T, Failure> {
+        self.shared.check()?;
         let _applying = lock(&self.shared.applying);
         self.shared.told(|pending| change.append(&mut pending.record))?;
         self.shared.sync()?;
         Ok(apply())
+    }
+
+    /// Puts everything that was told into the log, and waits for nobody. The local log is a mapping, which outlives the process: a recovery after its
+    /// death finds it there, and whatever is done to the files afterwards comes after it.
+    ///
+    /// # Errors
+    /// The log has failed.
+    pub fn ship(&self) -> Result<(), Failure> {
+        self.shared.check()?;
+        // Most often nothing waits, and somebody else may have the log for long.
+        if lock(&self.shared.pending).record.is_empty() {
+            return Ok(());
+        }
+        let mut log = lock(&self.shared.log);
+        self.shared.put(&mut log)
     }
 
     /// Waits until everything that was told is durable, and says by what; none if nothing was ever told.
@@ -338,15 +392,25 @@ impl ShippedFiles {
     /// # Errors
     /// Then the log is needed at the next opening.
     pub fn close(mut self) -> Result<(), Failure> {
+        self.shared.check()?;
         self.end();
         self.shared.check()?;
         crate::settling::settle(&self.shared)
     }
 
+    /// Whether this is a child of the process that has opened the files: then nothing of them is taken.
+    pub fn is_forked(&self) -> bool {
+        self.shared.is_forked()
+    }
+
     fn end(&mut self) {
-        if let Some(settler) = self.settler.take() {
-            settler.end(&self.shared);
+        let Some(settler) = self.settler.take() else { return };
+        if self.shared.is_forked() {
+            // Neither its threads are there nor may its log be touched: both are the parent's.
+            std::mem::forget((settler, Arc::clone(&self.shared)));
+            return;
         }
+        settler.end(&self.shared);
     }
 }
 

@@ -7,7 +7,8 @@
 //! # Promise
 //!
 //! After a crash of any kind the files are as after a loss of power that has spared everything up to the last sync that returned: every byte that was
-//! written before it is there, and of what was written later any part may be. A program that bears losing power on its own disk bears that. The
+//! written before it is there, and of what was written later any part may be. A program that bears losing power on its own disk bears that. One that
+//! relies on more when only its process dies, such as the order of its writes, asks for it ([`ShippedFiles::ship`]). The
 //! tables of [`network_memory`] say what is lost when; every recovery has this disk ([`network_memory::names::Fallback::RestartOnThisDisk`]).
 //!
 //! # How
@@ -21,7 +22,8 @@
 //! * When the log has grown long, the files are synced, a record says so, and what lies before is given up (`settling`). The same is done at
 //!   an opening, before the first change, and at a close: a group that was closed in order needs no log to be opened.
 //! * One process at a time has a group, by a lock on the folder of its log; a second one is told which. A program that does not go through
-//!   this crate is not noticed: whatever it changes after a crash, and before the log was replayed, is overwritten.
+//!   this crate is not noticed: whatever it changes while a group is open, or after a crash and before the log was replayed, may be overwritten.
+//! * A forked child is no such process: it is refused.
 //!
 //! In reading order: [`change`] is what a record says, [`remembered`] makes it short, [`recovery`] replays it, [`group`] takes changes and syncs, `settling` empties the
 //! log, `opening` and `folder` begin, [`options`] and [`status`] are what a user sees, [`power_loss`] is for

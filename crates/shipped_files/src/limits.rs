@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// Files of one group.
 pub const FILES_MAX: usize = 16;
-/// Bytes of one write in the log; a longer one is split.
+/// Bytes of one write in the log; a longer one is split, with what waits put into the log between.
 pub const WRITE_BYTES_MAX: usize = 1 << 20;
-/// Bytes of changes that wait for a sync; with more they are put into the log ahead of it.
+/// Bytes of changes that wait for a sync; with more they are put into the log before another one is taken.
 pub const PENDING_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a write that may have a key: of fewer the pieces are hardly less.
 pub const KEYED_BYTES_MIN: usize = 256;
@@ -28,7 +28,10 @@ pub const WAIT_SECONDS_MAX: u64 = 3_600;
 /// How often it is looked for what has happened to the log.
 pub const LOOK: Duration = Duration::from_millis(250);
 
-const _: () = assert!(2 * WRITE_BYTES_MAX + PENDING_BYTES_MAX < RECORD_BYTES_MAX, "what waits fits into a record");
+const _: () = assert!(
+    2 * WRITE_BYTES_MAX + PENDING_BYTES_MAX < RECORD_BYTES_MAX,
+    "what waits, and one more write, fit into a record"
+);
 const _: () = assert!(
     2 * SETTLE_BYTES_MAX + 16 * PENDING_BYTES_MAX as u64 <= RETAINED_BYTES_DEFAULT,
     "settling comes before full"

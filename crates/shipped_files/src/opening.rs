@@ -14,7 +14,7 @@ use crate::folder::{Folder, LogName, failed};
 use crate::group::{Notify, Shared, ShippedFiles};
 use crate::limits::FILES_MAX;
 use crate::options::{COPIES_DEFAULT, Options};
-use crate::recovery::{Replayed, replay};
+use crate::recovery::{Replayed, replay, with_changes};
 use crate::settling::{Settler, settle};
 
 /// What an opening has found.
@@ -24,6 +24,8 @@ pub struct Opened {
     pub is_new: bool,
     /// What was replayed over the files.
     pub replayed: Replayed,
+    /// Records with changes that were given up because it was asked for ([`Options::discard`]).
+    pub given_up: u64,
     /// What the log could not vouch for.
     pub doubt: Option<Doubt>,
 }
@@ -51,10 +53,17 @@ impl ShippedFiles {
         let folder = Folder::take(folder, &paths[0])?;
         let name = name(&folder, options)?;
         let (log, is_new) = open_log(&folder, &name, &paths[0], options)?;
-        let records = if options.discard { Vec::new() } else { read(&log) };
+        let mut records = read(&log);
+        let given_up = if options.discard { with_changes(&records) } else { 0 };
+        if options.discard {
+            if given_up > 0 {
+                nothing_beside(paths)?;
+            }
+            records.clear();
+        }
         let replayed = replay(paths, &records)?;
         drop(records);
-        let opened = Opened { is_new, replayed, doubt: log.doubt() };
+        let opened = Opened { is_new, replayed, given_up, doubt: log.doubt() };
         let shared = Arc::new(Shared::new(paths.to_vec(), log, options, name.servers.len(), name.copies, notify));
         let log_failed = |failure: crate::error::Failure| OpenError::File {
             action: "bring to disk",
@@ -121,6 +130,21 @@ fn open_log(folder: &Folder, name: &LogName, first: &Path, options: &Options) ->
     let log = log.map_err(log_failed)?;
     folder.write(&LogName { is_made: true, ..name.clone() })?;
     Ok((log, true))
+}
+
+/// Files beside the first that a crash has left belong to the database of that time: the program would take them for those of what was put in
+/// its place.
+fn nothing_beside(paths: &[PathBuf]) -> Result<(), OpenError> {
+    for beside in &paths[1..] {
+        match std::fs::metadata(beside) {
+            Ok(found) if found.len() > 0 => {
+                return Err(OpenError::Beside { path: paths[0].clone(), beside: beside.clone() });
+            }
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed("look at", beside)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn read(log: &RemoteLog) -> Vec<(Position, Vec<u8>)> {

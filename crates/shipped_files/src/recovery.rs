@@ -5,7 +5,8 @@
 //! * afterwards every byte that a record has changed is as the last record has left it, so a program that bears a loss of power
 //!   after its last sync bears this;
 //! * it can be broken off at any point and done again;
-//! * a file that is shorter than it can be by any loss of power is told of, and nothing is changed.
+//! * a file that is shorter than it can be by any loss of power, and would be changed, is told of, and nothing is changed. With no change in the
+//!   log the files are what they are: others may have changed them since they were closed in order.
 
 use network_memory::names::Position;
 use std::fs::{File, OpenOptions};
@@ -67,7 +68,7 @@ pub fn replay(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Repl
         let before = replayed.changes;
         for change in Changes::of(record) {
             let change = change.map_err(|source| OpenError::Record { position: *position, source })?;
-            replayed.changes += u64::from(!matches!(change, Change::Settled { .. } | Change::Forget));
+            replayed.changes += u64::from(is_change(&change));
             let bytes = redo(&mut targets, &mut remembered, &change)?;
             // What is remembered and the record do not go together: no program of ours has written it.
             let bytes = bytes.ok_or(OpenError::Record { position: *position, source: Unreadable { at: 0 } })?;
@@ -76,6 +77,11 @@ pub fn replay(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Repl
         replayed.records += u64::from(replayed.changes > before);
     }
     Ok(replayed)
+}
+
+/// Whether it says more than how the log is to be read.
+fn is_change(change: &Change<'_>) -> bool {
+    !matches!(change, Change::Settled { .. } | Change::Forget)
 }
 
 /// Makes one change again; says how many bytes were written, or that it is none.
@@ -116,6 +122,17 @@ fn redo(
     }
 }
 
+/// How many records would have to be replayed, of which nothing need be readable.
+pub(crate) fn with_changes(records: &[(Position, Vec<u8>)]) -> u64 {
+    let settled = records.iter().flat_map(|(_, record)| Changes::of(record)).filter_map(|change| match change {
+        Ok(Change::Settled { below, .. }) => Some(below),
+        _ => None,
+    });
+    let needed = settled.last().unwrap_or(Position(0));
+    let is_needed = |record: &[u8]| Changes::of(record).any(|change| change.is_ok_and(|change| is_change(&change)));
+    records.iter().filter(|(position, record)| *position >= needed && is_needed(record)).count() as u64
+}
+
 /// Reads all records without changing anything; gives the first that is needed.
 fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position, OpenError> {
     let (mut needed, mut shortest) = (Position(0), vec![None; paths.len()]);
@@ -144,8 +161,10 @@ fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position,
             }
         }
     }
+    let mut is_changed = false;
     for (_, record) in records.iter().filter(|(position, _)| *position >= needed) {
         for change in Changes::of(record).flatten() {
+            is_changed |= is_change(&change);
             match change {
                 Change::Resize { file, size } => {
                     let shortest = &mut shortest[usize::from(file.0)];
@@ -156,13 +175,16 @@ fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position,
             }
         }
     }
+    if !is_changed {
+        return Ok(needed);
+    }
     for (path, expected) in paths.iter().zip(shortest) {
         let found = match std::fs::metadata(path) {
             Ok(found) => Some(found.len()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed("look at", path)(error)),
         };
-        if let Some(expected) = expected.filter(|expected| found.is_none_or(|found| found < *expected)) {
+        if let Some(expected) = expected.filter(|expected| found.unwrap_or(0) < *expected) {
             return Err(OpenError::Short { path: path.clone(), found, expected });
         }
     }
@@ -369,6 +391,21 @@ mod tests {
         append_keyed(&mut other, &mut Remembered::default(), FileNumber(0), 0, 1, &page_of(1, &[(2, 9)]));
         let refused = replay(&paths, &[(Position(0), other), second]);
         assert!(matches!(refused, Err(OpenError::Record { .. })), "its checksum is another: {refused:?}");
+    }
+
+    /// If this failed, a database that was closed in order, and then changed by others, could not be opened again.
+    #[test]
+    fn files_that_were_closed_in_order_may_be_changed_by_others() {
+        let place = tempfile::tempdir().expect("a folder");
+        let paths = lay_out(place.path(), &vec![Some(vec![1; 10]), None, None]);
+        let mut record = Vec::new();
+        Change::Settled { below: Position(0), sizes: vec![Some(11), Some(0), Some(5)] }.append(&mut record);
+        let replayed = replay(&paths, &[(Position(0), record)]).expect("there is nothing to replay");
+        assert_eq!(replayed, Replayed::default());
+        let mut record = Vec::new();
+        Change::Settled { below: Position(0), sizes: vec![Some(10), Some(0), None] }.append(&mut record);
+        Change::Write { file: FileNumber(0), offset: 0, bytes: b"x" }.append(&mut record);
+        replay(&paths, &[(Position(0), record)]).expect("an empty file holds nothing that could be missing");
     }
 
     /// If this failed, a database would be made of nothing but what was changed last.

@@ -3,6 +3,7 @@
 //! Invariant: a record `Settled` is written after the syncs that it speaks of have returned; only then is the front of the log given up, so
 //! that nothing depends on whether servers and disk have heard of that.
 
+use network_memory::host::remote_log::RemoteLogError;
 use rustix::fs::fdatasync;
 use std::fs::File;
 use std::io;
@@ -13,7 +14,7 @@ use std::thread::JoinHandle;
 
 use crate::change::Change;
 use crate::error::Failure;
-use crate::folder::sync_folder;
+use crate::folder::{folder_of, sync_folder};
 use crate::group::{Shared, lock};
 use crate::limits::LOOK;
 use crate::status::Told;
@@ -36,7 +37,18 @@ impl Settler {
     }
 }
 
+/// Whoever waits for the settler learns that it has ended, whatever has ended it.
+struct Ending<'a>(&'a Shared);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.settling).has_ended = true;
+        self.0.turn.notify_all();
+    }
+}
+
 fn run(shared: &Shared) {
+    let _ending = Ending(shared);
     let mut told = Told::default();
     loop {
         let is_wanted = {
@@ -69,7 +81,7 @@ fn tell(shared: &Shared, told: &mut Told) {
         Err(_) => return,
     };
     for text in events.iter().filter_map(|event| told.text(event, shared.copies)) {
-        (shared.notify)(&format!("{}: {text}", shared.paths[0].display()));
+        shared.notify(&format!("{}: {text}", shared.paths[0].display()));
     }
 }
 
@@ -77,8 +89,9 @@ fn tell(shared: &Shared, told: &mut Told) {
 pub(crate) fn settle(shared: &Shared) -> Result<(), Failure> {
     let bytes = shared.counts.log_bytes.load(Ordering::Relaxed);
     let below = shared.applied()?;
+    sync_log(shared)?;
     let sizes = sync_files(shared)?;
-    let folder = shared.paths[0].parent().unwrap_or(Path::new("/"));
+    let folder = folder_of(&shared.paths[0]);
     sync_folder(folder).map_err(|error| shared.fail(&format!("could not sync {}: {error}", folder.display())))?;
     let mut record = Vec::new();
     Change::Settled { below, sizes }.append(&mut record);
@@ -89,6 +102,26 @@ pub(crate) fn settle(shared: &Shared) -> Result<(), Failure> {
     state.log.truncate_before(below).map_err(|error| shared.fail(&error))?;
     shared.counts.log_bytes.fetch_sub(bytes, Ordering::Relaxed);
     Ok(())
+}
+
+/// Waits until the log is on this disk, as far as it went when this was called: the files must not have what it lacks. Otherwise, if servers
+/// and this host lost their memory at once, the files would have parts of changes of which the log that is left knows nothing.
+fn sync_log(shared: &Shared) -> Result<(), Failure> {
+    let until = lock(&shared.log).log.extent().1;
+    loop {
+        let mut state = lock(&shared.log);
+        shared.check()?;
+        if state.log.status().synced >= until {
+            return Ok(());
+        }
+        // Not for as long as it takes: commits need the log meanwhile.
+        match state.log.sync(LOOK) {
+            Ok(()) | Err(RemoteLogError::Late) => {}
+            Err(error) => return Err(shared.fail(&error)),
+        }
+        drop(state);
+        std::thread::yield_now();
+    }
 }
 
 /// How long each file was when it was synced; none if there is none.

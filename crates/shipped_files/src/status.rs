@@ -31,7 +31,13 @@ pub struct Status {
 
 impl Status {
     pub(crate) fn of(shared: &Shared) -> Status {
-        let WriterStatus { in_force, copies, window_bytes, .. } = lock(&shared.log).log.status();
+        // A child has the log of its parent, and perhaps a lock that nobody gives back.
+        let (in_force, copies, window_bytes) = if shared.is_forked() {
+            (None, 0, 0)
+        } else {
+            let WriterStatus { in_force, copies, window_bytes, .. } = lock(&shared.log).log.status();
+            (in_force, copies, window_bytes)
+        };
         let counts = &shared.counts;
         Status {
             in_force,
