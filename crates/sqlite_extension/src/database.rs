@@ -2,6 +2,9 @@
 //!
 //! Invariant: a database is in the list from before its first file is opened until after its last file is closed, and one thread at a time
 //! opens or closes: nobody sees files that are being rebuilt, or closes them under somebody else.
+//!
+//! A list is that of one process. A child that was forked begins with an empty one: databases of its parent are locked by their folders, and it is
+//! refused. The list that it has inherited may be locked by a thread that is not there, so it is left alone.
 
 use shipped_files::error::{Failure, OpenError};
 use shipped_files::{FileNumber, Opened, Options, ShippedFiles};
@@ -10,7 +13,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The files of a database, by what comes behind its name.
 const ENDS: [&str; 3] = ["", "-journal", "-wal"];
@@ -34,6 +38,8 @@ const BEFORE_PAGE_BYTES: [usize; 2] = [4, 24];
 struct Database {
     path: PathBuf,
     files: ShippedFiles,
+    /// A journal or write-ahead log was written, and perhaps not put into the log.
+    is_journal_ahead: AtomicBool,
 }
 
 #[derive(Default)]
@@ -41,10 +47,35 @@ struct Open {
     databases: BTreeMap<PathBuf, (Arc<Database>, usize)>,
 }
 
-static OPEN: Mutex<Open> = Mutex::new(Open { databases: BTreeMap::new() });
+/// What a process has open; behind it what a child has that was forked from it.
+struct List {
+    process: u32,
+    open: Mutex<Open>,
+    child: OnceLock<Box<List>>,
+}
 
+static FIRST: OnceLock<Box<List>> = OnceLock::new();
+
+/// The list of this process.
 fn list() -> MutexGuard<'static, Open> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+    let process = std::process::id();
+    let new = || Box::new(List { process, open: Mutex::default(), child: OnceLock::new() });
+    let mut list = FIRST.get_or_init(new);
+    while list.process != process {
+        list = list.child.get_or_init(new);
+    }
+    list.open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this process was forked from one of that number which had databases open.
+fn is_parent(process: u32) -> bool {
+    let lists = std::iter::successors(FIRST.get(), |list| list.child.get());
+    process != std::process::id() && lists.into_iter().any(|list| list.process == process)
+}
+
+/// Whether this process was forked from one which had databases open.
+fn is_child() -> bool {
+    FIRST.get().is_some_and(|first| first.process != std::process::id())
 }
 
 fn beside(path: &Path, end: &str) -> PathBuf {
@@ -79,20 +110,46 @@ pub fn open(path: &Path, options: &Options, notify: fn(&str)) -> Result<(Databas
         return Ok((DatabaseFile::new(Arc::clone(database), number), None));
     }
     let paths: Vec<PathBuf> = ENDS.iter().map(|end| beside(path, end)).collect();
-    let files = ShippedFiles::open(&paths, &beside(path, FOLDER_END), options, Box::new(notify))?;
+    let files = ShippedFiles::open(&paths, &beside(path, FOLDER_END), options, Box::new(notify));
+    let files = files.map_err(|error| match error {
+        // It has the lock from its parent, and keeps it when that has ended.
+        OpenError::InUse { path, process: Some(process) } if is_parent(process) => OpenError::Forked { path, process },
+        other => other,
+    })?;
     let opened = files.opened().clone();
-    let database = Arc::new(Database { path: path.to_path_buf(), files });
+    let database = Arc::new(Database { path: path.to_path_buf(), files, is_journal_ahead: AtomicBool::new(false) });
     open.databases.insert(path.to_path_buf(), (Arc::clone(&database), 1));
     Ok((DatabaseFile::new(database, number), Some(opened)))
 }
 
 /// Another file of a database that is open; none if it is of no such database.
-pub fn open_other(path: &Path) -> Option<DatabaseFile> {
-    let (name, number) = parts(path)?;
+///
+/// # Errors
+/// A connection that was inherited through a fork wants it: its database is that of the parent.
+pub fn open_other(path: &Path) -> Result<Option<DatabaseFile>, Inherited> {
+    let Some((name, number)) = parts(path) else { return Ok(None) };
     let mut open = list();
-    let (database, count) = open.databases.get_mut(&name)?;
+    let Some((database, count)) = open.databases.get_mut(&name) else {
+        let is_inherited = is_child() && beside(&name, FOLDER_END).exists();
+        return if is_inherited { Err(Inherited(name)) } else { Ok(None) };
+    };
     *count += 1;
-    Some(DatabaseFile::new(Arc::clone(database), number))
+    Ok(Some(DatabaseFile::new(Arc::clone(database), number)))
+}
+
+/// A database that a parent of this process has opened, and that this process has not.
+#[derive(Debug)]
+pub struct Inherited(PathBuf);
+
+impl std::fmt::Display for Inherited {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let process = std::process::id();
+        write!(
+            formatter,
+            "a connection to {} was opened before process {process} was forked: use it in the parent only",
+            self.0.display()
+        )
+    }
 }
 
 /// Gives a file back, after it was closed. With the last one the database is brought to disk, and its log is emptied.
@@ -100,6 +157,11 @@ pub fn open_other(path: &Path) -> Option<DatabaseFile> {
 /// # Errors
 /// That could not be done: the next opening replays the log.
 pub fn close(file: DatabaseFile) -> Result<(), Failure> {
+    if file.files().is_forked() {
+        // It is the parent's, which brings it to disk: nothing of it is touched, not even the count.
+        std::mem::forget(file);
+        return Ok(());
+    }
     let mut open = list();
     let DatabaseFile { database, .. } = file;
     let Some((_, count)) = open.databases.get_mut(&database.path) else { return Ok(()) };
@@ -131,10 +193,29 @@ impl DatabaseFile {
             let page = bytes.first_chunk().map(|number| u64::from(u32::from_be_bytes(*number)));
             self.announced.set(page.map(|page| (offset + bytes.len() as u64, page)));
         }
-        match page {
+        let told = match page {
             Some(page) => self.database.files.wrote_keyed(self.number, offset, page, bytes),
             None => self.database.files.wrote(self.number, offset, bytes),
+        };
+        if self.number != MAIN {
+            self.database.is_journal_ahead.store(true, Ordering::Release);
         }
+        told
+    }
+
+    /// To be called before the file is written. Without syncs (`synchronous = OFF`, or `NORMAL` in WAL mode) SQLite relies on the order of its writes
+    /// when its process dies: what a journal or write-ahead log holds is there before the database is written. The files keep that order; so does
+    /// a replay, if the log has the journal before the database has the page.
+    ///
+    /// # Errors
+    /// The remote log has failed.
+    pub fn before_write(&self) -> Result<(), Failure> {
+        self.files().check()?;
+        // One connection at a time writes the database itself, by SQLite's own locks.
+        if self.number == MAIN && self.database.is_journal_ahead.swap(false, Ordering::AcqRel) {
+            self.files().ship()?;
+        }
+        Ok(())
     }
 
     /// The database's files.

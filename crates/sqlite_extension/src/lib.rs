@@ -15,7 +15,8 @@
 //! | `xClose` | the last one in this process brings everything to disk and empties the log |
 //! | `xFetch`, `xShm*`, locks | the default VFS: readers and locks never notice |
 //! | temporary files | the default VFS: nothing of them is needed after a crash |
-//! | super-journals | the default VFS, with its syncs: one commit of several databases, each of which has a log of its own, needs the disk |
+//! | `xFileControl` at the end of a commit; `xWrite` of a database behind its journal | what waits goes into the log, and nobody waits: it outlives the process |
+//! | super-journals | the default VFS, with its syncs; after a loss of power each database is recovered by itself (README) |
 //!
 //! * [`database`]: databases that are open in this process, in safe code;
 //! * [`shim`]: what SQLite calls, the only unsafe code;

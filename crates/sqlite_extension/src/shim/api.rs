@@ -2,6 +2,7 @@
 
 use libsqlite3_sys as ffi;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io::Write as _;
 use std::sync::OnceLock;
 
 /// The oldest SQLite that this has been written for (2021): what it hands over and calls has been the same since.
@@ -77,7 +78,8 @@ pub(super) fn allocate(text: &str) -> *mut c_char {
 /// for what a VFS has to say.
 pub(super) fn tell(code: c_int, text: &str) {
     let line = format!("raid: {text}");
-    eprintln!("{line}");
+    // Nobody may be listening: a closed pipe, a terminal that has hung up. That must not end the user's program, as `eprintln!` would.
+    let _ = writeln!(std::io::stderr(), "{line}");
     if let (Some(api), Ok(line)) = (API.get(), CString::new(line)) {
         // SAFETY: the format takes one text.
         unsafe { (api.log)(code, c"%s".as_ptr(), line.as_ptr()) };

@@ -135,7 +135,7 @@ unsafe extern "C" fn write(
 ) -> c_int {
     // SAFETY: the file is open, and ours.
     let ours = unsafe { ours(file) };
-    if ours.is_some_and(|ours| ours.files().check().is_err()) {
+    if ours.is_some_and(|ours| ours.before_write().is_err()) {
         return ffi::SQLITE_IOERR_WRITE;
     }
     let code = forward!(file, xWrite, ffi::SQLITE_IOERR_WRITE, from, bytes, offset);
@@ -157,7 +157,7 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_i
     if code != ffi::SQLITE_OK || size == present {
         return code;
     }
-    if ours.files().check().is_err() {
+    if ours.before_write().is_err() {
         return ffi::SQLITE_IOERR_TRUNCATE;
     }
     if size > present {
@@ -228,6 +228,9 @@ unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
 }
 
 unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
+    // A child that was forked must not take it away from its parent.
+    // SAFETY: the file is open, and ours.
+    let delete = if unsafe { ours(file) }.is_some_and(|ours| ours.files().is_forked()) { 0 } else { delete };
     forward!(file, xShmUnmap, ffi::SQLITE_OK, delete)
 }
 

@@ -108,7 +108,10 @@ unsafe fn find(name: *const c_char, flags: c_int) -> Result<Option<database::Dat
     // SAFETY: SQLite passes null or a text.
     let Some(path) = (unsafe { path(name) }) else { return Ok(None) };
     if flags & (ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_WAL) != 0 {
-        return Ok(database::open_other(path));
+        return database::open_other(path).map_err(|inherited| {
+            api::tell(ffi::SQLITE_CANTOPEN, &inherited.to_string());
+            ffi::SQLITE_CANTOPEN
+        });
     }
     let is_new = || flags & ffi::SQLITE_OPEN_CREATE != 0;
     if flags & ffi::SQLITE_OPEN_MAIN_DB == 0 || !is_new() && !database::exists(path) {
@@ -119,6 +122,15 @@ unsafe fn find(name: *const c_char, flags: c_int) -> Result<Option<database::Dat
     let opened = options.map_err(OpenError::from).and_then(|options| database::open(path, &options, api::notify));
     match opened {
         Ok((file, opened)) => {
+            if let Some(opened) = opened.as_ref().filter(|opened| opened.given_up > 0) {
+                let text = format!(
+                    "{}: recover=discard has given up {} records of changes in its log; leave it out from now on, or the next crash \
+                     loses commits",
+                    path.display(),
+                    opened.given_up
+                );
+                api::tell(ffi::SQLITE_NOTICE, &text);
+            }
             if let Some(opened) = opened.filter(|opened| opened.replayed.records > 0 || opened.doubt.is_some()) {
                 let replayed = opened.replayed;
                 let doubt = match opened.doubt {
@@ -173,8 +185,15 @@ unsafe extern "C" fn open(
 unsafe extern "C" fn delete(vfs: *mut ffi::sqlite3_vfs, name: *const c_char, sync_folder: c_int) -> c_int {
     // SAFETY: SQLite passes a text.
     let path = unsafe { path(name) };
-    let Some((path, file)) = path.and_then(|path| Some((path, database::open_other(path)?))) else {
-        return forward!(vfs, xDelete, ffi::SQLITE_IOERR_DELETE, name, sync_folder);
+    let found = path.map_or(Ok(None), |path| Ok(database::open_other(path)?.map(|file| (path, file))));
+    let (path, file) = match found {
+        Ok(Some(found)) => found,
+        Ok(None) => return forward!(vfs, xDelete, ffi::SQLITE_IOERR_DELETE, name, sync_folder),
+        Err(inherited) => {
+            let inherited: database::Inherited = inherited;
+            api::tell(ffi::SQLITE_IOERR_DELETE, &inherited.to_string());
+            return ffi::SQLITE_IOERR_DELETE;
+        }
     };
     let forward = || forward!(vfs, xDelete, ffi::SQLITE_IOERR_DELETE, name, 0);
     let code = if path.exists() {

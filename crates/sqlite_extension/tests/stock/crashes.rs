@@ -100,7 +100,15 @@ fn a_database_that_is_gone_is_told_of() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("recover=discard"), "{errors}");
     backup.put_back().expect("a disk");
-    let _ = std::fs::remove_file(beside(&database, "-journal"));
+    let journal = beside(&database, "-journal");
+    std::fs::write(&journal, b"of the database that is gone").expect("a disk");
+    let errors = shell(&format!("{uri}&recover=discard"), "SELECT 1;").stderr;
+    let errors = String::from_utf8_lossy(&errors);
+    assert!(errors.contains("-journal beside it") && errors.contains("move the second away"), "{errors}");
+    std::fs::remove_file(journal).expect("it was there");
+    let output = shell(&format!("{uri}&recover=discard"), "SELECT 1;");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("has given up"), "{errors}");
     assert_eq!(ask(&format!("{uri}&recover=discard"), FOUND), "10|10\n0\nok");
     assert_eq!(ask(&uri, FOUND), "10|10\n0\nok");
 }

@@ -3,6 +3,7 @@
 mod crashes;
 mod journals;
 mod openings;
+mod processes;
 
 use raid_sqlite::stock::{self, SERVE, Served};
 use std::process::Command;
