@@ -3,13 +3,15 @@
 //! redb stays as it is: what it writes goes to the file as ever, without a sync, and into the remote log; its `sync_data` waits for k servers.
 //! Promises and their reasons stand in [`shipped_files`]. Invariant: the log has every change of the file that redb has made, in its order.
 
-use redb::StorageBackend;
+use redb::backends::FileBackend;
+use redb::{BackendError, StorageBackend};
 use shipped_files::error::OpenError;
 use shipped_files::group::Notify;
 use shipped_files::status::Status;
 use shipped_files::{FileNumber, Opened, Options, ShippedFiles};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Bound;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -29,6 +31,8 @@ pub struct RemoteBackend {
 
 struct Shared {
     file: File,
+    /// redb's own, over the same file: its locks only, so that redb without this backend is refused, and is noticed.
+    locks: FileBackend,
     /// None once redb has closed it.
     files: RwLock<Option<ShippedFiles>>,
     opened: Opened,
@@ -43,11 +47,18 @@ impl RemoteBackend {
     pub fn open(path: &Path, options: &Options, notify: Notify) -> Result<RemoteBackend, OpenError> {
         let mut folder = path.as_os_str().to_owned();
         folder.push(FOLDER_END);
+        let during = lock_whole(path)?;
         let files = ShippedFiles::open(&[path.to_path_buf()], Path::new(&folder), options, notify)?;
         let opened = files.opened().clone();
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let failed = |source| OpenError::File { action: "open", path: path.to_path_buf(), source };
-        let shared = Shared { file: file.map_err(failed)?, files: RwLock::new(Some(files)), opened };
+        let file = file.map_err(failed("open", path))?;
+        if let Some(during) = during {
+            during.close().map_err(failed("unlock", path))?;
+        }
+        // A file of its own: its locks are its own, too, and go with it.
+        let locks = OpenOptions::new().read(true).write(true).open(path).map_err(failed("open", path))?;
+        let locks = FileBackend::new(locks).map_err(|error| failed("lock", path)(io::Error::other(error)))?;
+        let shared = Shared { file, locks, files: RwLock::new(Some(files)), opened };
         Ok(RemoteBackend { shared: Arc::new(shared) })
     }
 
@@ -61,6 +72,12 @@ impl RemoteBackend {
         self.shared.files.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(ShippedFiles::status)
     }
 
+    /// redb's file for a lock; a child that was forked has no business with its parent's.
+    fn locks(&self) -> Result<&FileBackend, BackendError> {
+        self.with(|files, _| files.check()).map_err(BackendError::Io)?;
+        Ok(&self.shared.locks)
+    }
+
     fn with<T>(
         &self,
         run: impl FnOnce(&ShippedFiles, &File) -> Result<T, shipped_files::error::Failure>,
@@ -68,6 +85,27 @@ impl RemoteBackend {
         let files = self.shared.files.read().unwrap_or_else(PoisonError::into_inner);
         let files = files.as_ref().ok_or_else(|| io::Error::other("the database is closed"))?;
         run(files, &self.shared.file).map_err(io::Error::other)
+    }
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+    move |source| OpenError::File { action, path: path.to_path_buf(), source }
+}
+
+/// Locks the file against redb without this backend while it is recovered; none if there is none yet.
+fn lock_whole(path: &Path) -> Result<Option<FileBackend>, OpenError> {
+    let file = match OpenOptions::new().read(true).write(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("open", path)(error)),
+    };
+    let locks = FileBackend::new(file).map_err(|error| failed("lock", path)(io::Error::other(error)))?;
+    match locks.try_lock_range(Bound::Unbounded, Bound::Unbounded) {
+        Ok(true) => Ok(Some(locks)),
+        Ok(false) => Err(OpenError::InUse { path: path.to_path_buf(), process: None }),
+        // A file system without locks: redb does without them, too.
+        Err(BackendError::Unsupported) => Ok(None),
+        Err(error) => Err(failed("lock", path)(io::Error::other(error.to_string()))),
     }
 }
 
@@ -114,7 +152,41 @@ impl StorageBackend for RemoteBackend {
 
     fn close(&self) -> io::Result<()> {
         let files = self.shared.files.write().unwrap_or_else(PoisonError::into_inner).take();
-        files.map_or(Ok(()), |files| files.close().map_err(io::Error::other))
+        let Some(files) = files else { return Ok(()) };
+        if files.is_forked() {
+            // The locks are the parent's, whose file description this process shares.
+            return files.close().map_err(io::Error::other);
+        }
+        let closed = files.close().map_err(io::Error::other);
+        // Only then: nobody changes the file while its log is being emptied.
+        closed.and(self.shared.locks.close())
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.locks()?.try_lock_range(start, end)
+    }
+
+    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.locks()?.try_lock_shared_range(start, end)
+    }
+
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.locks()?.lock_range(start, end)
+    }
+
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.locks()?.lock_shared_range(start, end)
+    }
+
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        if self.with(|files, _| Ok(files.is_forked())).map_err(BackendError::Io)? {
+            return Ok(());
+        }
+        self.shared.locks.unlock_range(start, end)
+    }
+
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.locks()?.query_lock_range(start, end)
     }
 }
 

@@ -107,6 +107,45 @@ fn it_works_as_ever() {
     assert_eq!(check(&Database::open(&path).expect("an ordinary file")), 199);
 }
 
+/// If this failed, redb without the backend could write the file at the same time, and a replay would undo what it has committed.
+#[test]
+fn redb_without_the_backend_is_refused_beside_it_and_noticed() {
+    let (served, place) = (Served::start(2), tempfile::tempdir().expect("a folder"));
+    let path = place.path().join("database");
+    let (backend, database) = open(&path, &served.addresses, 1);
+    commit(&database, 1);
+    let refused = Database::open(&path);
+    assert!(matches!(refused, Err(redb::DatabaseError::DatabaseAlreadyOpen)), "{refused:?}");
+    drop((database, backend));
+    let plain = Database::open(&path).expect("it is closed");
+    let refused = RemoteBackend::open(&path, &Options::default(), Box::new(|_| {})).expect_err("redb has it");
+    assert!(refused.to_string().contains("another process"), "{refused}");
+    commit(&plain, 2);
+    drop(plain);
+    assert_eq!(check(&open(&path, &[], 1).1), 2);
+}
+
+/// If this failed, a value that is longer than a record may be would end the backend; or a file could not be made smaller by redb alone.
+#[test]
+fn long_values_go_through_and_others_may_compact() {
+    const LONG: usize = 20 << 20;
+    let (served, place) = (Served::start(2), tempfile::tempdir().expect("a folder"));
+    let path = place.path().join("database");
+    let (_, database) = open(&path, &served.addresses, 1);
+    let transaction = database.begin_write().expect("a transaction");
+    transaction.open_table(TABLE).expect("a table").insert(7, vec![7; LONG].as_slice()).expect("room");
+    transaction.commit().expect("a receipt");
+    drop(database);
+    let mut plain = Database::open(&path).expect("it is closed");
+    let transaction = plain.begin_write().expect("a transaction");
+    transaction.open_table(TABLE).expect("a table").remove(7).expect("it was there");
+    transaction.commit().expect("a disk");
+    let before = path.metadata().expect("a file").len();
+    assert!(plain.compact().expect("it is made smaller") && path.metadata().expect("a file").len() < before);
+    drop(plain);
+    drop(open(&path, &[], 1));
+}
+
 /// The child. Without words in its environment it has nothing to do.
 #[test]
 fn child_commits_until_it_is_killed() {
