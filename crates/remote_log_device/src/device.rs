@@ -28,6 +28,8 @@ struct State {
     receipt: Receipt,
     /// k: what has a receipt and is not on the disk, so many servers hold.
     copies: u8,
+    /// There is a local log.
+    has_disk: bool,
     /// The process that has opened it: a child that was forked has the same log, and would write into it unnoticed.
     process: u32,
     /// Which byte each record begins with that has bytes, and where it is in the remote log.
@@ -49,7 +51,7 @@ impl RemoteLogDevice {
     /// [`DeviceError::Unavailable`] if the log is not open, or cannot be known; [`DeviceError::NotALog`] if another program has written it.
     pub fn open(terms: LogTerms, capacity: u64) -> Result<RemoteLogDevice, DeviceError> {
         let wait = terms.time;
-        let copies = terms.copies;
+        let (copies, has_disk) = (terms.copies, terms.folder.is_some());
         let retained_bytes_max = terms.retained_bytes_max.max(2 * capacity + OVERHEAD_BYTES);
         let log = RemoteLog::open(LogTerms { retained_bytes_max, ..terms }).map_err(|error| unavailable(&error))?;
         if let Some(doubt) = log.doubt() {
@@ -64,6 +66,7 @@ impl RemoteLogDevice {
             flushed: Position(0),
             receipt: Receipt::Memory { copies },
             copies,
+            has_disk,
             process: std::process::id(),
             records: VecDeque::new(),
             failed: false,
@@ -126,7 +129,11 @@ impl State {
     /// What is certain of everything that has a receipt.
     fn known(&self) -> Receipt {
         let status = self.log.status();
-        if status.synced >= status.appended { Receipt::Disk } else { Receipt::Memory { copies: self.copies } }
+        if self.has_disk && status.synced >= status.appended {
+            Receipt::Disk
+        } else {
+            Receipt::Memory { copies: self.copies }
+        }
     }
 
     fn take(&mut self, place: names::Position, record: Record<'_>) -> bool {

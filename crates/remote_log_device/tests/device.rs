@@ -102,6 +102,25 @@ fn what_it_holds_is_found_again() {
     assert_eq!(open(Intent::Open).extent().expect("an extent").end, Position(100));
 }
 
+/// If this failed, a commit would be said to be on a disk that there is none of.
+#[test]
+fn without_a_disk_no_receipt_speaks_of_one() {
+    let served = Served::start(2);
+    let log = RemoteLog::draw_log().expect("a name");
+    let terms = LogTerms::new(log, 2, served.addresses.clone(), None);
+    let terms = LogTerms { intent: Intent::Create, time: PATIENCE, ..terms };
+    let device = RemoteLogDevice::open(terms, 4096).expect("a log");
+    let memory = Durability::Memory { copies: 2 };
+    assert_eq!(device.flush(Position(0), memory).expect("nothing is missing"), Receipt::Memory { copies: 2 });
+    for _ in 0..200 {
+        let end = device.append(b"bytes").expect("room");
+        // The receipt may come before it is asked for.
+        std::thread::yield_now();
+        assert_eq!(device.flush(end, memory).expect("a receipt"), Receipt::Memory { copies: 2 });
+    }
+    device.flush(device.extent().expect("an extent").end, Durability::Disk).expect_err("there is no disk");
+}
+
 fn open_memory(device: RemoteLogDevice, folder: &Path) -> Memory {
     let options = Options { durability: Durability::Memory { copies: 2 }, log_bytes: LOG_BYTES, ..Options::default() };
     let folder = DiskFolder::new(&folder.join("segments")).expect("a folder");
