@@ -280,7 +280,7 @@ mod tests {
     }
 
     fn number_of(version: &Version) -> i64 {
-        row::integer(version.row.as_ref().unwrap(), 0).unwrap().unwrap().0
+        row::integer(version.row.as_ref().unwrap(), 0).unwrap().unwrap().number
     }
 
     /// Sites install increments in different orders: each must come to the same numbers, for every snapshot.

@@ -18,7 +18,6 @@ use crate::recent::RangeVerdict;
 use crate::store::StoreError;
 use messages::planted::Bug;
 use messages::{Conflict, ConflictKind, History, Item, Key, RangeRead, TableId, Timestamp, TransactionId};
-use std::collections::BTreeSet;
 
 impl AccessManager {
     /// The first conflict of this history with what has been installed here.
@@ -97,11 +96,15 @@ impl AccessManager {
     }
 }
 
-/// Whether increments are as every site makes them: each item once, none that is written too, none of the catalog.
+/// Whether increments are as every site makes them: in order, none of an item that is written too, none of the catalog.
 fn are_sound(history: &History) -> bool {
-    let mut items = BTreeSet::new();
-    history.increments.iter().all(|added| added.table != TableId::CATALOG && items.insert((added.table, &added.key)))
-        && (items.is_empty() || !history.writes.iter().any(|write| items.contains(&(write.table, &write.key))))
+    let increments = &history.increments;
+    increments.is_sorted_by(|one, other| (one.table, &one.key) < (other.table, &other.key))
+        && increments.iter().all(|increment| increment.table != TableId::CATALOG)
+        && (increments.is_empty()
+            || history.writes.iter().all(|write| {
+                increments.binary_search_by(|added| (added.table, &added.key).cmp(&(write.table, &write.key))).is_err()
+            }))
 }
 
 fn conflict(kind: ConflictKind, table: TableId, key: &Key, version: Timestamp) -> Conflict {

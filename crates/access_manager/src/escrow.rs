@@ -3,13 +3,13 @@
 //! Invariant: whichever of them commit, in whatever order, no sum leaves its column's range. So an increment that was let in here never fails.
 //! (O'Neil, "The Escrow Transactional Method", 1986.)
 
-use messages::{Increment, Key, TableId, TransactionId};
+use messages::{Addends, Increment, Key, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use values::row;
 
-type Expected = SmallVec<[(TransactionId, Increment); 2]>;
+type Expected = SmallVec<[(TransactionId, Addends); 2]>;
 
 /// What is expected, by item.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -22,15 +22,15 @@ impl Escrow {
     pub(crate) fn admits(&self, increment: &Increment, row: &[u8]) -> bool {
         let expected = self.items.get(&increment.table).and_then(|keys| keys.get(&increment.key));
         increment.addends.iter().all(|(column, _)| {
-            let Ok(Some((number, low, high))) = row::integer(row, usize::from(*column)) else { return false };
-            let others = expected.into_iter().flatten().flat_map(|(_, other)| &other.addends);
+            let Ok(Some(integer)) = row::integer(row, usize::from(*column)) else { return false };
+            let others = expected.into_iter().flatten().flat_map(|(_, addends)| addends);
             let addends = others.chain(&increment.addends).filter(|(other, _)| other == column);
-            let (mut least, mut most) = (i128::from(number), i128::from(number));
+            let (mut least, mut most) = (i128::from(integer.number), i128::from(integer.number));
             for addend in addends.map(|(_, addend)| *addend) {
                 least += i128::from(addend.min(0));
                 most += i128::from(addend.max(0));
             }
-            i128::from(low) <= least && most <= i128::from(high)
+            i128::from(*integer.range.start()) <= least && most <= i128::from(*integer.range.end())
         })
     }
 
@@ -39,7 +39,7 @@ impl Escrow {
         let keys = self.items.entry(increment.table).or_default();
         let expected = keys.entry(increment.key.clone()).or_default();
         if expected.iter().all(|(other, _)| *other != transaction) {
-            expected.push((transaction, increment.clone()));
+            expected.push((transaction, increment.addends.clone()));
         }
     }
 

@@ -132,12 +132,18 @@ impl Local {
 
     /// The version to compare with one that was read: the newest, or (a planted bug) the first. The row is not copied.
     pub(crate) fn version(&mut self, table: TableId, key: &Key, first: bool) -> Result<Option<&Version>, StoreError> {
-        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
-        if !cached {
-            self.load(table, key)?;
-        }
+        self.bring(table, key)?;
         let chain = self.storages.get(&table).and_then(|storage| storage.chains.get(key));
         Ok(chain.map(|chain| if first { chain.oldest() } else { chain.newest() }))
+    }
+
+    fn is_cached(&self, table: TableId, key: &Key) -> bool {
+        self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key))
+    }
+
+    /// Brings an item into memory, if anything is known of it: whether it is there now.
+    fn bring(&mut self, table: TableId, key: &Key) -> Result<bool, StoreError> {
+        Ok(self.is_cached(table, key) || self.load(table, key)?.is_some())
     }
 
     /// Brings a row that is not in memory from the store.
@@ -242,8 +248,7 @@ impl Local {
         let (generation, oldest, posting) = (self.generation, self.oldest, self.posting);
         let version = Version { timestamp, row, generation };
         self.storage(table);
-        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
-        let below = cached || self.load(table, key)?.is_some();
+        let below = self.bring(table, key)?;
         let storage = self.storages.get_mut(&table).expect("made above");
         storage.recent.note(timestamp, key);
         self.as_of = self.as_of.max(timestamp);
@@ -277,8 +282,7 @@ impl Local {
         addends: &[(u16, i64)],
     ) -> Result<(), StoreError> {
         let (generation, oldest, posting) = (self.generation, self.oldest, self.posting);
-        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
-        if !cached && self.load(table, key)?.is_none() {
+        if !self.bring(table, key)? {
             cannot_take(table, key, timestamp, AddError::NotAnInteger);
         }
         let storage = self.storages.get_mut(&table).expect("it has the row");
@@ -309,8 +313,7 @@ impl Local {
         timestamp: Timestamp,
         addends: &[(u16, i64)],
     ) -> Result<(), StoreError> {
-        let cached = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
-        if !cached {
+        if !self.is_cached(table, key) {
             let Some(stored) = self.load(table, key)?.map(|chain| chain.newest().timestamp) else {
                 return Ok(());
             };

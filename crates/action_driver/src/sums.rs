@@ -115,10 +115,10 @@ fn is_free(expression: &Expression) -> bool {
 /// refuse, and no sum on the way would have been an error.
 pub fn have_room(row: &[u8], before: Option<&Addends>, addends: &Addends) -> bool {
     addends.iter().all(|(column, addend)| match values::row::integer(row, usize::from(*column)) {
-        Ok(Some((number, low, high))) => {
+        Ok(Some(integer)) => {
             let added = before.into_iter().flatten().filter(|(other, _)| other == column).map(|(_, addend)| *addend);
-            let sum = added.chain([*addend]).try_fold(number, i64::checked_add);
-            sum.is_some_and(|sum| (low / 2..=high / 2).contains(&sum))
+            let sum = added.chain([*addend]).try_fold(integer.number, i64::checked_add);
+            sum.is_some_and(|sum| (integer.range.start() / 2..=integer.range.end() / 2).contains(&sum))
         }
         _ => false,
     })

@@ -190,7 +190,7 @@ pub struct History {
     pub ranges: Vec<RangeRead>,
     /// Items written, each at most once.
     pub writes: Vec<Write>,
-    /// Items added to, each at most once and none of `writes`.
+    /// Items added to, in ascending order of storage and key, each at most once and none of `writes`.
     pub increments: Vec<Increment>,
     /// Storages that nobody can reach any more once this transaction has committed.
     pub drops: Vec<TableId>,

@@ -13,6 +13,7 @@ use crate::value::{Interval, Value};
 use crate::varint;
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::BigInt;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 const NULL: u8 = 0;
@@ -162,49 +163,48 @@ pub enum AddError {
     OutOfRange,
 }
 
-/// The integer in column `index`, counted from 0, and the smallest and the largest that its type holds; `None`: no integer. Errors: XX001
-/// if the bytes up to it are damaged.
-pub fn integer(bytes: &[u8], index: usize) -> Result<Option<(i64, i64, i64)>, ValueError> {
-    if index >= RowReader::new(bytes)?.remaining() {
-        return Ok(None);
+/// An integer in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Integer {
+    /// What it is.
+    pub number: i64,
+    /// What its type holds.
+    pub range: RangeInclusive<i64>,
+    /// Where in the row it lies, tag included.
+    place: Range<usize>,
+}
+
+/// The integer in column `index`, counted from 0; `None`: another value, or the row ends before it. Errors: XX001 if the bytes up to it are
+/// damaged.
+pub fn integer(bytes: &[u8], index: usize) -> Result<Option<Integer>, ValueError> {
+    let mut reader = RowReader::new(bytes)?;
+    for _ in 0..index {
+        reader.skip()?;
     }
-    Ok(match column(bytes, index)? {
-        Value::SmallInt(number) => Some((number.into(), i16::MIN.into(), i16::MAX.into())),
-        Value::Integer(number) => Some((number.into(), i32::MIN.into(), i32::MAX.into())),
-        Value::BigInt(number) => Some((number, i64::MIN, i64::MAX)),
-        _ => None,
-    })
+    let from = bytes.len() - reader.rest.len();
+    let (number, range) = match reader.next_value()? {
+        Some(Value::SmallInt(number)) => (number.into(), i16::MIN.into()..=i16::MAX.into()),
+        Some(Value::Integer(number)) => (number.into(), i32::MIN.into()..=i32::MAX.into()),
+        Some(Value::BigInt(number)) => (number, i64::MIN..=i64::MAX),
+        _ => return Ok(None),
+    };
+    Ok(Some(Integer { number, range, place: from..bytes.len() - reader.rest.len() }))
 }
 
 /// The row with `addends` (column, number) added to its integer columns; everything else stays as it is, byte for byte. Errors: the first
 /// column that cannot take it; a damaged row has no integers.
 pub fn add(bytes: &[u8], addends: &[(u16, i64)]) -> Result<Vec<u8>, AddError> {
     let mut row = bytes.to_vec();
+    let mut value = Vec::with_capacity(1 + 10);
     for (index, addend) in addends {
-        let index = usize::from(*index);
-        let (from, to) = span(&row, index).map_err(|_| AddError::NotAnInteger)?.ok_or(AddError::NotAnInteger)?;
-        let found = integer(&row, index).map_err(|_| AddError::NotAnInteger)?;
-        let (number, low, high) = found.ok_or(AddError::NotAnInteger)?;
-        let sum = number.checked_add(*addend).filter(|sum| (low..=high).contains(sum)).ok_or(AddError::OutOfRange)?;
-        let mut value = Vec::with_capacity(1 + 10);
-        tagged(row[from], sum, &mut value);
-        row.splice(from..to, value);
+        let found = integer(&row, usize::from(*index)).ok().flatten().ok_or(AddError::NotAnInteger)?;
+        let Integer { number, range, place } = found;
+        let sum = number.checked_add(*addend).filter(|sum| range.contains(sum)).ok_or(AddError::OutOfRange)?;
+        value.clear();
+        tagged(row[place.start], sum, &mut value);
+        row.splice(place, value.iter().copied());
     }
     Ok(row)
-}
-
-/// Where column `index` lies in a row, tag included; `None`: the row ends before it.
-fn span(bytes: &[u8], index: usize) -> Result<Option<(usize, usize)>, ValueError> {
-    let mut reader = RowReader::new(bytes)?;
-    if index >= reader.remaining() {
-        return Ok(None);
-    }
-    for _ in 0..index {
-        reader.skip()?;
-    }
-    let from = bytes.len() - reader.rest.len();
-    reader.skip()?;
-    Ok(Some((from, bytes.len() - reader.rest.len())))
 }
 
 /// Reads a row's values in order, one at a time.

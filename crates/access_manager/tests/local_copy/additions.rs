@@ -218,7 +218,7 @@ impl Run {
             Step::Put { key, number } if self.state.is_settled(key, u64::MAX) => self.put(key, number),
             Step::Read { key, back } => {
                 let newest = self.site.row(std::str::from_utf8(counter(key).as_bytes()).unwrap());
-                let newest = newest.map(|(_, row)| row::integer(&row, 0).unwrap().unwrap().0);
+                let newest = newest.map(|(_, row)| row::integer(&row, 0).unwrap().unwrap().number);
                 prop_assert_eq!(newest, self.state.number(key, None));
                 let snapshot = self.state.clock.saturating_sub(back).max(self.oldest);
                 if self.state.is_settled(key, snapshot) {
@@ -228,7 +228,7 @@ impl Run {
                     let AccessReply::ReadReply { row, .. } = reply else {
                         return Err(TestCaseError::fail(format!("a snapshot that may be read was refused: {reply:?}")));
                     };
-                    let seen = row.map(|row| row::integer(&row, 0).unwrap().unwrap().0);
+                    let seen = row.map(|row| row::integer(&row, 0).unwrap().unwrap().number);
                     prop_assert_eq!(seen, self.state.number(key, Some(snapshot)));
                 }
             }
@@ -302,7 +302,7 @@ fn agrees(steps: Vec<Step>, planted: Planted) -> Result<(), TestCaseError> {
     run.site.store.hold(false);
     run.power_loss(usize::MAX, usize::MAX);
     let whole = run.site.scan(KeyRange::whole(TABLE), None, 10, false).expect("nothing is stale");
-    let whole: Vec<i64> = whole.iter().map(|(_, _, row)| row::integer(row, 0).unwrap().unwrap().0).collect();
+    let whole: Vec<i64> = whole.iter().map(|(_, _, row)| row::integer(row, 0).unwrap().unwrap().number).collect();
     let expected: Vec<i64> = (0..KEYS).filter_map(|number| run.state.number(number, None)).collect();
     prop_assert_eq!(whole, expected);
     Ok(())
