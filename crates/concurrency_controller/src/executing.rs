@@ -12,7 +12,7 @@
 
 use crate::commit_locks::CommitLocks;
 use crate::limits::{ACCESS_PATIENCE, HOLDS_ASKED_MAX, OWED_TIME};
-use crate::lock_table::{LockTable, Mode, Place, Standing, places};
+use crate::lock_table::{Holder, LockTable, Mode, Place, Standing, places};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
 use messages::{Age, Conflict, ConflictKind, History, TransactionId};
@@ -237,7 +237,13 @@ impl Executing {
 
     /// An older transaction of this site that has waited long for something that a transaction of another site is about to take: that one has
     /// to let it go first.
-    pub fn goes_first(&self, now: u64, other: TransactionId, age: Age, history: &History) -> Option<Conflict> {
+    pub fn goes_first(
+        &self,
+        now: u64,
+        (other, age): (TransactionId, Age),
+        history: &History,
+        sequencer: &dyn Sequencer,
+    ) -> Option<Conflict> {
         if self.waiting.is_empty() && now >= self.owed_until {
             return None;
         }
@@ -250,15 +256,19 @@ impl Executing {
         };
         for (place, mode) in places(history) {
             let mut first = None;
-            for table in [&self.waiting, &self.held] {
-                let _ = table.conflicts(place, other, mode, |holder| {
-                    if holder.mode != Mode::Increment && owed(holder.transaction) {
-                        first = Some(holder.transaction);
-                        return ControlFlow::Break(());
-                    }
-                    ControlFlow::Continue(())
-                });
-            }
+            let mut look = |holder: Holder| match owed(holder.transaction) {
+                true => {
+                    first = Some(holder.transaction);
+                    ControlFlow::Break(())
+                }
+                false => ControlFlow::Continue(()),
+            };
+            let _ = self.waiting.conflicts(place, other, mode, &mut look);
+            // What has been granted needs it only where it would be doomed.
+            let _ = self.held.conflicts(place, other, mode, |holder| match sequencer.loses(holder.mode, mode) {
+                true => look(holder),
+                false => ControlFlow::Continue(()),
+            });
             if first.is_some() {
                 return Some(Conflict { kind: ConflictKind::OlderWaits, item: Some(place.item()), other: first });
             }

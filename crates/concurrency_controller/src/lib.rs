@@ -165,7 +165,8 @@ impl ConcurrencyController {
         if let Some(conflict) = self.executing.doomed(transaction) {
             return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
         }
-        if let Some(conflict) = self.executing.goes_first(now.boot, transaction, age, &history) {
+        let first = self.executing.goes_first(now.boot, (transaction, age), &history, &*self.sequencer);
+        if let Some(conflict) = first.filter(|_| !self.planted.is(Bug::LongWaiterPassed)) {
             self.counters.commit_lock_deaths += 1;
             return reply_commit_lock(transaction, Some(conflict), outbox);
         }

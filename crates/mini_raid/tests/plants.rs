@@ -15,6 +15,7 @@ const SELDOM: &[Bug] = &[
     Bug::UnsettledNotLogged,
     Bug::PostForgetsAdditions,
     Bug::FloorOutlivesCopy,
+    Bug::LongWaiterPassed,
     Bug::NoLeaseCheck,
     Bug::ReadBelowFloor,
     Bug::NoBecomesYes,

@@ -1,7 +1,6 @@
 //! Single cases: waits, upgrades, deadlocks, phantoms, wait-die, doom, readers of snapshots. A transaction is older the lower its number.
 
 use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
-use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::{ACCESS_PATIENCE, OWED_TIME};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
@@ -292,8 +291,7 @@ fn those_that_wait_are_granted_oldest_first() {
 /// The planted bug must overtake the waiter, and still lock nothing twice: the simulator looks for the one, not the other.
 #[test]
 fn the_planted_overtaking_starves_the_waiter_and_no_more() {
-    let mut site =
-        Site { controller: ConcurrencyController::new(Method::Locking, Planted::only(Bug::WaiterOvertaken)), now: 0 };
+    let mut site = Site::planted(Method::Locking, Planted::only(Bug::WaiterOvertaken));
     site.commit_lock(own(9), history(&[], &[], &[1]));
     assert_eq!(site.commit_lock(own(5), history(&[], &[], &[1, 2])), NOTHING);
     assert_eq!(site.commit_lock(own(7), history(&[], &[], &[2])), ["7 commit-locks granted"]);

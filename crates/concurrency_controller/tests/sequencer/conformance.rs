@@ -5,10 +5,12 @@
 //! changed since its commit-locks were granted and its versions compared.
 
 use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, transaction};
+use concurrency_controller::limits::ACCESS_PATIENCE;
 use concurrency_controller::sequencer::METHODS;
 use messages::TransactionId;
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest};
 use messages::epoch::Method;
+use messages::planted::{Bug, Planted};
 use std::collections::{BTreeMap, BTreeSet};
 
 const KEYS: u64 = 6;
@@ -69,6 +71,8 @@ struct Running {
     ranges: Vec<(u8, u8, u64)>,
     writes: BTreeSet<u8>,
     adds: BTreeSet<u8>,
+    /// When its access began to wait.
+    since: u64,
 }
 
 impl Running {
@@ -90,11 +94,14 @@ struct Setting {
     switches_to: Option<Method>,
     /// Transactions of another site prepare here, too.
     remote: bool,
+    planted: Planted,
 }
 
 struct World {
     setting: Setting,
     random: Random,
+    /// Time passes, so that accesses wait long.
+    passes: bool,
     site: Site,
     versions: BTreeMap<u8, u64>,
     commits: u64,
@@ -108,7 +115,8 @@ impl World {
         World {
             setting,
             random: Random(seed),
-            site: Site::new(setting.method),
+            passes: seed % 2 == 1,
+            site: Site::planted(setting.method, setting.planted),
             versions: BTreeMap::new(),
             commits: 0,
             started: 0,
@@ -119,6 +127,7 @@ impl World {
 
     fn run(mut self) -> (String, u64) {
         for _ in 0..STEPS {
+            self.site.now += if self.passes { self.random.below(ACCESS_PATIENCE / 3) } else { 0 };
             if self.running.len() < OPEN_MAX && self.random.below(3) == 0 {
                 self.start();
             } else if self.setting.switches_to.is_some() && self.random.below(20) == 0 {
@@ -156,6 +165,7 @@ impl World {
             ranges: Vec::new(),
             writes: BTreeSet::new(),
             adds: BTreeSet::new(),
+            since: 0,
         };
         if remote {
             for used in std::mem::take(&mut running.plan) {
@@ -212,9 +222,11 @@ impl World {
     }
 
     fn advance_execution(&mut self, id: TransactionId) {
+        let now = self.site.now;
         let running = self.running.get_mut(&id).expect("it runs");
         let request = if let Some(used) = running.plan.first().copied() {
             running.stage = Stage::AccessUnderWay;
+            running.since = now;
             let point = used.high == used.low + 1;
             ConcurrencyRequest::Access {
                 transaction: id,
@@ -230,8 +242,28 @@ impl World {
             let history = adding(&history(&reads, &running.ranges, &writes), &adds);
             ConcurrencyRequest::CommitLock { transaction: id, age: age(id), history }
         };
+        let long_waiter = self.long_waiter(id);
         let replies = self.site.ask(request);
+        if let Some(waiter) = long_waiter {
+            let dies = |reply: &ConcurrencyReply| matches!(reply, ConcurrencyReply::CommitLockReply { transaction, conflict: Some(_) } if *transaction == id);
+            assert!(replies.iter().any(dies), "{id} passes {waiter}, which is older and has waited long");
+        }
         self.judge(replies);
+    }
+
+    /// An older transaction that has waited long for what this one of another site is about to take.
+    fn long_waiter(&self, id: TransactionId) -> Option<TransactionId> {
+        let locks = self.running[&id].locks();
+        let is_before = |other: TransactionId, running: &Running| {
+            id.home != other.home
+                && running.stage == Stage::AccessUnderWay
+                && self.site.now >= running.since + ACCESS_PATIENCE
+                && (age(other), other) < (age(id), id)
+                && locks.iter().any(|lock| lock.conflicts(running.plan[0]))
+        };
+        let commits = self.running[&id].stage == Stage::CommitLockUnderWay && id.home == THERE;
+        let mut waiters = self.running.iter().filter(|(other, running)| commits && is_before(**other, running));
+        waiters.next().map(|(other, _)| *other)
     }
 
     /// What an access does once it is granted: a wide write is a scan for update that changes its first key.
@@ -392,7 +424,16 @@ fn conforms(setting: Setting) {
 /// Otherwise two-phase locking would not be conflict serializable, or would lose transactions that nobody else touches.
 #[test]
 fn locking_alone_never_surprises_at_the_end() {
-    conforms(Setting { method: Method::Locking, switches_to: None, remote: false });
+    conforms(Setting { method: Method::Locking, switches_to: None, remote: false, planted: Planted::none() });
+}
+
+/// If this fails, the model does not see who is kept waiting.
+#[test]
+fn who_passes_a_long_waiter_is_found() {
+    let planted = Planted::only(Bug::LongWaiterPassed);
+    let setting = Setting { method: Method::Locking, switches_to: None, remote: true, planted };
+    let passes = |seed| std::panic::catch_unwind(|| World::new(seed, setting).run()).is_err();
+    assert!((0..SEEDS).any(passes));
 }
 
 /// Otherwise a method would let a lost transaction commit, leave somebody waiting for ever, or make prepared transactions of
@@ -400,7 +441,7 @@ fn locking_alone_never_surprises_at_the_end() {
 #[test]
 fn every_method_conforms() {
     for method in METHODS {
-        conforms(Setting { method, switches_to: None, remote: true });
+        conforms(Setting { method, switches_to: None, remote: true, planted: Planted::none() });
     }
 }
 
@@ -409,7 +450,7 @@ fn every_method_conforms() {
 fn every_switch_conforms() {
     for method in METHODS {
         for other in METHODS.into_iter().filter(|other| *other != method) {
-            conforms(Setting { method, switches_to: Some(other), remote: true });
+            conforms(Setting { method, switches_to: Some(other), remote: true, planted: Planted::none() });
         }
     }
 }

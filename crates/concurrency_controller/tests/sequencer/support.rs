@@ -79,7 +79,11 @@ pub struct Site {
 
 impl Site {
     pub fn new(method: Method) -> Site {
-        Site { controller: ConcurrencyController::new(method, Planted::none()), now: 0 }
+        Site::planted(method, Planted::none())
+    }
+
+    pub fn planted(method: Method, planted: Planted) -> Site {
+        Site { controller: ConcurrencyController::new(method, planted), now: 0 }
     }
 
     pub fn ask(&mut self, request: ConcurrencyRequest) -> Vec<ConcurrencyReply> {
