@@ -4,16 +4,18 @@
 //! temporary folder beside the program's own directory, because what is mounted at `/tmp` may be no disk. The plain file is as long as it will
 //! be from the start, so that its syncs have no metadata to write, as the log's.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+#[path = "common/spread.rs"]
+mod spread;
+
+use network_memory::host::local_servers::LocalServers;
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::Receipt;
 use network_memory::writer::Intent;
+use spread::Spread;
 use std::error::Error;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const RECORD: [u8; 128] = [0x5a; 128];
@@ -67,50 +69,14 @@ fn main() -> Result<(), Failure> {
 
 /// A log whose servers have been there, and are gone.
 fn with_dead_servers(folder: &Path) -> Result<RemoteLog, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let (mut addresses, mut serving) = (Vec::new(), Vec::new());
-    for _ in 0..SERVERS {
-        let listen = "127.0.0.1:0".parse()?;
-        let server = MemoryServer::start(ServerOptions {
-            listen,
-            capacity_bytes: 1 << 20,
-            quota_bytes: None,
-            save: None,
-            keys: None,
-        })?;
-        addresses.push(server.address()?);
-        let stop = Arc::clone(&stop);
-        serving.push(std::thread::spawn(move || server.serve_until(&stop)));
-    }
+    let servers = LocalServers::start(SERVERS, 1 << 20)?;
+    let addresses = servers.addresses().to_vec();
     let terms = LogTerms::new(RemoteLog::draw_log()?, SERVERS as u8, addresses, Some(folder.to_path_buf()));
     let mut log = RemoteLog::open(LogTerms { intent: Intent::Create, ..terms })?;
     while !matches!(log.append(&RECORD, PATIENCE)?.1, Receipt::Memory { .. }) {}
-    stop.store(true, Ordering::Relaxed);
-    for server in serving {
-        server.join().map_err(|_| "a server has panicked")??;
-    }
+    drop(servers);
     while log.status().in_force != Some(Receipt::Disk) {
         log.append(&RECORD, PATIENCE)?;
     }
     Ok(log)
-}
-
-/// In microseconds.
-struct Spread {
-    median: f64,
-    p99: f64,
-}
-
-impl Spread {
-    fn of(mut times: Vec<Duration>) -> Spread {
-        times.sort_unstable();
-        let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_nanos() as f64 / 1e3;
-        Spread { median: at(50), p99: at(99) }
-    }
-}
-
-impl std::fmt::Display for Spread {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "median {:.1} us, p99 {:.1} us", self.median, self.p99)
-    }
 }

@@ -4,10 +4,14 @@
 //! superuser each is in a network namespace of its own, otherwise on the loopback interface. The folder holds the local log, which the
 //! disk follows in the background; without one it is temporary.
 
+#[path = "common/spread.rs"]
+mod spread;
+
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::Receipt;
 use network_memory::writer::Intent;
+use spread::Spread;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -86,26 +90,6 @@ fn exchange(streams: &mut [TcpStream]) -> Result<Duration, Failure> {
         stream.read_exact(&mut [0; REPLY_BYTES])?;
     }
     Ok(begun.elapsed())
-}
-
-/// In microseconds.
-struct Spread {
-    median: f64,
-    p99: f64,
-}
-
-impl Spread {
-    fn of(mut times: Vec<Duration>) -> Spread {
-        times.sort_unstable();
-        let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_nanos() as f64 / 1e3;
-        Spread { median: at(50), p99: at(99) }
-    }
-}
-
-impl std::fmt::Display for Spread {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "median {:.1} us, p99 {:.1} us", self.median, self.p99)
-    }
 }
 
 /// The process of one server: memory, and a bare exchange beside it.

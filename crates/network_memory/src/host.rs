@@ -4,6 +4,7 @@
 pub mod command;
 mod connecting;
 mod links;
+pub mod local_servers;
 pub mod memory_server;
 pub mod remote_log;
 mod spinning;

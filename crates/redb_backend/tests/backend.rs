@@ -1,6 +1,6 @@
 //! redb over remote memory: it works as ever, a killed process loses nothing that was acknowledged, and neither does a loss of power.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::local_servers::LocalServers;
 use network_memory::writer::Boot;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use redb_backend::RemoteBackend;
@@ -11,41 +11,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 const WORDS: &str = "REDB_BACKEND_TEST";
 const TABLE: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("entry");
 const ROUNDS: u64 = 16;
 
-/// Memory servers of this process.
-struct Served {
-    stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-    addresses: Vec<SocketAddr>,
-}
-
-impl Served {
-    fn start(count: usize) -> Served {
-        let mut served = Served { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
-        for _ in 0..count {
-            let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-            let options = ServerOptions { listen, capacity_bytes: 1 << 30, quota_bytes: None, save: None, keys: None };
-            let server = MemoryServer::start(options).expect("it starts");
-            served.addresses.push(server.address().expect("an address"));
-            let stop = Arc::clone(&served.stop);
-            served.threads.push(std::thread::spawn(move || server.serve_until(&stop).expect("it serves")));
-        }
-        served
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.threads.drain(..).for_each(|thread| thread.join().expect("it ends"));
-    }
+fn servers() -> LocalServers {
+    LocalServers::start(2, 1 << 30).expect("they start")
 }
 
 fn open(path: &Path, servers: &[SocketAddr], boot: u128) -> (RemoteBackend, Database) {
@@ -89,9 +61,9 @@ fn check(database: &Database) -> u64 {
 /// If this failed, redb would not find again what it has committed, or a file could not be used without the backend.
 #[test]
 fn it_works_as_ever() {
-    let (served, place) = (Served::start(2), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (servers(), tempfile::tempdir().expect("a folder"));
     let path = place.path().join("database");
-    let (backend, database) = open(&path, &served.addresses, 1);
+    let (backend, database) = open(&path, served.addresses(), 1);
     assert!(backend.opened().is_new);
     (1..200).for_each(|number| commit(&database, number));
     let mut database = database;
@@ -110,9 +82,9 @@ fn it_works_as_ever() {
 /// If this failed, redb without the backend could write the file at the same time, and a replay would undo what it has committed.
 #[test]
 fn redb_without_the_backend_is_refused_beside_it_and_noticed() {
-    let (served, place) = (Served::start(2), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (servers(), tempfile::tempdir().expect("a folder"));
     let path = place.path().join("database");
-    let (backend, database) = open(&path, &served.addresses, 1);
+    let (backend, database) = open(&path, served.addresses(), 1);
     commit(&database, 1);
     let refused = Database::open(&path);
     assert!(matches!(refused, Err(redb::DatabaseError::DatabaseAlreadyOpen)), "{refused:?}");
@@ -129,9 +101,9 @@ fn redb_without_the_backend_is_refused_beside_it_and_noticed() {
 #[test]
 fn long_values_go_through_and_others_may_compact() {
     const LONG: usize = 20 << 20;
-    let (served, place) = (Served::start(2), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (servers(), tempfile::tempdir().expect("a folder"));
     let path = place.path().join("database");
-    let (_, database) = open(&path, &served.addresses, 1);
+    let (_, database) = open(&path, served.addresses(), 1);
     let transaction = database.begin_write().expect("a transaction");
     transaction.open_table(TABLE).expect("a table").insert(7, vec![7; LONG].as_slice()).expect("room");
     transaction.commit().expect("a receipt");
@@ -182,11 +154,11 @@ fn start(path: &Path, boot: u64, servers: &[SocketAddr]) -> (Child, BufReader<st
 /// If this failed, the death of a process, or of its host, would lose what servers hold.
 #[test]
 fn what_was_acknowledged_is_back_after_every_kill() {
-    let (served, place) = (Served::start(2), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (servers(), tempfile::tempdir().expect("a folder"));
     let path = place.path().join("database");
     let mut boot = 1;
     for round in 0..ROUNDS {
-        let (mut child, mut lines) = start(&path, boot, &served.addresses);
+        let (mut child, mut lines) = start(&path, boot, served.addresses());
         let mut line = String::new();
         assert!(lines.read_line(&mut line).expect("a pipe") > 0, "round {round}: the child died by itself");
         let before = Snapshot::of(std::slice::from_ref(&path)).expect("a file");
@@ -211,7 +183,7 @@ fn what_was_acknowledged_is_back_after_every_kill() {
             lose_unsynced(&place.path().join("database-raid")).expect("a log");
             boot += 1;
         }
-        let (_, database) = open(&path, &served.addresses, boot.into());
+        let (_, database) = open(&path, served.addresses(), boot.into());
         assert!(check(&database) >= told, "round {round}: {told} were told");
     }
 }

@@ -1,6 +1,6 @@
 //! The device keeps the contract of recoverable memory's logs, and a killed process loses nothing that it has acknowledged.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::local_servers::LocalServers;
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::LogId;
 use network_memory::writer::{Boot, Intent};
@@ -13,9 +13,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 const WORDS: &str = "REMOTE_LOG_DEVICE_TEST";
@@ -24,33 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOG_BYTES: u64 = 32 << 10;
 const ROUNDS: u64 = 12;
 
-/// Memory servers of this process.
-struct Served {
-    stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-    addresses: Vec<SocketAddr>,
-}
-
-impl Served {
-    fn start(count: usize) -> Served {
-        let mut served = Served { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
-        for _ in 0..count {
-            let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-            let options = ServerOptions { listen, capacity_bytes: 64 << 20, quota_bytes: None, save: None, keys: None };
-            let server = MemoryServer::start(options).expect("it starts");
-            served.addresses.push(server.address().expect("an address"));
-            let stop = Arc::clone(&served.stop);
-            served.threads.push(std::thread::spawn(move || server.serve_until(&stop).expect("it serves")));
-        }
-        served
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.threads.drain(..).for_each(|thread| thread.join().expect("it ends"));
-    }
+fn servers() -> LocalServers {
+    LocalServers::start(2, 64 << 20).expect("they start")
 }
 
 fn terms(log: LogId, servers: &[SocketAddr], folder: &Path, intent: Intent) -> LogTerms {
@@ -61,12 +33,12 @@ fn terms(log: LogId, servers: &[SocketAddr], folder: &Path, intent: Intent) -> L
 /// If this failed, recoverable memory would lose or invent bytes on this device.
 #[test]
 fn it_keeps_the_contract() {
-    let served = Served::start(2);
+    let served = servers();
     let folders = std::cell::RefCell::new(Vec::new());
     conformance::check(&|capacity| {
         let folder = tempfile::tempdir().expect("a folder");
         let log = RemoteLog::draw_log().expect("a name");
-        let terms = terms(log, &served.addresses, folder.path(), Intent::Create);
+        let terms = terms(log, served.addresses(), folder.path(), Intent::Create);
         folders.borrow_mut().push(folder);
         Box::new(RemoteLogDevice::open(terms, capacity).expect("a log"))
     });
@@ -75,11 +47,11 @@ fn it_keeps_the_contract() {
 /// If this failed, positions would be used again after a process has died, or bytes would be read that were given up.
 #[test]
 fn what_it_holds_is_found_again() {
-    let served = Served::start(2);
+    let served = servers();
     let folder = tempfile::tempdir().expect("a folder");
     let log = RemoteLog::draw_log().expect("a name");
     let open =
-        |intent| RemoteLogDevice::open(terms(log, &served.addresses, folder.path(), intent), 4096).expect("a log");
+        |intent| RemoteLogDevice::open(terms(log, served.addresses(), folder.path(), intent), 4096).expect("a log");
     let device = open(Intent::Create);
     device.append(b"first").expect("room");
     let middle = device.append(b"second").expect("room");
@@ -105,9 +77,9 @@ fn what_it_holds_is_found_again() {
 /// If this failed, a commit would be said to be on a disk that there is none of.
 #[test]
 fn without_a_disk_no_receipt_speaks_of_one() {
-    let served = Served::start(2);
+    let served = servers();
     let log = RemoteLog::draw_log().expect("a name");
-    let terms = LogTerms::new(log, 2, served.addresses.clone(), None);
+    let terms = LogTerms::new(log, 2, served.addresses().to_vec(), None);
     let terms = LogTerms { intent: Intent::Create, time: PATIENCE, ..terms };
     let device = RemoteLogDevice::open(terms, 4096).expect("a log");
     let memory = Durability::Memory { copies: 2 };
@@ -158,17 +130,17 @@ fn child_books_until_it_is_killed() {
 /// If this failed, the death of a process would lose what servers hold, or leave half a booking.
 #[test]
 fn a_killed_process_loses_nothing_it_has_acknowledged() {
-    let served = Served::start(2);
+    let served = servers();
     let folder = tempfile::tempdir().expect("a folder");
     let log = RemoteLog::draw_log().expect("a name");
-    let create = LogTerms { boot: Some(Boot(0)), ..terms(log, &served.addresses, folder.path(), Intent::Create) };
+    let create = LogTerms { boot: Some(Boot(0)), ..terms(log, served.addresses(), folder.path(), Intent::Create) };
     std::fs::create_dir(folder.path().join("segments")).expect("a disk");
     let memory = open_memory(RemoteLogDevice::open(create, LOG_BYTES).expect("a log"), folder.path());
     drop(Load::new(&memory, settings()).expect("a load"));
     memory.close().expect("it closes");
     let mut booked = 0;
     for round in 0..ROUNDS {
-        let addresses: String = served.addresses.iter().map(|address| format!(" {address}")).collect();
+        let addresses: String = served.addresses().iter().map(|address| format!(" {address}")).collect();
         let mut command = Command::new(env::current_exe().expect("this program"));
         command.args(["--exact", "child_books_until_it_is_killed", "--nocapture"]);
         // In every other round the kernel is another one: the local log is not believed, and servers are asked.
@@ -187,7 +159,7 @@ fn a_killed_process_loses_nothing_it_has_acknowledged() {
         lines.read_to_string(&mut rest).expect("a pipe");
         let whole = &rest[..rest.rfind('\n').map_or(0, |end| end + 1)];
         let told: u64 = whole.lines().last().unwrap_or(line.trim_end()).parse().expect("a number");
-        let open = terms(log, &served.addresses, folder.path(), Intent::Open);
+        let open = terms(log, served.addresses(), folder.path(), Intent::Open);
         let memory = open_memory(RemoteLogDevice::open(open, LOG_BYTES).expect("a log"), folder.path());
         let load = Load::new(&memory, settings()).expect("a load");
         assert!(load.transactions() >= told, "round {round}: {told} were told, {} are there", load.transactions());

@@ -1,46 +1,22 @@
 //! A group of files over servers of this process, as a program uses it.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::local_servers::LocalServers;
 use shipped_files::{FileNumber, Options, ShippedFiles};
 use std::fs::File;
-use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const FILE: FileNumber = FileNumber(0);
 const MIB: usize = 1 << 20;
 
-/// A memory server, until it is dropped.
-struct Served {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-    address: SocketAddr,
+fn server() -> LocalServers {
+    LocalServers::start(1, 64 << 20).expect("it starts")
 }
 
-impl Served {
-    fn start() -> Served {
-        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let options = ServerOptions { listen, capacity_bytes: 64 << 20, quota_bytes: None, save: None, keys: None };
-        let server = MemoryServer::start(options).expect("it starts");
-        let (stop, address) = (Arc::new(AtomicBool::new(false)), server.address().expect("an address"));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || server.serve_until(&stopped).expect("it serves"));
-        Served { stop, thread: Some(thread), address }
-    }
-
-    fn options(&self) -> Options {
-        Options { servers: vec![self.address], copies: Some(1), settle_bytes: MIB as u64, ..Options::default() }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().into_iter().for_each(|thread| thread.join().expect("it ends"));
-    }
+fn options(served: &LocalServers) -> Options {
+    Options { servers: served.addresses().to_vec(), copies: Some(1), settle_bytes: MIB as u64, ..Options::default() }
 }
 
 fn open(path: &Path, options: &Options) -> ShippedFiles {
@@ -56,10 +32,10 @@ fn write(files: &ShippedFiles, file: &File, bytes: &[u8]) {
 /// If this failed, a program that names its file without a folder could not open it.
 #[test]
 fn a_name_alone_is_enough() {
-    let (served, place) = (Served::start(), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (server(), tempfile::tempdir().expect("a folder"));
     // No other test of this program depends on it.
     std::env::set_current_dir(place.path()).expect("it is there");
-    let files = open(Path::new("alone"), &served.options());
+    let files = open(Path::new("alone"), &options(&served));
     write(&files, &File::create("alone").expect("a disk"), b"bytes");
     files.close().expect("it is brought to disk");
 }
@@ -67,7 +43,7 @@ fn a_name_alone_is_enough() {
 /// If this failed, whoever writes would wait for ever after nobody could be told that a server is away.
 #[test]
 fn a_listener_that_panics_does_not_end_the_settler() {
-    let (served, place) = (Served::start(), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (server(), tempfile::tempdir().expect("a folder"));
     let (path, told) = (place.path().join("file"), Arc::new(AtomicU64::new(0)));
     let count = Arc::clone(&told);
     let notify = move |_: &str| {
@@ -75,7 +51,7 @@ fn a_listener_that_panics_does_not_end_the_settler() {
         panic!("nobody listens");
     };
     let (paths, folder) = ([path.clone()], place.path().join("file-raid"));
-    let files = ShippedFiles::open(&paths, &folder, &served.options(), Box::new(notify)).expect("it opens");
+    let files = ShippedFiles::open(&paths, &folder, &options(&served), Box::new(notify)).expect("it opens");
     let file = File::create(&path).expect("a disk");
     drop(served);
     while told.load(Ordering::Relaxed) == 0 {
@@ -93,9 +69,9 @@ fn a_listener_that_panics_does_not_end_the_settler() {
 /// If this failed, a write that is longer than a record may be would end the group.
 #[test]
 fn a_write_of_any_length_is_taken() {
-    let (served, place) = (Served::start(), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (server(), tempfile::tempdir().expect("a folder"));
     let path = place.path().join("file");
-    let files = open(&path, &served.options());
+    let files = open(&path, &options(&served));
     let bytes: Vec<u8> = (0..20 * MIB).map(|at| (at / 4096) as u8).collect();
     write(&files, &File::create(&path).expect("a disk"), &bytes);
     files.sync().expect("a receipt");
@@ -106,20 +82,20 @@ fn a_write_of_any_length_is_taken() {
 /// If this failed, changes would be given up without a word, or what was shipped would be lost with the process.
 #[test]
 fn what_was_shipped_is_found_or_given_up_with_a_number() {
-    let (served, place) = (Served::start(), tempfile::tempdir().expect("a folder"));
+    let (served, place) = (server(), tempfile::tempdir().expect("a folder"));
     let path = place.path().join("file");
-    let files = open(&path, &served.options());
+    let files = open(&path, &options(&served));
     let file = File::create(&path).expect("a disk");
     write(&files, &file, b"shipped");
     files.ship().expect("the log is there");
     write(&files, &file, b"only told");
     drop(files);
-    let files = open(&path, &served.options());
+    let files = open(&path, &options(&served));
     assert_eq!((files.opened().replayed.records, files.opened().given_up), (1, 0));
     assert!(std::fs::read(&path).expect("a disk").starts_with(b"shipped"));
     write(&files, &file, b"newer");
     files.ship().expect("the log is there");
     drop(files);
-    let files = open(&path, &Options { discard: true, ..served.options() });
+    let files = open(&path, &Options { discard: true, ..options(&served) });
     assert_eq!((files.opened().replayed.records, files.opened().given_up), (0, 1));
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 const JOURNALS: [&str; 4] = ["wal", "delete", "truncate", "persist"];
 /// Commits that a writer may make before it is killed.
 const COMMITS: u64 = 1_000_000;
-/// How long a writer lives at most after its first commit.
-const LIFE_US_MAX: u64 = 60_000;
+/// Acknowledged commits that are waited for at most before it is.
+const SEEN_MAX: u64 = 100;
 const PROGRESS: Duration = Duration::from_secs(10);
 const FOUND: &str =
     "SELECT max(number) || ' ' || count(*) FROM entry; SELECT sum(balance) FROM account; PRAGMA integrity_check;";
@@ -73,8 +73,14 @@ impl Victim<'_> {
         let first = writer.line().and_then(|line| line.parse().ok()).expect("a commit");
         assert!(first == self.last + 1, "commit {first} follows {}", self.last);
         let before = is_power.then(|| snapshot(self.database));
-        std::thread::sleep(Duration::from_micros(random.below(LIFE_US_MAX)));
-        let known = writer.kill(first);
+        let (begun, seen) = (Instant::now(), 1 + random.below(SEEN_MAX));
+        let last = (0..seen).map(|_| writer.line().and_then(|line| line.parse().ok()).expect("a commit")).last();
+        // At any moment of the next commit.
+        let (now, commit) = (Instant::now(), begun.elapsed() / seen as u32);
+        while now.elapsed() < commit.mul_f64(random.below(1_000) as f64 / 1e3) {
+            std::hint::spin_loop();
+        }
+        let known = writer.kill(last.unwrap_or(first));
         if let Some(files) = before {
             files.tear(|| random.below(2) == 0).expect("a disk");
             lose_unsynced(self.database);
