@@ -96,6 +96,12 @@ pub enum LogError {
     /// A sync failed earlier.
     #[error("the log has failed before and does nothing any more: stop this site and start it again")]
     Failed,
+    /// The log is also kept elsewhere than on the local disk, and cannot go on because of that.
+    #[error("the log cannot go on: {reason}")]
+    Elsewhere {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// The records there were given up by `truncate_before`.
     #[error("log position {position} was truncated: the log now starts at {first}")]
     Truncated {

@@ -16,8 +16,8 @@
 use crate::limits::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, RECORD_BYTES_MAX};
 use crate::log::Position;
 
-/// The bytes that a record of `length` bytes takes in the log.
-pub(crate) fn frame_bytes(length: usize) -> usize {
+/// The bytes that a record of `length` bytes takes in the log: by so much its position is below that of the next one.
+pub fn frame_bytes(length: usize) -> usize {
     (FRAME_HEADER_BYTES + length).next_multiple_of(FRAME_ALIGNMENT)
 }
 

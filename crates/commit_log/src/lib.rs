@@ -2,7 +2,8 @@
 //!
 //! A record is an opaque row of bytes. What it means is the business of the servers that wrote it: this crate knows no
 //! transaction, no epoch and no message. It owns files, one thread and a clock, and hides them behind the [`Log`] trait,
-//! so that the simulator can put [`MemoryLog`] in the place of [`MappedLog`].
+//! so that the simulator can put [`MemoryLog`] in the place of [`MappedLog`], and a log that is also in the memory of other hosts
+//! can stand there (`remote_commit_log`).
 //!
 //! The invariant of the crate is `first <= synced <= appended`, where
 //! * a record below `appended` survives the death of the process,
@@ -26,7 +27,8 @@ mod segment;
 mod syncer;
 
 pub use error::LogError;
-pub use log::{Cut, CutReason, Log, LogStatus, Opened, Position, Records};
+pub use frame::frame_bytes;
+pub use log::{Cut, CutReason, Log, LogStatus, Opened, Position, Receipt, Records};
 pub use mapped::{LogOptions, MappedLog, Repair};
 pub use memory::MemoryLog;
 pub use segment::Identity;

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ pub type Records<'a> = Box<dyn Iterator<Item = Result<(Position, Vec<u8>), LogEr
 ///
 /// Contract, with `first <= synced <= appended` at all times:
 /// * a record survives the death of the process as soon as `append` has returned, and the loss of power as soon as
-///   `synced` is above the position at which it starts;
+///   `synced` is above the position at which it starts: it is on disk, or as the [`Receipt`] says;
 /// * records are lost from the end only, never from the middle;
 /// * `synced` never falls while the log is open;
 /// * a failed sync kills the log: the first call that can return an error returns [`LogError::SyncFailed`], every later
@@ -92,8 +93,27 @@ pub trait Log {
     /// The records from `position` to the present end. `position` must be the start of a record or the end.
     fn read_from(&self, position: Position) -> Records<'_>;
 
+    /// For a log that is also kept elsewhere than on the local disk: sends what was appended since the last call, without waiting. Whoever
+    /// drives the log calls it once in each of its turns, and again at the latest after the time that it returns.
+    fn turn(&mut self) -> Option<Duration> {
+        None
+    }
+
     /// Counters for the operator.
     fn status(&self) -> LogStatus;
+}
+
+/// What lets a record survive the loss of power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Receipt {
+    /// A sync of the local disk that covers it has returned.
+    #[default]
+    Disk,
+    /// The memory of other hosts.
+    Memory {
+        /// How many hold it.
+        copies: u8,
+    },
 }
 
 /// Counters of a log since it was opened.
@@ -107,6 +127,10 @@ pub struct LogStatus {
     pub sync_latency_us_last: u64,
     /// Duration of the longest of them, in microseconds.
     pub sync_latency_us_max: u64,
+    /// What makes records survive the loss of power now.
+    pub receipt: Receipt,
+    /// Bytes that survive by the memory of other hosts alone: lost if that and the local power go at once.
+    pub window_bytes: u64,
 }
 
 /// What was found when a log was opened.

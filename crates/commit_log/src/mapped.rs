@@ -48,14 +48,17 @@ pub struct LogOptions {
     pub segment_bytes: u64,
     /// What to do with damage.
     pub repair: Repair,
+    /// Where a new log begins: at the start, unless it goes on from another one.
+    pub begins_at: Position,
     /// Called from the thread in the background whenever `synced` has risen or a sync has failed.
     pub on_synced: Option<OnSynced>,
 }
 
 impl LogOptions {
-    /// Segments of the usual size, damage is refused, nobody is called.
+    /// From the start, in segments of the usual size; damage is refused, nobody is called.
     pub fn new(identity: Identity) -> LogOptions {
-        LogOptions { identity, segment_bytes: SEGMENT_BYTES_DEFAULT, repair: Repair::Refuse, on_synced: None }
+        let (segment_bytes, repair, begins_at) = (SEGMENT_BYTES_DEFAULT, Repair::Refuse, Position::START);
+        LogOptions { identity, segment_bytes, repair, begins_at, on_synced: None }
     }
 }
 
@@ -83,14 +86,17 @@ impl MappedLog {
     /// # Errors
     /// [`LogError::Locked`], [`LogError::Corrupt`], [`LogError::WrongIdentity`] and whatever the operating system refuses.
     pub fn open(folder: &Path, options: LogOptions) -> Result<(MappedLog, Opened), LogError> {
-        let LogOptions { identity, segment_bytes, repair, on_synced } = options;
+        let LogOptions { identity, segment_bytes, repair, begins_at, on_synced } = options;
         if !(SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes) {
             return Err(LogError::SegmentSize { bytes: segment_bytes });
         }
         let lock = lock_folder(folder)?;
         let template = Template { folder: folder.to_path_buf(), owner: identity, capacity: whole_pages(segment_bytes) };
-        let Recovered { mut segments, end, records, cut, mut next_sequence } = recover(folder, identity, repair)?;
+        let Recovered { mut segments, mut end, records, cut, mut next_sequence } = recover(folder, identity, repair)?;
         let created = segments.is_empty() && cut.is_none();
+        if created {
+            end = begins_at;
+        }
         let active = match segments.last() {
             Some(last) => Prepared::map(Segment::open(&last.path, last.sequence, last.capacity)?)?,
             None => {

@@ -258,10 +258,10 @@ impl Syncer {
     /// The counters, but for the bytes appended.
     pub(crate) fn status(&self) -> LogStatus {
         LogStatus {
-            bytes_appended: 0,
             syncs: self.shared.syncs.load(Ordering::Relaxed),
             sync_latency_us_last: self.shared.latency_us_last.load(Ordering::Relaxed),
             sync_latency_us_max: self.shared.latency_us_max.load(Ordering::Relaxed),
+            ..LogStatus::default()
         }
     }
 }

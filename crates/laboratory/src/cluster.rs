@@ -129,6 +129,8 @@ pub struct Wish {
     pub required_copies: Option<u16>,
     /// Megabytes of rows that each site keeps in memory.
     pub memory_mb: Option<usize>,
+    /// Memory servers that keep the sites' logs.
+    pub memory: Option<Vec<SocketAddr>>,
     /// By what messages go between the processes.
     pub channels: Option<Channels>,
     /// Whether its processes encrypt what they say to each other.
@@ -158,6 +160,8 @@ struct Description {
     workers: usize,
     memory_mb: usize,
     required_copies: u16,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    memory: Vec<SocketAddr>,
     #[serde(default)]
     channels: Channels,
     #[serde(default)]
@@ -288,6 +292,7 @@ impl Cluster {
         same("--workers", &stored.workers, wish.workers.map(text))?;
         same("--required-copies", &stored.required_copies, wish.required_copies.map(|copies| text(copies.into())))?;
         same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))?;
+        same("--memory", &addresses(&stored.memory), wish.memory.as_deref().map(addresses))?;
         same("--encrypt", &stored.encrypt, wish.encrypt.map(|encrypt| encrypt.to_string()))?;
         same("--channels", &stored.channels, wish.channels.map(|channels| channels.to_string()))
     }
@@ -337,10 +342,14 @@ impl Cluster {
                     layout: stored.layout,
                     workers: stored.workers,
                     memory_mb: stored.memory_mb,
+                    memory: stored.memory.clone(),
+                    memory_copies: 0,
+                    boot: 0,
                     channels: stored.channels,
                     datagram_bytes: 0,
                     datagram_faults: DatagramFaults::default(),
                     alone: false,
+                    accept_lost_memory: false,
                 }
                 .write(&path)?,
             }
@@ -359,6 +368,10 @@ impl Cluster {
             false => Err(ClusterError::Moved { path: path.to_owned(), stored }),
         }
     }
+}
+
+fn addresses(servers: &[SocketAddr]) -> String {
+    servers.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn method_text(method: MethodName) -> &'static str {
@@ -403,6 +416,7 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         workers: wish.workers.unwrap_or(1),
         memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
         required_copies,
+        memory: wish.memory.clone().unwrap_or_default(),
         // Who wants to see encryption does not want memory that is shared instead.
         channels: wish.channels.unwrap_or(if encrypt { Channels::Datagrams } else { Channels::Fastest }),
         encrypt,

@@ -5,9 +5,11 @@ pub mod command;
 mod connecting;
 mod links;
 pub mod local_servers;
+pub mod log_folder;
 pub mod memory_server;
 pub mod remote_log;
 mod spinning;
+pub mod told;
 
 use raidcomm::limits::SECOND;
 use rustix::time::{ClockId, Timespec, clock_gettime};

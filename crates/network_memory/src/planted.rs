@@ -85,11 +85,13 @@ pub enum Planted {
     SealQuorumLess,
     /// A log is opened before servers that could say that it is another's have answered.
     NotWaitedFor,
+    /// A log counts as closed before the disk says that it is enough.
+    ClosedTooSoon,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 41] = [
+    pub const ALL: [Planted; 42] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -131,6 +133,7 @@ impl Planted {
         Planted::FencedIgnored,
         Planted::SealQuorumLess,
         Planted::NotWaitedFor,
+        Planted::ClosedTooSoon,
     ];
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.

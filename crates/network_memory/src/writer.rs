@@ -67,6 +67,8 @@ pub struct Writer<L> {
     missing: Option<Missing>,
     /// It has been opened, and receipts are given.
     opened: bool,
+    /// It is being closed: the disk alone is to be enough.
+    is_closing: bool,
     epoch: Epoch,
     /// Of the log in `records`; none if there never was one.
     configuration: Option<Configuration>,
@@ -165,6 +167,7 @@ impl<L: Log> Writer<L> {
             phase: Phase::Active,
             missing: None,
             opened: false,
+            is_closing: false,
             epoch: Epoch::default(),
             configuration,
             acknowledged: records.end(),
@@ -289,6 +292,9 @@ impl<L: Log> Writer<L> {
             };
             return Err(AppendError::NotOpen(reason));
         }
+        if self.is_closing {
+            return Err(AppendError::NotOpen("it is being closed".to_owned()));
+        }
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(AppendError::Long { bytes: bytes.len() });
         }
@@ -341,6 +347,24 @@ impl<L: Log> Writer<L> {
             self.fail_or_wait(now, &error);
         }
         self.advance(now);
+    }
+
+    /// Ends the use of the log in order: nothing can be appended any more, and where every recovery has the disk, it follows to the end and
+    /// then says that it is enough, so that the next opening needs no server. [`Writer::is_closed`] tells when.
+    pub fn close(&mut self, now: u64) {
+        self.is_closing = true;
+        self.advance(now);
+        self.request_sync();
+    }
+
+    /// Whether everything is on disk, and the disk says so, since [`Writer::close`].
+    pub fn is_closed(&self) -> bool {
+        let says_so = match (&self.journal, self.standing_place) {
+            _ if self.planted == Some(Planted::ClosedTooSoon) => true,
+            (Some(journal), Some(place)) => self.standing == Standing::Disk && journal.is_synced(place),
+            _ => self.standing == Standing::Disk,
+        };
+        self.is_closing && says_so && self.synced() >= self.records.end()
     }
 
     /// Ends the log: has all members that hold it forget it, and then stops with [`Stop::Removed`]. Nothing can be appended any more. Members

@@ -1,8 +1,11 @@
 //! `raid memory`: a memory server, and what one says of itself.
 
 use clap::Args;
+use messages::{InstanceId, SiteId};
 use network_memory::host::command::{metrics, read_bytes};
+use network_memory::host::log_folder::read_servers;
 use network_memory::host::memory_server::{MemoryServer, Reloaded, ServerOptions, read_status};
+use site::protection::{Wanted, keys};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,8 +14,8 @@ use std::process::ExitCode;
 use crate::limits::MEMORY_STATUS_TIME_MAX;
 
 const HELP: &str = "\
-Whoever reaches the address can write and read every log: connections are in clear, and nobody proves who they are. Let it listen where only your
-own hosts are.
+Without --keys, whoever reaches the address can write and read every log: connections are in clear, and nobody proves who they are. Let it listen
+where only your own hosts are. With keys (`raid keys`, of any site of the instance) clients must have keys of the same instance, as its sites do.
 
 A program that has k servers counts on each of them to fail by itself: run them on hosts with power supplies of their own. A server that is killed has
 lost what it held, and is given it again by each program that is running. SIGTERM, SIGINT and SIGPWR end it in order; with --save it then
@@ -44,15 +47,37 @@ pub struct Options {
     /// Save the memory in this folder, which must exist, at an orderly end, and go on with it at the next start.
     #[arg(long, value_name = "DIR", conflicts_with = "show")]
     save: Option<PathBuf>,
+    /// The folder with keys of an instance, which clients must have as well; needs --instance and --id.
+    #[arg(long, value_name = "DIR", requires_all = ["instance", "id"])]
+    keys: Option<PathBuf>,
+    /// The instance that the keys are of, as in a site's configuration.
+    #[arg(long, value_name = "NUMBER", requires = "keys")]
+    instance: Option<u64>,
+    /// The site that the keys are of. Several servers may use the same.
+    #[arg(long, value_name = "N", requires = "keys")]
+    id: Option<u16>,
     /// Instead of running one, print how the server at this address is.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["listen", "capacity"])]
     show: Option<SocketAddr>,
 }
 
+/// The address of a memory server; a host name is looked up.
+pub fn read_server(text: &str) -> Result<SocketAddr, String> {
+    let mut found = read_servers(text).map_err(|(name, reason)| format!("{name}: {reason}"))?;
+    found.pop().ok_or_else(|| "say HOST:PORT".to_owned())
+}
+
 /// Runs a memory server until it is told to end, or asks one.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
+    let keys = match (&options.keys, options.instance, options.id) {
+        (Some(folder), Some(instance), Some(id)) => {
+            let wanted = Wanted { keys: Some(folder), clear: false };
+            keys(wanted, InstanceId(instance), SiteId(id), []).map_err(|error| error.to_string())?
+        }
+        _ => None,
+    };
     if let Some(address) = options.show {
-        let status = read_status(address, None, MEMORY_STATUS_TIME_MAX);
+        let status = read_status(address, keys.as_ref(), MEMORY_STATUS_TIME_MAX);
         let status = status.map_err(|error| format!("memory server {address}: {error}"))?;
         // A reader who has seen enough is no error.
         let _ = std::io::stdout().write_all(metrics(&status).as_bytes());
@@ -62,8 +87,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         return Err("say where it listens and how much memory it has: --listen and --capacity".to_owned());
     };
     crate::server::log_lines()?;
-    let server =
-        ServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys: None };
+    let server = ServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys };
     let server = MemoryServer::start(server).map_err(|error| error.to_string())?;
     let address = server.address().map_err(|error| error.to_string())?;
     let begun = match server.reloaded() {

@@ -53,6 +53,14 @@ pub struct SiteOptions {
     /// that they do not run: a site that cannot be reached from here, but from clients, would go on by itself.
     #[arg(long)]
     alone_after_total_failure: bool,
+    /// Give up what memory servers have lost of this site's log.
+    ///
+    /// A site whose log memory servers keep (memory = [...] in its configuration) waits for them after a loss of power, because they may have
+    /// commits that its disk lacks. If their memory is lost as well, those commits are: with this option the site starts with what there is.
+    /// If there are other sites, they may have what is missing: take a new copy from them with --repair instead; or, if this
+    /// one was the last, add --alone-after-total-failure.
+    #[arg(long)]
+    accept_lost_memory: bool,
     /// End when standard input is closed.
     #[arg(long, hide = true)]
     watch_stdin: bool,
@@ -128,6 +136,7 @@ pub struct ServerOptions {
 pub fn site(options: &SiteOptions) -> Result<ExitCode, String> {
     let mut config = SiteConfig::read(&options.config).map_err(|error| error.to_string())?;
     config.alone = options.alone_after_total_failure;
+    config.accept_lost_memory = options.accept_lost_memory;
     config.layout = options.layout.map_or(config.layout, site::layout::Layout::from);
     if let Some(id) = options.id
         && id != config.id

@@ -8,6 +8,7 @@ use laboratory::cluster::supervisor::Supervisor;
 use laboratory::cluster::{Cluster, Wish};
 use laboratory::screen::Screen;
 use site::config::{Channels, MethodName};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ Examples:
   raid start --sites 5 --data /tmp/five --port 6000
   raid start                                  again: the same cluster, with its data
   raid start --no-restart                     what dies stays dead until `raid restart N`
+  raid start --sites 1 --memory 10.0.0.7:7901,10.0.0.8:7901   one copy, whose commits wait for two memory servers, not for the disk
 
 Files in the folder: raid.toml says what the cluster is; site-N/site.toml and oracle/oracle.toml configure its processes; site-N/log.txt
 is what a site has to say; site-N/pid is its process. Leave the folder out of backups while the cluster runs, and remove it to begin anew.";
@@ -55,6 +57,11 @@ pub struct Options {
     /// Megabytes of rows that each site keeps in memory; further rows come from disk. [default: 512]
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
+    /// Memory servers (`raid memory`) that keep the sites' logs, with commas between them.
+    ///
+    /// A commit that would wait for the disk, because a site is alone or the last copy, waits for the memory of two of them instead.
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', value_parser = crate::memory::read_server)]
+    memory: Option<Vec<SocketAddr>>,
     /// By what messages go between the processes. [default: fastest]
     #[arg(long)]
     channels: Option<ChannelsName>,
@@ -135,6 +142,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         workers: options.workers,
         required_copies: options.required_copies,
         memory_mb: options.memory_mb,
+        memory: options.memory.clone(),
         channels: options.channels.map(Channels::from),
         encrypt: options.encrypt.then_some(true),
     };

@@ -21,10 +21,11 @@ What the rows mean:
   session vector   how often each site has come back, as this site knows it
   fail-locks       rows that changed while another site was away, and are not copied to it yet
   stale rows       rows of the site's own copy that a copier has yet to refresh
-  durability       what makes a commit durable now: enough current copies in memory, or the disk
+  durability       what makes a commit durable now: enough current copies in memory, memory servers, or the disk
   window at risk   commits that not every site has on disk: lost only if all sites lose power at once
+  memory servers   where the site's log is, and bytes of it that they hold and its disk does not yet
   rounds/commit    message rounds between sites before a commit is answered
-  syncs/commit     disk syncs before a commit is answered
+  syncs/commit     syncs of the log, by the disk or by memory servers, before a commit is answered
   connected with   sites and the oracle; below it those with whom it encrypts: between hosts it should be the same ones
   channels         shared memory on one host, datagrams in one network, streams elsewhere
   round trips      how long a message to each site and its acknowledgement take, as the channel measures it (shared memory does not)
@@ -121,6 +122,12 @@ fn table(answers: &Answers) -> String {
     row("durability", &|status| status.durability.clone());
     row("required copies", &|status| status.required_copies.to_string());
     row("window at risk", &|status| format!("{} commits", grouped(status.unsynced_commits)));
+    if answers.values().flatten().any(|status| !status.log.servers.is_empty()) {
+        row("memory servers", &|status| match status.log.servers.len() {
+            0 => "none".to_owned(),
+            servers => format!("{servers}, {} ahead of the disk", bytes(status.log.window_bytes)),
+        });
+    }
     row("committed", &|status| grouped(status.commits.committed));
     row("  from memory", &|status| grouped(status.commits.committed_in_memory));
     row("aborted at commit", &|status| grouped(status.commits.aborted));

@@ -3,7 +3,7 @@
 use network_memory::host::remote_log::RemoteLogError;
 use network_memory::names::Position;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::change::Unreadable;
@@ -110,6 +110,11 @@ pub enum OpenError {
         /// Bytes that it must have at least.
         expected: u64,
     },
+}
+
+/// Names the file in an error.
+pub(crate) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+    move |source| OpenError::File { action, path: path.to_path_buf(), source }
 }
 
 /// An option that cannot be used.

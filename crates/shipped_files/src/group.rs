@@ -15,6 +15,7 @@
 //!
 //! Locks are taken in this order: `applying`, `log`, `pending`.
 
+use network_memory::host::log_folder::LogFolder;
 use network_memory::host::remote_log::RemoteLog;
 use network_memory::names::{Position, Receipt};
 use std::fs::File;
@@ -25,7 +26,6 @@ use std::time::Duration;
 
 use crate::change::{Change, FileNumber, append_keyed};
 use crate::error::Failure;
-use crate::folder::Folder;
 use crate::limits::{PENDING_BYTES_MAX, WRITE_BYTES_MAX};
 use crate::opening::Opened;
 use crate::remembered::Remembered;
@@ -103,7 +103,7 @@ pub struct ShippedFiles {
     settler: Option<Settler>,
     opened: Opened,
     /// Goes last: until then no other process opens the log.
-    _folder: Folder,
+    _folder: LogFolder,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -276,7 +276,7 @@ impl Shared {
 }
 
 impl ShippedFiles {
-    pub(crate) fn new(shared: Arc<Shared>, settler: Settler, opened: Opened, folder: Folder) -> ShippedFiles {
+    pub(crate) fn new(shared: Arc<Shared>, settler: Settler, opened: Opened, folder: LogFolder) -> ShippedFiles {
         ShippedFiles { shared, settler: Some(settler), opened, _folder: folder }
     }
 

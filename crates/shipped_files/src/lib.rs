@@ -26,12 +26,11 @@
 //! * A forked child is no such process: it is refused.
 //!
 //! In reading order: [`change`] is what a record says, [`remembered`] makes it short, [`recovery`] replays it, [`group`] takes changes and syncs, `settling` empties the
-//! log, `opening` and `folder` begin, [`options`] and [`status`] are what a user sees, [`power_loss`] is for
+//! log, `opening` begins, [`options`] and [`status`] are what a user sees, [`power_loss`] is for
 //! tests, [`limits`] holds every bound.
 
 pub mod change;
 pub mod error;
-mod folder;
 pub mod group;
 pub mod limits;
 mod opening;

@@ -3,17 +3,16 @@
 //! Invariant: when it returns, the files are on disk as the last record has left them, and the log is empty but for a record that says so. What
 //! was in the files before there was a log is brought to disk before the first change goes into it.
 
-use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
+use network_memory::host::log_folder::{FolderError, LogFolder, Opening};
+use network_memory::host::remote_log::RemoteLog;
 use network_memory::names::{Doubt, Position};
-use network_memory::writer::{BeginError, Intent, Stop};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{OpenError, OptionError};
-use crate::folder::{Folder, LogName, failed};
+use crate::error::{OpenError, OptionError, failed};
 use crate::group::{Notify, Shared, ShippedFiles};
 use crate::limits::FILES_MAX;
-use crate::options::{COPIES_DEFAULT, Options};
+use crate::options::Options;
 use crate::recovery::{Replayed, replay, with_changes};
 use crate::settling::{Settler, settle};
 
@@ -35,7 +34,7 @@ impl ShippedFiles {
     /// of their log, in the same folder. Nobody may have the files open.
     ///
     /// # Errors
-    /// See [`OpenError`]. With [`RemoteLogError::Indeterminate`] it cannot be known what was acknowledged: servers must come back first.
+    /// See [`OpenError`]. With [`network_memory::host::remote_log::RemoteLogError::Indeterminate`] it cannot be known what was acknowledged: servers must come back first.
     ///
     /// # Panics
     /// There is no path, or there are more than [`FILES_MAX`].
@@ -50,9 +49,10 @@ impl ShippedFiles {
             // Nothing is left behind.
             return Err(OptionError::NoServers.into());
         }
-        let folder = Folder::take(folder, &paths[0])?;
-        let name = name(&folder, options)?;
-        let (log, is_new) = open_log(&folder, &name, &paths[0], options)?;
+        let &Options { copies, wait, accept_loss, boot, ref servers, .. } = options;
+        let opening = Opening { copies, accept_loss, boot, ..Opening::new(servers.clone(), wait) };
+        let folder = LogFolder::take(folder).map_err(|error| of_files(error, &paths[0]))?;
+        let (log, name, is_new) = folder.open(&opening).map_err(|error| of_files(error, &paths[0]))?;
         let mut records = read(&log);
         let given_up = if options.discard { with_changes(&records) } else { 0 };
         if options.discard {
@@ -76,60 +76,19 @@ impl ShippedFiles {
     }
 }
 
-/// The log's name, which is written down before the log is made.
-fn name(folder: &Folder, options: &Options) -> Result<LogName, OpenError> {
-    // What could not be made is named anew: nothing depends on it, but that it is not made twice.
-    let (known, begun) = match folder.read()? {
-        Some(name) if name.is_made => (Some(name), None),
-        other => (None, other.map(|name| name.log)),
-    };
-    match known {
-        Some(mut name) => {
-            if let Some(wanted) = options.copies.filter(|wanted| *wanted != name.copies) {
-                let folder = folder.path().display().to_string();
-                return Err(OptionError::Copies { wanted, made: name.copies, folder }.into());
-            }
-            if !options.servers.is_empty() && options.servers != name.servers {
-                name.servers.clone_from(&options.servers);
-                folder.write(&name)?;
-            }
-            Ok(name)
+/// What went wrong with the log's folder, in words of these files.
+fn of_files(error: FolderError, first: &Path) -> OpenError {
+    let path = first.to_path_buf();
+    match error {
+        FolderError::InUse { process, .. } => OpenError::InUse { path, process },
+        FolderError::File { action, path, source } => OpenError::File { action, path, source },
+        FolderError::Terms { path, reason } => OpenError::Terms { path, reason },
+        FolderError::NoServers => OptionError::NoServers.into(),
+        FolderError::Copies { wanted, made, path } => {
+            OptionError::Copies { wanted, made, folder: path.display().to_string() }.into()
         }
-        None if options.servers.is_empty() => Err(OptionError::NoServers.into()),
-        None => {
-            let log = match begun {
-                Some(log) => log,
-                None => RemoteLog::draw_log().map_err(failed("name", folder.path()))?,
-            };
-            let copies = options.copies.unwrap_or(COPIES_DEFAULT.min(options.servers.len() as u8));
-            let name = LogName { log, copies, servers: options.servers.clone(), is_made: false };
-            folder.write(&name)?;
-            Ok(name)
-        }
+        FolderError::Log { source, .. } => OpenError::Log { path, source },
     }
-}
-
-/// Opens the log, or makes it; says which.
-fn open_log(folder: &Folder, name: &LogName, first: &Path, options: &Options) -> Result<(RemoteLog, bool), OpenError> {
-    let open = |intent| {
-        let terms = LogTerms::new(name.log, name.copies, name.servers.clone(), Some(folder.log()));
-        RemoteLog::open(LogTerms { intent, time: options.wait, boot: options.boot, ..terms })
-    };
-    let log_failed = |error| OpenError::Log { path: first.to_path_buf(), source: Box::new(error) };
-    if name.is_made {
-        let intent = if options.accept_loss { Intent::AcceptLoss } else { Intent::Open };
-        return open(intent).map(|log| (log, false)).map_err(log_failed);
-    }
-    let log = match open(Intent::Create) {
-        // It was made before a crash that came before that was written down.
-        Err(RemoteLogError::Begin(BeginError::Exists) | RemoteLogError::Stopped(Stop::Exists { .. })) => {
-            open(Intent::Open)
-        }
-        other => other,
-    };
-    let log = log.map_err(log_failed)?;
-    folder.write(&LogName { is_made: true, ..name.clone() })?;
-    Ok((log, true))
 }
 
 /// Files beside the first that a crash has left belong to the database of that time: the program would take them for those of what was put in

@@ -2,23 +2,21 @@
 //!
 //! Options come as text, as in a URI: `servers=a:7901,b:7901&k=2`. What is left out is what it was when the log was made.
 
+use network_memory::host::log_folder;
 use network_memory::writer::Boot;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::error::OptionError;
 use crate::limits::{SETTLE_BYTES_DEFAULT, SETTLE_BYTES_MAX, SETTLE_BYTES_MIN, WAIT_DEFAULT, WAIT_SECONDS_MAX};
 use network_memory::limits::SERVERS_MAX;
 
-/// Copies of a new log, if it is not said.
-pub const COPIES_DEFAULT: u8 = 2;
-
 /// See the module's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The memory servers; none: those that the log was last opened with.
     pub servers: Vec<SocketAddr>,
-    /// k: so many of them must hold a change. None: that of the log, or [`COPIES_DEFAULT`].
+    /// k: so many of them must hold a change. None: that of the log, or [`log_folder::COPIES_DEFAULT`].
     pub copies: Option<u8>,
     /// How long an opening and a sync may take.
     pub wait: Duration,
@@ -68,16 +66,11 @@ impl Options {
     }
 }
 
-/// Reads addresses with commas between them.
-pub(crate) fn read_servers(text: &str) -> Result<Vec<SocketAddr>, OptionError> {
-    let server = |name: &str| {
-        let failed = |reason: String| OptionError::Server { name: name.to_owned(), reason };
-        let mut addresses = name.to_socket_addrs().map_err(|error| failed(error.to_string()))?;
-        addresses.next().ok_or_else(|| failed("the name has no address".to_owned()))
-    };
-    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let servers: Vec<SocketAddr> = names.map(server).collect::<Result<_, _>>()?;
-    if servers.is_empty() { Err(OptionError::NoServers) } else { Ok(servers) }
+fn read_servers(text: &str) -> Result<Vec<SocketAddr>, OptionError> {
+    match log_folder::read_servers(text) {
+        Ok(servers) if servers.is_empty() => Err(OptionError::NoServers),
+        other => other.map_err(|(name, reason)| OptionError::Server { name, reason }),
+    }
 }
 
 fn number(name: &'static str, value: String, min: u64, max: u64) -> Result<u64, OptionError> {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::change::Unreadable;
 use crate::change::{Change, Changes, FileNumber};
 use crate::error::OpenError;
-use crate::folder::failed;
+use crate::error::failed;
 use crate::remembered::Remembered;
 
 /// What a recovery has done.

@@ -3,7 +3,9 @@
 //! Invariant: a record `Settled` is written after the syncs that it speaks of have returned; only then is the front of the log given up, so
 //! that nothing depends on whether servers and disk have heard of that.
 
+use network_memory::host::log_folder::{folder_of, sync_folder};
 use network_memory::host::remote_log::RemoteLogError;
+use network_memory::host::told::Told;
 use rustix::fs::fdatasync;
 use std::fs::File;
 use std::io;
@@ -14,10 +16,8 @@ use std::thread::JoinHandle;
 
 use crate::change::Change;
 use crate::error::Failure;
-use crate::folder::{folder_of, sync_folder};
 use crate::group::{Shared, lock};
 use crate::limits::LOOK;
-use crate::status::Told;
 
 /// The thread.
 pub(crate) struct Settler(JoinHandle<()>);

@@ -9,7 +9,7 @@ use raidcomm::datagrams::faults::{Faults, FaultsError};
 use raidcomm::keys::Keys;
 use raidcomm::limits::{DATAGRAM_BYTES_MAX, DATAGRAM_BYTES_MIN};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -71,6 +71,15 @@ pub struct SiteConfig {
     /// Megabytes of row versions kept in memory.
     #[serde(default = "default_memory")]
     pub memory_mb: usize,
+    /// Memory servers that keep its log, so that commits which would wait for the disk do not; none: its log is on its disk alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<SocketAddr>,
+    /// So many of them must hold a commit; 0: two, or all of them if there are fewer.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub memory_copies: u8,
+    /// For tests that play a loss of power: which run of the kernel this is; 0: the present one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub boot: u16,
     /// "fastest", "datagrams" or "streams".
     #[serde(default)]
     pub channels: Channels,
@@ -86,6 +95,9 @@ pub struct SiteConfig {
     /// From the command line only: after a total failure it restarts the instance without the other sites.
     #[serde(skip)]
     pub alone: bool,
+    /// From the command line only: what memory servers have lost of its log is given up.
+    #[serde(skip)]
+    pub accept_lost_memory: bool,
 }
 
 /// The oracle.
@@ -193,6 +205,10 @@ fn is_zero(value: &u16) -> bool {
     *value == 0
 }
 
+fn is_none(count: &u8) -> bool {
+    *count == 0
+}
+
 fn one() -> usize {
     1
 }
@@ -222,6 +238,9 @@ keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); witho
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
+# memory = [\"10.0.0.7:7901\", \"10.0.0.8:7901\"]   # memory servers (`raid memory`) that keep its log: a commit that would wait for the disk,
+                                   # because this site is alone or the last copy, waits for their memory instead
+# memory_copies = 2                # so many of them must hold a commit; without it two, or all if there are fewer
 channels = \"fastest\"               # shared memory on one host, datagrams (UDP) in one network, streams (TCP) elsewhere; \"datagrams\":
                                    # no shared memory; \"streams\": only TCP
 # datagram_bytes = 1452            # bytes of a datagram at most, 512 to 65000; without it as many as the network carries
@@ -268,6 +287,16 @@ impl SiteConfig {
         if config.datagram_bytes > 0 && !(DATAGRAM_BYTES_MIN..=DATAGRAM_BYTES_MAX).contains(&config.datagram_bytes) {
             return Err(wrong("datagram_bytes must be 512 to 65000, or 0 for as many as the network carries"));
         }
+        if config.memory.len() > network_memory::limits::SERVERS_MAX {
+            return Err(wrong("memory must name 16 servers at most"));
+        }
+        if usize::from(config.memory_copies) > config.memory.len() {
+            return Err(wrong("memory_copies must not be more than there are servers in memory"));
+        }
+        let servers: BTreeSet<SocketAddr> = config.memory.iter().copied().collect();
+        if servers.len() < config.memory.len() {
+            return Err(wrong("memory names a server twice, which has one memory"));
+        }
         sites(&config.peers).map_err(|message| wrong(&message))?;
         Ok(config)
     }
@@ -294,8 +323,9 @@ impl SiteConfig {
     pub fn protection(&self) -> Result<Option<Keys>, ProtectionError> {
         let peers = self.peer_sites().into_iter().map(|(site, address)| (site.to_string(), address));
         let own = [("listen".to_owned(), self.listen), ("oracle".to_owned(), self.oracle)];
+        let memory = self.memory.iter().map(|address| ("memory server".to_owned(), *address));
         let wanted = Wanted { keys: self.keys.as_ref(), clear: self.clear };
-        protection::keys(wanted, self.instance(), self.site(), own.into_iter().chain(peers))
+        protection::keys(wanted, self.instance(), self.site(), own.into_iter().chain(peers).chain(memory))
     }
 
     /// The other sites and where they listen.

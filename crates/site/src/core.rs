@@ -14,22 +14,26 @@ use crate::layout::processes::{Moved, Processes};
 use crate::layout::starting::{Running, Starter};
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
+use crate::site_log::{SiteLog, SiteLogError};
 use crate::trace_file::TraceFile;
 use crate::{channels, clock};
-use commit_log::{Log, LogOptions, MappedLog, Position};
+use commit_log::{Log, Position};
 use domain::{Domain, Effects, Failure, Remote};
 use messages::oracle::OracleReply;
 use messages::replication::SiteNotice;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
 use messages::{Envelope, Incarnation, Key, Message, Row, ServerKind, Timestamp};
-use mio::Registry;
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
 use raidcomm::keys::Keys;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
 /// Rows of the catalog as a user interface takes them.
@@ -47,8 +51,8 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The log.
-    #[error("{0}{advice}", advice = advice(matches!(.0, commit_log::LogError::Corrupt { .. })))]
-    Log(#[from] commit_log::LogError),
+    #[error(transparent)]
+    Log(#[from] SiteLogError),
     /// The store.
     #[error(transparent)]
     Store(#[from] access_manager::StoreError),
@@ -76,16 +80,28 @@ pub enum StartError {
 }
 
 /// Behind the words for damage: what to do about it.
-fn advice(damaged: bool) -> String {
+pub(crate) fn advice(damaged: bool) -> String {
     if damaged { format!("; {}", repair::ADVICE) } else { String::new() }
+}
+
+/// How a core is told of what happens.
+pub(crate) struct Wiring {
+    /// Where it has its connections watched.
+    pub(crate) registry: Registry,
+    /// As what those with other sites,
+    pub(crate) streams: Range<usize>,
+    /// and those with memory servers.
+    pub(crate) log: Token,
+    /// Called whenever the log has synced something.
+    pub(crate) on_synced: commit_log::mapped::OnSynced,
 }
 
 /// What the site is doing.
 enum Life {
     /// It waits for the oracle to give it a new incarnation.
-    Asking { log: Box<MappedLog>, nonce: u64, asked_at: u64 },
+    Asking { log: Box<SiteLog>, nonce: u64, asked_at: u64 },
     /// Its servers run.
-    Running(Box<Domain<MappedLog>>),
+    Running(Box<Domain<SiteLog>>),
     /// It must not go on.
     Over,
 }
@@ -130,23 +146,22 @@ pub struct Core {
 }
 
 impl Core {
-    /// Opens the log and asks the oracle for a life. `on_synced` is called whenever the log has synced something.
+    /// Opens the log and asks the oracle for a life. Gives up when `stop` is set meanwhile.
     pub(crate) fn start(
         config: Arc<SiteConfig>,
-        registry: Registry,
-        tokens: Range<usize>,
-        on_synced: commit_log::mapped::OnSynced,
+        wiring: Wiring,
         door: Option<Arc<Door>>,
+        stop: &AtomicBool,
     ) -> Result<Core, StartError> {
+        let Wiring { registry, streams: tokens, log: log_token, on_synced } = wiring;
         let keys = config.protection()?;
-        let folder = config.data.join(repair::LOG_FOLDER);
-        std::fs::create_dir_all(&folder)
-            .map_err(|source| StartError::System { what: format!("{}", folder.display()), source })?;
-        let options = LogOptions { on_synced: Some(on_synced), ..LogOptions::new(repair::identity(&config)) };
-        let (log, opened) = MappedLog::open(&folder, options)?;
-        if let Some(cut) = &opened.cut {
-            tracing::warn!(file = %cut.file.display(), offset = cut.offset, bytes = cut.bytes,
-                "the log was cut at its last whole record; the other sites have what stood behind it");
+        std::fs::create_dir_all(&config.data)
+            .map_err(|source| StartError::System { what: format!("{}", config.data.display()), source })?;
+        let log = SiteLog::open(&config, keys.as_ref(), on_synced, stop)?;
+        if let Some(watcher) = log.watcher() {
+            let registered = registry.register(&mut SourceFd(&watcher.as_raw_fd()), log_token, Interest::READABLE);
+            let what = "the connections with memory servers".to_owned();
+            registered.map_err(|source| StartError::System { what, source })?;
         }
         let processes = Processes::new(config.clone(), door).map_err(|source| StartError::System {
             what: format!("{}", config.data.join(crate::layout::FOLDER).display()),
@@ -196,7 +211,7 @@ impl Core {
     }
 
     /// The servers, while they run.
-    pub fn domain(&self) -> Option<&Domain<MappedLog>> {
+    pub fn domain(&self) -> Option<&Domain<SiteLog>> {
         match &self.life {
             Life::Running(domain) => Some(domain),
             _ => None,
@@ -443,12 +458,20 @@ impl Core {
         }
     }
 
-    /// Writes what waits for other sites: once in a turn, so that all transactions of a turn share the system calls. Says when the
-    /// next turn must be at the latest (boot clock): a lost datagram is not to wait for the next tick.
+    /// Writes what waits for other sites and for memory servers: once in a turn, so that all transactions of a turn share the system calls. Says
+    /// when the next turn must be at the latest (boot clock): a lost datagram is not to wait for the next tick.
     pub fn flush(&mut self) -> Option<u64> {
-        let streams = self.streams.as_mut()?;
-        streams.flush(clock::boot());
-        streams.next_deadline()
+        let log_due = match &mut self.life {
+            Life::Running(domain) => domain.log_mut().turn(),
+            Life::Asking { log, .. } => log.turn(),
+            Life::Over => None,
+        };
+        let log_due = log_due.map(|due| clock::boot() + due.as_nanos() as u64);
+        let streams_due = self.streams.as_mut().and_then(|streams| {
+            streams.flush(clock::boot());
+            streams.next_deadline()
+        });
+        log_due.into_iter().chain(streams_due).min()
     }
 
     /// What came out since the last call.
@@ -466,9 +489,9 @@ impl Core {
         self.streams = None;
         self.trace.flush();
         let synced = match std::mem::replace(&mut self.life, Life::Over) {
-            Life::Running(mut domain) => domain.log_mut().sync_now(),
+            Life::Running(domain) => domain.into_log().close(),
             // The life before may have written what it did not come to sync.
-            Life::Asking { mut log, .. } => log.sync_now(),
+            Life::Asking { log, .. } => log.close(),
             Life::Over => Ok(()),
         };
         if let Err(error) = synced {

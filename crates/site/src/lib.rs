@@ -6,7 +6,7 @@
 //! * [`config`]: what a site or an oracle is told;
 //! * [`protection`]: keys, and what may go without them;
 //! * [`clock`]: the two clocks; `channels`: by what messages go to other sites;
-//! * [`core`]: the domain with its log, store and connections, and its lives;
+//! * [`core`]: the domain with its log, store and connections, and its lives; [`site_log`]: the log, on disk or in the memory of servers as well;
 //! * [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
 //! * [`layout`]: servers in processes of their own;
 //! * [`query_host`]: DataFusion on a thread of its own;
@@ -27,6 +27,7 @@ pub mod protection;
 pub mod query_host;
 pub mod repair;
 pub mod shared;
+pub mod site_log;
 pub mod status;
 pub mod store;
 mod store_files;

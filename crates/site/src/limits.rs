@@ -11,6 +11,10 @@ pub const INCARNATE_AGAIN: u64 = 50 * MILLISECOND;
 pub const DISTRUST_LOOK_INTERVAL: u64 = 500 * MILLISECOND;
 /// What was refused for want of trust is logged at most this often.
 pub const DISTRUST_LOG_INTERVAL: u64 = 30_000 * MILLISECOND;
+/// How long one attempt to open the log over its memory servers takes, before it is said what is waited for.
+pub const LOG_OPEN_TIME: Duration = Duration::from_secs(5);
+/// How long an orderly end waits for the disk under a log that memory servers hold, and for them to forget one that is over.
+pub const LOG_CLOSE_TIME: Duration = Duration::from_secs(10);
 /// Connections of clients to one site.
 pub const CLIENTS_MAX: usize = 1_000;
 /// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.

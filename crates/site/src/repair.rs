@@ -10,6 +10,7 @@ use crate::config::SiteConfig;
 use crate::store::PERSISTED_EXTENSION;
 use commit_log::mapped::Identity;
 use commit_log::{LogError, LogOptions, MappedLog};
+use network_memory::host::log_folder::{FolderError, LogFolder};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,6 +22,8 @@ pub const ADVICE: &str = "to set this copy aside and take a new one from the oth
 
 /// The folder of a site's log, below its data.
 pub(crate) const LOG_FOLDER: &str = "log";
+/// The folder of its log if memory servers keep it as well.
+pub(crate) const MEMORY_LOG_FOLDER: &str = "memory-log";
 /// The folder of its store.
 pub(crate) const STORE_FOLDER: &str = "store";
 
@@ -30,6 +33,9 @@ pub enum RepairError {
     /// It is in use, or another site's.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// As [`RepairError::Log`], of a log that memory servers keep.
+    #[error(transparent)]
+    Memory(#[from] FolderError),
     /// A folder cannot be made or moved.
     #[error("could not set {path} aside: {source}")]
     File {
@@ -46,12 +52,15 @@ pub enum RepairError {
 /// Another process uses them, they belong to another site, or the operating system refuses. Nothing is lost then.
 pub fn set_aside(config: &SiteConfig) -> Result<Option<PathBuf>, RepairError> {
     let persisted = format!("{STORE_FOLDER}.{PERSISTED_EXTENSION}");
-    let folders = [LOG_FOLDER, STORE_FOLDER, &persisted].map(|name| (name, config.data.join(name)));
+    let folders = [LOG_FOLDER, MEMORY_LOG_FOLDER, STORE_FOLDER, &persisted].map(|name| (name, config.data.join(name)));
     if folders.iter().all(|(_, folder)| !folder.exists()) {
         tracing::info!("there is no copy to set aside");
         return Ok(None);
     }
     refuse_if_not_ours(config, &folders[0].1)?;
+    if folders[1].1.exists() {
+        LogFolder::take(&folders[1].1)?;
+    }
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let aside = free_place(&config.data, seconds)?;
     for (name, folder) in &folders {

@@ -3,6 +3,7 @@
 use crate::config::SiteConfig;
 use crate::core::Core;
 use crate::layout::{Place, name_of};
+use commit_log::Receipt;
 use messages::MemberState;
 use raidcomm::streams::Channel;
 use serde::{Deserialize, Serialize};
@@ -121,6 +122,12 @@ pub struct Log {
     pub sync_latency_us_last: u64,
     /// Duration of the longest, microseconds.
     pub sync_latency_us_max: u64,
+    /// Memory servers that keep it.
+    #[serde(default)]
+    pub servers: Vec<String>,
+    /// Bytes that they hold and the disk does not yet: lost if they and this host's power go at once.
+    #[serde(default)]
+    pub window_bytes: u64,
 }
 
 /// A connection with another site.
@@ -243,6 +250,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
             syncs: log.syncs,
             sync_latency_us_last: log.sync_latency_us_last,
             sync_latency_us_max: log.sync_latency_us_max,
+            servers: domain.log().servers().iter().map(ToString::to_string).collect(),
+            window_bytes: log.window_bytes,
         },
         peers,
         strangers,
@@ -257,7 +266,10 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         status.required_copies = epoch.required_copies;
         status.durability = match up >= usize::from(epoch.required_copies) {
             true => format!("memory, {up} copies"),
-            false => "disk".to_owned(),
+            false => match log.receipt {
+                Receipt::Memory { copies } => format!("memory, {copies} memory servers"),
+                Receipt::Disk => "disk".to_owned(),
+            },
         };
         status.sessions = epoch.sessions.iter().map(|(site, count)| (site.0, *count)).collect();
         let member = |(site, member): (&messages::SiteId, &messages::Member)| Member {

@@ -7,7 +7,7 @@
 //! Invariant: a session belongs to one worker for life; its number says to which.
 
 use crate::config::SiteConfig;
-use crate::core::Core;
+use crate::core::{Core, Wiring};
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::layout::{Layout, orders};
@@ -30,6 +30,7 @@ use user_interface::UserInterface;
 const TOKEN_WAKE: Token = Token(0);
 const TOKEN_SQL: Token = Token(1);
 const TOKEN_CONSOLE: Token = Token(2);
+const TOKEN_LOG: Token = Token(3);
 const TOKENS_STREAMS: std::ops::Range<usize> = 16..16 + raidcomm::limits::TOKENS;
 const TOKENS_CLIENTS: usize = 1 << 16;
 /// A client's connection.
@@ -52,12 +53,14 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     huge_pages::allow(false);
     // In other layouts than the merged one clients are served by another process.
     let merged = config.layout == Layout::Merged;
+    let told = Arc::clone(&stop);
     let prepared = Prepared::new(config, stop, |config, registry, waker| {
         let door = (!merged).then(Arc::<Door>::default);
         let on_synced: commit_log::mapped::OnSynced = Box::new(move || drop(waker.wake()));
-        let core =
-            Core::start(config.clone(), registry.try_clone().map_err(text)?, TOKENS_STREAMS, on_synced, door.clone())
-                .map_err(|error| format!("site {} does not start: {error}", config.id))?;
+        let registry_of_core = registry.try_clone().map_err(text)?;
+        let wiring = Wiring { registry: registry_of_core, streams: TOKENS_STREAMS, log: TOKEN_LOG, on_synced };
+        let core = Core::start(config.clone(), wiring, door.clone(), &told)
+            .map_err(|error| format!("site {} does not start: {error}", config.id))?;
         let listen = |address, token| listen(std::net::TcpListener::bind(address), address, token, registry);
         let sql = merged.then(|| listen(config.sql, TOKEN_SQL)).transpose()?;
         let listeners = Listeners { sql, console: Some(listen(config.console, TOKEN_CONSOLE)?) };
@@ -234,7 +237,8 @@ impl Worker {
     fn turn(&mut self, events: &Events) {
         for event in events {
             match event.token() {
-                TOKEN_WAKE => {}
+                // The turn looks.
+                TOKEN_WAKE | TOKEN_LOG => {}
                 TOKEN_SQL => self.accept(),
                 TOKEN_CONSOLE => self.tell_status(),
                 Token(token) if token >= TOKENS_CLIENTS => self.client_event(token, event),

@@ -87,6 +87,21 @@ fn the_segment_size_may_change() {
     }
 }
 
+/// If this fails, a log that goes on from another one has other positions, and nobody finds his place in it.
+#[test]
+fn a_new_log_may_begin_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = |begins_at| LogOptions { begins_at, ..options(Repair::Refuse) };
+    let (mut log, opened) = MappedLog::open(folder.path(), options(Position(4_000_008))).unwrap();
+    assert!(opened.created);
+    assert_eq!((log.first(), log.synced(), log.appended()), (Position(4_000_008), log.first(), log.first()));
+    assert_eq!(append(&mut log, 0..200)[0], Position(4_000_008));
+    drop(log);
+    let (log, opened) = MappedLog::open(folder.path(), options(Position(8))).unwrap();
+    assert_eq!((opened.created, opened.first, opened.records), (false, Position(4_000_008), 200));
+    assert_eq!(read_all(&log), records(0..200));
+}
+
 /// If this fails, an event loop that sleeps is not woken when the disk has been reached.
 #[test]
 fn the_callback_tells_of_progress() {

@@ -116,7 +116,8 @@ impl Running {
         self.start_with(name, &["--repair"])
     }
 
-    fn start_with(&mut self, name: Name, options: &[&str]) -> Result<(), ClusterError> {
+    /// Starts a process with more options on its command line; the process before it must have ended.
+    pub fn start_with(&mut self, name: Name, options: &[&str]) -> Result<(), ClusterError> {
         if let Some(process) = self.processes.get_mut(&name) {
             assert!(process.ended().is_some(), "{name} still runs");
         }

@@ -10,7 +10,7 @@ use crate::writer::Writer;
 use commit_log::Log;
 use raidcomm::framed::Framed;
 use raidcomm::remote::RemoteError;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -84,6 +84,12 @@ pub(super) fn wait<'a>(
     Ok(ready)
 }
 
+/// Those that are closed are watched no longer by themselves.
+fn watch_one(watcher: &OwnedFd, one: impl AsFd) -> io::Result<()> {
+    let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    Ok(epoll::add(watcher, one, epoll::EventData::new_u64(0), flags)?)
+}
+
 /// What the thread that connects and the one that uses the log tell each other.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
@@ -104,11 +110,24 @@ pub(super) struct Links {
     exchange: Arc<Mutex<Exchange>>,
     pub(super) bell: Bell,
     spinner: Spinner,
+    watcher: Option<OwnedFd>,
 }
 
 impl Links {
     pub(super) fn new(exchange: Arc<Mutex<Exchange>>, bell: Bell) -> Links {
-        Links { framed: BTreeMap::new(), ready: Vec::new(), exchange, bell, spinner: Spinner::new() }
+        Links { framed: BTreeMap::new(), ready: Vec::new(), exchange, bell, spinner: Spinner::new(), watcher: None }
+    }
+
+    /// A descriptor that is readable when one of them has something, or the bell rings (epoll(7): such a descriptor can be polled itself).
+    pub(super) fn watch(&mut self) -> io::Result<OwnedFd> {
+        let watcher = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let for_others = watcher.try_clone()?;
+        watch_one(&watcher, &self.bell.0)?;
+        for framed in self.framed.values() {
+            watch_one(&watcher, framed)?;
+        }
+        self.watcher = Some(watcher);
+        Ok(for_others)
     }
 
     /// Waits for something to happen, at most so long.
@@ -131,6 +150,10 @@ impl Links {
             writer.disconnected(now, server);
         }
         for (server, framed) in made {
+            // One that cannot be watched is looked at whenever something is due.
+            if let Some(Err(error)) = self.watcher.as_ref().map(|watcher| watch_one(watcher, &framed)) {
+                tracing::warn!("the connection with memory server {server} cannot be watched: {error}");
+            }
             self.framed.insert(server, framed);
             writer.connected(now, server);
         }

@@ -10,8 +10,9 @@ use super::{Clock, draw};
 use crate::limits::{PROBE_PAUSE, RECEIPTS_MAX, RETAINED_BYTES_DEFAULT};
 use crate::names::{DiskId, Doubt, LogId, Position, Receipt, ServerId};
 use crate::writer::{AppendError, BeginError, Boot, Disk, Event, Intent, Missing, Stop, Terms, Writer, WriterStatus};
-use commit_log::{Identity, LogError, LogOptions, MappedLog};
+use commit_log::{Identity, Log, LogError, LogOptions, LogStatus, MappedLog};
 use raidcomm::keys::Keys;
+use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -112,11 +113,30 @@ pub enum RemoteLogError {
     System(#[from] io::Error),
 }
 
+/// How far a log is durable, as [`RemoteLog::turn`] has found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turned {
+    /// Everything below has a receipt, which may be given now.
+    pub acknowledged: Position,
+    /// When to turn again at the latest.
+    pub due: Duration,
+}
+
+/// What turns have come to.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    /// When the last one was.
+    at: u64,
+    acknowledged: Position,
+}
+
 struct Inner {
     writer: Writer<MappedLog>,
     links: Links,
     clock: Clock,
     receipts: VecDeque<(Position, Receipt)>,
+    /// None if nobody turns.
+    turns: Option<Turns>,
     /// The next receipt is for the disk, and the lease was over before it could be given.
     is_withheld: bool,
     sync_asked_at: u64,
@@ -178,8 +198,16 @@ impl RemoteLog {
             std::fs::remove_file(failed)?;
         }
         let links = Links::new(Arc::clone(&exchange), bell.clone());
-        let inner =
-            Inner { writer, links, clock, receipts: VecDeque::new(), is_withheld: false, sync_asked_at: 0, failed };
+        let inner = Inner {
+            writer,
+            links,
+            clock,
+            receipts: VecDeque::new(),
+            turns: None,
+            is_withheld: false,
+            sync_asked_at: 0,
+            failed,
+        };
         let inner = Arc::new(Mutex::new(inner));
         let stop = Arc::new(AtomicBool::new(false));
         let keeper = Keeper { inner: Arc::clone(&inner), exchange, bell, clock, keys, stop: Arc::clone(&stop) };
@@ -267,6 +295,52 @@ impl RemoteLog {
         }
     }
 
+    /// A descriptor that is readable when a turn may find something: for event loops, edge-triggered or not. From then on [`RemoteLog::turn`] is
+    /// to be called at least as often as it says.
+    ///
+    /// # Errors
+    /// The operating system has none.
+    pub fn watch(&mut self) -> io::Result<OwnedFd> {
+        let mut inner = self.lock();
+        // What is in the log that was opened stays in it.
+        inner.turns = Some(Turns { at: inner.clock.now(), acknowledged: inner.writer.acknowledged() });
+        inner.links.watch()
+    }
+
+    /// Sends what was appended, and takes what has come, without waiting.
+    ///
+    /// # Errors
+    /// The log has stopped.
+    ///
+    /// # Panics
+    /// Nobody watches.
+    pub fn turn(&mut self) -> Result<Turned, RemoteLogError> {
+        self.lock().turn()
+    }
+
+    /// Ends the use of the log in order, within this time: the disk follows to the end and says that it is enough, so that the next opening
+    /// needs no server, where every recovery has the disk.
+    ///
+    /// # Errors
+    /// See [`RemoteLogError`]. Nothing is lost: the next opening asks the servers.
+    pub fn close(self, time: Duration) -> Result<(), RemoteLogError> {
+        let mut inner = self.lock();
+        let deadline = inner.clock.now() + time.as_nanos() as u64;
+        loop {
+            let now = inner.clock.now();
+            inner.writer.close(now);
+            let now = inner.drive();
+            if inner.writer.is_closed() {
+                return Ok(());
+            }
+            inner.check()?;
+            if now >= deadline {
+                return Err(RemoteLogError::Late);
+            }
+            inner.wait(deadline)?;
+        }
+    }
+
     /// A record; none if it was truncated or has not been appended.
     pub fn read(&self, position: Position) -> Option<Vec<u8>> {
         self.lock().writer.read(position).map(|bytes| bytes.to_vec())
@@ -332,6 +406,11 @@ impl RemoteLog {
         let inner = self.lock();
         inner.writer.status(inner.clock.now())
     }
+
+    /// Counters of its local disk; none if it has none.
+    pub fn disk_status(&self) -> Option<LogStatus> {
+        self.lock().writer.disk().map(Log::status)
+    }
 }
 
 /// Like the death of the process: nothing is waited for.
@@ -391,6 +470,33 @@ impl Inner {
         }
     }
 
+    fn turn(&mut self) -> Result<Turned, RemoteLogError> {
+        let now = self.clock.now();
+        let Inner { links, writer, .. } = self;
+        links.meet(now, writer);
+        links.wait(Some(Duration::ZERO))?;
+        let now = self.drive();
+        let turns = self.turns.as_mut().expect("whoever turns watches");
+        turns.at = now;
+        while let Some(&(end, receipt)) = self.receipts.front() {
+            // As in `wait_receipt`.
+            if receipt == Receipt::Disk && !self.writer.vouches(self.clock.now(), end) {
+                break;
+            }
+            turns.acknowledged = end;
+            self.receipts.pop_front();
+        }
+        let acknowledged = turns.acknowledged;
+        self.check()?;
+        let due = self.writer.next_deadline().unwrap_or(u64::MAX).clamp(now, now + SYNC_PAUSE) - now;
+        Ok(Turned { acknowledged, due: Duration::from_nanos(due) })
+    }
+
+    /// Whether whoever uses the log looks after it without waiting, and has done so lately.
+    fn is_turned(&self, now: u64) -> bool {
+        self.turns.is_some_and(|turns| now < turns.at + WAIT_MAX)
+    }
+
     fn check(&self) -> Result<(), RemoteLogError> {
         self.writer.stopped().map_or(Ok(()), |stop| Err(RemoteLogError::Stopped(stop.clone())))
     }
@@ -443,7 +549,9 @@ impl Keeper {
                 self.bell.ring();
             }
             // Whoever holds it does all this itself.
-            if let Ok(mut inner) = self.inner.try_lock() {
+            if let Ok(mut inner) = self.inner.try_lock()
+                && !inner.is_turned(inner.clock.now())
+            {
                 let now = inner.clock.now();
                 let Inner { links, writer, .. } = &mut *inner;
                 links.meet(now, writer);

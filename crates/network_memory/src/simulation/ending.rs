@@ -128,8 +128,32 @@ impl World {
         let end = self.hosts[host].writer.as_ref().map(Writer::end);
         self.pass(PATIENCE, |world| world.hosts[host].writer.as_ref().map(Writer::acknowledged) >= end)?;
         match self.hosts[host].writer.as_ref().map(Writer::acknowledged) >= end {
-            true => Ok(()),
+            true => self.close(host),
             false => Err("what was appended in a well world gets no receipt".to_owned()),
+        }
+    }
+
+    /// A log that was closed in order, and restarts on its disk, is opened again without any memory.
+    fn close(&mut self, host: usize) -> Result<(), String> {
+        if !self.profile.restart_on_this_disk {
+            return Ok(());
+        }
+        let now = self.hosts[host].clock.local(self.now);
+        let writer = self.hosts[host].writer.as_mut().ok_or("there is no writer")?;
+        let end = writer.end();
+        writer.close(now);
+        self.pass(PATIENCE, |world| world.hosts[host].writer.as_ref().is_some_and(Writer::is_closed))?;
+        if !self.hosts[host].writer.as_ref().is_some_and(Writer::is_closed) {
+            return Err(format!("a log in a well world is not closed: {:?}", self.hosts[host].writer));
+        }
+        (0..self.servers.len()).for_each(|server| self.servers[server].stop());
+        self.hosts[host].accepts_loss = false;
+        self.crash(host, true);
+        self.open(host, Intent::Open)?;
+        self.pass(PATIENCE, |world| world.is_open(host))?;
+        match self.hosts[host].writer.as_ref().filter(|writer| writer.is_open()).map(Writer::end) {
+            Some(found) if found == end => Ok(()),
+            found => Err(format!("a log that was closed at {end} is opened without its servers up to {found:?}")),
         }
     }
 }

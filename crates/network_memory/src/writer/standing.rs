@@ -157,11 +157,11 @@ impl<L: Log> Writer<L> {
     fn choose_standing(&mut self, now: u64, held: Option<Position>) {
         let usable = self.usable(now);
         let next = match self.standing {
-            Standing::Memory if usable < self.copies() => Standing::Disk,
-            Standing::Disk if usable >= self.copies() && held.is_some_and(|held| held >= self.acknowledged) => {
-                Standing::Memory
-            }
-            _ => return,
+            Standing::Memory if self.is_closing || usable < self.copies() => Standing::Disk,
+            Standing::Memory => return,
+            Standing::Disk if self.is_closing || usable < self.copies() => return,
+            Standing::Disk if held.is_some_and(|held| held >= self.acknowledged) => Standing::Memory,
+            Standing::Disk => return,
         };
         let is_due = now >= self.disk_full_until;
         let Some(journal) = self.journal.as_mut().filter(|_| is_due) else { return };

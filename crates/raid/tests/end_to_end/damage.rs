@@ -26,7 +26,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// The last segment of a process's log with records, and the end of its bytes in use.
 fn last_segment(world: &World, name: Name) -> (PathBuf, Vec<u8>, usize) {
-    let log = world.running.cluster().folder_of(name).join("log");
+    let log = world.log_folder(name);
     let used = |path: PathBuf| {
         let bytes = std::fs::read(&path).expect("a segment");
         let end = bytes.iter().rposition(|byte| *byte != 0)? + 1;
@@ -136,7 +136,7 @@ fn a_lost_disk_is_an_empty_copy() {
     let mut world = World::start();
     let register = Register::start(&world);
     world.kill(2);
-    for name in ["log", "store", "store.persisted"] {
+    for name in ["log", "memory-log", "store", "store.persisted"] {
         let path = world.running.cluster().folder_of(TWO).join(name);
         let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     }
@@ -153,9 +153,10 @@ fn a_damaged_or_lost_store_stops_the_site_until_a_new_copy_is_asked_for() {
     world.write_wide_rows();
     let folder = world.running.cluster().folder_of(TWO);
     let store = folder.join("store");
+    let log = world.log_folder(TWO);
     // Until the log's first segment is given up, a start finds all rows in the log, and does without the store.
     let checkpointed = || {
-        let segments = files(&folder.join("log"));
+        let segments = files(&log);
         !segments.is_empty() && segments.iter().all(|segment| !segment.ends_with("00000000000000000000.log"))
     };
     eventually("a checkpoint at site 2", checkpointed);

@@ -1,5 +1,6 @@
 //! A cluster for a test, and the programs around it.
 
+use crate::memory_servers::MemoryServers;
 use crate::networks::Networks;
 use laboratory::cluster::process::Name;
 use laboratory::cluster::running::{Running, Statuses, all_is_repaired, is_up};
@@ -55,6 +56,27 @@ fn asked<T: ToString + Copy, const N: usize>(variable: &str, choices: [T; N]) ->
 /// The environment variable with faults of the network that all tests have which name none: `loss=5,double=2,reorder=5`, in percent of
 /// the datagrams.
 const FAULTS_VARIABLE: &str = "RAID_TEST_FAULTS";
+
+/// The environment variable that says how many memory servers keep the logs of all sites that a test says nothing about; without it, none.
+const MEMORY_VARIABLE: &str = "RAID_TEST_MEMORY";
+
+/// As many as the environment wants.
+fn memory_servers() -> Option<MemoryServers> {
+    let count = std::env::var(MEMORY_VARIABLE).ok()?;
+    let count = count.parse().unwrap_or_else(|_| panic!("{MEMORY_VARIABLE}={count} is no number of servers"));
+    Some(MemoryServers::start(count))
+}
+
+/// Has memory servers keep the logs of all sites, unless they do already.
+fn keep_logs(cluster: &Cluster, servers: &MemoryServers) {
+    for site in cluster.sites().keys() {
+        let path = cluster.config_of(Name::Site(*site));
+        let config = SiteConfig::read(&path).expect("it was written");
+        if config.memory.is_empty() {
+            SiteConfig { memory: servers.addresses(), ..config }.write(&path).expect("the folder can be written");
+        }
+    }
+}
 
 /// Gives every site a network that loses, doubles and reorders datagrams.
 fn worsen(cluster: &Cluster, faults: &str) {
@@ -120,6 +142,7 @@ pub struct World {
     networks: Option<Networks>,
     never: AtomicBool,
     folder: tempfile::TempDir,
+    _memory: Option<MemoryServers>,
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -157,7 +180,7 @@ impl World {
         let layout = wish.layout.or(Some(layout()));
         // With keys, what is not named is what is encrypted.
         let channels = wish.channels.or(wish.encrypt.is_none().then(channels));
-        let wish = Wish { sites: Some(3), port: Some(0), layout, channels, ..wish };
+        let wish = Wish { sites: wish.sites.or(Some(3)), port: Some(0), layout, channels, ..wish };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         World::run(turn, folder, cluster, None)
     }
@@ -222,9 +245,15 @@ impl World {
         if let Ok(faults) = std::env::var(FAULTS_VARIABLE) {
             worsen(&cluster, &faults);
         }
+        // Those are not reached from networks of their own.
+        let memory = if networks.is_none() { memory_servers() } else { None };
+        if let Some(servers) = &memory {
+            keep_logs(&cluster, servers);
+        }
         let names = networks.as_ref().map(Networks::names).unwrap_or_default();
         let running = Running::start_in(raid(), cluster, names).expect("the processes start");
-        let mut world = World { running, networks, never: AtomicBool::new(false), folder, _turn: turn };
+        let mut world =
+            World { running, networks, never: AtomicBool::new(false), folder, _memory: memory, _turn: turn };
         world.running.wait_until_up(&world.never).unwrap_or_else(|error| panic!("{error}\n{}", world.logs()));
         world
     }
@@ -276,9 +305,24 @@ impl World {
         seen.unwrap_or_else(|error| panic!("{error}\n{}", self.logs()))
     }
 
-    /// Waits until all three sites are up and nothing is left to repair.
+    /// Waits until all sites are up and nothing is left to repair.
     pub fn wait_until_repaired(&mut self) {
-        self.wait("all sites to be up and repaired", |statuses| all_is_repaired(statuses, 3));
+        let sites = self.running.cluster().sites().len();
+        self.wait("all sites to be up and repaired", |statuses| all_is_repaired(statuses, sites));
+    }
+
+    /// The folder with the segments of a process's log.
+    pub fn log_folder(&self, name: Name) -> PathBuf {
+        let folder = self.running.cluster().folder_of(name);
+        let memory_log = folder.join("memory-log");
+        if memory_log.exists() { memory_log.join("log") } else { folder.join("log") }
+    }
+
+    /// Changes a site's configuration, for its next start.
+    pub fn configure(&self, site: u16, change: impl FnOnce(SiteConfig) -> SiteConfig) {
+        let path = self.running.cluster().config_of(Name::Site(site));
+        let config = SiteConfig::read(&path).expect("it was written");
+        change(config).write(&path).expect("the folder can be written");
     }
 
     /// Fills the DebitCredit tables and sets clients to work at all sites.

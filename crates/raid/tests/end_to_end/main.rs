@@ -14,6 +14,8 @@ mod encryption;
 mod failures;
 mod harness;
 mod layouts;
+mod memory;
+mod memory_servers;
 mod networks;
 mod other_host;
 mod postgres_programs;

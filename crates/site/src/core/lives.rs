@@ -3,11 +3,12 @@
 //! Invariant: what one life had open is closed before the next one opens it; a site that cannot begin one stops, and says what to do.
 
 use super::{Core, Life, StartError};
+use crate::site_log::SiteLog;
 use crate::store::FjallStore;
 use crate::trace_file::TraceFile;
 use crate::{clock, limits, repair};
 use access_manager::store::Store;
-use commit_log::{Log, MappedLog, Position};
+use commit_log::{Log, Position};
 use domain::{Domain, Lost, Remote, Turns};
 use messages::oracle::OracleRequest;
 use messages::replication::SiteNotice;
@@ -46,7 +47,7 @@ impl Core {
         }
     }
 
-    fn build(&mut self, log: MappedLog, incarnation: Incarnation) -> Result<(), StartError> {
+    fn build(&mut self, log: SiteLog, incarnation: Incarnation) -> Result<(), StartError> {
         let folder = self.config.data.join(repair::STORE_FOLDER);
         self.processes.end_life();
         let begun = Instant::now();

@@ -1,0 +1,14 @@
+//! Bounds of a site's log in remote memory.
+
+use network_memory::limits::RECORD_BYTES_MAX;
+use std::time::Duration;
+
+/// Bytes of a record of the site in one record of the remote log; a longer one becomes several.
+pub const PIECE_BYTES: usize = 8 << 20;
+/// Bytes of records that the log keeps in memory, for servers that come back: a site gives up its log at every checkpoint, some 32 MiB.
+pub const RETAINED_BYTES_MAX: u64 = 2 << 30;
+/// How often it is looked whether a sync that is waited for has come to anything but a receipt.
+pub const LOOK: Duration = Duration::from_secs(1);
+
+const _: () = assert!(PIECE_BYTES + crate::piece::HEAD_BYTES <= RECORD_BYTES_MAX);
+const _: () = assert!(RETAINED_BYTES_MAX > 4 * commit_log::limits::RECORD_BYTES_MAX as u64);

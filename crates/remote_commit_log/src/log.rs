@@ -1,0 +1,393 @@
+//! The log. See the crate's description for its invariants.
+
+use commit_log::{Log, LogError, LogStatus, Position, Receipt, Records, frame_bytes};
+use network_memory::host::log_folder::{FolderError, LogFolder, LogName, Opening};
+use network_memory::host::remote_log::{RemoteLog, RemoteLogError};
+use network_memory::host::told::Told;
+use network_memory::names::{self, Doubt};
+use network_memory::writer::{AppendError, Event, Stop};
+use rustix::fd::OwnedFd;
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+use crate::limits::{LOOK, PIECE_BYTES, RETAINED_BYTES_MAX};
+use crate::piece::{Part, Piece};
+
+/// Why a site's log is not opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The folder, its local part, or the servers.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// It may lack what other sites were told that it has.
+    #[error("the log in {folder} may lack what was acknowledged: {}", match .doubt {
+        Doubt::DiskAlone => "another disk may hold it",
+        Doubt::LossAccepted => "that was accepted",
+    })]
+    Doubtful {
+        /// The folder.
+        folder: String,
+        /// Why.
+        doubt: Doubt,
+    },
+    /// It has records that no site has written.
+    #[error(
+        "record {position} of the log in {folder} is none of a site's log, or out of order: another program has written it"
+    )]
+    Foreign {
+        /// The folder.
+        folder: String,
+        /// Which.
+        position: names::Position,
+    },
+    /// The operating system.
+    #[error("the connections of the log in {folder} cannot be watched: {source}")]
+    Watch {
+        /// The folder.
+        folder: String,
+        /// What it says.
+        source: io::Error,
+    },
+}
+
+/// Where a record begins: in the site's log, and in the remote one.
+type Start = (Position, names::Position);
+
+/// See the crate's description.
+pub struct RemoteCommitLog {
+    log: RemoteLog,
+    name: LogName,
+    watcher: OwnedFd,
+    /// Of every record that is kept.
+    starts: VecDeque<Start>,
+    end: Position,
+    synced: Position,
+    /// Up to here a sync was asked for.
+    wanted: Position,
+    /// When the log must be looked after, whether a sync is wanted or not.
+    due: Instant,
+    bytes_appended: u64,
+    buffer: Vec<u8>,
+    told: Told,
+    /// Why it has stopped, until that was said.
+    failure: Option<LogError>,
+    has_failed: bool,
+    /// Goes last: until then nobody else may open it.
+    _folder: LogFolder,
+}
+
+impl RemoteCommitLog {
+    /// Opens the log whose local part is in this folder, or makes it, to begin at this position. Blocks until it is open, or it is known why
+    /// not, or the opening's time is over.
+    ///
+    /// # Errors
+    /// See [`OpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first. A log that was opened with a loss
+    /// accepted is refused as doubtful unless `may_lack` says that whoever uses it can do without.
+    pub fn open(
+        folder: &Path,
+        opening: &Opening,
+        begins_at: Position,
+        may_lack: bool,
+    ) -> Result<RemoteCommitLog, OpenError> {
+        let opening = Opening { retained_bytes_max: RETAINED_BYTES_MAX, ..opening.clone() };
+        let path = folder.display().to_string();
+        let folder = LogFolder::take(folder)?;
+        let (mut log, name, _) = folder.open(&opening)?;
+        if let Some(doubt) = log.doubt().filter(|_| !may_lack) {
+            return Err(OpenError::Doubtful { folder: path, doubt });
+        }
+        let (starts, end) = match read(&log) {
+            Ok((starts, end)) => (starts, end.unwrap_or(begins_at)),
+            Err(position) => return Err(OpenError::Foreign { folder: path, position }),
+        };
+        let watcher = log.watch().map_err(|source| OpenError::Watch { folder: path, source })?;
+        Ok(RemoteCommitLog {
+            log,
+            name,
+            watcher,
+            starts,
+            end,
+            // What an opened log has stays in it.
+            synced: end,
+            wanted: end,
+            due: Instant::now(),
+            bytes_appended: 0,
+            buffer: Vec::new(),
+            told: Told::default(),
+            failure: None,
+            has_failed: false,
+            _folder: folder,
+        })
+    }
+
+    /// A descriptor that is readable when [`Log::poll_synced`] may find something.
+    pub fn watcher(&self) -> &OwnedFd {
+        &self.watcher
+    }
+
+    /// The servers, as it was opened with.
+    pub fn servers(&self) -> &[SocketAddr] {
+        &self.name.servers
+    }
+
+    /// k.
+    pub fn copies(&self) -> u8 {
+        self.name.copies
+    }
+
+    /// Ends the use of the log in order, within this time: the next opening needs no server.
+    ///
+    /// # Errors
+    /// The disk has failed, or not followed in time; the next opening asks the servers.
+    pub fn close(self, time: Duration) -> Result<(), LogError> {
+        self.log.close(time).map_err(|error| log_error(error).0)
+    }
+
+    /// Ends the log for good: servers that answer within this time forget it.
+    ///
+    /// # Errors
+    /// Not all of them have.
+    pub fn remove(self, time: Duration) -> Result<(), RemoteLogError> {
+        self.log.remove(time)
+    }
+
+    /// Tells the failure of the log, once as what it was.
+    fn check(&mut self) -> Result<(), LogError> {
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None if self.has_failed => Err(LogError::Failed),
+            None => Ok(()),
+        }
+    }
+
+    fn fail(&mut self, error: RemoteLogError) {
+        let (error, is_final) = log_error(error);
+        if is_final && !self.has_failed {
+            self.has_failed = true;
+            self.failure = Some(error);
+        }
+    }
+
+    /// Sends what was appended and takes what has come.
+    fn advance(&mut self) {
+        if self.has_failed {
+            return;
+        }
+        let now = Instant::now();
+        let is_due = now >= self.due;
+        match self.log.turn() {
+            Ok(turned) => {
+                self.due = now + turned.due;
+                self.synced = self.synced.max(self.acknowledged(turned.acknowledged));
+            }
+            Err(error) => self.fail(error),
+        }
+        if is_due {
+            self.tell();
+        }
+    }
+
+    /// Where the record ends up to which everything is durable.
+    fn acknowledged(&self, upto: names::Position) -> Position {
+        let begun = self.starts.partition_point(|(_, place)| *place < upto);
+        let next = self.starts.get(begun);
+        let next_place = next.map_or_else(|| self.log.extent().1, |(_, place)| *place);
+        match begun.checked_sub(1).and_then(|last| self.starts.get(last)) {
+            // Not all of its pieces are.
+            Some((position, _)) if next_place > upto => *position,
+            _ => next.map_or(self.end, |(position, _)| *position),
+        }
+    }
+
+    /// Tells the operator what has happened.
+    fn tell(&mut self) {
+        for event in self.log.events() {
+            let Some(text) = self.told.text(&event, self.name.copies) else { continue };
+            match event {
+                Event::MemoryBack | Event::ServerBack(_) => tracing::info!("the log: {text}"),
+                _ => tracing::warn!("the log: {text}"),
+            }
+        }
+    }
+}
+
+/// Where the records of a log begin, and where the last one ends; an error is a record that does not belong there.
+fn read(log: &RemoteLog) -> Result<(VecDeque<Start>, Option<Position>), names::Position> {
+    let (mut starts, mut end) = (VecDeque::new(), None);
+    // The record that has begun and not ended: where, and how many bytes it has so far.
+    let mut begun: Option<(Start, usize)> = None;
+    let (from, behind) = log.extent();
+    for place in (from.0..behind.0).map(names::Position) {
+        let record = log.read(place).unwrap_or_default();
+        let Piece { part, position, bytes } = Piece::decode(&record).ok_or(place)?;
+        if part.begins() {
+            begun = Some(((position, place), 0));
+        }
+        let ((start, _), length) = begun.as_mut().ok_or(place)?;
+        *length += bytes.len();
+        if *start != position || end.is_some_and(|end| end != position) {
+            return Err(place);
+        }
+        if part.ends() {
+            let (start, length) = begun.take().ok_or(place)?;
+            end = Some(Position(position.0 + frame_bytes(length) as u64));
+            starts.push_back(start);
+        }
+    }
+    Ok((starts, end))
+}
+
+/// What a failure of the remote log is to a site, and whether it is final.
+fn log_error(error: RemoteLogError) -> (LogError, bool) {
+    match error {
+        RemoteLogError::Append(AppendError::Disk(error)) | RemoteLogError::Log(error) => (error, false),
+        RemoteLogError::Append(AppendError::Long { bytes }) => (LogError::RecordSize { bytes }, false),
+        error @ RemoteLogError::Append(AppendError::Retained { .. }) => {
+            (LogError::Elsewhere { reason: error.to_string() }, false)
+        }
+        RemoteLogError::Stopped(Stop::DiskFailed(reason)) => {
+            (LogError::SyncFailed { source: io::Error::other(reason) }, true)
+        }
+        error => (LogError::Elsewhere { reason: error.to_string() }, true),
+    }
+}
+
+impl Log for RemoteCommitLog {
+    fn append(&mut self, record: &[u8]) -> Result<Position, LogError> {
+        self.check()?;
+        if !(1..=commit_log::limits::RECORD_BYTES_MAX).contains(&record.len()) {
+            return Err(LogError::RecordSize { bytes: record.len() });
+        }
+        let position = self.end;
+        let (count, mut start) = (record.len().div_ceil(PIECE_BYTES), None);
+        for (index, bytes) in record.chunks(PIECE_BYTES).enumerate() {
+            Piece { part: Part::of(index, count), position, bytes }.encode_into(&mut self.buffer);
+            match self.log.append_no_wait(&self.buffer) {
+                Ok(place) => _ = start.get_or_insert(place),
+                Err(error) => {
+                    let (error, is_final) = log_error(error);
+                    self.has_failed |= is_final;
+                    return Err(error);
+                }
+            }
+        }
+        self.starts.push_back((position, start.expect("a record has a piece")));
+        let bytes = frame_bytes(record.len()) as u64;
+        self.end = Position(position.0 + bytes);
+        self.bytes_appended += bytes;
+        Ok(position)
+    }
+
+    fn appended(&self) -> Position {
+        self.end
+    }
+
+    fn synced(&self) -> Position {
+        self.synced
+    }
+
+    fn first(&self) -> Position {
+        self.starts.front().map_or(self.end, |(position, _)| *position)
+    }
+
+    fn request_sync(&mut self) {
+        self.wanted = self.end;
+    }
+
+    fn poll_synced(&mut self) -> Result<Position, LogError> {
+        self.turn();
+        self.check()?;
+        Ok(self.synced)
+    }
+
+    fn sync_now(&mut self) -> Result<(), LogError> {
+        self.check()?;
+        loop {
+            match self.log.flush(LOOK) {
+                Ok(_) => break,
+                Err(RemoteLogError::Late) => {}
+                Err(error) => {
+                    self.fail(error);
+                    return self.check();
+                }
+            }
+        }
+        self.synced = self.end;
+        Ok(())
+    }
+
+    fn truncate_before(&mut self, position: Position) -> Result<(), LogError> {
+        self.check()?;
+        // The last record stays, and what nobody has acknowledged.
+        let dropped = self.starts.partition_point(|(start, _)| *start < position.min(self.synced));
+        let dropped = dropped.min(self.starts.len().saturating_sub(1));
+        let Some((_, place)) = self.starts.get(dropped).copied() else { return Ok(()) };
+        match self.log.truncate_before(place) {
+            Ok(()) => _ = self.starts.drain(..dropped),
+            // The next time.
+            Err(RemoteLogError::Unacknowledged(_)) => {}
+            Err(error) => {
+                self.fail(error);
+                return self.check();
+            }
+        }
+        Ok(())
+    }
+
+    fn read_from(&self, position: Position) -> Records<'_> {
+        let (first, end) = (self.first(), self.end);
+        let error = match self.starts.binary_search_by_key(&position, |(start, _)| *start) {
+            Ok(index) => return Box::new(Reading { log: &self.log, starts: self.starts.range(index..) }),
+            Err(_) if position == end => return Box::new(std::iter::empty()),
+            Err(_) if position < first => LogError::Truncated { position, first },
+            Err(_) if position > end => LogError::BeyondEnd { position, end },
+            Err(_) => LogError::NotARecord { position },
+        };
+        Box::new(std::iter::once(Err(error)))
+    }
+
+    fn turn(&mut self) -> Option<Duration> {
+        if self.synced < self.wanted || Instant::now() >= self.due {
+            self.advance();
+        }
+        Some(self.due.saturating_duration_since(Instant::now()))
+    }
+
+    fn status(&self) -> LogStatus {
+        let status = self.log.status();
+        let receipt = match status.in_force {
+            Some(names::Receipt::Memory { copies }) => Receipt::Memory { copies },
+            Some(names::Receipt::Disk) | None => Receipt::Disk,
+        };
+        let disk = self.log.disk_status().unwrap_or_default();
+        LogStatus { bytes_appended: self.bytes_appended, receipt, window_bytes: status.window_bytes, ..disk }
+    }
+}
+
+/// Records that are being read.
+struct Reading<'a> {
+    log: &'a RemoteLog,
+    starts: std::collections::vec_deque::Iter<'a, Start>,
+}
+
+impl Iterator for Reading<'_> {
+    type Item = Result<(Position, Vec<u8>), LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let &(position, mut place) = self.starts.next()?;
+        let mut record = Vec::new();
+        loop {
+            let bytes = self.log.read(place).unwrap_or_default();
+            let piece = Piece::decode(&bytes).expect("it was looked at when the log was opened, or appended here");
+            record.extend_from_slice(piece.bytes);
+            if piece.part.ends() {
+                return Some(Ok((position, record)));
+            }
+            place = place.plus(1);
+        }
+    }
+}

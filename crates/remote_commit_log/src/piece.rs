@@ -1,0 +1,98 @@
+//! Records of the remote log: pieces of records of the site. A kind (1 byte), the record's position (8, little-endian), and bytes.
+//!
+//! Invariant: a record whose last piece is missing was never appended: whoever reads passes over what there is of it.
+
+use commit_log::Position;
+
+/// In front of the bytes.
+pub(crate) const HEAD_BYTES: usize = 9;
+
+/// Which part of its record a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Whole,
+    First,
+    Middle,
+    Last,
+}
+
+impl Part {
+    const ALL: [Part; 4] = [Part::Whole, Part::First, Part::Middle, Part::Last];
+
+    /// Of a piece in a row of so many.
+    pub(crate) fn of(index: usize, count: usize) -> Part {
+        match (index == 0, index + 1 == count) {
+            (true, true) => Part::Whole,
+            (true, false) => Part::First,
+            (false, false) => Part::Middle,
+            (false, true) => Part::Last,
+        }
+    }
+
+    /// Whether a record begins with it.
+    pub(crate) fn begins(self) -> bool {
+        matches!(self, Part::Whole | Part::First)
+    }
+
+    /// Whether a record ends with it.
+    pub(crate) fn ends(self) -> bool {
+        matches!(self, Part::Whole | Part::Last)
+    }
+}
+
+/// A record of the remote log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece<'a> {
+    pub(crate) part: Part,
+    pub(crate) position: Position,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Piece<'a> {
+    /// Replaces what is in the buffer.
+    pub(crate) fn encode_into(self, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        buffer.push(self.part as u8 + 1);
+        buffer.extend_from_slice(&self.position.0.to_le_bytes());
+        buffer.extend_from_slice(self.bytes);
+    }
+
+    /// None if it is no piece.
+    pub(crate) fn decode(record: &'a [u8]) -> Option<Piece<'a>> {
+        let (kind, rest) = record.split_first()?;
+        let (position, bytes) = rest.split_first_chunk::<8>()?;
+        let part = Part::ALL.into_iter().find(|part| *part as u8 + 1 == *kind)?;
+        let position = Position(u64::from_le_bytes(*position));
+        (!bytes.is_empty()).then_some(Piece { part, position, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this failed, a log would be read as another one than was written.
+    #[test]
+    fn what_is_written_is_read_and_nothing_else() {
+        let mut buffer = Vec::new();
+        for (index, part) in Part::ALL.into_iter().enumerate() {
+            let piece = Piece { part, position: Position(index as u64 * 1_000), bytes: b"abc" };
+            piece.encode_into(&mut buffer);
+            assert_eq!(Piece::decode(&buffer), Some(piece));
+            assert_eq!(Piece::decode(&buffer[..HEAD_BYTES]), None, "no record is empty");
+        }
+        for wrong in [&[][..], &[1, 0, 0], &[5, 0, 0, 0, 0, 0, 0, 0, 0, 1], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 1]] {
+            assert_eq!(Piece::decode(wrong), None);
+        }
+    }
+
+    #[test]
+    fn a_row_of_pieces_begins_once_and_ends_once() {
+        for count in 1..5 {
+            let parts: Vec<Part> = (0..count).map(|index| Part::of(index, count)).collect();
+            assert_eq!(parts.iter().filter(|part| part.begins()).count(), 1);
+            assert_eq!(parts.iter().filter(|part| part.ends()).count(), 1);
+            assert!(parts[0].begins() && parts[count - 1].ends());
+        }
+    }
+}
