@@ -61,8 +61,19 @@ pub trait Log {
     /// The end of the log: where the next record will start.
     fn appended(&self) -> Position;
 
-    /// Everything below is on disk. Always the start of a record, or the end of the log.
+    /// Everything below survives the loss of power. Always the start of a record, or the end of the log.
     fn synced(&self) -> Position;
+
+    /// Everything below is on the local disk: for what must not be ahead of it, because what only the memory of other hosts holds can be
+    /// lost with them. Not above [`Log::synced`].
+    fn on_disk(&self) -> Position {
+        self.synced()
+    }
+
+    /// Whether the log has failed, before a call says why.
+    fn has_failed(&self) -> bool {
+        false
+    }
 
     /// The oldest position that can still be read.
     fn first(&self) -> Position;

@@ -189,6 +189,10 @@ impl Log for MappedLog {
         self.syncer.synced()
     }
 
+    fn has_failed(&self) -> bool {
+        self.syncer.has_failed()
+    }
+
     fn first(&self) -> Position {
         self.segments.first().map_or(self.end, |segment| segment.first)
     }

@@ -373,22 +373,36 @@ impl<L: Log> Domain<L> {
 
     /// Looks how far the log is synced, and delivers what waited for it.
     pub fn poll_log(&mut self, clock: &mut Clock<'_>) {
-        if self.effects.failed.is_some() || self.syncs.is_empty() {
+        if self.effects.failed.is_some() || (self.syncs.is_empty() && !self.log.has_failed()) {
             return;
         }
-        let synced = match self.log.poll_synced() {
-            Ok(synced) => synced,
-            Err(error) => return self.fail(error.into()),
-        };
-        while let Some((position, kind, token)) = self.syncs.front().copied() {
-            if position > synced {
-                break;
-            }
-            self.syncs.pop_front();
-            let envelope = self.inside(ServerKind::Site, kind, Message::Synced(token));
-            self.queue.push_back(envelope);
+        if let Err(error) = self.log.poll_synced() {
+            return self.fail(error.into());
         }
+        let mut syncs = std::mem::take(&mut self.syncs);
+        syncs.retain(|&(position, kind, token)| {
+            let waits = position > self.reached(kind);
+            if !waits {
+                self.queue.push_back(self.inside(ServerKind::Site, kind, Message::Synced(token)));
+            }
+            waits
+        });
+        self.syncs = syncs;
         self.run(clock);
+    }
+
+    /// Whether [`Domain::poll_log`] would deliver something.
+    pub fn is_synced_further(&self) -> bool {
+        self.syncs.iter().any(|&(position, kind, _)| position <= self.reached(kind))
+    }
+
+    /// Up to where the log counts as synced for a server. The store must not be ahead of the disk: what is in the memory of other hosts alone
+    /// may be given up with them, and half of a transaction would stay.
+    fn reached(&self, kind: ServerKind) -> Position {
+        match kind {
+            ServerKind::AccessManager => self.log.on_disk(),
+            _ => self.log.synced(),
+        }
     }
 
     /// What has left the domain since the last call.

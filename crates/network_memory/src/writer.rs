@@ -477,8 +477,8 @@ impl<L: Log> Writer<L> {
         }
     }
 
-    /// Everything below is on the local disk.
-    fn synced(&self) -> Position {
+    /// Everything below is on the local disk; what was truncated, if there is none.
+    pub fn synced(&self) -> Position {
         self.journal.as_ref().map_or(self.records.from(), Journal::synced)
     }
 

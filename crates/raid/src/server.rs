@@ -57,8 +57,7 @@ pub struct SiteOptions {
     ///
     /// A site whose log memory servers keep (memory = [...] in its configuration) waits for them after a loss of power, because they may have
     /// commits that its disk lacks. If their memory is lost as well, those commits are: with this option the site starts with what there is.
-    /// If there are other sites, they may have what is missing: take a new copy from them with --repair instead; or, if this
-    /// one was the last, add --alone-after-total-failure.
+    /// Only for a site without others: where there are some, take a new copy from them with --repair.
     #[arg(long)]
     accept_lost_memory: bool,
     /// End when standard input is closed.

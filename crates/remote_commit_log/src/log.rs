@@ -4,7 +4,7 @@ use commit_log::{Log, LogError, LogStatus, Position, Receipt, Records, frame_byt
 use network_memory::host::log_folder::{FolderError, LogFolder, LogName, Opening};
 use network_memory::host::remote_log::{RemoteLog, RemoteLogError};
 use network_memory::host::told::Told;
-use network_memory::names::{self, Doubt};
+use network_memory::names;
 use network_memory::writer::{AppendError, Event, Stop};
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-use crate::limits::{LOOK, PIECE_BYTES, RETAINED_BYTES_MAX};
+use crate::limits::{LOOK, PIECE_BYTES, RETAINED_BYTES_MAX, TELLING_INTERVAL};
 use crate::piece::{Part, Piece};
 
 /// Why a site's log is not opened.
@@ -23,17 +23,6 @@ pub enum OpenError {
     /// The folder, its local part, or the servers.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// It may lack what other sites were told that it has.
-    #[error("the log in {folder} may lack what was acknowledged: {}", match .doubt {
-        Doubt::DiskAlone => "another disk may hold it",
-        Doubt::LossAccepted => "that was accepted",
-    })]
-    Doubtful {
-        /// The folder.
-        folder: String,
-        /// Why.
-        doubt: Doubt,
-    },
     /// It has records that no site has written.
     #[error(
         "record {position} of the log in {folder} is none of a site's log, or out of order: another program has written it"
@@ -70,6 +59,8 @@ pub struct RemoteCommitLog {
     wanted: Position,
     /// When the log must be looked after, whether a sync is wanted or not.
     due: Instant,
+    /// When it is looked next whether the operator is to be told something.
+    tells_at: Instant,
     bytes_appended: u64,
     buffer: Vec<u8>,
     told: Told,
@@ -85,21 +76,12 @@ impl RemoteCommitLog {
     /// not, or the opening's time is over.
     ///
     /// # Errors
-    /// See [`OpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first. A log that was opened with a loss
-    /// accepted is refused as doubtful unless `may_lack` says that whoever uses it can do without.
-    pub fn open(
-        folder: &Path,
-        opening: &Opening,
-        begins_at: Position,
-        may_lack: bool,
-    ) -> Result<RemoteCommitLog, OpenError> {
+    /// See [`OpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first.
+    pub fn open(folder: &Path, opening: &Opening, begins_at: Position) -> Result<RemoteCommitLog, OpenError> {
         let opening = Opening { retained_bytes_max: RETAINED_BYTES_MAX, ..opening.clone() };
         let path = folder.display().to_string();
         let folder = LogFolder::take(folder)?;
         let (mut log, name, _) = folder.open(&opening)?;
-        if let Some(doubt) = log.doubt().filter(|_| !may_lack) {
-            return Err(OpenError::Doubtful { folder: path, doubt });
-        }
         let (starts, end) = match read(&log) {
             Ok((starts, end)) => (starts, end.unwrap_or(begins_at)),
             Err(position) => return Err(OpenError::Foreign { folder: path, position }),
@@ -115,6 +97,7 @@ impl RemoteCommitLog {
             synced: end,
             wanted: end,
             due: Instant::now(),
+            tells_at: Instant::now(),
             bytes_appended: 0,
             buffer: Vec::new(),
             told: Told::default(),
@@ -178,21 +161,21 @@ impl RemoteCommitLog {
             return;
         }
         let now = Instant::now();
-        let is_due = now >= self.due;
         match self.log.turn() {
             Ok(turned) => {
                 self.due = now + turned.due;
-                self.synced = self.synced.max(self.acknowledged(turned.acknowledged));
+                self.synced = self.synced.max(self.ended(turned.acknowledged));
             }
             Err(error) => self.fail(error),
         }
-        if is_due {
+        if now >= self.tells_at {
+            self.tells_at = now + TELLING_INTERVAL;
             self.tell();
         }
     }
 
-    /// Where the record ends up to which everything is durable.
-    fn acknowledged(&self, upto: names::Position) -> Position {
+    /// Where the last record ends that is whole below this record of the remote log.
+    fn ended(&self, upto: names::Position) -> Position {
         let begun = self.starts.partition_point(|(_, place)| *place < upto);
         let next = self.starts.get(begun);
         let next_place = next.map_or_else(|| self.log.extent().1, |(_, place)| *place);
@@ -290,6 +273,14 @@ impl Log for RemoteCommitLog {
         self.synced
     }
 
+    fn on_disk(&self) -> Position {
+        self.ended(self.log.on_disk()).min(self.synced)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     fn first(&self) -> Position {
         self.starts.front().map_or(self.end, |(position, _)| *position)
     }
@@ -353,6 +344,10 @@ impl Log for RemoteCommitLog {
     fn turn(&mut self) -> Option<Duration> {
         if self.synced < self.wanted || Instant::now() >= self.due {
             self.advance();
+        }
+        if self.has_failed {
+            // Whoever asks is told; there is nothing to be done.
+            return None;
         }
         Some(self.due.saturating_duration_since(Instant::now()))
     }

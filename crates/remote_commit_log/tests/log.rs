@@ -39,7 +39,7 @@ impl World {
     }
 
     fn open(&self) -> RemoteCommitLog {
-        RemoteCommitLog::open(&self.folder(), &self.opening(), Position::START, false).expect("it opens")
+        RemoteCommitLog::open(&self.folder(), &self.opening(), Position::START).expect("it opens")
     }
 
     /// As a loss of power would leave it.
@@ -122,7 +122,9 @@ fn a_killed_process_loses_nothing() {
     for life in 0..4 {
         let mut log = world.open();
         assert_eq!(read_all(&log), (0..life * 50).map(record).collect::<Vec<_>>());
-        (life * 50..(life + 1) * 50).for_each(|number| drop(log.append(&record(number)).expect("there is room")));
+        for number in life * 50..(life + 1) * 50 {
+            log.append(&record(number)).expect("there is room");
+        }
     }
 }
 
@@ -145,15 +147,13 @@ fn a_loss_of_power_loses_nothing_that_memory_held() {
     }
     // Without its servers nobody knows what they held.
     world.servers = servers();
-    let Err(error) = RemoteCommitLog::open(&world.folder(), &world.opening(), Position::START, false) else {
+    let Err(error) = RemoteCommitLog::open(&world.folder(), &world.opening(), Position::START) else {
         panic!("nothing says what the servers that are gone have held")
     };
     assert!(matches!(&error, OpenError::Folder(FolderError::Log { .. })), "{error}");
-    // An operator may do without, and only one whose copy may lack something.
+    // An operator may do without.
     let opening = Opening { accept_loss: true, ..world.opening() };
-    let refused = RemoteCommitLog::open(&world.folder(), &opening, Position::START, false).err().expect("doubtful");
-    assert!(matches!(refused, OpenError::Doubtful { .. }), "{refused}");
-    let log = RemoteCommitLog::open(&world.folder(), &opening, Position::START, true).expect("it was accepted");
+    let log = RemoteCommitLog::open(&world.folder(), &opening, Position::START).expect("it was accepted");
     let found = read_all(&log);
     assert_eq!(found, (0..found.len() as u64).map(record).collect::<Vec<_>>(), "a part from the beginning");
 }
@@ -178,7 +178,9 @@ fn a_log_that_was_closed_needs_no_servers() {
     let mut world = World::new();
     let mut log = world.open();
     wait_for_memory(&mut log);
-    (0..100).for_each(|number| drop(log.append(&record(number)).expect("there is room")));
+    for number in 0..100 {
+        log.append(&record(number)).expect("there is room");
+    }
     log.sync_now().expect("servers take it");
     log.close(PATIENCE).expect("the disk follows");
     world.lose_power();
@@ -205,7 +207,7 @@ fn positions_go_on_over_truncations_and_restarts() {
     }
     let begins_at = Position(1 << 40);
     let place = world.place.path().join("other");
-    let mut log = RemoteCommitLog::open(&place, &world.opening(), begins_at, false).expect("a new one");
+    let mut log = RemoteCommitLog::open(&place, &world.opening(), begins_at).expect("a new one");
     assert_eq!(log.append(b"goes on").expect("there is room"), begins_at);
 }
 
@@ -234,6 +236,6 @@ fn long_records_are_whole_or_not_there() {
 fn one_process_has_it() {
     let world = World::new();
     let _log = world.open();
-    let error = RemoteCommitLog::open(Path::new(&world.folder()), &world.opening(), Position::START, false);
+    let error = RemoteCommitLog::open(Path::new(&world.folder()), &world.opening(), Position::START);
     assert!(matches!(error.err(), Some(OpenError::Folder(FolderError::InUse { .. }))));
 }

@@ -83,6 +83,9 @@ fn of_files(error: FolderError, first: &Path) -> OpenError {
         FolderError::InUse { process, .. } => OpenError::InUse { path, process },
         FolderError::File { action, path, source } => OpenError::File { action, path, source },
         FolderError::Terms { path, reason } => OpenError::Terms { path, reason },
+        FolderError::Owner { path, found, .. } => {
+            OpenError::Terms { path, reason: format!("it names {found} as the owner of the log") }
+        }
         FolderError::NoServers => OptionError::NoServers.into(),
         FolderError::Copies { wanted, made, path } => {
             OptionError::Copies { wanted, made, folder: path.display().to_string() }.into()

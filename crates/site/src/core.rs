@@ -14,7 +14,7 @@ use crate::layout::processes::{Moved, Processes};
 use crate::layout::starting::{Running, Starter};
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
-use crate::site_log::{SiteLog, SiteLogError};
+use crate::site_log::{self, SiteLog, SiteLogError};
 use crate::trace_file::TraceFile;
 use crate::{channels, clock};
 use commit_log::{Log, Position};
@@ -29,6 +29,7 @@ use mio::{Interest, Registry, Token};
 use raidcomm::keys::Keys;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
@@ -143,6 +144,8 @@ pub struct Core {
     /// The operator's word, until the site has served.
     alone: bool,
     dropped: u64,
+    /// The data, which no other process may use meanwhile.
+    _taken: File,
 }
 
 impl Core {
@@ -157,6 +160,7 @@ impl Core {
         let keys = config.protection()?;
         std::fs::create_dir_all(&config.data)
             .map_err(|source| StartError::System { what: format!("{}", config.data.display()), source })?;
+        let taken = site_log::take(&config.data)?;
         let log = SiteLog::open(&config, keys.as_ref(), on_synced, stop)?;
         if let Some(watcher) = log.watcher() {
             let registered = registry.register(&mut SourceFd(&watcher.as_raw_fd()), log_token, Interest::READABLE);
@@ -187,6 +191,7 @@ impl Core {
             frame: Vec::new(),
             of_peers: Vec::new(),
             nonce_seed,
+            _taken: taken,
             dropped: 0,
         };
         core.listen(INCARNATION_UNKNOWN)?;
@@ -285,9 +290,9 @@ impl Core {
         }
     }
 
-    /// Whether the servers have messages that there was no time for: the next turn goes on with them.
+    /// Whether the servers have messages that there was no time for, or wait for what has been synced: the next turn goes on with them.
     pub(crate) fn is_behind(&self) -> bool {
-        self.domain().is_some_and(Domain::is_behind)
+        self.domain().is_some_and(|domain| domain.is_behind() || domain.is_synced_further())
     }
 
     /// A session asked something while the site has no servers.
@@ -334,7 +339,10 @@ impl Core {
                     }
                 }
             }
-            Life::Asking { .. } => self.ask_for_life(),
+            Life::Asking { log, .. } => match log.poll_synced() {
+                Ok(_) => self.ask_for_life(),
+                Err(error) => self.end(format!("site {} stops: {error}", self.config.id)),
+            },
             Life::Over => {}
         }
         self.settle();
@@ -471,7 +479,9 @@ impl Core {
             streams.flush(clock::boot());
             streams.next_deadline()
         });
-        log_due.into_iter().chain(streams_due).min()
+        // What has been synced meanwhile is not to wait for the next tick either.
+        let behind = self.is_behind().then(clock::boot);
+        log_due.into_iter().chain(streams_due).chain(behind).min()
     }
 
     /// What came out since the last call.

@@ -15,6 +15,8 @@ pub const DISTRUST_LOG_INTERVAL: u64 = 30_000 * MILLISECOND;
 pub const LOG_OPEN_TIME: Duration = Duration::from_secs(5);
 /// How long an orderly end waits for the disk under a log that memory servers hold, and for them to forget one that is over.
 pub const LOG_CLOSE_TIME: Duration = Duration::from_secs(10);
+/// How long the disk may take for a log that is carried to memory servers.
+pub const LOG_CARRY_TIME: Duration = Duration::from_secs(600);
 /// Connections of clients to one site.
 pub const CLIENTS_MAX: usize = 1_000;
 /// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.

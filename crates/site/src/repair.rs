@@ -7,6 +7,7 @@
 //! process or another site owns.
 
 use crate::config::SiteConfig;
+use crate::site_log::{self, SiteLogError};
 use crate::store::PERSISTED_EXTENSION;
 use commit_log::mapped::Identity;
 use commit_log::{LogError, LogOptions, MappedLog};
@@ -36,6 +37,9 @@ pub enum RepairError {
     /// As [`RepairError::Log`], of a log that memory servers keep.
     #[error(transparent)]
     Memory(#[from] FolderError),
+    /// It is in use.
+    #[error(transparent)]
+    InUse(#[from] SiteLogError),
     /// A folder cannot be made or moved.
     #[error("could not set {path} aside: {source}")]
     File {
@@ -57,9 +61,10 @@ pub fn set_aside(config: &SiteConfig) -> Result<Option<PathBuf>, RepairError> {
         tracing::info!("there is no copy to set aside");
         return Ok(None);
     }
+    let _taken = site_log::take(&config.data)?;
     refuse_if_not_ours(config, &folders[0].1)?;
     if folders[1].1.exists() {
-        LogFolder::take(&folders[1].1)?;
+        LogFolder::take(&folders[1].1)?.read_of(&identity(config).to_string())?;
     }
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let aside = free_place(&config.data, seconds)?;

@@ -9,14 +9,16 @@ use crate::limits;
 use crate::repair::{self, LOG_FOLDER, MEMORY_LOG_FOLDER};
 use commit_log::mapped::OnSynced;
 use commit_log::{Log, LogError, LogOptions, LogStatus, MappedLog, Position, Records};
-use network_memory::host::log_folder::{FolderError, Opening, sync_folder};
+use network_memory::host::log_folder::{FolderError, LogFolder, Opening, folder_of, sync_folder};
 use network_memory::host::remote_log::RemoteLogError;
 use network_memory::writer::Boot;
 use raidcomm::keys::Keys;
 use remote_commit_log::RemoteCommitLog;
 use remote_commit_log::log::OpenError;
 use rustix::fd::OwnedFd;
-use std::fs;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +48,18 @@ pub enum SiteLogError {
         /// What the operating system says.
         source: std::io::Error,
     },
+    /// Another process has the site's data.
+    #[error("the data in {folder} is in use by another process: stop that one first, or use another folder")]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// What may be lost, other sites believe that this one has.
+    #[error(
+        "--accept-lost-memory is for a site without others: those count on what this one has logged, and would bring it only what they know \
+         it to lack; take a new copy from them with --repair"
+    )]
+    CountedOn,
     /// Somebody wanted the site to end meanwhile.
     #[error("it was told to end while it waited for its memory servers")]
     Stopped,
@@ -63,8 +77,22 @@ fn advice_on(error: &OpenError) -> String {
         OpenError::Folder(FolderError::Log { source, .. }) => {
             advice(matches!(**source, RemoteLogError::Log(LogError::Corrupt { .. })))
         }
-        OpenError::Doubtful { .. } | OpenError::Foreign { .. } => advice(true),
+        OpenError::Foreign { .. } => advice(true),
         _ => String::new(),
+    }
+}
+
+/// Takes the data of a site for this process, for as long as what is returned lives.
+///
+/// # Errors
+/// Another process has it, or the operating system refuses.
+pub fn take(data: &Path) -> Result<File, SiteLogError> {
+    let failed = |action, source| SiteLogError::File { action, path: data.to_owned(), source };
+    let folder = File::open(data).map_err(|source| failed("open", source))?;
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(folder),
+        Err(Errno::WOULDBLOCK) => Err(SiteLogError::InUse { folder: data.to_owned() }),
+        Err(error) => Err(failed("lock", error.into())),
     }
 }
 
@@ -78,7 +106,7 @@ pub enum SiteLog {
 
 impl SiteLog {
     /// Opens the log, or makes it; carries it to where the configuration wants it. Waits for memory servers without which nobody knows
-    /// what is in it, until `stop` is set.
+    /// what is in it, until `stop` is set. This process has taken the site's data.
     ///
     /// # Errors
     /// See [`SiteLogError`].
@@ -88,18 +116,21 @@ impl SiteLog {
         on_synced: OnSynced,
         stop: &AtomicBool,
     ) -> Result<SiteLog, SiteLogError> {
+        if config.accept_lost_memory && !config.peers.is_empty() {
+            return Err(SiteLogError::CountedOn);
+        }
         let places = Places::of(config);
         let opener = Opener { config, keys, stop };
         let (wanted, other) =
             if config.memory.is_empty() { (&places.disk, &places.memory) } else { (&places.memory, &places.disk) };
         for place in [wanted, other] {
-            remove(&place.with_extension(NEW))?;
-            remove(&place.with_extension(OLD))?;
+            opener.give_up(&place.with_extension(NEW))?;
+            opener.give_up(&place.with_extension(OLD))?;
         }
-        if wanted.exists() {
+        if is_there(wanted)? {
             // A carrying that was cut off when all was done but this.
-            set_aside(other)?;
-        } else if other.exists() {
+            opener.put_away(other)?;
+        } else if is_there(other)? {
             carry(opener, &places)?;
         }
         match config.memory.is_empty() {
@@ -191,6 +222,14 @@ impl Log for SiteLog {
         self.log_mut().turn()
     }
 
+    fn on_disk(&self) -> Position {
+        self.log().on_disk()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.log().has_failed()
+    }
+
     fn status(&self) -> LogStatus {
         self.log().status()
     }
@@ -239,25 +278,21 @@ impl Opener<'_> {
         servers: &[SocketAddr],
         begins_at: Position,
     ) -> Result<RemoteCommitLog, SiteLogError> {
-        let config = self.config;
-        let opening = Opening {
-            copies: (config.memory_copies > 0).then_some(config.memory_copies),
-            accept_loss: config.accept_lost_memory,
-            boot: (config.boot > 0).then(|| Boot(config.boot.into())),
-            keys: self.keys.cloned(),
-            ..Opening::new(servers.to_vec(), limits::LOG_OPEN_TIME)
-        };
-        // Other sites count on what this one has logged: it may only lack something if there are none, or they are given up as well.
-        let may_lack = config.peers.is_empty() || config.alone;
-        let mut is_told = false;
+        let opening = self.opening(servers);
+        let mut told = String::new();
         loop {
-            match RemoteCommitLog::open(folder, &opening, begins_at, may_lack) {
+            match RemoteCommitLog::open(folder, &opening, begins_at) {
                 Err(OpenError::Folder(FolderError::Log { source, .. })) if is_passing(&source) => {
-                    if !std::mem::replace(&mut is_told, true) {
-                        tracing::warn!(
-                            "waiting for memory servers: {source}; start them again, or, if their memory is lost, give up what only they \
-                             had: `raid site --config FILE --accept-lost-memory`"
-                        );
+                    let text = source.to_string();
+                    if told != text {
+                        match *source {
+                            RemoteLogError::Indeterminate(_) => tracing::warn!(
+                                "waiting for memory servers: {text}; start them again, or, if their memory is lost, give up what only they \
+                                 had: `raid site --config FILE --accept-lost-memory`"
+                            ),
+                            _ => tracing::warn!("waiting: {text}"),
+                        }
+                        told = text;
                     }
                     if self.stop.load(Ordering::Relaxed) {
                         return Err(SiteLogError::Stopped);
@@ -267,6 +302,64 @@ impl Opener<'_> {
             }
         }
     }
+
+    fn opening(self, servers: &[SocketAddr]) -> Opening {
+        let config = self.config;
+        Opening {
+            copies: (config.memory_copies > 0 && !servers.is_empty()).then_some(config.memory_copies),
+            owner: repair::identity(config).to_string(),
+            accept_loss: config.accept_lost_memory,
+            boot: (config.boot > 0).then(|| Boot(config.boot.into())),
+            keys: self.keys.cloned(),
+            ..Opening::new(servers.to_vec(), limits::LOG_OPEN_TIME)
+        }
+    }
+
+    /// Puts a log away whose place another one has taken, so that it is never there in part.
+    fn put_away(self, folder: &Path) -> Result<(), SiteLogError> {
+        if !is_there(folder)? {
+            return Ok(());
+        }
+        let old = folder.with_extension(OLD);
+        rename(folder, &old)?;
+        self.give_up(&old)
+    }
+
+    /// Removes a log that nobody needs, and has memory servers forget it if they answer.
+    fn give_up(self, folder: &Path) -> Result<(), SiteLogError> {
+        if !is_there(folder)? {
+            return Ok(());
+        }
+        if is_made(folder)
+            && let Err(reason) = self.forget(folder)
+        {
+            tracing::warn!("memory servers keep a log that is over, until they lose their memory: {reason}");
+        }
+        let failed = |source| SiteLogError::File { action: "remove", path: folder.to_owned(), source };
+        fs::remove_dir_all(folder).map_err(failed)
+    }
+
+    fn forget(self, folder: &Path) -> Result<(), String> {
+        let log =
+            RemoteCommitLog::open(folder, &self.opening(&[]), Position::START).map_err(|error| error.to_string())?;
+        log.remove(limits::LOG_CLOSE_TIME).map_err(|error| error.to_string())
+    }
+}
+
+/// Whether it is a folder of a log that memory servers keep, which was made: before that nothing depends on it.
+fn is_made(folder: &Path) -> bool {
+    LogFolder::take(folder).and_then(|folder| folder.read()).is_ok_and(|name| name.is_some_and(|name| name.is_made))
+}
+
+/// An error is no answer: a log that cannot be seen may be there.
+fn is_there(folder: &Path) -> Result<bool, SiteLogError> {
+    folder.try_exists().map_err(|source| SiteLogError::File { action: "look for", path: folder.to_owned(), source })
+}
+
+/// Durable when it returns.
+fn rename(from: &Path, to: &Path) -> Result<(), SiteLogError> {
+    let renamed = fs::rename(from, to).and_then(|()| sync_folder(folder_of(to)));
+    renamed.map_err(|source| SiteLogError::File { action: "rename", path: from.to_owned(), source })
 }
 
 /// Whether servers that come back would help.
@@ -279,7 +372,9 @@ fn carry(opener: Opener<'_>, places: &Places) -> Result<(), SiteLogError> {
     let config = opener.config;
     let is_to_disk = config.memory.is_empty();
     let (old, new) = if is_to_disk { (&places.memory, &places.disk) } else { (&places.disk, &places.memory) };
-    tracing::info!(from = %old.display(), to = %new.display(), "the log is carried over");
+    if is_to_disk && !is_made(old) {
+        return opener.put_away(old);
+    }
     let partial = new.with_extension(NEW);
     let (from, mut to);
     if is_to_disk {
@@ -289,41 +384,18 @@ fn carry(opener: Opener<'_>, places: &Places) -> Result<(), SiteLogError> {
         from = SiteLog::Disk(opener.disk(old, Position::START, None)?);
         to = SiteLog::Memory(Box::new(opener.memory(&partial, &config.memory, from.first())?));
     }
+    let bytes = from.appended().since(from.first());
+    tracing::info!(from = %old.display(), to = %new.display(), bytes, "the log is carried over");
     for entry in from.read_from(from.first()) {
         let (position, record) = entry?;
         let copied = to.append(&record)?;
         assert_eq!(copied, position, "a log that is carried over keeps its positions");
     }
-    to.close()?;
-    let renamed = fs::rename(&partial, new).and_then(|()| sync_folder(&config.data));
-    renamed.map_err(|source| SiteLogError::File { action: "rename", path: partial, source })?;
-    if let SiteLog::Memory(log) = from
-        && let Err(error) = log.remove(limits::LOG_CLOSE_TIME)
-    {
-        tracing::warn!("memory servers keep the log that was carried over, until they lose their memory: {error}");
+    match to {
+        SiteLog::Disk(log) => log.close()?,
+        SiteLog::Memory(log) => log.close(limits::LOG_CARRY_TIME)?,
     }
-    set_aside(old)
-}
-
-/// Removes a folder so that it is never there in part.
-fn set_aside(folder: &Path) -> Result<(), SiteLogError> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    let old = folder.with_extension(OLD);
-    fs::rename(folder, &old).map_err(|source| SiteLogError::File {
-        action: "rename",
-        path: folder.to_owned(),
-        source,
-    })?;
-    remove(&old)
-}
-
-fn remove(folder: &Path) -> Result<(), SiteLogError> {
-    match fs::remove_dir_all(folder) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-            Err(SiteLogError::File { action: "remove", path: folder.to_owned(), source })
-        }
-        _ => Ok(()),
-    }
+    drop(from);
+    rename(&partial, new)?;
+    opener.put_away(old)
 }

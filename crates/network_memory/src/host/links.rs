@@ -86,7 +86,7 @@ pub(super) fn wait<'a>(
 
 /// Those that are closed are watched no longer by themselves.
 fn watch_one(watcher: &OwnedFd, one: impl AsFd) -> io::Result<()> {
-    let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
     Ok(epoll::add(watcher, one, epoll::EventData::new_u64(0), flags)?)
 }
 

@@ -58,6 +58,16 @@ pub enum FolderError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The log is somebody else's.
+    #[error("the log in {} belongs to {found}, not to {expected}: use the folder of the right one", path.display())]
+    Owner {
+        /// The folder.
+        path: PathBuf,
+        /// Whose it is.
+        found: String,
+        /// Who wants it.
+        expected: String,
+    },
     /// There are none, and there is no log yet that could name them.
     #[error("no memory servers are named")]
     NoServers,
@@ -90,6 +100,8 @@ pub struct LogName {
     pub copies: u8,
     /// As it was last opened with.
     pub servers: Vec<SocketAddr>,
+    /// Who writes it, if that was said when it was made: of one line.
+    pub owner: String,
     /// It has been made; before that nothing depends on it.
     pub is_made: bool,
 }
@@ -101,6 +113,8 @@ pub struct Opening {
     pub servers: Vec<SocketAddr>,
     /// k; none: that of the log, or [`COPIES_DEFAULT`].
     pub copies: Option<u8>,
+    /// Who writes it, in words of one line; the log of another one is refused. Empty: nobody minds.
+    pub owner: String,
     /// The log is opened with what answers, whatever is lost.
     pub accept_loss: bool,
     /// Bytes of records since the last truncation.
@@ -117,7 +131,7 @@ impl Opening {
     /// With these servers; nothing is accepted to be lost.
     pub fn new(servers: Vec<SocketAddr>, time: Duration) -> Opening {
         let (copies, accept_loss, retained_bytes_max) = (None, false, RETAINED_BYTES_DEFAULT);
-        Opening { servers, copies, accept_loss, retained_bytes_max, time, boot: None, keys: None }
+        Opening { servers, copies, owner: String::new(), accept_loss, retained_bytes_max, time, boot: None, keys: None }
     }
 }
 
@@ -208,9 +222,9 @@ impl LogFolder {
 
     /// The log's name, which is written down before the log is made.
     fn name(&self, opening: &Opening) -> Result<LogName, FolderError> {
-        let Opening { servers, copies, .. } = opening;
+        let Opening { servers, copies, owner, .. } = opening;
         // What could not be made is named anew: nothing depends on it, but that it is not made twice.
-        let (known, begun) = match self.read()? {
+        let (known, begun) = match self.read_of(owner)? {
             Some(name) if name.is_made => (Some(name), None),
             other => (None, other.map(|name| name.log)),
         };
@@ -232,10 +246,23 @@ impl LogFolder {
                     None => RemoteLog::draw_log().map_err(failed("name", &self.path))?,
                 };
                 let copies = copies.unwrap_or(COPIES_DEFAULT.min(servers.len() as u8));
-                let name = LogName { log, copies, servers: servers.clone(), is_made: false };
+                let name = LogName { log, copies, servers: servers.clone(), owner: owner.clone(), is_made: false };
                 self.write(&name)?;
                 Ok(name)
             }
+        }
+    }
+
+    /// What was written last, of a log of this owner; none if nothing was.
+    ///
+    /// # Errors
+    /// The log is somebody else's, or as [`LogFolder::read`].
+    pub fn read_of(&self, owner: &str) -> Result<Option<LogName>, FolderError> {
+        match self.read()? {
+            Some(name) if name.owner != owner => {
+                Err(FolderError::Owner { path: self.path.clone(), found: name.owner, expected: owner.to_owned() })
+            }
+            name => Ok(name),
         }
     }
 
@@ -296,6 +323,9 @@ fn print(name: &LogName) -> String {
         name.copies,
         servers.join(",")
     );
+    if !name.owner.is_empty() {
+        let _ = writeln!(text, "owner = {}", name.owner);
+    }
     text
 }
 
@@ -312,6 +342,7 @@ fn parse(text: &str) -> Result<LogName, String> {
         log: LogId(u64::from_str_radix(log, 16).map_err(|error| format!("log = {log}: {error}"))?),
         copies: copies.parse().map_err(|error| format!("k = {copies}: {error}"))?,
         servers: read_servers(value("servers")?).map_err(|(name, reason)| format!("servers: {name:?}: {reason}"))?,
+        owner: value("owner").unwrap_or_default().to_owned(),
         is_made: value("made")? == "yes",
     })
 }
@@ -322,7 +353,7 @@ mod tests {
 
     fn name() -> LogName {
         let servers = ["127.0.0.1:7901", "[::1]:7902"].map(|server| server.parse().expect("an address")).to_vec();
-        LogName { log: LogId(0xab), copies: 2, servers, is_made: true }
+        LogName { log: LogId(0xab), copies: 2, servers, owner: "the test".to_owned(), is_made: true }
     }
 
     /// If this failed, the log of a database would not be found again, or another one would be made.

@@ -407,6 +407,11 @@ impl RemoteLog {
         inner.writer.status(inner.clock.now())
     }
 
+    /// Everything below is on the local disk.
+    pub fn on_disk(&self) -> Position {
+        self.lock().writer.synced()
+    }
+
     /// Counters of its local disk; none if it has none.
     pub fn disk_status(&self) -> Option<LogStatus> {
         self.lock().writer.disk().map(Log::status)
