@@ -13,6 +13,9 @@ const TOP: f64 = 70.0;
 const LINES_HEIGHT: f64 = 420.0;
 const ROW_HEIGHT: f64 = 24.0;
 const BOTTOM: f64 = 60.0;
+/// Letters of a line of notes, and its height.
+const NOTE_LETTERS: usize = 135;
+const NOTE_HEIGHT: f64 = 16.0;
 const FONT: &str = "font-family='sans-serif' font-size='12'";
 /// From dark to light, blue to yellow: their order can be told in grey.
 const TONES: [&str; 6] = ["#1b2a6b", "#2f6c8f", "#7a3b8c", "#2e9d6a", "#d0662b", "#c9a400"];
@@ -79,7 +82,24 @@ fn mark(out: &mut String, series: usize, x: f64, y: f64, ours: bool) {
     out.push_str(&shape);
 }
 
-/// Draws a table; `below` tells the machine and its load.
+/// Lines that are not longer than a plot is wide.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + word.chars().count() < NOTE_LETTERS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("  {word}"));
+        }
+    }
+    lines
+}
+
+/// Draws a table with its notes; `below` tells the machine and its load.
 pub fn draw(table: &Table, below: &str) -> String {
     let cells = table.rows.iter().flat_map(|row| &row.cells);
     let values: Vec<f64> = cells.flat_map(|cell| [cell.ours.map(|ours| ours.median), cell.paper]).flatten().collect();
@@ -88,7 +108,8 @@ pub fn draw(table: &Table, below: &str) -> String {
         Columns::Names(_) => ROW_HEIGHT * table.rows.len() as f64,
     };
     let mut out = String::new();
-    let whole = TOP + height + BOTTOM;
+    let notes: Vec<String> = table.notes.iter().map(String::as_str).chain([below]).flat_map(wrapped).collect();
+    let whole = TOP + height + BOTTOM + NOTE_HEIGHT * (notes.len() as f64 - 1.0);
     let _ = write!(
         out,
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {whole}' width='{WIDTH}' height='{whole}'>\
@@ -99,7 +120,9 @@ pub fn draw(table: &Table, below: &str) -> String {
     let marks =
         if told { format!("filled: ours; hollow: {}", table.source) } else { format!("beside: {}", table.source) };
     text(&mut out, 12.0, 40.0, "start", &marks);
-    text(&mut out, 12.0, whole - 8.0, "start", below);
+    for (index, note) in notes.iter().rev().enumerate() {
+        text(&mut out, 12.0, whole - 8.0 - NOTE_HEIGHT * index as f64, "start", note);
+    }
     match &table.columns {
         Columns::Numbers { unit, values: sizes } => draw_lines(&mut out, table, &values, unit, sizes, height),
         Columns::Names(names) => draw_points(&mut out, table, &values, names, height),
