@@ -4,17 +4,20 @@
 
 use recoverable_memory::disk::DiskFolder;
 use recoverable_memory::files::{File, Folder};
-use recoverable_memory::load::sync_latencies;
 use redb::StorageBackend;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::limits::SYNCS_PER_TURN;
+
+/// What a sync brings to disk.
+const PAGE: [u8; 4096] = [0x5a; 4096];
 
 /// See the module's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +52,7 @@ impl fmt::Display for Disk {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Disk::This => write!(formatter, "this disk"),
-            Disk::Model(milliseconds) => write!(formatter, "{milliseconds} ms disk (model)"),
+            Disk::Model(milliseconds) => write!(formatter, "modelled {milliseconds} ms disk"),
         }
     }
 }
@@ -142,17 +145,24 @@ impl<B: StorageBackend> StorageBackend for Backend<B> {
     }
 }
 
-/// What syncs of a page took on this disk while something was measured.
+/// What syncs of a page took on this disk while something was measured. The page has its place from the start, as a log's have: the file system has nothing
+/// of its own to write.
 #[derive(Debug)]
 pub struct SyncTimes {
-    folder: PathBuf,
+    file: std::fs::File,
     times: RefCell<Vec<Duration>>,
 }
 
 impl SyncTimes {
     /// In this folder.
-    pub fn new(folder: &Path) -> SyncTimes {
-        SyncTimes { folder: folder.to_path_buf(), times: RefCell::default() }
+    ///
+    /// # Errors
+    /// Of the operating system.
+    pub fn new(folder: &Path) -> io::Result<SyncTimes> {
+        let file = std::fs::File::create(folder.join("sync-times"))?;
+        file.write_all_at(&PAGE, 0)?;
+        file.sync_all()?;
+        Ok(SyncTimes { file, times: RefCell::default() })
     }
 
     /// Takes the time of some.
@@ -160,7 +170,12 @@ impl SyncTimes {
     /// # Errors
     /// Of the operating system.
     pub fn take(&self) -> io::Result<()> {
-        self.times.borrow_mut().extend(sync_latencies(&self.folder, SYNCS_PER_TURN)?);
+        for _ in 0..SYNCS_PER_TURN {
+            self.file.write_all_at(&PAGE, 0)?;
+            let begun = Instant::now();
+            self.file.sync_data()?;
+            self.times.borrow_mut().push(begun.elapsed());
+        }
         Ok(())
     }
 }
@@ -195,7 +210,7 @@ mod tests {
         assert!(begun.elapsed() >= Duration::from_millis(3));
         let failed = Disk::Model(0).sync(|| Err(io::Error::other("no disk")));
         assert!(failed.is_err());
-        let times = SyncTimes::new(folder.path());
+        let times = SyncTimes::new(folder.path()).expect("a disk");
         times.take().expect("a disk");
         assert!(times.to_string().contains(&format!("of {SYNCS_PER_TURN} between")), "{times}");
     }

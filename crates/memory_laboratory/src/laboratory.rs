@@ -107,7 +107,7 @@ impl Laboratory {
         hosts: &Hosts,
         mut turn: impl FnMut(usize, u64) -> Outcome<f64>,
     ) -> Outcome<()> {
-        let syncs = SyncTimes::new(folder);
+        let syncs = SyncTimes::new(folder)?;
         let (count, rounds) = (points.len(), self.rounds.count());
         let mut turns = 0;
         let figures = self.rounds.in_turns(count, |index| {

@@ -142,7 +142,7 @@ fn a_run_writes_what_it_has_measured(folder: &Path) {
     );
     let plot = std::fs::read_to_string(output.join("figure9.svg")).expect("a file");
     check_plot(&plot);
-    assert!(plot.contains("a sync of this disk took") && plot.contains("RVM, 4 ms disk (model)"), "{plot}");
+    assert!(plot.contains("a sync of this disk took") && plot.contains("RVM, modelled 4 ms disk"), "{plot}");
     assert!(printed.contains("measuring figure9") && printed.contains("2 files written"), "{printed}");
 }
 

@@ -132,10 +132,11 @@ fn note(table: &mut Table, kinds: &[Kind], stores: &mut [Started], counts: &[Opt
     table.notes.push(format!(
         "atomic parts visited (T5do: documents changed): {parts}; caches are warm, undoing T5do is not counted"
     ));
-    for (on_disk, in_memory) in [("SQLite, this disk", "SQLite, memory k=1"), ("redb, this disk", "redb, memory k=1")] {
+    for kind in kinds.iter().filter(|kind| kind.copies == 0) {
+        let (on_disk, in_memory) = (kind.name(), Kind { copies: 1, ..*kind }.name());
         let names = table.columns.names();
         let gain = |column: usize| {
-            let ratio = table.median(on_disk, column)? / table.median(in_memory, column)?;
+            let ratio = table.median(&on_disk, column)? / table.median(&in_memory, column)?;
             Some(format!("{} {}x", names[column], short(ratio)))
         };
         let gains: Vec<_> = (0..names.len()).filter_map(gain).collect();

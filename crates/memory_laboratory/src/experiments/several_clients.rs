@@ -62,7 +62,7 @@ impl Experiment for SeveralClients {
     fn run(&self, laboratory: &Laboratory) -> Outcome<Vec<Table>> {
         let scale = laboratory.scale;
         let values = scale.clients.iter().map(|&clients| clients as f64).collect();
-        let columns = Columns::Numbers { unit: "clients", values };
+        let columns = Columns::Numbers { unit: "at a time", values };
         let (title, unit) = match self.one_server {
             false => ("each with a server of its own", "transactions per second of each client"),
             true => ("all with one server", "transactions per second of all clients"),
