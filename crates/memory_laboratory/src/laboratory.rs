@@ -186,13 +186,12 @@ pub fn note_gains(table: &mut Table, disks: &[Disk], paper: &str) {
     };
     let at = |column: usize| {
         let gains: Vec<_> = disks.iter().filter_map(|disk| gain(column, disk)).collect();
-        format!("at {}: {}", names[column], gains.join(", "))
+        format!("{}: {}", names[column], gains.join(", "))
     };
     let mut columns = vec![0, names.len().saturating_sub(1)];
     columns.dedup();
     let gains: Vec<_> = columns.into_iter().map(at).collect();
-    let note = format!("RRVM k=1 over RVM {}; {paper}", gains.join("; "));
-    table.notes.push(note);
+    table.notes.push(format!("RRVM k=1 over RVM, {}; {paper}", gains.join("; ")));
     if disks.iter().any(|disk| *disk != Disk::This) {
         table.notes.push(
             "a model's syncs take at least so long, of RVM's log and of the data files of both; the local copy of RRVM's log, which commits do not wait for, is on this disk"

@@ -36,6 +36,15 @@ impl System {
         System { log: Log::Memory { copies }, disk }
     }
 
+    /// Which of the paper's figures, of RVM and of RRVM-FDDI, stands beside this system's: those of this disk, with one server as in the paper.
+    pub fn paper(self, [rvm, fddi]: [Option<f64>; 2]) -> Option<f64> {
+        match self {
+            System { log: Log::Disk, disk: Disk::This } => rvm,
+            System { log: Log::Memory { copies: 1 }, disk: Disk::This } => fddi,
+            _ => None,
+        }
+    }
+
     /// Both on each disk, with one server as in the paper, and with two on this one.
     pub fn all(disks: &[Disk]) -> Vec<System> {
         let mut systems = System::with_one_server(disks);

@@ -4,7 +4,7 @@ use communication_laboratory::harness::plot::draw;
 use communication_laboratory::harness::report::{Columns, Table};
 use communication_laboratory::harness::rounds::Rounds;
 use memory_laboratory::disk::Disk;
-use memory_laboratory::experiments::{ALL, Experiment};
+use memory_laboratory::experiments::ALL;
 use memory_laboratory::laboratory::Laboratory;
 use memory_laboratory::scale::SMALLEST;
 use memory_laboratory::system::System;
@@ -81,7 +81,7 @@ fn figures_of_recoverable_memory_are_complete(laboratory: &Laboratory) {
             let rate = table.median(&System::rvm(disk).to_string(), column).expect("it was measured");
             assert!(rate <= each * clients, "each commit waits for a sync of 4 ms: {table}");
         }
-        assert!(table.notes.iter().any(|note| note.starts_with("RRVM k=1 over RVM at ")), "{table}");
+        assert!(table.notes.iter().any(|note| note.starts_with("RRVM k=1 over RVM, ")), "{table}");
     }
 }
 

@@ -76,12 +76,8 @@ impl Experiment for BlockSizes {
         let mut wanted = Vec::new();
         for system in System::all(scale.disks) {
             for (column, &block_bytes) in scale.block_bytes.iter().enumerate() {
-                let paper = match system.to_string().as_str() {
-                    _ if block_bytes != SMALL_BYTES => None,
-                    "RVM, this disk" => told.rvm,
-                    "RRVM k=1, this disk" => Some(told.fddi),
-                    _ => None,
-                };
+                let small = system.paper([told.rvm, Some(told.fddi)]);
+                let paper = small.filter(|_| block_bytes == SMALL_BYTES);
                 let data = Data::Blocks { block_bytes, data_bytes: scale.data_bytes };
                 let turn = Turn { system, log_bytes: LOG_BYTES, data, places: self.places, seed: 0 };
                 wanted.push((Point { column, row: system.to_string(), paper }, turn));

@@ -30,20 +30,18 @@ const PAIRS_LARGE: &str = "the paper's numbers are not in the text, which says: 
 const SERVER: &str = "the paper, all clients together, both block sizes: RRVM-FDDI 712 to 1,076, RRVM-ETHERNET 352 to 544, RVM at most 128";
 
 impl SeveralClients {
-    /// The paper's figures for a system and so many clients, where its text has one.
-    fn told(&self, system: &str, clients: usize) -> Option<f64> {
-        match (self.one_server, self.block_bytes, system, clients) {
-            // Close to 500 with FDDI is said of one client in section 3.2.
-            (false, 32, "RRVM k=1, this disk" | ETHERNET, 1) => Some(500.0),
-            (false, 32, ETHERNET, 4) => Some(150.0),
-            // At most, of four at either size.
-            (true, 32, "RVM, this disk", 4) => Some(128.0),
-            _ => None,
+    /// What the text says of RVM, RRVM-FDDI and RRVM-ETHERNET with so many clients.
+    fn told(&self, clients: usize) -> [Option<f64>; 3] {
+        match (self.one_server, self.block_bytes, clients) {
+            // With FDDI that is said in section 3.2.
+            (false, 32, 1) => [None, Some(500.0), Some(500.0)],
+            (false, 32, 4) => [None, None, Some(150.0)],
+            // At most, and at either size.
+            (true, 32, 4) => [Some(128.0), None, None],
+            _ => [None; 3],
         }
     }
 }
-
-const ETHERNET: &str = "the paper's RRVM-ETHERNET";
 
 impl Experiment for SeveralClients {
     fn name(&self) -> &'static str {
@@ -74,8 +72,8 @@ impl Experiment for SeveralClients {
         let wanted: Vec<(usize, System)> =
             systems.iter().flat_map(|&system| (0..scale.clients.len()).map(move |column| (column, system))).collect();
         let point = |&(column, system): &(usize, System)| {
-            let row = system.to_string();
-            Point { column, paper: self.told(&row, scale.clients[column]), row }
+            let [rvm, fddi, _] = self.told(scale.clients[column]);
+            Point { column, row: system.to_string(), paper: system.paper([rvm, fddi]) }
         };
 
         let (folder, hosts) = (laboratory.folder()?, Hosts::new(2 * PAIRS_MAX));
@@ -101,8 +99,8 @@ impl Experiment for SeveralClients {
         })?;
         receipts.note(&mut table);
         for (column, &count) in scale.clients.iter().enumerate() {
-            if let Some(told) = self.told(ETHERNET, count) {
-                table.tell(column, ETHERNET, Some(told));
+            if let [_, _, Some(ethernet)] = self.told(count) {
+                table.tell(column, "the paper's RRVM-ETHERNET", Some(ethernet));
             }
         }
         let words = match (self.one_server, self.block_bytes) {

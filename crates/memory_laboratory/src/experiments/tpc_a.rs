@@ -8,6 +8,7 @@ use crate::laboratory::{Laboratory, Point, SOURCE, note_gains};
 use crate::limits::LOG_BYTES;
 use crate::system::System;
 use communication_laboratory::Outcome;
+use communication_laboratory::harness::figure::short;
 use communication_laboratory::harness::report::{Columns, Table};
 
 /// See the module's description.
@@ -33,17 +34,11 @@ const LOCALIZED: [Line; 4] =
     [(32, [43.4, 186.0, 239.0]), (128, [41.8, 159.0, 197.0]), (512, [41.9, 127.0, 154.0]), (1024, [28.7, 84.0, 93.0])];
 
 impl TpcA {
-    fn told(&self) -> ([Line; 4], &'static str, &'static str) {
+    fn told(&self) -> ([Line; 4], &'static str) {
         match self.places {
-            Places::Sequential => {
-                (SEQUENTIAL, "sequential", "the paper's FDDI over its RVM: 5.9x at 32 Ki accounts, 8.0x at 1,024 Ki")
-            }
-            Places::Random => {
-                (RANDOM, "random", "the paper's FDDI over its RVM: 5.3x at 32 Ki accounts, 3.1x at 1,024 Ki")
-            }
-            Places::Localized => {
-                (LOCALIZED, "localized", "the paper's FDDI over its RVM: 5.5x at 32 Ki accounts, 3.2x at 1,024 Ki")
-            }
+            Places::Sequential => (SEQUENTIAL, "sequential"),
+            Places::Random => (RANDOM, "random"),
+            Places::Localized => (LOCALIZED, "localized"),
         }
     }
 }
@@ -63,7 +58,7 @@ impl Experiment for TpcA {
 
     fn run(&self, laboratory: &Laboratory) -> Outcome<Vec<Table>> {
         let scale = laboratory.scale;
-        let (lines, words, gains) = self.told();
+        let (lines, words) = self.told();
         let told = |accounts: u64| lines.iter().find(|(told, _)| *told == accounts).map(|(_, figures)| figures);
         let values = scale.accounts.iter().map(|&accounts| accounts as f64).collect();
         let columns = Columns::Numbers { unit: "Ki accounts", values };
@@ -73,11 +68,7 @@ impl Experiment for TpcA {
         let mut wanted = Vec::new();
         for system in System::all(scale.disks) {
             for (column, &accounts) in scale.accounts.iter().enumerate() {
-                let paper = match system.to_string().as_str() {
-                    "RVM, this disk" => told(accounts).map(|[rvm, ..]| *rvm),
-                    "RRVM k=1, this disk" => told(accounts).map(|[_, _, fddi]| *fddi),
-                    _ => None,
-                };
+                let paper = told(accounts).and_then(|[rvm, _, fddi]| system.paper([Some(*rvm), Some(*fddi)]));
                 let data = Data::Accounts { accounts: accounts << 10 };
                 let turn = Turn { system, log_bytes: LOG_BYTES, data, places: self.places, seed: 0 };
                 wanted.push((Point { column, row: system.to_string(), paper }, turn));
@@ -87,7 +78,10 @@ impl Experiment for TpcA {
         for (column, &accounts) in scale.accounts.iter().enumerate() {
             table.tell(column, "the paper's RRVM-ETHER", told(accounts).map(|[_, ethernet, _]| *ethernet));
         }
-        note_gains(&mut table, scale.disks, gains);
+        let gain = |(accounts, [rvm, _, fddi]): Line| format!("{}x at {accounts} Ki accounts", short(fddi / rvm));
+        let [fewest, .., most] = lines;
+        let gains = format!("the paper's RRVM-FDDI over its RVM: {}, {}", gain(fewest), gain(most));
+        note_gains(&mut table, scale.disks, &gains);
         table.notes.push(
             "the paper's log and data were on two disks; here both are on one, and the data is in memory at every size"
                 .to_owned(),
