@@ -71,9 +71,5 @@ pub fn run(
         print(&format!("\nmeasuring {}: {}", experiment.name(), experiment.about()));
         report.measure(experiment.name(), || experiment.run(&laboratory), &mut print)?;
     }
-    if let Some(folder) = &options.output {
-        let files = report.write(folder)?;
-        print(&format!("\n{files} files written to {}", folder.display()));
-    }
-    Ok(())
+    report.deliver(options.output.as_deref(), print)
 }

@@ -48,3 +48,19 @@ impl fmt::Display for Hosts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use communication_laboratory::limits::SWITCHED_MAX;
+
+    /// If this fails, who cannot have namespaces gets no figures, or figures that do not say where they are from.
+    #[test]
+    fn without_namespaces_the_loopback_interface_serves_and_is_named() {
+        // More than one switch takes: what a machine without `ip`, or without the rights, comes to.
+        let hosts = Hosts::new(usize::from(SWITCHED_MAX) + 1);
+        assert_eq!(hosts.address(0), Ipv4Addr::LOCALHOST);
+        assert_eq!(hosts.command(0, Path::new("/bin/true")).get_program(), "/bin/true");
+        assert!(hosts.to_string().starts_with("clients and servers on the loopback interface: "), "{hosts}");
+    }
+}

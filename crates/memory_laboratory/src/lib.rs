@@ -104,11 +104,7 @@ pub fn run(options: &Options, program: Program, stop: Arc<AtomicBool>, mut print
         print(&format!("\nmeasuring {}: {}", experiment.name(), experiment.about()));
         report.measure(experiment.name(), || experiment.run(&laboratory), &mut print)?;
     }
-    if let Some(folder) = &options.output {
-        let files = report.write(folder)?;
-        print(&format!("\n{files} files written to {}", folder.display()));
-    }
-    Ok(())
+    report.deliver(options.output.as_deref(), print)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ const LOGS: &[u64] = &[4 << 10, 8 << 10, 16 << 10, 32 << 10, 128 << 10, 8 << 20]
 
 /// The paper's own points.
 pub const PAPER: Scale = Scale {
-    turn_time: 150,
+    turn_time: 120,
     data_bytes: 100 << 20,
     block_bytes: BLOCKS,
     log_bytes: LOGS,

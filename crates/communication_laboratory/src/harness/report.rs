@@ -237,11 +237,22 @@ impl Report {
         Ok(())
     }
 
+    /// Writes everything into a folder, if one is wanted, and prints that.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn deliver(&self, folder: Option<&Path>, mut print: impl FnMut(&str)) -> Outcome<()> {
+        let Some(folder) = folder else { return Ok(()) };
+        let files = self.write(folder)?;
+        print(&format!("\n{files} files written to {}", folder.display()));
+        Ok(())
+    }
+
     /// Writes all figures as JSON and a plot of each table; returns how many files.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn write(&self, folder: &Path) -> Outcome<usize> {
+    fn write(&self, folder: &Path) -> Outcome<usize> {
         let doing = format!("write to {}", folder.display());
         let write = |name: &str, text: String| {
             std::fs::write(folder.join(name), text).map_err(Failure::refused::<std::io::Error>(&doing))
