@@ -13,8 +13,15 @@ fn start(arguments: &[String]) -> Outcome<()> {
     if let [JOB, text] = arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         return job::perform(text);
     }
-    let (scale, rounds) = (scale::PAPER, limits::ROUNDS);
-    let mut options = Options { only: Vec::new(), scale, rounds, data: None, sqlite_extension: None, output: None };
+    let mut rounds = None;
+    let mut options = Options {
+        only: Vec::new(),
+        scale: scale::PAPER,
+        rounds: limits::ROUNDS,
+        data: None,
+        sqlite_extension: None,
+        output: None,
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| Failure::Missing(format!("{argument} needs a value")));
@@ -24,13 +31,14 @@ fn start(arguments: &[String]) -> Outcome<()> {
                 return Ok(());
             }
             "--quick" => (options.scale, options.rounds) = (scale::QUICK, limits::ROUNDS_QUICK),
-            "--rounds" => options.rounds = value()?.parse().map_err(Failure::foreign)?,
+            "--rounds" => rounds = Some(value()?.parse().map_err(Failure::foreign)?),
             "--data" => options.data = Some(value()?.into()),
             "--sqlite-extension" => options.sqlite_extension = Some(value()?.into()),
             "--output" => options.output = Some(value()?.into()),
             name => options.only.push(name.to_owned()),
         }
     }
+    options.rounds = rounds.unwrap_or(options.rounds);
     let program = Program { path: std::env::current_exe()?, arguments: vec![JOB.into()] };
     run(&options, program, Arc::default(), |text| println!("{text}"))
 }

@@ -145,7 +145,7 @@ fn draw_lines(out: &mut String, table: &Table, values: &[f64], unit: &str, sizes
         line(out, (across.at(size), TOP), (across.at(size), TOP + height), GRID);
         text(out, across.at(size), TOP + height + 16.0, "middle", &format!("{size}"));
     }
-    text(out, left, TOP - 8.0, "middle", table.unit);
+    text(out, 12.0, TOP - 8.0, "start", table.unit);
     text(out, (left + WIDTH - RIGHT) / 2.0, TOP + height + 34.0, "middle", unit);
     for (series, row) in table.rows.iter().enumerate() {
         let tone = TONES[series % TONES.len()];

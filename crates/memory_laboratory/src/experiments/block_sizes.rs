@@ -57,8 +57,8 @@ impl Experiment for BlockSizes {
 
     fn about(&self) -> &'static str {
         match self.places {
-            Places::Sequential => "transactions per second by block size",
-            _ => "the same with random accesses",
+            Places::Sequential => "transactions per second by block size, one place after the other",
+            _ => "transactions per second by block size, random accesses",
         }
     }
 

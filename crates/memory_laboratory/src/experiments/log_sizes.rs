@@ -27,8 +27,8 @@ impl Experiment for LogSizes {
 
     fn about(&self) -> &'static str {
         match self.block_bytes {
-            128 => "by log size, blocks of 128 bytes",
-            _ => "by log size, blocks of 512 bytes",
+            128 => "transactions per second by log size, blocks of 128 bytes",
+            _ => "transactions per second by log size, blocks of 512 bytes",
         }
     }
 

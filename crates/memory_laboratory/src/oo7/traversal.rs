@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// See the module's description. Their numbers are those of the OO7 paper, section 4.
+/// See the module's description. Names are those of the OO7 paper, and of its program, which alone has traversal 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Traversal {
     /// Visits all atomic parts of all composite parts.
