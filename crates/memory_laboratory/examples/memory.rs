@@ -4,8 +4,11 @@
 //! The `raid` program has the same as `raid bench memory`.
 
 use memory_laboratory::{Failure, Options, Outcome, Program, experiments, job, limits, run, scale};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::register;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 const JOB: &str = "--job";
 
@@ -40,7 +43,12 @@ fn start(arguments: &[String]) -> Outcome<()> {
     }
     options.rounds = rounds.unwrap_or(options.rounds);
     let program = Program { path: std::env::current_exe()?, arguments: vec![JOB.into()] };
-    run(&options, program, Arc::default(), |text| println!("{text}"))
+    // What was started is ended, and what was made is taken away, also when somebody ends it.
+    let stop = Arc::<AtomicBool>::default();
+    for signal in [SIGINT, SIGTERM] {
+        register(signal, Arc::clone(&stop))?;
+    }
+    run(&options, program, stop, |text| println!("{text}"))
 }
 
 fn main() -> ExitCode {

@@ -105,18 +105,16 @@ impl Laboratory {
         points: Vec<Point>,
         folder: &Path,
         hosts: &Hosts,
-        mut turn: impl FnMut(usize, u64) -> Outcome<f64>,
+        mut turn: impl FnMut(usize, u32) -> Outcome<f64>,
     ) -> Outcome<()> {
         let syncs = SyncTimes::new(folder)?;
         let (count, rounds) = (points.len(), self.rounds.count());
-        let mut turns = 0;
-        let figures = self.rounds.in_turns(count, |index| {
-            syncs.take()?;
-            let round = turns / count as u64 + 1;
-            if turns % count as u64 == 0 {
-                eprintln!("{name}: round {round} of {rounds}, {count} turns");
+        let mut told = None;
+        let figures = self.rounds.in_rounds(count, |round, index| {
+            if told.replace(round) != Some(round) {
+                eprintln!("{name}: round {} of {rounds}, {count} turns", round + 1);
             }
-            turns += 1;
+            syncs.take()?;
             turn(index, round)
         })?;
         for (Point { column, row, paper }, figure) in points.into_iter().zip(figures) {
@@ -140,7 +138,7 @@ impl Laboratory {
         let mut receipts = Receipts::default();
         let (points, turns): (Vec<_>, Vec<_>) = wanted.into_iter().unzip();
         self.fill(name, table, points, folder.path(), &hosts, |index, round| {
-            let turn = Turn { seed: round, ..turns[index] };
+            let turn = Turn { seed: round.into(), ..turns[index] };
             let ran = together(&mut clients, turn, self.scale.turn_time)?;
             receipts.count(turn.system, &ran);
             Ok(ran.iter().map(Ran::rate).sum())

@@ -92,7 +92,7 @@ impl Experiment for SeveralClients {
             let (column, system) = wanted[index];
             let count = scale.clients[column].min(most);
             let data = Data::Blocks { block_bytes: self.block_bytes, data_bytes: scale.data_bytes };
-            let turn = Turn { system, log_bytes: LOG_BYTES, data, places: Places::Sequential, seed: round };
+            let turn = Turn { system, log_bytes: LOG_BYTES, data, places: Places::Sequential, seed: round.into() };
             let ran = together(&mut clients[..count], turn, scale.turn_time)?;
             receipts.count(system, &ran);
             let all: f64 = ran.iter().map(Ran::rate).sum();
