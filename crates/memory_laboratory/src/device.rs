@@ -79,3 +79,25 @@ impl LogDevice for Bounded {
         self.device.reset(at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use network_memory::host::local_servers::LocalServers;
+    use recoverable_memory::conformance;
+
+    /// If this fails, one turn finds what another has left, or a log of some kilobytes is as large as all others.
+    #[test]
+    fn a_shared_device_keeps_the_contract_of_each_capacity_it_is_given_out_with() {
+        let servers = LocalServers::start(2, 64 << 20).expect("servers");
+        let folder = tempfile::tempdir().expect("a folder");
+        let shared = SharedDevice::create(servers.addresses(), folder.path()).expect("they answer");
+        conformance::check(&|capacity| Box::new(shared.emptied(capacity).expect("it is well")));
+        let small = shared.emptied(8192).expect("it is well");
+        small.append(&[1; 8192]).expect("there is room");
+        assert!(matches!(small.append(&[1]), Err(DeviceError::Full { needed: 1, free: 0 })));
+        let next = shared.emptied(u64::MAX).expect("it is well");
+        let extent = next.extent().expect("an extent");
+        assert_eq!((extent.start, next.capacity()), (extent.end, DEVICE_BYTES));
+    }
+}

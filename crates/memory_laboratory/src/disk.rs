@@ -188,7 +188,7 @@ impl fmt::Display for SyncTimes {
         let [median, p99] = [50, 99].map(|percent| times[last * percent / 100].as_secs_f64() * 1e3);
         write!(
             formatter,
-            "a sync of this disk took {median:.2} ms (median), {p99:.2} ms (99th percentile) of {} between the turns",
+            "a sync of this disk took {median:.2} ms (median), {p99:.2} ms (99th percentile) of {} between the turns, waiting for a processor included",
             times.len()
         )
     }
