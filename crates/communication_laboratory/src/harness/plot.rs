@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 210.0;
-const RIGHT: f64 = 220.0;
+const RIGHT: f64 = 250.0;
 const TOP: f64 = 70.0;
 const LINES_HEIGHT: f64 = 420.0;
 const ROW_HEIGHT: f64 = 24.0;
@@ -152,17 +152,19 @@ fn draw_lines(out: &mut String, table: &Table, values: &[f64], unit: &str, sizes
         let ours: Vec<_> = row.cells.iter().map(|cell| cell.ours.map(|ours| ours.median)).collect();
         let paper: Vec<_> = row.cells.iter().map(|cell| cell.paper).collect();
         for (values, dashes) in [(&ours, ""), (&paper, "stroke-dasharray='5 4'")] {
-            let points: Vec<_> =
-                sizes.iter().zip(values).filter_map(|(&x, &y)| Some((across.at(x), up.at(y?)))).collect();
+            let points: Vec<_> = sizes.iter().zip(values).map(|(&x, &y)| Some((across.at(x), up.at(y?)))).collect();
+            // Where a point between two others is missing, nothing is known, and nothing drawn.
             for pair in points.windows(2) {
-                line(out, pair[0], pair[1], &format!("stroke='{tone}' stroke-width='1.5' {dashes}"));
+                if let [Some(from), Some(to)] = *pair {
+                    line(out, from, to, &format!("stroke='{tone}' stroke-width='1.5' {dashes}"));
+                }
             }
-            for (x, y) in points {
+            for (x, y) in points.into_iter().flatten() {
                 mark(out, series, x, y, dashes.is_empty());
             }
         }
         let y = TOP + 10.0 + 18.0 * series as f64;
-        mark(out, series, WIDTH - RIGHT + 20.0, y, true);
+        mark(out, series, WIDTH - RIGHT + 20.0, y, row.cells.iter().any(|cell| cell.ours.is_some()));
         text(out, WIDTH - RIGHT + 32.0, y + 4.0, "start", &row.name);
     }
 }
@@ -216,6 +218,17 @@ mod tests {
             // Ours, and the paper's hollow one.
             assert!(drawn.contains("fill='#1b2a6b'") && drawn.contains("fill='white' stroke='#1b2a6b'"));
         }
+    }
+
+    /// If this fails, a plot tells figures of a paper that the paper does not have.
+    #[test]
+    fn nothing_is_drawn_where_a_point_is_missing() {
+        let drawn_with = |columns: &[usize]| {
+            let mut table = Table::new("Calls", "a paper's table", Columns::bytes(&[10, 100, 1000]));
+            columns.iter().for_each(|&column| table.tell(column, "pipes", Some(5.0)));
+            draw(&table, "a machine").matches("stroke-dasharray").count()
+        };
+        assert_eq!((drawn_with(&[0, 2]), drawn_with(&[0, 1])), (0, 1));
     }
 
     /// If this fails, a point stands where another value is.
