@@ -1,9 +1,10 @@
 //! What all experiments use.
 //!
-//! * [`laboratory`]: rounds in turns, and calls by any method at any place;
+//! * [`rounds`]: everything that is compared in turns;
+//! * [`laboratory`]: such rounds, and calls by any method at any place;
 //! * [`process`], [`job`]: this program again, and what it is to do then;
 //! * [`placement`]: which side runs where, and beside whom;
-//! * [`network`]: two hosts within this one;
+//! * [`network`]: several hosts within this one;
 //! * [`figure`], [`machine`]: a figure with its spread, and what it depends on;
 //! * [`report`], [`plot`]: tables as text, as JSON, and as plots.
 
@@ -16,3 +17,4 @@ pub mod placement;
 pub mod plot;
 pub mod process;
 pub mod report;
+pub mod rounds;

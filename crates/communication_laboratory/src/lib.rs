@@ -26,7 +26,6 @@ pub use harness::job;
 
 use experiments::Experiment;
 use harness::laboratory::Laboratory;
-use harness::machine::{Load, Machine};
 use harness::process::Program;
 use harness::report::Report;
 use std::path::PathBuf;
@@ -66,22 +65,11 @@ pub fn run(
         return Err(Failure::Unknown { name: options.only.clone().unwrap_or_default(), names: names.join(", ") });
     }
     let laboratory = Laboratory::new(program, options.rounds, options.place.clone(), stop)?;
-    let machine = Machine::look();
-    print(&machine.to_string());
-    let mut report = Report::new(machine, options.rounds);
+    let mut report = Report::new("communication", options.rounds);
+    print(&report.machine().to_string());
     for experiment in chosen {
         print(&format!("\nmeasuring {}: {}", experiment.name(), experiment.about()));
-        let before = Load::look();
-        let tables = experiment.run(&laboratory)?;
-        let load = Load::look().since(before);
-        for table in tables {
-            print(&format!("\n{table}{load}\n"));
-            report.add(experiment.name(), table, load.clone());
-        }
+        report.measure(experiment.name(), || experiment.run(&laboratory), &mut print)?;
     }
-    if let Some(folder) = &options.output {
-        let files = report.write(folder)?;
-        print(&format!("\n{files} files written to {}", folder.display()));
-    }
-    Ok(())
+    report.deliver(options.output.as_deref(), print)
 }

@@ -36,6 +36,8 @@ pub const LOST_MAX: u32 = 5;
 pub const BURST: u32 = 31;
 /// Blocks that a pipe holds before its writers wait.
 pub const PIPE_BLOCKS_MAX: usize = 4;
+/// Hosts at one switch: an address ends in one byte.
+pub const SWITCHED_MAX: u8 = 100;
 /// Bytes that memory of two processes has beside those of the message.
 pub const HEAD_BYTES: usize = 256;
 

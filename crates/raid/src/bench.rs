@@ -6,6 +6,7 @@ use communication_laboratory as communication;
 use laboratory::cluster::running::RunError;
 use laboratory::returning::{self, ReturnError};
 use laboratory::screen::Screen;
+use memory_laboratory as memory;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,7 +15,9 @@ Examples:
   raid bench return                              a million rows, 1% of which change, five times
   raid bench return --scale 1 --percent 50 --rounds 1
   raid bench comm --list                         the experiments on communication
-  raid bench comm --only calls --rounds 9        64 bytes to another process and back, at every place";
+  raid bench comm --only calls --rounds 9        64 bytes to another process and back, at every place
+  raid bench memory --quick                      the experiments on network memory, in a minute
+  raid bench memory --only figure1,figure9 --output ./figures";
 
 /// Measure Raid on this machine.
 ///
@@ -30,6 +33,7 @@ pub struct Options {
 enum Experiment {
     Return(ReturnOptions),
     Comm(CommOptions),
+    Memory(MemoryOptions),
 }
 
 /// The papers' experiments on communication, with their figures beside ours.
@@ -48,6 +52,40 @@ struct CommOptions {
     #[arg(long, value_name = "N", default_value_t = communication::limits::ROUNDS,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(communication::limits::ROUNDS_MAX)))]
     rounds: u32,
+    /// Also write the figures as JSON and plots as SVG into this folder.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// List the experiments, and measure nothing.
+    #[arg(long)]
+    list: bool,
+    /// What a process of an experiment is to do.
+    #[arg(long, value_name = "JOB", hide = true)]
+    job: Option<String>,
+}
+
+/// The network-memory paper's experiments, with its figures beside ours.
+///
+/// Recoverable memory with its log on disk beside the same with its log in the memory of servers (figures 1 to 11), and OO7 on SQLite and redb (figure
+/// 12), all in turns, on this disk and on models of slower ones: how long its syncs took is printed with every figure. Clients and servers run in
+/// network namespaces of their own, which need `ip` and the rights of the superuser; without, on the loopback interface. SQLite is that of a stock
+/// Python with the extension of this project. With default options it takes some minutes.
+#[derive(Args)]
+struct MemoryOptions {
+    /// Figures of the list, with commas between them, instead of all of them.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Rounds; 3 unless --quick is given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(memory::limits::ROUNDS_MAX)))]
+    rounds: Option<u32>,
+    /// The same points, but one short round, fewer disks and a smaller database for OO7.
+    #[arg(long)]
+    quick: bool,
+    /// Folder on the disk that is to be measured, instead of that for temporary files. A gigabyte must be free.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// SQLite's extension, if it is not beside this program (`cargo build --release -p sqlite_extension`).
+    #[arg(long, value_name = "PATH")]
+    sqlite_extension: Option<PathBuf>,
     /// Also write the figures as JSON and plots as SVG into this folder.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -85,6 +123,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     match &options.experiment {
         Experiment::Return(options) => measure_return(options),
         Experiment::Comm(options) => measure_communication(options).map_err(|failure| failure.to_string()),
+        Experiment::Memory(options) => measure_memory(options).map_err(|failure| failure.to_string()),
     }
 }
 
@@ -104,6 +143,35 @@ fn measure_communication(options: &CommOptions) -> communication::Outcome<ExitCo
         };
         let stop = stop::on_signal().map_err(communication::Failure::foreign)?;
         communication::run(&chosen, &experiments, program, stop, |text| println!("{text}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure_memory(options: &MemoryOptions) -> memory::Outcome<ExitCode> {
+    if let Some(job) = &options.job {
+        memory::job::perform(job)?;
+    } else if options.list {
+        print!("{}", memory::experiments::list());
+    } else {
+        let (scale, rounds) = match options.quick {
+            true => (memory::scale::QUICK, memory::limits::ROUNDS_QUICK),
+            false => (memory::scale::PAPER, memory::limits::ROUNDS),
+        };
+        let MemoryOptions { only, data, sqlite_extension, output, .. } = options;
+        let chosen = memory::Options {
+            only: only.clone(),
+            scale,
+            rounds: options.rounds.unwrap_or(rounds),
+            data: data.clone(),
+            sqlite_extension: sqlite_extension.clone(),
+            output: output.clone(),
+        };
+        let program = memory::Program {
+            path: std::env::current_exe()?,
+            arguments: ["bench", "memory", "--job"].map(Into::into).to_vec(),
+        };
+        let stop = stop::on_signal().map_err(memory::Failure::foreign)?;
+        memory::run(&chosen, program, stop, |text| println!("{text}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

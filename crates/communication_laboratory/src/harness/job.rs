@@ -1,11 +1,11 @@
 //! What a process of an experiment is to do; it comes as text, and what it says goes to its standard output, a line each.
 
 use super::placement::{Place, settle};
+use super::process::end_with_parent;
 use crate::experiments::Experiment;
 use crate::failure::{Failure, Outcome};
 use crate::limits::{CALLS_PER_LOOK, WARM_UP, WARM_UP_TIME};
 use crate::methods::{Meeting, Method, reply_to};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -132,10 +132,7 @@ pub fn measure(milliseconds: u64, mut act: impl FnMut() -> Outcome<()>) -> Outco
 /// The text is no job, or the job fails.
 pub fn perform(text: &str, methods: &[&dyn Method], experiments: &[&dyn Experiment]) -> Outcome<()> {
     let job: Job = serde_json::from_str(text)?;
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid().is_none_or(|parent| parent.is_init()) {
-        return Err(Failure::Stopped);
-    }
+    end_with_parent()?;
     settle(job.place)?;
     let find = |name: &str| {
         let found = methods.iter().find(|method| method.name() == name);

@@ -1,27 +1,27 @@
-//! Where experiments run: rounds in turns, and calls by any method at any place.
+//! Where experiments on communication run: rounds in turns, and calls by any method at any place.
 
 use super::figure::Figure;
 use super::job::{Job, Measured, Task};
 use super::network::Hosts;
 use super::placement::{Placement, all, processors};
 use super::process::{Process, Program};
+use super::rounds::Rounds;
 use crate::failure::{Failure, Outcome};
 use crate::limits::{ROUND_TIME, ROUND_TIME_BESIDE};
 use crate::methods::{Meeting, Method};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// See the module's description.
 #[derive(Debug)]
 pub struct Laboratory {
     program: Program,
-    rounds: u32,
+    rounds: Rounds,
     /// Processors that there are.
     pub processors: Vec<usize>,
     place: Option<String>,
-    stop: Arc<AtomicBool>,
 }
 
 /// One kind of call.
@@ -45,7 +45,7 @@ impl Laboratory {
     /// # Errors
     /// The operating system refuses.
     pub fn new(program: Program, rounds: u32, place: Option<String>, stop: Arc<AtomicBool>) -> Outcome<Laboratory> {
-        Ok(Laboratory { program, rounds, processors: processors()?, place, stop })
+        Ok(Laboratory { program, rounds: Rounds::new(rounds, stop), processors: processors()?, place })
     }
 
     /// The places to compare at: all that there are, or the one that was asked for.
@@ -65,33 +65,16 @@ impl Laboratory {
         Ok(placements)
     }
 
-    /// Lets everything that is compared have its turn in every round, each round beginning with another one. What fails has no figure, and
-    /// is not tried again; the reasons come with the figures.
+    /// As of [`Rounds::in_turns`].
     ///
     /// # Errors
     /// Somebody asked for an end.
     pub fn in_turns(
         &self,
         count: usize,
-        mut turn: impl FnMut(usize) -> Outcome<f64>,
+        turn: impl FnMut(usize) -> Outcome<f64>,
     ) -> Outcome<Vec<Result<Figure, Failure>>> {
-        let mut rounds: Vec<Result<Vec<f64>, Failure>> = (0..count).map(|_| Ok(Vec::new())).collect();
-        for round in 0..self.rounds as usize {
-            for index in (0..count).map(|index| (index + round) % count) {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(Failure::Stopped);
-                }
-                let Ok(figures) = &mut rounds[index] else { continue };
-                match turn(index) {
-                    Ok(figure) => figures.push(figure),
-                    // What ends a process by hand ends the experiment.
-                    Err(_) if self.stop.load(Ordering::Relaxed) => return Err(Failure::Stopped),
-                    Err(failure) => rounds[index] = Err(failure),
-                }
-            }
-        }
-        let figure = |figures| Figure::of(figures).ok_or_else(|| Failure::Missing("there was no round".to_owned()));
-        Ok(rounds.into_iter().map(|figures| figures.and_then(figure)).collect())
+        self.rounds.in_turns(count, turn)
     }
 
     /// Starts the third process of a placement, if it has one.

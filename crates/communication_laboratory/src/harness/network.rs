@@ -1,13 +1,17 @@
-//! Two hosts within this one: network namespaces joined by a pair of virtual Ethernet devices.
+//! Several hosts within this one: network namespaces joined by virtual Ethernet devices, two of them by a pair, more by a switch.
 //!
 //! Invariant: what is made is taken away with its value; names tell this process, so that two runs do not meet.
 
 use crate::failure::{Failure, Outcome};
+use crate::limits::SWITCHED_MAX;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// One of the two.
+/// The last byte of the address of the first host at a switch.
+const FIRST_SWITCHED: u8 = 20;
+
+/// One of them.
 #[derive(Debug)]
 pub struct Host {
     namespace: String,
@@ -15,7 +19,7 @@ pub struct Host {
     pub address: Ipv4Addr,
 }
 
-/// See the module's description.
+/// Two, joined by a pair of devices.
 #[derive(Debug)]
 pub struct Hosts {
     /// Where clients run.
@@ -31,6 +35,14 @@ pub struct Third {
     pub host: Host,
     /// The server's address in their network.
     pub server: Ipv4Addr,
+}
+
+/// Several that are joined by a switch: each reaches each.
+#[derive(Debug)]
+pub struct Switched {
+    /// They go before their switch.
+    pub hosts: Vec<Host>,
+    _switch: Host,
 }
 
 fn ip(arguments: &str) -> Outcome<()> {
@@ -108,6 +120,34 @@ impl Hosts {
         let third = Third { host, server };
         join(&third.host, &self.server, "second", [address, server])?;
         Ok(third)
+    }
+}
+
+impl Switched {
+    /// Makes so many.
+    ///
+    /// # Errors
+    /// This machine has no `ip`, its kernel no bridges, or we have not the rights; or they are more than [`SWITCHED_MAX`].
+    pub fn new(count: u8) -> Outcome<Switched> {
+        if count > SWITCHED_MAX {
+            return Err(Failure::Missing(format!("no more than {SWITCHED_MAX} hosts at one switch")));
+        }
+        // Its own address is used by nobody.
+        let switch = Host::new(FIRST_SWITCHED - 1)?;
+        let middle = &switch.namespace;
+        ip(&format!("-n {middle} link add hub type bridge"))?;
+        ip(&format!("-n {middle} link set hub up"))?;
+        let mut hosts = Vec::new();
+        for end in (0..count).map(|index| FIRST_SWITCHED + index) {
+            let host = Host::new(end)?;
+            let Host { namespace, address } = &host;
+            ip(&format!("-n {namespace} link add ether type veth peer name port{end} netns {middle}"))?;
+            ip(&format!("-n {middle} link set port{end} master hub up"))?;
+            ip(&format!("-n {namespace} addr add {address}/24 dev ether"))?;
+            ip(&format!("-n {namespace} link set ether up"))?;
+            hosts.push(host);
+        }
+        Ok(Switched { hosts, _switch: switch })
     }
 }
 

@@ -8,11 +8,14 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 210.0;
-const RIGHT: f64 = 220.0;
+const RIGHT: f64 = 250.0;
 const TOP: f64 = 70.0;
 const LINES_HEIGHT: f64 = 420.0;
 const ROW_HEIGHT: f64 = 24.0;
 const BOTTOM: f64 = 60.0;
+/// Letters of a line of notes, and its height.
+const NOTE_LETTERS: usize = 135;
+const NOTE_HEIGHT: f64 = 16.0;
 const FONT: &str = "font-family='sans-serif' font-size='12'";
 /// From dark to light, blue to yellow: their order can be told in grey.
 const TONES: [&str; 6] = ["#1b2a6b", "#2f6c8f", "#7a3b8c", "#2e9d6a", "#d0662b", "#c9a400"];
@@ -79,7 +82,24 @@ fn mark(out: &mut String, series: usize, x: f64, y: f64, ours: bool) {
     out.push_str(&shape);
 }
 
-/// Draws a table; `below` tells the machine and its load.
+/// Lines that are not longer than a plot is wide.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + word.chars().count() < NOTE_LETTERS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("  {word}"));
+        }
+    }
+    lines
+}
+
+/// Draws a table with its notes; `below` tells the machine and its load.
 pub fn draw(table: &Table, below: &str) -> String {
     let cells = table.rows.iter().flat_map(|row| &row.cells);
     let values: Vec<f64> = cells.flat_map(|cell| [cell.ours.map(|ours| ours.median), cell.paper]).flatten().collect();
@@ -88,7 +108,8 @@ pub fn draw(table: &Table, below: &str) -> String {
         Columns::Names(_) => ROW_HEIGHT * table.rows.len() as f64,
     };
     let mut out = String::new();
-    let whole = TOP + height + BOTTOM;
+    let notes: Vec<String> = table.notes.iter().map(String::as_str).chain([below]).flat_map(wrapped).collect();
+    let whole = TOP + height + BOTTOM + NOTE_HEIGHT * (notes.len() as f64 - 1.0);
     let _ = write!(
         out,
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {whole}' width='{WIDTH}' height='{whole}'>\
@@ -99,7 +120,9 @@ pub fn draw(table: &Table, below: &str) -> String {
     let marks =
         if told { format!("filled: ours; hollow: {}", table.source) } else { format!("beside: {}", table.source) };
     text(&mut out, 12.0, 40.0, "start", &marks);
-    text(&mut out, 12.0, whole - 8.0, "start", below);
+    for (index, note) in notes.iter().rev().enumerate() {
+        text(&mut out, 12.0, whole - 8.0 - NOTE_HEIGHT * index as f64, "start", note);
+    }
     match &table.columns {
         Columns::Numbers { unit, values: sizes } => draw_lines(&mut out, table, &values, unit, sizes, height),
         Columns::Names(names) => draw_points(&mut out, table, &values, names, height),
@@ -122,24 +145,26 @@ fn draw_lines(out: &mut String, table: &Table, values: &[f64], unit: &str, sizes
         line(out, (across.at(size), TOP), (across.at(size), TOP + height), GRID);
         text(out, across.at(size), TOP + height + 16.0, "middle", &format!("{size}"));
     }
-    text(out, left, TOP - 8.0, "middle", table.unit);
+    text(out, 12.0, TOP - 8.0, "start", table.unit);
     text(out, (left + WIDTH - RIGHT) / 2.0, TOP + height + 34.0, "middle", unit);
     for (series, row) in table.rows.iter().enumerate() {
         let tone = TONES[series % TONES.len()];
         let ours: Vec<_> = row.cells.iter().map(|cell| cell.ours.map(|ours| ours.median)).collect();
         let paper: Vec<_> = row.cells.iter().map(|cell| cell.paper).collect();
         for (values, dashes) in [(&ours, ""), (&paper, "stroke-dasharray='5 4'")] {
-            let points: Vec<_> =
-                sizes.iter().zip(values).filter_map(|(&x, &y)| Some((across.at(x), up.at(y?)))).collect();
+            let points: Vec<_> = sizes.iter().zip(values).map(|(&x, &y)| Some((across.at(x), up.at(y?)))).collect();
+            // Where a point between two others is missing, nothing is known, and nothing drawn.
             for pair in points.windows(2) {
-                line(out, pair[0], pair[1], &format!("stroke='{tone}' stroke-width='1.5' {dashes}"));
+                if let [Some(from), Some(to)] = *pair {
+                    line(out, from, to, &format!("stroke='{tone}' stroke-width='1.5' {dashes}"));
+                }
             }
-            for (x, y) in points {
+            for (x, y) in points.into_iter().flatten() {
                 mark(out, series, x, y, dashes.is_empty());
             }
         }
         let y = TOP + 10.0 + 18.0 * series as f64;
-        mark(out, series, WIDTH - RIGHT + 20.0, y, true);
+        mark(out, series, WIDTH - RIGHT + 20.0, y, row.cells.iter().any(|cell| cell.ours.is_some()));
         text(out, WIDTH - RIGHT + 32.0, y + 4.0, "start", &row.name);
     }
 }
@@ -193,6 +218,17 @@ mod tests {
             // Ours, and the paper's hollow one.
             assert!(drawn.contains("fill='#1b2a6b'") && drawn.contains("fill='white' stroke='#1b2a6b'"));
         }
+    }
+
+    /// If this fails, a plot tells figures of a paper that the paper does not have.
+    #[test]
+    fn nothing_is_drawn_where_a_point_is_missing() {
+        let drawn_with = |columns: &[usize]| {
+            let mut table = Table::new("Calls", "a paper's table", Columns::bytes(&[10, 100, 1000]));
+            columns.iter().for_each(|&column| table.tell(column, "pipes", Some(5.0)));
+            draw(&table, "a machine").matches("stroke-dasharray").count()
+        };
+        assert_eq!((drawn_with(&[0, 2]), drawn_with(&[0, 1])), (0, 1));
     }
 
     /// If this fails, a point stands where another value is.

@@ -1,6 +1,7 @@
-//! Processes of an experiment: this program again, with a job.
+//! Processes of an experiment: this program again, with a job, or another program. They say lines, and may be given some.
 //!
-//! Invariant: a process never outlives the one that started it: it is ended and reaped with its value, and by the kernel if that is killed.
+//! Invariant: a process never outlives the one that started it: it is ended and reaped with its value, and if that is killed, by the kernel, or
+//! because its orders end.
 
 use super::job::Job;
 use super::network::Host;
@@ -8,10 +9,11 @@ use crate::failure::{Failure, Outcome};
 use crate::limits::SILENCE_TIME;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::AsFd;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// How this program is started again, so that it does a job: the job's text comes behind these arguments.
 #[derive(Clone, Debug)]
@@ -22,29 +24,71 @@ pub struct Program {
     pub arguments: Vec<OsString>,
 }
 
+impl Program {
+    /// What starts it with a job, on this host or on another one.
+    pub fn command(&self, job: &str, host: Option<&Host>) -> Command {
+        let mut command = match host {
+            None => Command::new(&self.path),
+            Some(host) => host.command(&self.path),
+        };
+        command.args(&self.arguments).arg(job);
+        command
+    }
+}
+
+/// Has the kernel end this process when the one that started it ends.
+///
+/// # Errors
+/// The operating system refuses, or that one has ended already.
+pub fn end_with_parent() -> Outcome<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid().is_none_or(|parent| parent.is_init()) {
+        return Err(Failure::Stopped);
+    }
+    Ok(())
+}
+
 /// See the module's description.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    input: ChildStdin,
     output: BufReader<ChildStdout>,
     task: String,
 }
 
 impl Process {
-    /// Starts one, on this host or on another one.
+    /// Starts this program again, on this host or on another one.
     ///
     /// # Errors
     /// The operating system refuses.
     pub fn start(program: &Program, job: &Job, host: Option<&Host>) -> Outcome<Process> {
-        let mut command = match host {
-            None => Command::new(&program.path),
-            Some(host) => host.command(&program.path),
-        };
-        command.args(&program.arguments).arg(serde_json::to_string(job)?);
-        let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-        let mut child = spawned.map_err(Failure::refused("start this program again"))?;
-        let output = child.stdout.take().expect("it was asked for");
-        Ok(Process { child, output: BufReader::new(output), task: job.task.to_string() })
+        Process::spawn(program.command(&serde_json::to_string(job)?, host), &job.task.to_string())
+    }
+
+    /// Starts any program; `task` is what it is to do, as a verb.
+    ///
+    /// # Errors
+    /// The operating system refuses.
+    pub fn spawn(mut command: Command, task: &str) -> Outcome<Process> {
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let doing = format!("start `{}` to {task}", command.get_program().display());
+        let mut child = spawned.map_err(Failure::refused(&doing))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (input, output) = (input.expect("it was asked for"), output.expect("it was asked for"));
+        Ok(Process { child, input, output: BufReader::new(output), task: task.to_owned() })
+    }
+
+    /// Gives it a line.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn order(&mut self, line: &str) -> Outcome<()> {
+        if writeln!(self.input, "{line}").is_ok() {
+            return Ok(());
+        }
+        let status = self.child.wait()?;
+        Err(Failure::Ended { task: self.task.clone(), status: status.to_string() })
     }
 
     /// The next line that it prints.

@@ -1,7 +1,7 @@
 //! Tables: as text on the screen, as JSON and as plots in a folder.
 
 use super::figure::{Figure, short};
-use super::machine::{LoadBetween, Machine};
+use super::machine::{Load, LoadBetween, Machine};
 use super::plot;
 use crate::failure::{Failure, Outcome};
 use serde::Serialize;
@@ -37,6 +37,15 @@ impl Columns {
     }
 }
 
+/// Which of two figures is the faster one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Faster {
+    /// The lower: they are times.
+    Lower,
+    /// The higher: they are rates.
+    Higher,
+}
+
 /// One figure of ours and the paper's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cell {
@@ -48,20 +57,20 @@ pub struct Cell {
 
 impl Cell {
     /// How many times faster ours is.
-    pub fn ratio(&self) -> Option<f64> {
-        Some(self.paper? / self.ours?.median)
+    pub fn ratio(&self, faster: Faster) -> Option<f64> {
+        let (ours, paper) = (self.ours?.median, self.paper?);
+        Some(match faster {
+            Faster::Lower => paper / ours,
+            Faster::Higher => ours / paper,
+        })
     }
-}
 
-impl fmt::Display for Cell {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.ours, self.paper, self.ratio()) {
-            (Some(ours), Some(paper), Some(ratio)) => {
-                write!(formatter, "{ours} [{}: {}x]", short(paper), short(ratio))
-            }
-            (Some(ours), ..) => write!(formatter, "{ours}"),
-            (None, Some(paper), _) => write!(formatter, "- [{}]", short(paper)),
-            (None, None, _) => write!(formatter, "-"),
+    fn text(&self, faster: Faster) -> String {
+        match (self.ours, self.paper, self.ratio(faster)) {
+            (Some(ours), Some(paper), Some(ratio)) => format!("{ours} [{}: {}x]", short(paper), short(ratio)),
+            (Some(ours), ..) => ours.to_string(),
+            (None, Some(paper), _) => format!("- [{}]", short(paper)),
+            (None, None, _) => "-".to_owned(),
         }
     }
 }
@@ -84,6 +93,8 @@ pub struct Table {
     pub source: String,
     /// Unit of all figures.
     pub unit: &'static str,
+    /// Which of two figures is the faster one.
+    pub faster: Faster,
     /// What the columns are.
     pub columns: Columns,
     /// The lines.
@@ -96,16 +107,32 @@ impl Table {
     /// An empty one, in microseconds.
     pub fn new(title: &str, source: &str, columns: Columns) -> Table {
         let (title, source) = (title.to_owned(), source.to_owned());
-        Table { title, source, unit: "microseconds", columns, rows: Vec::new(), notes: Vec::new() }
+        let (unit, faster) = ("microseconds", Faster::Lower);
+        Table { title, source, unit, faster, columns, rows: Vec::new(), notes: Vec::new() }
     }
 
-    /// Puts figures into a column, row by row in the order of `names`, which are made where they are new. What has failed is noted.
-    pub fn put(&mut self, column: usize, name: &str, figure: Result<Figure, Failure>, paper: Option<f64>) {
+    /// An empty one of rates, in so many of `unit`.
+    pub fn of_rates(title: &str, source: &str, unit: &'static str, columns: Columns) -> Table {
+        Table { unit, faster: Faster::Higher, ..Table::new(title, source, columns) }
+    }
+
+    /// The row of this name, which is made if it is new.
+    fn row(&mut self, name: &str) -> &mut Row {
         let count = self.columns.names().len();
         let index = self.rows.iter().position(|row| row.name == name).unwrap_or_else(|| {
             self.rows.push(Row { name: name.to_owned(), cells: vec![Cell::default(); count] });
             self.rows.len() - 1
         });
+        &mut self.rows[index]
+    }
+
+    /// Puts a figure of the paper into a column that nothing of ours stands beside.
+    pub fn tell(&mut self, column: usize, name: &str, paper: Option<f64>) {
+        self.row(name).cells[column] = Cell { ours: None, paper };
+    }
+
+    /// Puts figures into a column, row by row in the order of `names`, which are made where they are new. What has failed is noted.
+    pub fn put(&mut self, column: usize, name: &str, figure: Result<Figure, Failure>, paper: Option<f64>) {
         let ours = match figure {
             Ok(figure) => Some(figure),
             Err(failure) => {
@@ -117,7 +144,7 @@ impl Table {
                 None
             }
         };
-        self.rows[index].cells[column] = Cell { ours, paper };
+        self.row(name).cells[column] = Cell { ours, paper };
     }
 
     /// The median in a cell.
@@ -136,7 +163,7 @@ impl fmt::Display for Table {
         }
         let names = self.columns.names();
         let cells: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.cells.iter().map(Cell::to_string).collect()).collect();
+            self.rows.iter().map(|row| row.cells.iter().map(|cell| cell.text(self.faster)).collect()).collect();
         let width = |column: usize| {
             let widest = cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
             widest.max(names[column].chars().count()) + 2
@@ -172,33 +199,66 @@ struct Entry {
 /// All tables of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
+    #[serde(skip)]
+    name: &'static str,
     machine: Machine,
     rounds: u32,
     tables: Vec<Entry>,
 }
 
 impl Report {
-    /// Without tables.
-    pub fn new(machine: Machine, rounds: u32) -> Report {
-        Report { machine, rounds, tables: Vec::new() }
+    /// Of this machine, without tables; `name` is that of the file with all figures.
+    pub fn new(name: &'static str, rounds: u32) -> Report {
+        Report { name, machine: Machine::look(), rounds, tables: Vec::new() }
     }
 
-    /// Adds one.
-    pub fn add(&mut self, experiment: &str, table: Table, load: LoadBetween) {
-        self.tables.push(Entry { experiment: experiment.to_owned(), table, load });
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
     }
 
-    /// Writes `communication.json` and a plot of each table; returns how many files.
+    /// Measures, prints the tables, with what others did with the processors meanwhile, and adds them.
+    ///
+    /// # Errors
+    /// What was measured fails.
+    pub fn measure(
+        &mut self,
+        experiment: &str,
+        measure: impl FnOnce() -> Outcome<Vec<Table>>,
+        print: &mut impl FnMut(&str),
+    ) -> Outcome<()> {
+        let before = Load::look();
+        let tables = measure()?;
+        let load = Load::look().since(before);
+        for table in tables {
+            print(&format!("\n{table}{load}\n"));
+            self.tables.push(Entry { experiment: experiment.to_owned(), table, load: load.clone() });
+        }
+        Ok(())
+    }
+
+    /// Writes everything into a folder, if one is wanted, and prints that.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn write(&self, folder: &Path) -> Outcome<usize> {
+    pub fn deliver(&self, folder: Option<&Path>, mut print: impl FnMut(&str)) -> Outcome<()> {
+        let Some(folder) = folder else { return Ok(()) };
+        let files = self.write(folder)?;
+        print(&format!("\n{files} files written to {}", folder.display()));
+        Ok(())
+    }
+
+    /// Writes all figures as JSON and a plot of each table; returns how many files.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    fn write(&self, folder: &Path) -> Outcome<usize> {
         let doing = format!("write to {}", folder.display());
         let write = |name: &str, text: String| {
             std::fs::write(folder.join(name), text).map_err(Failure::refused::<std::io::Error>(&doing))
         };
         std::fs::create_dir_all(folder).map_err(Failure::refused::<std::io::Error>(&doing))?;
-        write("communication.json", serde_json::to_string_pretty(self)?)?;
+        write(&format!("{}.json", self.name), serde_json::to_string_pretty(self)?)?;
         for (index, Entry { experiment, table, load }) in self.tables.iter().enumerate() {
             // Experiments may have several tables.
             let earlier = self.tables[..index].iter().filter(|entry| entry.experiment == *experiment).count();
@@ -230,5 +290,15 @@ mod tests {
         assert_eq!(lines, ["pipes          -  5.00 ±0.00 [3900: 780x]"]);
         assert_eq!(table.median("pipes", 1), Some(5.0));
         assert_eq!(table.median("queues", 0), None);
+    }
+
+    /// If this fails, a slower system is shown as the faster one where figures are rates.
+    #[test]
+    fn of_rates_the_higher_is_faster() {
+        let mut table = Table::of_rates("Commits", "a paper", "a second", Columns::bytes(&[10, 1000]));
+        table.put(0, "log", Ok(figure(5000.0)), Some(50.0));
+        table.tell(1, "the paper's other", Some(7.0));
+        let text = table.to_string();
+        assert!(text.contains("5000 ±0.00 [50.0: 100x]") && text.contains("- [7.00]"), "{text}");
     }
 }
