@@ -177,7 +177,7 @@ impl RemoteLog {
         if let Some(failed) = failed.as_ref().filter(|failed| failed.exists()) {
             std::fs::remove_file(failed)?;
         }
-        let links = Links::new(Arc::clone(&exchange), bell.clone());
+        let links = Links::new(Arc::clone(&exchange), bell.clone(), keys.is_none());
         let inner =
             Inner { writer, links, clock, receipts: VecDeque::new(), is_withheld: false, sync_asked_at: 0, failed };
         let inner = Arc::new(Mutex::new(inner));
@@ -397,8 +397,9 @@ impl Inner {
 
     fn wait(&mut self, until: u64) -> io::Result<()> {
         let now = self.clock.now();
-        let due = self.writer.next_deadline().unwrap_or(u64::MAX).min(until).clamp(now, now + WAIT_MAX);
-        self.links.wait(Some(Duration::from_nanos(due - now)))
+        let due = self.writer.next_deadline().into_iter().chain(self.links.next_deadline()).chain([until]);
+        let due = due.min().unwrap_or(until).clamp(now, now + WAIT_MAX);
+        self.links.wait(Duration::from_nanos(due - now))
     }
 
     fn wait_receipt(&mut self, position: Position, time: Duration) -> Result<Receipt, RemoteLogError> {
@@ -448,7 +449,7 @@ impl Keeper {
                 let Inner { links, writer, .. } = &mut *inner;
                 links.meet(now, writer);
                 // What fails here fails for whoever waits, too, who is told.
-                if links.wait(Some(Duration::ZERO)).is_ok() {
+                if links.wait(Duration::ZERO).is_ok() {
                     inner.drive();
                 }
             }
