@@ -299,6 +299,12 @@ impl<L: Log> Journal<L> {
         }
     }
 
+    /// Syncs all that has been written, on this thread.
+    pub(crate) fn sync_now(&mut self) -> Result<(), LogError> {
+        self.requested = self.log.appended();
+        self.log.sync_now()
+    }
+
     /// Whether an entry that starts there is on disk.
     pub(crate) fn is_synced(&self, place: commit_log::Position) -> bool {
         self.log.synced() > place

@@ -403,6 +403,13 @@ impl Inner {
     }
 
     fn wait_receipt(&mut self, position: Position, time: Duration) -> Result<Receipt, RemoteLogError> {
+        self.writer.leave_sync(true);
+        let receipt = self.wait_receipt_syncing(position, time);
+        self.writer.leave_sync(false);
+        receipt
+    }
+
+    fn wait_receipt_syncing(&mut self, position: Position, time: Duration) -> Result<Receipt, RemoteLogError> {
         let deadline = self.clock.now() + time.as_nanos() as u64;
         loop {
             let now = self.drive();
@@ -420,6 +427,12 @@ impl Inner {
             self.check()?;
             if now >= deadline {
                 return Err(RemoteLogError::Late);
+            }
+            if self.writer.is_sync_left() {
+                self.writer.sync_now(now);
+                // Servers that come back are heard, though nobody waits for them.
+                self.links.wait(Duration::ZERO)?;
+                continue;
             }
             self.wait(deadline)?;
         }

@@ -18,6 +18,8 @@ pub(super) struct Profile {
     pub(super) latency: u64,
     pub(super) slow_percent: u64,
     pub(super) sync_time: u64,
+    /// Where the disk alone counts it is synced by whoever waits.
+    pub(super) syncs_here: bool,
     pub(super) acts: u64,
     /// Longest time between two acts.
     pub(super) pause: u64,
@@ -63,6 +65,7 @@ impl Profile {
             strike_percent: pick(&[0, 0, 10]),
             memory_lost_percent: pick(&[10, 50, 90]),
             drift: pick(&[0, 1_000, 9_900]),
+            syncs_here: pick(&[0, 1]) == 1,
         }
     }
 }
