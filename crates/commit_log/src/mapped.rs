@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn whoever_has_asked_is_told_whoever_syncs() {
         let (told, heard) = std::sync::mpsc::channel();
-        let (_folder, mut log) = opened(Some(Box::new(move || drop(told.send(())))));
+        let (_folder, mut log) = opened(Some(Box::new(move || told.send(()).unwrap_or_default())));
         for _ in 0..200 {
             log.append(b"on disk").unwrap();
             log.request_sync();
