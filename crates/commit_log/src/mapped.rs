@@ -50,7 +50,7 @@ pub struct LogOptions {
     pub repair: Repair,
     /// Where a new log begins: at the start, unless it goes on from another one.
     pub begins_at: Position,
-    /// Called from the thread in the background whenever `synced` has risen or a sync has failed.
+    /// Called from the thread in the background whenever a sync that was requested has been done or has failed.
     pub on_synced: Option<OnSynced>,
 }
 
@@ -208,8 +208,7 @@ impl Log for MappedLog {
 
     fn sync_now(&mut self) -> Result<(), LogError> {
         self.check()?;
-        self.syncer.request_sync();
-        self.syncer.wait_synced(self.end);
+        self.syncer.sync_here();
         self.check()
     }
 
@@ -296,14 +295,14 @@ mod tests {
     }
 
     /// Has every sync of the log fail: its thread gets a file that cannot be synced.
-    fn break_disk(log: &mut MappedLog) {
+    fn break_disk(log: &mut MappedLog, on_synced: Option<OnSynced>) {
         let active = log.segments.last().unwrap().clone();
         let Kept { sequence, capacity, path, .. } = active;
         let unsyncable = Arc::new(File::open("/dev/null").unwrap());
         let segment = Segment { sequence, capacity, path: path.clone(), file: unsyncable };
         let folder = path.parent().unwrap().to_path_buf();
         let template = Template { folder, owner: Identity { instance: 1, site: 1 }, capacity };
-        log.syncer = Syncer::start(template, segment, log.end, 100, None).unwrap();
+        log.syncer = Syncer::start(template, segment, log.end, 100, on_synced).unwrap();
     }
 
     /// If this fails, a site goes on after a failed sync, and answers for transactions that no disk holds.
@@ -314,7 +313,7 @@ mod tests {
             log.append(b"on disk").unwrap();
             log.sync_now().unwrap();
             let synced = log.synced();
-            break_disk(&mut log);
+            break_disk(&mut log, None);
             log.append(b"not on disk").unwrap();
             log.request_sync();
             log.syncer.wait_synced(log.end);
@@ -334,17 +333,49 @@ mod tests {
         }
     }
 
+    /// If this fails, a sync on the caller's own thread that has failed is tried again, or nobody is told.
+    #[test]
+    fn a_failed_sync_of_the_caller_is_final() {
+        let (_folder, mut log) = opened(None);
+        let (told, heard) = std::sync::mpsc::channel();
+        break_disk(&mut log, Some(Box::new(move || told.send(()).unwrap())));
+        log.append(b"not on disk").unwrap();
+        assert!(matches!(log.sync_now(), Err(LogError::SyncFailed { .. })));
+        heard.recv().unwrap();
+        assert!(matches!(log.sync_now(), Err(LogError::Failed)));
+        assert!(matches!(log.append(b"x"), Err(LogError::Failed)));
+    }
+
+    /// If this fails, an event loop that has asked for a sync is not told when somebody else has made it.
+    #[test]
+    fn whoever_has_asked_is_told_whoever_syncs() {
+        let (told, heard) = std::sync::mpsc::channel();
+        let (_folder, mut log) = opened(Some(Box::new(move || told.send(()).unwrap_or_default())));
+        for _ in 0..200 {
+            log.append(b"on disk").unwrap();
+            log.request_sync();
+            log.sync_now().unwrap();
+            assert_eq!(log.synced(), log.appended());
+            heard.recv().unwrap();
+        }
+    }
+
     /// If this fails, a bug of the caller's callback hangs the site instead of stopping it.
     #[test]
     fn a_panic_of_the_thread_is_a_failed_sync() {
         let (_folder, mut log) = opened(Some(Box::new(|| panic!("planted: a callback that panics"))));
         log.append(b"first").unwrap();
         // The sync itself succeeds, and the thread dies afterwards.
-        let first = log.sync_now();
+        let sync = |log: &mut MappedLog| {
+            log.request_sync();
+            log.syncer.wait_synced(log.end);
+            log.check()
+        };
+        let first = sync(&mut log);
         assert!(matches!(first, Ok(()) | Err(LogError::SyncFailed { .. })), "{first:?}");
         if first.is_ok() {
             let told = loop {
-                match log.append(b"next").and_then(|_| log.sync_now()) {
+                match log.append(b"next").and_then(|_| sync(&mut log)) {
                     Ok(()) => continue,
                     Err(error) => break error,
                 }

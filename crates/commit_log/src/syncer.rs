@@ -1,8 +1,10 @@
 //! The thread in the background: brings appended records to disk, makes the next segment ahead of need, and removes old
 //! ones, so that whoever appends makes no system call.
 //!
-//! Invariant: `synced` rises to a position only after every byte below it has been synced without a failure. The first
-//! failure ends the thread for good; nothing is synced again.
+//! Whoever appends may sync itself as well ([`Syncer::sync_here`]): two switches between threads take as long as a quick disk.
+//!
+//! Invariant: `synced` rises to a position only after every byte below it has been synced without a failure; one at a time
+//! syncs. The first failure ends the thread for good; nothing is synced again.
 //!
 //! Positions cross between the threads in atomics, everything else under one mutex that is never held over a system call.
 
@@ -71,6 +73,8 @@ struct State {
     /// The segments above `synced`, in order; the last one is being appended to.
     unsynced: VecDeque<Segment>,
     sync_requested: bool,
+    /// Somebody is at it: the thread, or whoever appends.
+    is_syncing: bool,
     next: Next,
     next_sequence: u64,
     /// Segments to be removed, oldest first: a crash in between must leave a log without a gap.
@@ -116,9 +120,44 @@ impl Shared {
         let mut state = self.lock();
         state.failure = Some(error);
         state.next = Next::Missing;
+        state.is_syncing = false;
         self.failed.store(true, Ordering::Release);
+        // The thread ends.
+        self.wake(state);
+        self.progress.notify_all();
+    }
+
+    /// What is to be synced now, if anything is; whoever takes it syncs it.
+    fn begin_sync(&self, state: &mut State) -> Option<(Vec<Segment>, Position)> {
+        let target = Position(self.appended.load(Ordering::Acquire));
+        if target.0 <= self.synced.load(Ordering::Relaxed) {
+            return None;
+        }
+        state.is_syncing = true;
+        Some((state.unsynced.iter().cloned().collect(), target))
+    }
+
+    /// Brings `segments` to disk, which hold all records from `synced` to `target`.
+    fn sync(&self, segments: &[Segment], target: Position) -> io::Result<()> {
+        let started = Instant::now();
+        for segment in segments {
+            rustix::fs::fdatasync(&segment.file)?;
+        }
+        let latency = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if let Some(last) = segments.last() {
+            last.write_mark(target, self.syncs.load(Ordering::Relaxed))?;
+        }
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        self.latency_us_last.store(latency, Ordering::Relaxed);
+        self.latency_us_max.fetch_max(latency, Ordering::Relaxed);
+        let mut state = self.lock();
+        // The last one may have been appended to since.
+        state.unsynced.drain(..segments.len() - 1);
+        state.is_syncing = false;
+        self.synced.store(target.0, Ordering::Release);
         drop(state);
         self.progress.notify_all();
+        Ok(())
     }
 }
 
@@ -150,6 +189,7 @@ impl Syncer {
         let state = State {
             unsynced: VecDeque::from([active]),
             sync_requested: false,
+            is_syncing: false,
             next: Next::Wanted,
             next_sequence,
             removals: VecDeque::new(),
@@ -199,7 +239,32 @@ impl Syncer {
         self.shared.wake(state);
     }
 
+    /// Syncs all that has been appended on this thread, or waits for a sync that is under way first.
+    pub(crate) fn sync_here(&self) {
+        let shared = &self.shared;
+        let mut state = shared.lock();
+        while state.is_syncing {
+            state = shared.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if self.has_failed() {
+            return;
+        }
+        let Some((segments, target)) = shared.begin_sync(&mut state) else { return };
+        drop(state);
+        match shared.sync(&segments, target) {
+            Ok(()) => {
+                let state = shared.lock();
+                // What the thread was asked for it has left.
+                if state.sync_requested {
+                    shared.wake(state);
+                }
+            }
+            Err(error) => shared.fail(error),
+        }
+    }
+
     /// Waits until all below `position` is on disk or the log has failed.
+    #[cfg(test)]
     pub(crate) fn wait_synced(&self, position: Position) {
         let mut state = self.shared.lock();
         while self.synced() < position && !self.has_failed() {
@@ -278,8 +343,15 @@ impl Drop for Syncer {
 
 /// One step of the thread.
 enum Task {
-    Prepare { sequence: u64 },
-    Sync { segments: Vec<Segment>, target: Position },
+    Prepare {
+        sequence: u64,
+    },
+    Sync {
+        segments: Vec<Segment>,
+        target: Position,
+    },
+    /// What was asked for has been synced by somebody else.
+    Tell,
     Remove(PathBuf),
     Stop,
 }
@@ -307,7 +379,8 @@ impl Worker {
             after_sync = matches!(task, Task::Sync { .. });
             match task {
                 Task::Prepare { sequence } => self.prepare(sequence),
-                Task::Sync { segments, target } => match self.sync(&segments, target) {
+                Task::Tell => self.notify(),
+                Task::Sync { segments, target } => match self.shared.sync(&segments, target) {
                     Ok(()) => self.notify(),
                     Err(error) => {
                         self.shared.fail(error);
@@ -315,6 +388,8 @@ impl Worker {
                     }
                 },
                 Task::Remove(path) => self.remove(path),
+                // A sync that somebody else made has failed.
+                Task::Stop if self.shared.failed.load(Ordering::Acquire) => return self.notify(),
                 Task::Stop => return,
             }
         }
@@ -331,7 +406,7 @@ impl Worker {
                 drop(retired);
                 state = self.shared.lock();
             }
-            if state.stop {
+            if state.stop || self.shared.failed.load(Ordering::Acquire) {
                 return Task::Stop;
             }
             if matches!(state.next, Next::Wanted) {
@@ -342,11 +417,12 @@ impl Worker {
             if after_sync && let Some(path) = state.removals.pop_front() {
                 return Task::Remove(path);
             }
-            if std::mem::take(&mut state.sync_requested) {
-                let target = Position(self.shared.appended.load(Ordering::Acquire));
-                if target.0 > self.shared.synced.load(Ordering::Relaxed) {
-                    return Task::Sync { segments: state.unsynced.iter().cloned().collect(), target };
-                }
+            if !state.is_syncing && std::mem::take(&mut state.sync_requested) {
+                return match self.shared.begin_sync(&mut state) {
+                    Some((segments, target)) => Task::Sync { segments, target },
+                    // Whoever has asked waits to be told.
+                    None => Task::Tell,
+                };
             }
             if let Some(path) = state.removals.pop_front() {
                 return Task::Remove(path);
@@ -369,29 +445,6 @@ impl Worker {
         };
         self.shared.lock().next = next;
         self.shared.progress.notify_all();
-    }
-
-    /// Brings `segments` to disk, which hold all records from `synced` to `target`.
-    fn sync(&self, segments: &[Segment], target: Position) -> io::Result<()> {
-        let started = Instant::now();
-        for segment in segments {
-            rustix::fs::fdatasync(&segment.file)?;
-        }
-        let latency = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let shared = &self.shared;
-        if let Some(last) = segments.last() {
-            last.write_mark(target, shared.syncs.load(Ordering::Relaxed))?;
-        }
-        shared.syncs.fetch_add(1, Ordering::Relaxed);
-        shared.latency_us_last.store(latency, Ordering::Relaxed);
-        shared.latency_us_max.fetch_max(latency, Ordering::Relaxed);
-        let mut state = shared.lock();
-        // The last one may have been appended to since.
-        state.unsynced.drain(..segments.len() - 1);
-        shared.synced.store(target.0, Ordering::Release);
-        drop(state);
-        shared.progress.notify_all();
-        Ok(())
     }
 
     fn notify(&self) {

@@ -3,6 +3,8 @@
 
 pub mod command;
 mod connecting;
+mod datagrams;
+pub mod fork;
 mod links;
 pub mod local_servers;
 pub mod log_folder;

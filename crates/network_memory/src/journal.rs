@@ -105,6 +105,8 @@ pub(crate) struct Journal<L> {
     places: Places,
     /// Records below are on disk.
     synced: Position,
+    /// What the disk had when that was last looked for.
+    polled: commit_log::Position,
     /// Up to here a sync was asked for.
     requested: commit_log::Position,
     /// The disk had no room for all of an epoch's log: what follows is not of that.
@@ -135,6 +137,7 @@ impl<L: Log> Journal<L> {
             buffer: Vec::new(),
             places: VecDeque::new(),
             synced: Position(0),
+            polled: commit_log::Position::START,
             requested,
             is_half_begun: false,
             begun_at: None,
@@ -296,6 +299,12 @@ impl<L: Log> Journal<L> {
         }
     }
 
+    /// Syncs all that has been written, on this thread.
+    pub(crate) fn sync_now(&mut self) -> Result<(), LogError> {
+        self.requested = self.log.appended();
+        self.log.sync_now()
+    }
+
     /// Whether an entry that starts there is on disk.
     pub(crate) fn is_synced(&self, place: commit_log::Position) -> bool {
         self.log.synced() > place
@@ -306,6 +315,10 @@ impl<L: Log> Journal<L> {
         let synced = self.log.poll_synced()?;
         if let Some((_, cut)) = self.truncation.take_if(|(state, _)| *state < synced) {
             self.log.truncate_before(cut)?;
+        }
+        // No record comes to lie below what was synced before it was written.
+        if synced == std::mem::replace(&mut self.polled, synced) {
+            return Ok(self.synced);
         }
         // Places are those of records in order; what was synced before the last look is skipped at once.
         let first_unsynced = self.places.partition_point(|(_, place)| *place < synced);

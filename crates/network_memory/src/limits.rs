@@ -22,8 +22,12 @@ pub const CONNECTIONS_MAX: usize = 1_024;
 pub const CONNECTION_SILENCE: u64 = 60 * SECOND;
 /// Requests of one connection that a server answers before it looks at the others.
 pub const TURN_REQUESTS_MAX: usize = 64;
+/// Connections that a server that is awake looks at one by one; with more it asks for all at once which have something.
+pub const LOOKED_AT_MAX: usize = 4;
 /// Receipts that a log keeps for whoever may ask; of older ones the later stand for them.
 pub const RECEIPTS_MAX: usize = 1_024;
+/// Times that a writer which does not wait looks for more in one turn; what is left it finds in the next one.
+pub const TURN_LOOKS_MAX: usize = 64;
 /// How long a connection may take to be made, and the pause before it is tried again.
 pub const CONNECT: u64 = SECOND / 2;
 /// See [`CONNECT`].
@@ -60,6 +64,19 @@ pub const OUTBID_PAUSE: u64 = 200 * MILLISECOND;
 /// A server that was full is tried again after this.
 pub const FULL_PAUSE: u64 = 500 * MILLISECOND;
 
+/// Bytes of a request or a reply that goes as a datagram: with all headers it fits into one packet of an ordinary network (1,500 bytes).
+pub const DATAGRAM_BYTES_MAX: usize = 1_400;
+/// A request that went as a datagram and is not answered for so long goes over the connection.
+pub const DATAGRAM_WAIT: u64 = 5 * MILLISECOND;
+/// After so many of those in a row no datagram is sent for [`DATAGRAM_PAUSE`].
+pub const DATAGRAMS_LOST_MAX: u32 = 3;
+/// See [`DATAGRAMS_LOST_MAX`].
+pub const DATAGRAM_PAUSE: u64 = SECOND;
+/// At least so often a request goes over the connection, so that it is not taken for dead.
+pub const STREAM_PAUSE: u64 = SECOND;
+/// Of so many looks of whoever is awake and waits for datagrams, one goes to the connections.
+pub const LOOKS_PER_STREAM: u32 = 8;
+
 /// What is waited for awake must come within this: several round trips within a host, or one in a fast network.
 pub const SPIN: u64 = MILLISECOND / 10;
 /// If giving the processor up takes so long, somebody else needs it: not another server, which answers in less, but a program that computes.
@@ -85,6 +102,9 @@ const _: () = assert!(BATCH_BYTES as u64 * 2 <= WINDOW_BYTES, "a server need not
 const _: () = assert!(LEASE_MARGIN * DRIFT_PARTS >= 2 * LEASE, "two clocks may drift apart for a whole lease");
 const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE);
 const _: () = assert!(CONNECTION_SILENCE > 10 * SILENCE && CONNECT < SILENCE);
+const _: () =
+    assert!(DATAGRAM_WAIT < RESEND && DATAGRAM_WAIT < DATAGRAM_PAUSE && STREAM_PAUSE < CONNECTION_SILENCE / 10);
+const _: () = assert!(SPIN < DATAGRAM_WAIT && DATAGRAM_BYTES_MAX + 8 + 48 < 1_500);
 const _: () = assert!(RESEND < SILENCE && PROBE_PAUSE < RESEND);
 const _: () = assert!(HEDGE_MIN < HEDGE_FIRST && HEDGE_FIRST < HEDGE_MAX && HEDGE_MAX < RESEND);
 const _: () = assert!(ROUND_TRIPS_PER_LOOK < ROUND_TRIPS_KEPT);

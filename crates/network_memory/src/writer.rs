@@ -100,6 +100,9 @@ pub struct Writer<L> {
     disk_full_until: u64,
     /// Memory is enough for a receipt, which has been told.
     is_memory_told: bool,
+    /// Where the disk alone counts, whoever waits syncs.
+    leaves_sync: bool,
+    is_sync_left: bool,
     lease: Lease,
     renewal_at: u64,
     renewal_pause: u64,
@@ -188,6 +191,8 @@ impl<L: Log> Writer<L> {
             is_disk_full: false,
             disk_full_until: 0,
             is_memory_told: false,
+            leaves_sync: false,
+            is_sync_left: false,
             lease: Lease::default(),
             renewal_at: 0,
             renewal_pause: 0,
@@ -329,6 +334,28 @@ impl<L: Log> Writer<L> {
         if let Some(journal) = &mut self.journal {
             journal.request_sync();
         }
+    }
+
+    /// Somebody waits for a receipt, and syncs the disk himself when [`Writer::is_sync_left`], or no longer does.
+    pub fn leave_sync(&mut self, is_left: bool) {
+        self.leaves_sync = is_left;
+        if !is_left && std::mem::take(&mut self.is_sync_left) {
+            self.request_sync();
+        }
+    }
+
+    /// Whether the disk alone can make durable what is waited for, and has not been asked: [`Writer::sync_now`] is what is left to be done.
+    pub fn is_sync_left(&self) -> bool {
+        self.is_sync_left
+    }
+
+    /// Syncs the disk on this thread: two switches between threads take as long as a quick disk.
+    pub fn sync_now(&mut self, now: u64) {
+        self.is_sync_left = false;
+        if let Some(Err(error)) = self.journal.as_mut().map(Journal::sync_now) {
+            self.fail(&error);
+        }
+        self.advance(now);
     }
 
     /// Gives up records below a position, which must have a receipt.

@@ -15,6 +15,7 @@
 //!
 //! Locks are taken in this order: `applying`, `log`, `pending`.
 
+use network_memory::host::fork::ForkMark;
 use network_memory::host::log_folder::LogFolder;
 use network_memory::host::remote_log::RemoteLog;
 use network_memory::names::{Position, Receipt};
@@ -38,7 +39,7 @@ pub type Notify = Box<dyn Fn(&str) + Send + Sync>;
 /// What the group's threads share.
 pub(crate) struct Shared {
     /// The process that has opened it.
-    process: u32,
+    process: ForkMark,
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) wait: Duration,
     pub(crate) settle_bytes: u64,
@@ -120,7 +121,7 @@ impl Shared {
         notify: Notify,
     ) -> Shared {
         Shared {
-            process: std::process::id(),
+            process: ForkMark::new(),
             paths,
             wait: options.wait,
             settle_bytes: options.settle_bytes,
@@ -140,7 +141,7 @@ impl Shared {
 
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.is_forked() {
-            let (process, child) = (self.process, std::process::id());
+            let (process, child) = (self.process.process(), std::process::id());
             let reason = format!(
                 "process {child} was forked from process {process}, which has the files open and ships their changes: \
                  in a child nothing is taken; open them after the fork, in one process"
@@ -152,7 +153,7 @@ impl Shared {
 
     /// Whether this is a child of the process that has opened the group.
     pub(crate) fn is_forked(&self) -> bool {
-        self.process != std::process::id()
+        self.process.is_forked()
     }
 
     /// The first failure stays; it is told once.

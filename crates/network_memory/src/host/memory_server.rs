@@ -4,9 +4,12 @@
 //! reloaded at most once, because it is removed before anybody is served, and a mark says that somebody was; a folder that is missing is
 //! not made, because what should be mounted there may hold another image.
 
+use super::datagrams::{self, BUFFER_BYTES};
 use super::spinning::Spinner;
-use super::{Clock, draw, since_boot};
-use crate::limits::{CONNECTION_SILENCE, CONNECTIONS_MAX, TURN_REQUESTS_MAX};
+use super::{Clock, draw, links, since_boot};
+use crate::limits::{
+    CONNECTION_SILENCE, CONNECTIONS_MAX, DATAGRAM_BYTES_MAX, LOOKED_AT_MAX, LOOKS_PER_STREAM, SPIN, TURN_REQUESTS_MAX,
+};
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::Incarnation;
 use crate::server::image::{self, ImageError};
@@ -15,6 +18,7 @@ use bytes::Bytes;
 use mio::event::Source;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token};
+use raidcomm::frame;
 use raidcomm::framed::Framed;
 use raidcomm::keys::Keys;
 use raidcomm::limits::QUEUED_BYTES_MAX;
@@ -23,7 +27,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,8 +35,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
-/// The listener's token; connections have the higher ones.
+/// The listener's token.
 const LISTENER: Token = Token(0);
+/// That of the socket for datagrams; connections have the higher ones.
+const DATAGRAMS: Token = Token(1);
 /// Events of one turn.
 const EVENTS: usize = 256;
 /// A power failure (signal(7)), which signal-hook has no name for.
@@ -126,12 +132,18 @@ pub struct MemoryServer {
     server: Server,
     keys: Option<Keys>,
     listener: TcpListener,
+    /// At the listener's address; none where clients have to prove who they are.
+    datagrams: Option<UdpSocket>,
     poll: Poll,
     clock: Clock,
     connections: BTreeMap<Token, Connection>,
     /// Those that have said more than was answered in their turn.
     unanswered: BTreeSet<Token>,
     swept_at: u64,
+    /// When it was last asked what has come over any connection, and who has connected: by [`since_boot`].
+    polled_at: u64,
+    /// Since something came over a connection.
+    looks: u32,
     next: usize,
     save: Option<(PathBuf, File)>,
     reloaded: Reloaded,
@@ -162,16 +174,24 @@ impl MemoryServer {
             .set_nonblocking(true)
             .and_then(|()| SourceFd(&listener.as_raw_fd()).register(poll.registry(), LISTENER, Interest::READABLE));
         registered.map_err(ServeError::Poll)?;
+        let datagrams = keys.is_none().then(|| open_datagrams(&listener, &poll)).transpose();
+        let datagrams = datagrams.unwrap_or_else(|error| {
+            tracing::warn!("there are no datagrams, which are faster than connections: {error}");
+            None
+        });
         Ok(MemoryServer {
             server,
             keys,
             listener,
+            datagrams,
             poll,
             clock,
             connections: BTreeMap::new(),
             unanswered: BTreeSet::new(),
             swept_at: 0,
-            next: 1,
+            polled_at: 0,
+            looks: 0,
+            next: 2,
             save,
             reloaded,
             scratch: Vec::new(),
@@ -210,39 +230,81 @@ impl MemoryServer {
     pub fn serve_until(mut self, stop: &AtomicBool) -> Result<(), ServeError> {
         let (mut events, mut spinner) = (Events::with_capacity(EVENTS), Spinner::new());
         while !stop.load(Ordering::Relaxed) {
-            let time = if self.unanswered.is_empty() { NOTICE } else { Duration::ZERO };
             let begun = since_boot();
-            let is_found = spinner.spin(since_boot, || match self.poll.poll(&mut events, Some(Duration::ZERO)) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-                other => other.map(|()| !events.is_empty()),
-            });
-            let is_found = is_found.map_err(ServeError::Poll)?;
-            let polled = if is_found { Ok(()) } else { self.poll.poll(&mut events, Some(time)) };
-            spinner.waited(since_boot() - begun);
-            match polled {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other.map_err(ServeError::Poll)?,
-            }
-            for event in &events {
-                match event.token() {
-                    LISTENER => self.accept()?,
-                    token => {
-                        self.turn(token);
-                        if event.is_read_closed() || event.is_error() {
-                            self.unanswered.insert(token);
-                        }
+            let mut failed = None;
+            let is_found = !self.unanswered.is_empty()
+                || spinner.spin(since_boot, || match self.look(&mut events) {
+                    Ok(is_found) => is_found,
+                    Err(error) => {
+                        failed = Some(error);
+                        true
                     }
-                }
+                });
+            if let Some(error) = failed {
+                return Err(error);
             }
-            for token in std::mem::take(&mut self.unanswered) {
-                self.turn(token);
+            if !is_found || !self.unanswered.is_empty() {
+                self.poll(&mut events, if is_found { Duration::ZERO } else { NOTICE })?;
             }
-            self.sweep();
+            spinner.waited(since_boot() - begun);
         }
         // Nothing is answered any more that would not be saved.
         self.connections.clear();
         let Some((folder, _lock)) = &self.save else { return Ok(()) };
         save(&self.server, folder).map_err(|source| ServeError::File { path: folder.join(IMAGE), source })
+    }
+
+    /// Answers what has come, without waiting; says whether anything had.
+    fn look(&mut self, events: &mut Events) -> Result<bool, ServeError> {
+        // Whoever has just connected is looked for more rarely, and many are asked for at once.
+        if self.connections.len() > LOOKED_AT_MAX || since_boot() >= self.polled_at + SPIN {
+            return self.poll(events, Duration::ZERO);
+        }
+        self.looks += 1;
+        if self.answer_datagrams(1) > 0 {
+            return Ok(true);
+        }
+        // While everything comes as datagrams connections are looked at more rarely.
+        if self.looks > LOOKS_PER_STREAM && !self.looks.is_multiple_of(LOOKS_PER_STREAM) {
+            return Ok(false);
+        }
+        let MemoryServer { connections, server, clock, scratch, unanswered, .. } = self;
+        let mut has_answered = false;
+        connections.retain(|token, connection| {
+            let answered = connection.answer(*clock, server, scratch);
+            has_answered |= !matches!(answered, Ok(Answered { requests: 0, .. }));
+            keep(*token, answered, unanswered)
+        });
+        if has_answered {
+            self.looks = 0;
+        }
+        Ok(has_answered)
+    }
+
+    /// Waits until something comes, at most so long, and answers it; says whether anything has come.
+    fn poll(&mut self, events: &mut Events, time: Duration) -> Result<bool, ServeError> {
+        match self.poll.poll(events, Some(time)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+            other => other.map_err(ServeError::Poll)?,
+        }
+        self.polled_at = since_boot();
+        let mut has_come = !self.unanswered.is_empty();
+        for event in events.iter() {
+            match event.token() {
+                LISTENER => self.accept()?,
+                token => {
+                    has_come |= self.turn(token);
+                    if event.is_read_closed() || event.is_error() {
+                        self.unanswered.insert(token);
+                    }
+                }
+            }
+        }
+        for token in std::mem::take(&mut self.unanswered) {
+            self.turn(token);
+        }
+        self.sweep();
+        Ok(has_come)
     }
 
     fn accept(&mut self) -> Result<(), ServeError> {
@@ -287,45 +349,120 @@ impl MemoryServer {
         self.connections.retain(|_, connection| now < connection.heard_at + CONNECTION_SILENCE);
     }
 
-    /// Answers what has come over a connection.
-    fn turn(&mut self, token: Token) {
-        let Some(mut connection) = self.connections.remove(&token) else { return };
-        match self.answer(&mut connection) {
-            Ok(is_done) => {
-                self.connections.insert(token, connection);
-                if !is_done {
-                    self.unanswered.insert(token);
-                }
+    /// Answers datagrams, at most so many; says how many have come.
+    fn answer_datagrams(&mut self, requests_max: usize) -> usize {
+        let MemoryServer { datagrams: Some(socket), server, clock, scratch, .. } = self else { return 0 };
+        let mut buffer = [0; BUFFER_BYTES];
+        for requests in 0..requests_max {
+            let (count, from) = match socket.recv_from(&mut buffer) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return requests,
+                // That an earlier reply has found nobody: it is not known whose.
+                Err(_) => continue,
+            };
+            // Whatever else comes here is not for this server, or was damaged: it is lost, as on any network.
+            let message = datagrams::payload(&buffer[..count]).map(ToServer::decode);
+            let Some(Ok(ToServer { log, request, .. })) = message else { continue };
+            if !datagrams::is_answered(&request) {
+                continue;
             }
-            Err(RemoteError::Closed) => {}
-            Err(error) => tracing::warn!("a client's connection was closed: {error}"),
+            let reply = ToWriter::new(log, server.incarnation(), server.handle(clock.now(), log, request));
+            scratch.clear();
+            let framed = frame::append_with(scratch, DATAGRAM_BYTES_MAX, |payload| encode(&reply, payload));
+            // A reply that cannot be sent is lost: it is asked again.
+            let _ = framed.map(|()| socket.send_to(scratch, from));
         }
-        // A connection that is not kept is closed here, and with that no longer registered.
+        requests_max
     }
 
-    /// Answers some of what has come; says whether that was all.
-    fn answer(&mut self, connection: &mut Connection) -> Result<bool, RemoteError> {
-        let Connection { framed, heard_at } = connection;
-        for _ in 0..TURN_REQUESTS_MAX {
+    /// Answers what has come over a connection; says whether anything had.
+    fn turn(&mut self, token: Token) -> bool {
+        if token == DATAGRAMS {
+            let requests = self.answer_datagrams(TURN_REQUESTS_MAX);
+            if requests == TURN_REQUESTS_MAX {
+                self.unanswered.insert(DATAGRAMS);
+            }
+            return requests > 0;
+        }
+        let MemoryServer { connections, server, clock, scratch, unanswered, .. } = self;
+        let Some(connection) = connections.get_mut(&token) else { return false };
+        let answered = connection.answer(*clock, server, scratch);
+        let has_come = !matches!(answered, Ok(Answered { requests: 0, .. }));
+        if !keep(token, answered, unanswered) {
+            connections.remove(&token);
+        }
+        has_come
+    }
+}
+
+/// What was done for a connection in its turn.
+struct Answered {
+    requests: usize,
+    /// There may be more.
+    has_more: bool,
+}
+
+impl Connection {
+    /// Answers some of what has come.
+    fn answer(&mut self, clock: Clock, server: &mut Server, scratch: &mut Vec<u8>) -> Result<Answered, RemoteError> {
+        let Connection { framed, heard_at } = self;
+        for requests in 0..TURN_REQUESTS_MAX {
             let Some(frame) = framed.receive()? else {
-                framed.flush()?;
-                return Ok(true);
+                if framed.is_waiting() {
+                    framed.flush()?;
+                }
+                return Ok(Answered { requests, has_more: false });
             };
             let ToServer { log, request, .. } = ToServer::decode(&frame)
                 .map_err(|error| RemoteError::System(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-            *heard_at = self.clock.now();
-            let reply = self.server.handle(*heard_at, log, request);
-            let message = ToWriter::new(log, self.server.incarnation(), reply);
-            self.scratch.clear();
-            encode(&message, &mut self.scratch);
-            framed.send_with(|payload| payload.extend_from_slice(&self.scratch))?;
+            *heard_at = clock.now();
+            let reply = server.handle(*heard_at, log, request);
+            let message = ToWriter::new(log, server.incarnation(), reply);
+            scratch.clear();
+            encode(&message, scratch);
+            framed.send_with(|payload| payload.extend_from_slice(scratch))?;
             framed.flush()?;
             if framed.waiting_bytes() > QUEUED_BYTES_MAX {
                 return Err(RemoteError::Silent);
             }
         }
-        Ok(false)
+        Ok(Answered { requests: TURN_REQUESTS_MAX, has_more: true })
     }
+}
+
+/// Whether a connection is kept. One that is not is closed, and with that no longer registered.
+fn keep(token: Token, answered: Result<Answered, RemoteError>, unanswered: &mut BTreeSet<Token>) -> bool {
+    match answered {
+        Ok(Answered { has_more, .. }) => {
+            if has_more {
+                unanswered.insert(token);
+            }
+            true
+        }
+        Err(RemoteError::Closed) => false,
+        // It has ended without having read its last replies, or its host has.
+        Err(RemoteError::System(error)) if is_end(error.kind()) => {
+            tracing::debug!("a client has gone: {error}");
+            false
+        }
+        Err(error) => {
+            tracing::warn!("a client's connection was closed: {error}");
+            false
+        }
+    }
+}
+
+fn is_end(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(kind, Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::TimedOut)
+}
+
+/// A socket for datagrams where the listener is.
+fn open_datagrams(listener: &TcpListener, poll: &Poll) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(listener.local_addr()?)?;
+    socket.set_nonblocking(true)?;
+    SourceFd(&socket.as_raw_fd()).register(poll.registry(), DATAGRAMS, Interest::READABLE)?;
+    Ok(socket)
 }
 
 /// Takes a folder for this server alone.
@@ -431,7 +568,7 @@ pub fn read_status(
         if left.is_zero() {
             return Err(RemoteError::Silent);
         }
-        super::links::wait([&framed], None, Some(left), None)?;
+        links::sleep(vec![links::waiting(&framed)], None, left)?;
     }
 
     fn decode_status(frame: &Bytes) -> Option<crate::message::Status> {

@@ -7,7 +7,7 @@
 use super::connecting::Connecting;
 use super::links::{Bell, Exchange, Links};
 use super::{Clock, draw};
-use crate::limits::{PROBE_PAUSE, RECEIPTS_MAX, RETAINED_BYTES_DEFAULT};
+use crate::limits::{PROBE_PAUSE, RECEIPTS_MAX, RETAINED_BYTES_DEFAULT, TURN_LOOKS_MAX};
 use crate::names::{DiskId, Doubt, LogId, Position, Receipt, ServerId};
 use crate::writer::{AppendError, BeginError, Boot, Disk, Event, Intent, Missing, Stop, Terms, Writer, WriterStatus};
 use commit_log::{Identity, Log, LogError, LogOptions, LogStatus, MappedLog};
@@ -197,7 +197,7 @@ impl RemoteLog {
         if let Some(failed) = failed.as_ref().filter(|failed| failed.exists()) {
             std::fs::remove_file(failed)?;
         }
-        let links = Links::new(Arc::clone(&exchange), bell.clone());
+        let links = Links::new(Arc::clone(&exchange), bell.clone(), keys.is_none());
         let inner = Inner {
             writer,
             links,
@@ -477,10 +477,15 @@ impl Inner {
 
     fn turn(&mut self) -> Result<Turned, RemoteLogError> {
         let now = self.clock.now();
-        let Inner { links, writer, .. } = self;
-        links.meet(now, writer);
-        links.wait(Some(Duration::ZERO))?;
-        let now = self.drive();
+        self.links.meet(now, &mut self.writer);
+        let mut now = self.drive();
+        // All that has come: whoever watches is not told of it again.
+        for _ in 0..TURN_LOOKS_MAX {
+            if !self.links.look() {
+                break;
+            }
+            now = self.drive();
+        }
         let turns = self.turns.as_mut().expect("whoever turns watches");
         turns.at = now;
         while let Some(&(end, receipt)) = self.receipts.front() {
@@ -493,7 +498,8 @@ impl Inner {
         }
         let acknowledged = turns.acknowledged;
         self.check()?;
-        let due = self.writer.next_deadline().unwrap_or(u64::MAX).clamp(now, now + SYNC_PAUSE) - now;
+        let due = self.writer.next_deadline().into_iter().chain(self.links.next_deadline()).min();
+        let due = due.unwrap_or(u64::MAX).clamp(now, now + SYNC_PAUSE) - now;
         Ok(Turned { acknowledged, due: Duration::from_nanos(due) })
     }
 
@@ -508,11 +514,19 @@ impl Inner {
 
     fn wait(&mut self, until: u64) -> io::Result<()> {
         let now = self.clock.now();
-        let due = self.writer.next_deadline().unwrap_or(u64::MAX).min(until).clamp(now, now + WAIT_MAX);
-        self.links.wait(Some(Duration::from_nanos(due - now)))
+        let due = self.writer.next_deadline().into_iter().chain(self.links.next_deadline()).chain([until]);
+        let due = due.min().unwrap_or(until).clamp(now, now + WAIT_MAX);
+        self.links.wait(Duration::from_nanos(due - now))
     }
 
     fn wait_receipt(&mut self, position: Position, time: Duration) -> Result<Receipt, RemoteLogError> {
+        self.writer.leave_sync(true);
+        let receipt = self.wait_receipt_syncing(position, time);
+        self.writer.leave_sync(false);
+        receipt
+    }
+
+    fn wait_receipt_syncing(&mut self, position: Position, time: Duration) -> Result<Receipt, RemoteLogError> {
         let deadline = self.clock.now() + time.as_nanos() as u64;
         loop {
             let now = self.drive();
@@ -530,6 +544,12 @@ impl Inner {
             self.check()?;
             if now >= deadline {
                 return Err(RemoteLogError::Late);
+            }
+            if self.writer.is_sync_left() {
+                self.writer.sync_now(now);
+                // Servers that come back are heard, though nobody waits for them.
+                self.links.wait(Duration::ZERO)?;
+                continue;
             }
             self.wait(deadline)?;
         }
@@ -561,7 +581,7 @@ impl Keeper {
                 let Inner { links, writer, .. } = &mut *inner;
                 links.meet(now, writer);
                 // What fails here fails for whoever waits, too, who is told.
-                if links.wait(Some(Duration::ZERO)).is_ok() {
+                if links.wait(Duration::ZERO).is_ok() {
                     inner.drive();
                 }
             }

@@ -18,6 +18,8 @@ pub(super) struct Profile {
     pub(super) latency: u64,
     pub(super) slow_percent: u64,
     pub(super) sync_time: u64,
+    /// Where the disk alone counts it is synced by whoever waits.
+    pub(super) syncs_here: bool,
     pub(super) acts: u64,
     /// Longest time between two acts.
     pub(super) pause: u64,
@@ -42,6 +44,7 @@ impl Profile {
         let (members, copies) =
             [(2, 2), (2, 2), (3, 2), (3, 2), (3, 3), (2, 1), (4, 2)][pick(&[0, 1, 2, 3, 4, 5, 6]) as usize];
         let spares = if restart_on_this_disk { pick(&[0, 0, 1]) as u8 } else { 0 };
+        let syncs_here;
         Profile {
             restart_on_this_disk,
             servers: members + spares,
@@ -53,7 +56,12 @@ impl Profile {
             double_percent: pick(&[0, 0, 5, 20]),
             latency: pick(&[50_000, 200_000, 2_000_000, 20_000_000]),
             slow_percent: pick(&[0, 0, 1, 10]),
-            sync_time: pick(&[100_000, 1_000_000, 10_000_000]),
+            sync_time: {
+                let choice = pick(&[0, 1, 2, 3, 4, 5]) as usize;
+                syncs_here = choice >= 3;
+                [100_000, 1_000_000, 10_000_000][choice % 3]
+            },
+            syncs_here,
             acts: pick(&[40, 80, 150]),
             pause: pick(&[2_000_000, 20_000_000, 100_000_000]),
             faults: pick(&[20, 60, 150]),

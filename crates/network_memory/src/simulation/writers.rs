@@ -19,6 +19,10 @@ impl World {
 
     fn look_at(&mut self, host: usize, writer: &mut Writer<MemoryLog>) -> Result<(), String> {
         let generation = self.hosts[host].generation;
+        if writer.is_sync_left() {
+            let now = self.hosts[host].now(self.now);
+            writer.sync_now(now);
+        }
         self.check_matching(host, writer)?;
         while let Some(event) = writer.take_event() {
             self.note(|| format!("host {host}: {event:?}"));
@@ -249,8 +253,9 @@ impl World {
             log
         });
         let disk = disk.map(|log| Disk { log, name_if_new, boot, is_cut });
-        let writer = Writer::begin(now, terms, nonce, disk, intent, self.planted)
+        let mut writer = Writer::begin(now, terms, nonce, disk, intent, self.planted)
             .map_err(|error| format!("host {host} cannot begin: {error}"))?;
+        writer.leave_sync(self.profile.syncs_here);
         simulated.writer = Some(writer);
         simulated.generation += 1;
         (simulated.sync_at, simulated.wake_at, simulated.opened) = (None, None, None);

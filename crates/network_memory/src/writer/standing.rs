@@ -278,7 +278,12 @@ impl<L: Log> Writer<L> {
     /// Asks for a sync where one is waited for.
     fn hurry(&mut self, now: u64) {
         let is_late = self.is_late(now);
-        let is_wanted = !self.waiting.is_empty() && (is_late || self.has_disk_always() && !self.is_memory_enough());
+        let is_disk_alone = self.has_disk_always() && !self.is_memory_enough();
+        let is_wanted = !self.waiting.is_empty() && (is_late || is_disk_alone);
+        if is_wanted && is_disk_alone && self.leaves_sync {
+            self.is_sync_left = true;
+            return;
+        }
         if let Some(journal) = self.journal.as_mut().filter(|_| is_wanted) {
             journal.request_sync();
         }

@@ -4,7 +4,8 @@ use crate::processes::{PATIENCE, append_until, check_records, create, is_disk, i
 use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
 use network_memory::writer::Stop;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 /// What lies between a writer and a server: passes bytes on, or holds them as a cut network does.
@@ -50,6 +51,64 @@ fn pass(mut from: TcpStream, mut to: TcpStream, (is_open, changed): &(Mutex<bool
         }
     }
     let _ = to.shutdown(std::net::Shutdown::Both);
+}
+
+/// Passes on the datagrams of one client of a way, each way, and counts them, or loses them.
+struct Datagrams {
+    passed: Arc<AtomicU64>,
+    are_lost: Arc<AtomicBool>,
+}
+
+impl Datagrams {
+    fn beside(way: &Way, server: SocketAddr) -> Datagrams {
+        let here = UdpSocket::bind(way.address).expect("the port of the way");
+        let there = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        there.connect(server).expect("an address");
+        let datagrams = Datagrams { passed: Arc::default(), are_lost: Arc::default() };
+        let (passed, are_lost) = (Arc::clone(&datagrams.passed), Arc::clone(&datagrams.are_lost));
+        std::thread::spawn(move || {
+            let mut bytes = [0; 2048];
+            while let Ok((count, client)) = here.recv_from(&mut bytes) {
+                if are_lost.load(Ordering::Relaxed) {
+                    continue;
+                }
+                let answer = there.send(&bytes[..count]).and_then(|_| there.recv(&mut bytes));
+                let Ok(count) = answer else { return };
+                passed.fetch_add(1, Ordering::Relaxed);
+                let _ = here.send_to(&bytes[..count], client);
+            }
+        });
+        datagrams
+    }
+}
+
+/// If this fails, records do not go as datagrams, or a network that loses all of those stops commits.
+#[test]
+fn lost_datagrams_hold_up_nothing() {
+    let (_servers, addresses) = serve(2);
+    let ways: Vec<Way> = addresses.iter().copied().map(Way::to).collect();
+    let beside: Vec<Datagrams> =
+        ways.iter().zip(addresses).map(|(way, server)| Datagrams::beside(way, server)).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let through = ways.iter().map(|way| way.address).collect();
+    let log = RemoteLog::draw_log().expect("a name");
+    let mut log = create(LogTerms::new(log, 2, through, Some(folder.path().join("log"))));
+    let has_passed = || beside.iter().all(|datagrams| datagrams.passed.load(Ordering::Relaxed) >= 20);
+    while !has_passed() {
+        append_until(&mut log, is_memory);
+    }
+    for are_lost in [true, false, true] {
+        beside.iter().for_each(|datagrams| datagrams.are_lost.store(are_lost, Ordering::Relaxed));
+        for _ in 0..50 {
+            append_until(&mut log, is_memory);
+        }
+    }
+    // One behind the other, without a receipt between them.
+    for _ in 0..50 {
+        log.append_no_wait(&record(log.extent().1)).expect("it is taken");
+    }
+    assert!(log.flush(PATIENCE).expect("a receipt").is_some());
+    check_records(&log);
 }
 
 /// If this fails, a cut network stops commits, or makes them durable nowhere.
