@@ -19,6 +19,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,6 +77,9 @@ fn advice_on(error: &OpenError) -> String {
         ),
         OpenError::Folder(FolderError::Log { source, .. }) => {
             advice(matches!(**source, RemoteLogError::Log(LogError::Corrupt { .. })))
+        }
+        OpenError::Folder(FolderError::File { source, .. }) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+            "; the file system is read-only: mount it writable, or look in the kernel's log for the disk error that made it so".to_owned()
         }
         OpenError::Foreign { .. } => advice(true),
         _ => String::new(),

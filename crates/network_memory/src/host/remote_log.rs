@@ -174,6 +174,10 @@ impl RemoteLog {
                 let options =
                     LogOptions { on_synced: Some(Box::new(move || rung.ring())), ..LogOptions::new(identity) };
                 let (log, opened) = MappedLog::open(folder, options)?;
+                if let Some(cut) = &opened.cut {
+                    tracing::warn!(file = %cut.file.display(), offset = cut.offset, bytes = cut.bytes,
+                        "the local log was cut at its last whole record; its servers are asked for what stood behind it");
+                }
                 let boot = terms.boot.map_or_else(boot, Ok)?;
                 let is_cut = opened.cut.is_some() || folder.join(FAILED).exists();
                 Some(Disk { log, name_if_new: DiskId(draw()?), boot, is_cut })

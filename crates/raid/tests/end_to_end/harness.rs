@@ -67,6 +67,14 @@ fn memory_servers() -> Option<MemoryServers> {
     Some(MemoryServers::start(count))
 }
 
+/// What makes commits of a last copy durable.
+pub fn durability_alone() -> String {
+    match std::env::var(MEMORY_VARIABLE) {
+        Ok(count) => format!("memory, {count} memory servers"),
+        Err(_) => "disk".to_owned(),
+    }
+}
+
 /// Has memory servers keep the logs of all sites, unless they do already.
 fn keep_logs(cluster: &Cluster, servers: &MemoryServers) {
     for site in cluster.sites().keys() {
