@@ -84,8 +84,8 @@ fn main() {
         let (table, key, snapshot) = (TABLE, key(time % 1_000), None);
         bench.send(AccessRequest::Read { tag: 1, table, key, snapshot });
     });
-    let snapshot = Timestamp::snapshot(EpochNumber(1), ROWS);
-    bench.send(AccessRequest::OldestSnapshot { snapshot });
+    let from = Timestamp::snapshot(EpochNumber(1), ROWS);
+    bench.send(AccessRequest::SnapshotsInUse { in_use: Vec::new(), from });
     bench.measure("update, random", ROWS, 1, |bench, time| {
         let key = bench.random_key();
         bench.send(install(key, ROWS + time));

@@ -8,8 +8,10 @@
 //! In reading order:
 //!
 //! * [`manager`]: the server, request by request; [`limits`]: its bounds;
-//! * `chain`, `ranges`, `recent`: the versions of one item, sets of keys, the latest writes of one storage;
-//! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets;
+//! * `chain`, `ranges`, `recent`: the versions of one item, sets of keys, the latest writes of one storage; `snapshots`: which versions are
+//!   needed;
+//! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets; `old_versions`: what
+//!   readers may cost;
 //! * `check`: whether what a transaction has read still stands; `escrow`: what is undecided and will be added to rows;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
@@ -23,9 +25,11 @@ mod local;
 pub mod manager;
 pub mod memory;
 mod memory_budget;
+mod old_versions;
 mod posting;
 mod ranges;
 mod recent;
+mod snapshots;
 mod stale;
 pub mod store;
 

@@ -1,9 +1,19 @@
 //! Bounds of the access manager. All of them keep one `handle` or `tick` below about 5 ms, far below a lease.
 
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX, LEASE, QUERY_BATCH_ROWS, SILENT_VOTER};
+use messages::{Key, TableId};
 
 /// Bytes of versions kept in memory unless the site says otherwise.
 pub const MEMORY_BYTES: usize = 1 << 30;
+/// Of these, old versions may take one part in so many.
+pub const OLD_VERSIONS_SHARE: usize = 4;
+/// Bytes that an item costs while it has old versions, beside these.
+pub const OLD_VERSIONS_QUEUED_BYTES: usize = size_of::<(TableId, Key)>();
+/// Items whose old versions are looked at in each tick.
+pub const OLD_VERSIONS_PER_TICK: usize = 100;
+/// So many times as many are looked at while old versions take more than half of what they may: then one item for each that is
+/// installed becomes so many. So while a pass over all of them is under way, they grow by one part in so many at most.
+pub const OLD_VERSIONS_HASTE: usize = 4;
 /// Writes remembered per storage for checking ranges that were read; a range read before them is too old.
 pub const RECENT_WRITES_MAX: usize = 16_384;
 
@@ -48,6 +58,10 @@ pub const BURY_PER_TICK: usize = 2_000;
 pub const COPY_WORK_MAX: usize = 2 * COPY_ITEMS_MAX;
 
 const _: () = assert!(QUERY_BATCH_ROWS <= SCAN_ROWS_MAX, "a batch of the query processor is one scan");
+const _: () = assert!(
+    OLD_VERSIONS_SHARE > 1 && OLD_VERSIONS_HASTE > 1,
+    "old versions are bounded, and looked at sooner than made"
+);
 const _: () = assert!(SCAN_ROWS_MAX < SCAN_WORK_MAX, "a scan looks at more than it returns");
 const _: () = assert!(LOAD_BYTES_MAX <= SCAN_BYTES_MAX, "a visit to the store fits in an answer");
 const _: () = assert!(COPY_ITEMS_MAX <= COPY_WORK_MAX, "one message of copies makes progress");

@@ -1,13 +1,16 @@
 //! The local copy: versions in memory over a store.
 //!
-//! Invariants: an item that is in memory is all there (its chain tells every snapshot at or above `oldest`), and the store is not asked
+//! Invariants: an item that is in memory is all there (its chain tells every snapshot that may be read), and the store is not asked
 //! for it; a key that is not in memory is absent where its storage is `resident`, and elsewhere what the store says; the store has no
 //! version above those in memory.
 
 use crate::chain::{Chain, Generation, Seen, Version};
 use crate::limits::{LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX};
+use crate::manager::Settings;
+use crate::old_versions::{OldVersions, Tally};
 use crate::ranges::{Extent, KeyRanges, before};
 use crate::recent::RecentWrites;
+use crate::snapshots::Snapshots;
 use crate::store::{self, Store, StoreError};
 use messages::planted::{Bug, Planted};
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
@@ -43,11 +46,12 @@ pub(crate) struct Local {
     pub(crate) store: Box<dyn Store>,
     pub(crate) storages: BTreeMap<TableId, Storage>,
     /// Bytes of all chains.
-    pub(crate) bytes: usize,
+    pub(crate) tally: Tally,
+    pub(crate) old_versions: OldVersions,
     /// The largest timestamp installed here.
     pub(crate) as_of: Timestamp,
-    /// No snapshot below this is read any more.
-    pub(crate) oldest: Timestamp,
+    /// What may be read beside the newest versions.
+    pub(crate) snapshots: Snapshots,
     /// What is installed now belongs to this generation.
     pub(crate) generation: Generation,
     /// The newest generation that is on its way to the store.
@@ -67,34 +71,30 @@ impl Storage {
         Storage { chains: BTreeMap::new(), resident, recent }
     }
 
-    fn insert(&mut self, key: Key, chain: Chain) -> usize {
-        let bytes = key.as_bytes().len() + chain.bytes();
+    fn insert(&mut self, key: Key, chain: Chain, tally: &mut Tally) {
+        tally.all += key.as_bytes().len();
+        tally.add(&chain);
         let before = self.chains.insert(key, chain);
         assert!(before.is_none(), "an item that is in memory is changed in its place");
-        bytes
     }
 }
 
 impl Local {
     /// Over a store that holds everything that was posted, the largest timestamp of which is `as_of`.
-    pub(crate) fn new(
-        store: Box<dyn Store>,
-        as_of: Timestamp,
-        recent_writes_max: usize,
-        planted: Planted,
-    ) -> Result<Local, StoreError> {
+    pub(crate) fn new(store: Box<dyn Store>, as_of: Timestamp, settings: Settings) -> Result<Local, StoreError> {
         let mut local = Local {
             storages: BTreeMap::new(),
-            bytes: 0,
+            tally: Tally::default(),
+            old_versions: OldVersions::new(settings.old_version_bytes_max),
             as_of,
-            oldest: Timestamp::ZERO,
+            snapshots: Snapshots::new(settings.planted),
             generation: 1,
             posting: None,
             unposted: Vec::new(),
-            planted,
+            planted: settings.planted,
             floors: BTreeMap::new(),
             horizon: as_of,
-            recent_writes_max,
+            recent_writes_max: settings.recent_writes_max,
             store,
         };
         for table in local.store.storages()? {
@@ -157,7 +157,7 @@ impl Local {
         let Some((timestamp, row)) = self.store.get(table, key)? else {
             return Ok(None);
         };
-        self.bytes += storage.insert(key.clone(), Chain::loaded(timestamp, row));
+        storage.insert(key.clone(), Chain::loaded(timestamp, row), &mut self.tally);
         Ok(storage.chains.get(key))
     }
 
@@ -177,7 +177,7 @@ impl Local {
         let storage = self.storages.get_mut(&table).expect("only known storages are loaded");
         for (key, timestamp, row) in found.rows {
             if !storage.chains.contains_key(&key) {
-                self.bytes += storage.insert(key, Chain::loaded(timestamp, row));
+                storage.insert(key, Chain::loaded(timestamp, row), &mut self.tally);
             }
         }
         match (last, reverse) {
@@ -245,7 +245,7 @@ impl Local {
         timestamp: Timestamp,
         row: Option<Row>,
     ) -> Result<bool, StoreError> {
-        let (generation, oldest, posting) = (self.generation, self.oldest, self.posting);
+        let (generation, posting) = (self.generation, self.posting);
         let version = Version { timestamp, row, generation };
         self.storage(table);
         let below = self.bring(table, key)?;
@@ -253,17 +253,18 @@ impl Local {
         storage.recent.note(timestamp, key);
         self.as_of = self.as_of.max(timestamp);
         if !below {
-            self.bytes += storage.insert(key.clone(), Chain::written(version, false));
+            storage.insert(key.clone(), Chain::written(version, false), &mut self.tally);
             self.unposted.push((table, key.clone()));
             return Ok(true);
         }
         let chain = storage.chains.get_mut(key).expect("loaded above");
         let listed = chain.dirty && chain.newest().generation == generation;
-        self.bytes -= chain.bytes();
+        self.tally.subtract(chain);
         let newest = chain.insert(version);
-        chain.trim(oldest, posting);
+        chain.trim(&self.snapshots, posting);
         chain.referenced = true;
-        self.bytes += chain.bytes();
+        self.tally.add(chain);
+        self.old_versions.enqueue(table, key, chain);
         if newest && !listed {
             self.unposted.push((table, key.clone()));
         }
@@ -281,7 +282,7 @@ impl Local {
         timestamp: Timestamp,
         addends: &[(u16, i64)],
     ) -> Result<(), StoreError> {
-        let (generation, oldest, posting) = (self.generation, self.oldest, self.posting);
+        let (generation, posting) = (self.generation, self.posting);
         if !self.bring(table, key)? {
             cannot_take(table, key, timestamp, AddError::NotAnInteger);
         }
@@ -290,11 +291,12 @@ impl Local {
         self.as_of = self.as_of.max(timestamp);
         let chain = storage.chains.get_mut(key).expect("loaded above");
         let listed = chain.dirty && chain.newest().generation == generation;
-        self.bytes -= chain.bytes();
+        self.tally.subtract(chain);
         let added = chain.add(timestamp, addends, generation, posting);
-        chain.trim(oldest, posting);
+        chain.trim(&self.snapshots, posting);
         chain.referenced = true;
-        self.bytes += chain.bytes();
+        self.tally.add(chain);
+        self.old_versions.enqueue(table, key, chain);
         if !listed {
             self.unposted.push((table, key.clone()));
         }
@@ -339,24 +341,26 @@ impl Local {
     /// As [`Local::install`], of what the log says: whatever lies below is neither looked for nor kept, because no snapshot is so old.
     pub(crate) fn reinstall(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) -> bool {
         let generation = self.generation;
-        let written = Chain::written(Version { timestamp, row, generation }, true);
+        let mut written = Chain::written(Version { timestamp, row, generation }, true);
         self.as_of = self.as_of.max(timestamp);
-        let storage = self.storage(table);
+        self.storage(table);
+        let storage = self.storages.get_mut(&table).expect("made above");
         storage.recent.note(timestamp, key);
         let listed = match storage.chains.entry(key.clone()) {
             Entry::Vacant(place) => {
-                let added = key.as_bytes().len() + written.bytes();
+                self.tally.all += key.as_bytes().len();
+                self.tally.add(&written);
                 place.insert(written);
-                self.bytes += added;
                 false
             }
             Entry::Occupied(place) if place.get().newest().timestamp >= timestamp => return false,
             Entry::Occupied(mut place) => {
                 let chain = place.get_mut();
                 let listed = chain.dirty && chain.newest().generation == generation;
-                let (before, after) = (chain.bytes(), written.bytes());
+                written.queued = chain.queued;
+                self.tally.subtract(chain);
+                self.tally.add(&written);
                 *chain = written;
-                self.bytes = self.bytes + after - before;
                 listed
             }
         };
@@ -373,13 +377,18 @@ impl Local {
         }
         let generation = self.generation;
         let version = Version { timestamp, row, generation };
-        let storage = self.storage(table);
+        self.storage(table);
+        let storage = self.storages.get_mut(&table).expect("made above");
         storage.recent.note(timestamp, key);
         let before = storage.chains.remove(key);
         let listed = before.as_ref().is_some_and(|chain| chain.dirty && chain.newest().generation == generation);
-        let added = storage.insert(key.clone(), Chain::written(version, true));
-        self.bytes += added;
-        self.bytes -= before.map_or(0, |chain| key.as_bytes().len() + chain.bytes());
+        let mut written = Chain::written(version, true);
+        if let Some(before) = before {
+            written.queued = before.queued;
+            self.tally.all -= key.as_bytes().len();
+            self.tally.subtract(&before);
+        }
+        storage.insert(key.clone(), written, &mut self.tally);
         self.as_of = self.as_of.max(timestamp);
         if !listed {
             self.unposted.push((table, key.clone()));

@@ -4,7 +4,8 @@
 
 use crate::chain::{Seen, Version};
 use crate::escrow::Escrow;
-use crate::limits::{MEMORY_BYTES, RECENT_WRITES_MAX, SWEEP_PER_MESSAGE, SWEEP_PER_TICK};
+use crate::limits::{MEMORY_BYTES, OLD_VERSIONS_PER_TICK, OLD_VERSIONS_SHARE};
+use crate::limits::{RECENT_WRITES_MAX, SWEEP_PER_MESSAGE, SWEEP_PER_TICK};
 use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::posting::{Metadata, Poster};
@@ -25,6 +26,8 @@ use std::sync::Arc;
 pub struct Settings {
     /// Bytes of versions kept in memory; what is not in the store yet stays beyond it.
     pub memory_bytes_max: usize,
+    /// Bytes of old versions kept for snapshots; beyond that the oldest snapshot is given up.
+    pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges: a transaction that read a range longer ago is too old.
     pub recent_writes_max: usize,
     /// The clause to leave out, in the simulator.
@@ -33,7 +36,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { memory_bytes_max: MEMORY_BYTES, recent_writes_max: RECENT_WRITES_MAX, planted: Planted::none() }
+        Settings {
+            memory_bytes_max: MEMORY_BYTES,
+            old_version_bytes_max: MEMORY_BYTES / OLD_VERSIONS_SHARE,
+            recent_writes_max: RECENT_WRITES_MAX,
+            planted: Planted::none(),
+        }
     }
 }
 
@@ -60,7 +68,7 @@ impl AccessManager {
     pub fn open(store: Box<dyn Store>, settings: Settings) -> Result<AccessManager, StoreError> {
         let Metadata { as_of, drops, replay_from } = Metadata::decode(store.metadata()?)?;
         Ok(AccessManager {
-            local: Local::new(store, as_of, settings.recent_writes_max, settings.planted)?,
+            local: Local::new(store, as_of, settings)?,
             stale: Stale::default(),
             escrow: Escrow::default(),
             poster: Poster::new(drops, replay_from),
@@ -121,7 +129,12 @@ impl AccessManager {
 
     /// Bytes of versions in memory.
     pub fn memory_bytes(&self) -> usize {
-        self.local.bytes
+        self.local.tally.all
+    }
+
+    /// Bytes of versions in memory that are not the newest of their items.
+    pub fn old_version_bytes(&self) -> usize {
+        self.local.tally.old
     }
 
     /// The largest timestamp installed here.
@@ -149,9 +162,14 @@ impl AccessManager {
                 self.escrow.clear();
                 return Ok(());
             }
-            AccessRequest::Install { timestamp, history } => return self.install(timestamp, &history, outbox),
-            AccessRequest::OldestSnapshot { snapshot } => {
-                self.local.oldest = self.local.oldest.max(snapshot);
+            AccessRequest::Install { timestamp, history } => {
+                self.install(timestamp, &history, outbox)?;
+                let changed = history.writes.len() + history.increments.len();
+                self.trim_old_versions(changed, outbox);
+                return Ok(());
+            }
+            AccessRequest::SnapshotsInUse { in_use, from } => {
+                self.local.snapshots.report(in_use, from);
                 return Ok(());
             }
             AccessRequest::MarkStale { stale } => {
@@ -196,14 +214,32 @@ impl AccessManager {
             let range = KeyRange::point(table, key);
             return Ok(AccessReply::Stale { tag, range });
         }
+        if let Some(gone) = self.gone(tag, snapshot) {
+            return Ok(gone);
+        }
         let (version, row) = match self.local.read(table, &key, snapshot)? {
             Seen::Row(version, row) => (version, Some(row)),
             // The same at every site, whether it still knows of the deletion or not.
             Seen::Absent(_) => (Timestamp::ZERO, None),
             Seen::Gone if self.planted.is(Bug::ReadBelowFloor) => (Timestamp::ZERO, None),
-            Seen::Gone => return Ok(AccessReply::SnapshotGone { tag }),
+            Seen::Gone => return Ok(AccessReply::SnapshotGone { tag, given_up: false }),
         };
         Ok(AccessReply::ReadReply { tag, version, row })
+    }
+
+    /// The answer to who asks for a snapshot whose versions need not be there any more.
+    fn gone(&self, tag: u64, snapshot: Option<Timestamp>) -> Option<AccessReply> {
+        let snapshots = &self.local.snapshots;
+        let gone = snapshot.filter(|snapshot| !snapshots.may_read(*snapshot))?;
+        Some(AccessReply::SnapshotGone { tag, given_up: snapshots.is_given_up(gone) })
+    }
+
+    /// Looks after old versions, and tells when that has cost a snapshot.
+    fn trim_old_versions(&mut self, items: usize, outbox: &mut Outbox) {
+        if let Some(through) = self.local.trim_old_versions(items) {
+            let reply = AccessReply::SnapshotsGivenUp { through };
+            outbox.local(ServerKind::ActionDriver, Message::AccessReply(reply));
+        }
     }
 
     /// Goes as far as the first stale key; a scan that begins with one is stale.
@@ -239,10 +275,13 @@ impl AccessManager {
                 }
             }
         }
+        if let Some(gone) = self.gone(tag, snapshot) {
+            return Ok(gone);
+        }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let forgiving = self.planted.is(Bug::ReadBelowFloor);
         let Scanned::Rows(rows, next) = self.local.scan(&range, snapshot, limit, reverse, forgiving)? else {
-            return Ok(AccessReply::SnapshotGone { tag });
+            return Ok(AccessReply::SnapshotGone { tag, given_up: false });
         };
         if present_only && let Some((key, ..)) = rows.iter().find(|(key, ..)| self.stale.contains(table, key)) {
             let range = KeyRange::point(table, key.clone());
@@ -369,7 +408,7 @@ impl Server for AccessManager {
         if self.halted || envelope.from_site != envelope.to_site {
             return;
         }
-        let before = self.local.bytes;
+        let before = self.local.tally.all;
         let outcome = match envelope.message {
             Message::Access(request) => self.serve(envelope.from, request, outbox),
             Message::Synced(tag) => {
@@ -384,7 +423,7 @@ impl Server for AccessManager {
             _ => Ok(()),
         };
         self.stop_if(outcome, outbox);
-        if self.local.bytes > before {
+        if self.local.tally.all > before {
             self.sweeper.sweep(&mut self.local, SWEEP_PER_MESSAGE);
         }
     }
@@ -395,6 +434,7 @@ impl Server for AccessManager {
         }
         let outcome = self.post(now, outbox);
         self.stop_if(outcome, outbox);
+        self.trim_old_versions(OLD_VERSIONS_PER_TICK, outbox);
         self.graveyard.bury(now.boot, &mut self.local);
         self.sweeper.sweep(&mut self.local, SWEEP_PER_TICK);
         self.garbage.free(&mut self.local);

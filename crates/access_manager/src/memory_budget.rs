@@ -1,6 +1,9 @@
 //! Forgetting: what is in the store too leaves memory when memory is short, and deletions leave it when nobody can miss them any more.
 //!
-//! Invariant: nothing is forgotten that the store does not have, or that a snapshot at or above the oldest one would then see otherwise.
+//! What has old versions is left to `old_versions`: what that does must not depend on what is forgotten here, so that a site whose servers
+//! are moved does the same as one whose are not.
+//!
+//! Invariant: nothing is forgotten that the store does not have, or that a snapshot which may be read would then see otherwise.
 
 use crate::chain::Chain;
 use crate::limits::{BURY_PER_TICK, FREE_PER_TICK, TOMBSTONE_RETENTION};
@@ -27,7 +30,7 @@ impl Sweeper {
     pub(crate) fn sweep(&mut self, local: &mut Local, items: usize) {
         let mut left = items;
         let mut wrapped = false;
-        while left > 0 && local.bytes > self.bytes_max {
+        while left > 0 && local.tally.all > self.bytes_max {
             let Some(table) = local.storages.range(self.hand.0..).next().map(|(table, _)| *table) else {
                 if wrapped {
                     return;
@@ -49,7 +52,6 @@ impl Sweeper {
 
     /// Looks at items of one storage behind the hand. Returns how many there were.
     fn step(&mut self, local: &mut Local, table: TableId, items: usize) -> usize {
-        let (oldest, posting) = (local.oldest, local.posting);
         let Some(storage) = local.storages.get_mut(&table) else {
             return 0;
         };
@@ -63,10 +65,7 @@ impl Sweeper {
             if std::mem::take(&mut chain.referenced) {
                 continue;
             }
-            local.bytes -= chain.bytes();
-            chain.trim(oldest, posting);
-            local.bytes += chain.bytes();
-            if chain.is_evictable(oldest) {
+            if !chain.queued && chain.is_evictable(&local.snapshots) {
                 evicted.push(key.clone());
             }
         }
@@ -79,7 +78,8 @@ impl Sweeper {
         }
         for key in &evicted {
             let chain = storage.chains.remove(key).expect("found in this step");
-            local.bytes -= key.as_bytes().len() + chain.bytes();
+            local.tally.all -= key.as_bytes().len();
+            local.tally.subtract(&chain);
         }
         looked
     }
@@ -100,7 +100,7 @@ impl Graveyard {
 
     /// Forgets those whose time has come.
     pub(crate) fn bury(&mut self, boot: u64, local: &mut Local) {
-        let (oldest, posting) = (local.oldest, local.posting);
+        let posting = local.posting;
         for _ in 0..BURY_PER_TICK {
             let due = self.deletions.pop_front_if(|(posted, ..)| *posted + TOMBSTONE_RETENTION <= boot);
             let Some((_, table, key)) = due else { return };
@@ -113,13 +113,13 @@ impl Graveyard {
             if chain.dirty || chain.newest().row.is_some() {
                 continue;
             }
-            local.bytes -= chain.bytes();
-            chain.trim(oldest, posting);
-            if chain.is_buried(oldest) {
-                local.bytes -= key.as_bytes().len();
+            local.tally.subtract(chain);
+            chain.trim(&local.snapshots, posting);
+            if !chain.queued && chain.is_buried(&local.snapshots) {
+                local.tally.all -= key.as_bytes().len();
                 storage.chains.remove(&key);
             } else {
-                local.bytes += chain.bytes();
+                local.tally.add(chain);
                 self.deletions.push_back((boot, table, key));
             }
         }
@@ -145,7 +145,10 @@ impl Garbage {
         for _ in 0..FREE_PER_TICK {
             let Some(chains) = self.storages.last_mut() else { return };
             match chains.pop_first() {
-                Some((key, chain)) => local.bytes -= key.as_bytes().len() + chain.bytes(),
+                Some((key, chain)) => {
+                    local.tally.all -= key.as_bytes().len();
+                    local.tally.subtract(&chain);
+                }
                 None => {
                     self.storages.pop();
                 }

@@ -143,7 +143,7 @@ impl Poster {
         local.posting = Some(generation);
         let (due, kept): (Vec<Drop>, Vec<Drop>) = std::mem::take(&mut self.drops)
             .into_iter()
-            .partition(|drop| drop.timestamp < local.oldest && drop.generation <= generation);
+            .partition(|drop| drop.timestamp < local.snapshots.oldest() && drop.generation <= generation);
         let drops = kept.iter().map(|drop| (drop.timestamp, drop.table)).collect();
         self.drops = kept;
         let metadata = Metadata { as_of: local.as_of, drops, replay_from: 0 };
@@ -253,17 +253,17 @@ impl Posting {
 
     /// The store has written these: what is still newest is in the store now.
     fn settle(&mut self, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
-        let (oldest, posting) = (local.oldest, local.posting);
+        let posting = local.posting;
         let forgets_additions = local.planted.is(Bug::PostForgetsAdditions);
         for (table, key, timestamp) in self.settling.by_ref().take(POST_ITEMS_PER_TICK) {
             let storage = local.storages.get_mut(&table);
             let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
                 continue;
             };
-            local.bytes -= chain.bytes();
+            local.tally.subtract(chain);
             chain.posted(timestamp, if forgets_additions { Generation::MAX } else { self.generation });
-            chain.trim(oldest, posting);
-            local.bytes += chain.bytes();
+            chain.trim(&local.snapshots, posting);
+            local.tally.add(chain);
             if !chain.dirty && chain.newest().row.is_none() {
                 graveyard.bring(boot, table, key);
             }

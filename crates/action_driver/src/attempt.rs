@@ -4,6 +4,7 @@
 //! epoch still stands and all leases hold after the read; a transaction is tried again only when nothing of it is left and the client
 //! has been told nothing, under a new identifier and its first age.
 
+use crate::contention::Contention;
 use crate::exchange::Exchange;
 use crate::execution::{Execution, Reliance, Step};
 use crate::limits::{RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
@@ -89,8 +90,8 @@ pub enum Waits {
     After { tag: u64, failure: Option<Failure> },
     /// Whether the epoch is whole, so that what the transaction adds can be committed.
     Whole { tag: u64 },
-    /// The outcome of the transaction, and what to drop should it abort.
-    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId> },
+    /// The outcome of the transaction, what to drop should it abort, and what it changes should nobody wait for that.
+    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId>, history: Arc<History> },
     /// An identifier for a chunk.
     ChunkBegin { tag: u64, chunk: Arc<History> },
     /// The outcome of a chunk.
@@ -133,10 +134,19 @@ impl ScanJob {
         ScanJob { range, limit, relies_on, reliance: Reliance::default(), result: (Vec::new(), None) }
     }
 
-    fn resume(&mut self, transaction: &mut Transaction, event: Event) -> Result<Step, Failure> {
+    fn resume(
+        &mut self,
+        transaction: &mut Transaction,
+        contention: &Contention,
+        event: Event,
+    ) -> Result<Step, Failure> {
         let mut event = event;
         if let Some(need) = self.reliance.resume(&self.relies_on, transaction, &mut event)? {
             return Ok(Step::Need(need));
+        }
+        if self.range.table == TableId::CONTENTION {
+            self.result = (contention.rows(), None);
+            return Ok(Step::Done);
         }
         if let Event::Batch(rows, left) = event {
             self.result = (rows, left.map(|left| left.low));
@@ -324,7 +334,7 @@ impl Session {
         match progress {
             Ok(Progress::Waiting) => {}
             Ok(Progress::Ready(event)) => self.run(event, exchange),
-            Ok(Progress::SnapshotGone) => self.lost(Conflict::of(ConflictKind::TooOld), exchange),
+            Ok(Progress::SnapshotGone(conflict)) => self.lost(conflict, exchange),
             Err(failure) => self.ran(Some(failure), exchange),
         }
     }
@@ -350,7 +360,7 @@ impl Session {
                         let (generator, hidden_keys) = (&shared.generator, &mut shared.hidden_keys);
                         execution.resume(transaction, generator, hidden_keys, &shared.sums, event)
                     }
-                    Job::Scan(scan) => scan.resume(transaction, event),
+                    Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, event),
                     Job::Commit => unreachable!("a commit runs nothing"),
                 },
             };
@@ -456,9 +466,9 @@ impl Session {
         }
         let ahead = transaction.ahead().clone();
         let history = Arc::new(transaction.into_history());
-        exchange.commit(CommitRequest::Commit { transaction: id, age, history });
         let work = self.work.as_mut().expect("a request is under way");
-        work.waits = Waits::Commit { transaction: id, age, ahead };
+        work.waits = Waits::Commit { transaction: id, age, ahead, history: Arc::clone(&history) };
+        exchange.commit(CommitRequest::Commit { transaction: id, age, history });
     }
 
     /// The transaction, or a chunk, has committed.
@@ -490,6 +500,7 @@ impl Session {
             }
             Waits::Commit { ahead, age, .. } => {
                 self.lost_age = Some(age);
+                exchange.shared.contention.lost(&conflict, exchange.now);
                 exchange.shared.drop_storages(ahead);
                 let failure = storages_used_up(work, conflict);
                 self.finish(SessionReply::Failed(failure), exchange);
@@ -510,6 +521,7 @@ impl Session {
 
     /// The transaction has lost a conflict: it is tried again where the client knows nothing of it, else it is over.
     pub(crate) fn lost(&mut self, conflict: Conflict, exchange: &mut Exchange) {
+        exchange.shared.contention.lost(&conflict, exchange.now);
         self.stop_waiting(exchange);
         self.keep_age();
         let work = self.work.as_mut().expect("a request is under way");

@@ -142,6 +142,7 @@ impl Server for ActionDriver {
         }
         match envelope.message {
             Message::SessionRequest(session, request) => self.request(now, envelope.from, session, request, outbox),
+            Message::AccessReply(AccessReply::SnapshotsGivenUp { through }) => self.shared.snapshots.give_up(through),
             Message::AccessReply(reply) => {
                 if let Some(tag) = tag_of(&reply) {
                     self.answer(tag, now, outbox, |session, exchange| session.fetched(reply, exchange));
@@ -177,7 +178,7 @@ fn tag_of(reply: &AccessReply) -> Option<u64> {
         AccessReply::ReadReply { tag, .. }
         | AccessReply::ScanReply { tag, .. }
         | AccessReply::Stale { tag, .. }
-        | AccessReply::SnapshotGone { tag } => Some(*tag),
+        | AccessReply::SnapshotGone { tag, .. } => Some(*tag),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: a tag or a transaction is known here as long as an answer to it is wanted; every other answer is dropped unread.
 
 use crate::cleaner::Cleaner;
+use crate::contention::Contention;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::snapshots::Snapshots;
@@ -42,6 +43,8 @@ pub struct Shared {
     pub hidden_keys: HiddenKeys,
     /// Where rows are added to without being read.
     pub sums: Sums,
+    /// What transactions lose conflicts on and wait for.
+    pub contention: Contention,
     /// Snapshots in use.
     pub snapshots: Snapshots,
     /// Drops storages left behind.
@@ -61,6 +64,7 @@ impl Shared {
             generator: Generator::new(seed),
             hidden_keys: HiddenKeys::default(),
             sums: Sums::default(),
+            contention: Contention::default(),
             snapshots: Snapshots::default(),
             cleaner: Cleaner::default(),
             last_tag: 0,

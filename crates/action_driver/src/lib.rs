@@ -16,12 +16,14 @@
 //!   executor each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
 //! * `expression`: values and conditions; `generator`, `hidden_keys`: numbers;
-//! * `exchange`: what sessions share; `snapshots`: what may be forgotten; `cleaner`: storages left behind;
+//! * `exchange`: what sessions share; `snapshots`: what may be forgotten; `cleaner`: storages left behind; `contention`: what
+//!   conflicts were lost on;
 //! * `failure`: what clients are told; `limits`.
 
 mod attempt;
 mod catalog;
 mod cleaner;
+mod contention;
 mod cursor;
 mod delete;
 mod differential_file;

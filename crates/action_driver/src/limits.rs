@@ -23,8 +23,13 @@ pub const RETRY_DELAY_FIRST: u64 = MILLISECOND;
 pub const RETRY_DELAY_MAX: u64 = 64 * MILLISECOND;
 /// Waiting time between two tries to drop a storage that its transaction left behind.
 pub const DROP_RETRY: u64 = SECOND;
-/// How often the oldest snapshot in use is reported.
-pub const OLDEST_SNAPSHOT_PERIOD: u64 = 100 * MILLISECOND;
+/// How often the snapshots in use are reported; each session has one at most.
+pub const SNAPSHOTS_PERIOD: u64 = 100 * MILLISECOND;
+
+/// Rows of `raid.contention`.
+pub const CONTENTION_ROWS_MAX: usize = 256;
+/// Who has waited so long for an item, to read it or to lock it, is counted there.
+pub const LONG_WAIT: u64 = 20 * MILLISECOND;
 
 /// Items that a transaction remembers it could add to unread.
 pub const SUMMED_REMEMBERED: usize = 64;

@@ -4,10 +4,12 @@
 //! undecided commits on what it reads; nothing reaches an executor that is stale or that its transaction's own writes do not cover.
 
 use crate::exchange::Exchange;
+use crate::limits::LONG_WAIT;
 use crate::transaction::Transaction;
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::CommitRequest;
 use messages::concurrency::{AccessKind, ConcurrencyRequest, Target};
+use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
 use messages::replication::ServiceRequest;
@@ -67,6 +69,20 @@ pub enum Event {
 pub struct Reading {
     need: Need,
     stage: Stage,
+    /// When permission was asked for (boot clock).
+    asked_at: u64,
+}
+
+impl Need {
+    /// What is needed; for a range, its low end.
+    fn item(&self) -> Option<Item> {
+        match self {
+            Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
+            Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
+            Need::Relied(key) => Some(catalog_item(key)),
+            Need::Chunk => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,8 +106,8 @@ pub enum Progress {
     Waiting,
     /// The executor can go on.
     Ready(Event),
-    /// The snapshot cannot be read any more: a new one is needed.
-    SnapshotGone,
+    /// The snapshot cannot be read any more, for this reason: a new one is needed.
+    SnapshotGone(Conflict),
 }
 
 /// Answers without any message what the transaction itself knows.
@@ -119,7 +135,7 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
 impl Reading {
     /// Asks for what cannot be answered at once.
     pub fn begin(need: Need, transaction: &Transaction, exchange: &mut Exchange) -> Reading {
-        let mut reading = Reading { need, stage: Stage::Asking };
+        let mut reading = Reading { need, stage: Stage::Asking, asked_at: exchange.now.boot };
         if transaction.is_snapshot() && transaction.has_read && exchange.shared.planted.is(Bug::SnapshotMovesUp) {
             let tag = exchange.tag();
             exchange.commit(CommitRequest::BeginSnapshot { tag });
@@ -132,6 +148,7 @@ impl Reading {
 
     /// Asks for permission, where one is needed.
     fn ask(&mut self, transaction: &Transaction, exchange: &mut Exchange) {
+        self.asked_at = exchange.now.boot;
         let (target, kind) = match &self.need {
             Need::Item(item, kind) => {
                 if !transaction.is_snapshot() && transaction.holds(item, *kind) {
@@ -200,6 +217,10 @@ impl Reading {
 
     /// The concurrency controller permits it.
     pub fn granted(&mut self, transaction: &mut Transaction, exchange: &mut Exchange) -> Progress {
+        let waited = exchange.now.boot.saturating_sub(self.asked_at);
+        if let Some(item) = self.need.item().filter(|_| waited >= LONG_WAIT) {
+            exchange.shared.contention.waited(item, waited, exchange.now);
+        }
         if !transaction.is_snapshot() {
             match &self.need {
                 Need::Item(item, kind) => transaction.note_granted(Target::Item(item.clone()), *kind),
@@ -235,7 +256,10 @@ impl Reading {
                 self.stage = Stage::Refreshing { tag };
                 Ok(Progress::Waiting)
             }
-            AccessReply::SnapshotGone { .. } => Ok(Progress::SnapshotGone),
+            AccessReply::SnapshotGone { given_up, .. } => {
+                let kind = if given_up { ConflictKind::SnapshotGivenUp } else { ConflictKind::TooOld };
+                Ok(Progress::SnapshotGone(Conflict { kind, item: self.need.item(), other: None }))
+            }
             other => unreachable!("no answer to a read: {other:?}"),
         }
     }

@@ -12,7 +12,7 @@ use crate::transaction::Transaction;
 use messages::concurrency::ConcurrencyRequest;
 use messages::conflict::Conflict;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
-use messages::{Age, ServerKind, TransactionId};
+use messages::{Age, Item, ServerKind, TransactionId};
 use serde::{Deserialize, Serialize};
 
 /// One client's session.
@@ -157,10 +157,13 @@ impl Session {
     fn cancel(&mut self, exchange: &mut Exchange) {
         let Some(work) = &self.work else { return };
         let failure = match work.waits {
-            Waits::Commit { transaction, .. } => {
+            Waits::Commit { transaction, ref history, .. } => {
                 // It lives on: no other transaction may have its age.
                 self.lost_age = None;
-                Failure::Unknown { transaction }
+                let mut changed = history.changed().map(|(table, key)| Item { table, key: key.clone() });
+                let first = changed.next();
+                let changed = first.map(|first| (first, changed.count()));
+                Failure::Unknown { transaction, changed }
             }
             _ => Failure::Cancelled,
         };
@@ -197,6 +200,7 @@ impl Session {
         if self.work.is_some() {
             self.lost(conflict, exchange);
         } else {
+            exchange.shared.contention.lost(&conflict, exchange.now);
             self.lost_age = transaction.identity.map(|(_, age)| age);
             release(transaction, exchange);
             transaction.over = Some(Failure::Conflict { conflict });

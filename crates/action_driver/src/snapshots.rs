@@ -1,10 +1,10 @@
 //! Snapshots in use, and what the access manager may forget because of them.
 //!
-//! Invariant: a reported timestamp lies at or below every snapshot in use or still to be given out. The site's clock only
-//! goes up, and a snapshot is the clock at the moment it is given out; so any clock heard of earlier, in the same epoch or one
+//! Invariant: every snapshot that is read after a report is one of those that it names, or lies at or above its `from`. The site's clock
+//! only goes up, and a snapshot is the clock at the moment it is given out; so any clock heard of earlier, in the same epoch or one
 //! before, lies at or below it.
 
-use crate::limits::OLDEST_SNAPSHOT_PERIOD;
+use crate::limits::SNAPSHOTS_PERIOD;
 use messages::access::AccessRequest;
 use messages::{Message, Now, Outbox, ServerKind, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 pub struct Snapshots {
     in_use: BTreeMap<Timestamp, usize>,
     heard: Timestamp,
-    reported: Timestamp,
+    /// This one and those below it are not read any more, though their readers do not know it yet.
+    given_up: Timestamp,
+    reported: (Vec<Timestamp>, Timestamp),
     reported_at: u64,
 }
 
@@ -40,19 +42,24 @@ impl Snapshots {
         }
     }
 
+    /// The access manager has given up this snapshot and those below it.
+    pub fn give_up(&mut self, through: Timestamp) {
+        self.given_up = self.given_up.max(through);
+    }
+
     /// Reports now and then.
     pub fn tick(&mut self, now: Now, outbox: &mut Outbox) {
-        if now.boot < self.reported_at.saturating_add(OLDEST_SNAPSHOT_PERIOD) {
+        if now.boot < self.reported_at.saturating_add(SNAPSHOTS_PERIOD) {
             return;
         }
-        let oldest = match self.in_use.keys().next() {
-            Some(oldest) => self.heard.min(*oldest),
-            None => self.heard,
-        };
-        if oldest > self.reported {
-            self.reported = oldest;
+        let from = self.heard;
+        let known = |snapshot: &&Timestamp| self.given_up < **snapshot && **snapshot < from;
+        let in_use = || self.in_use.keys().filter(known).copied();
+        if from != self.reported.1 || !in_use().eq(self.reported.0.iter().copied()) {
+            let in_use: Vec<Timestamp> = in_use().collect();
+            self.reported = (in_use.clone(), from);
             self.reported_at = now.boot;
-            let request = AccessRequest::OldestSnapshot { snapshot: oldest };
+            let request = AccessRequest::SnapshotsInUse { in_use, from };
             outbox.local(ServerKind::AccessManager, Message::Access(request));
         }
     }

@@ -12,7 +12,8 @@ use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
 use messages::{
-    Age, Conflict, ConflictKind, Epoch, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId,
+    Age, Conflict, ConflictKind, Epoch, History, Item, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+    TransactionId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +81,10 @@ impl AtomicityController {
         if !history.increments.is_empty() && !may_add {
             // A copy that is not complete has nothing to add to. Nobody else has heard of it yet.
             self.finish_locks(transaction, outbox);
-            return answer_abort(transaction, Conflict::of(ConflictKind::IncrementRefused), outbox);
+            let first = history.increments.first();
+            let item = first.map(|first| Item { table: first.table, key: first.key.clone() });
+            let conflict = Conflict { kind: ConflictKind::IncrementRefused, item, other: None };
+            return answer_abort(transaction, conflict, outbox);
         }
         let order = self.next_order;
         self.next_order += 1;

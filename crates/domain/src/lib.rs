@@ -60,6 +60,8 @@ pub struct Settings {
     pub method: Method,
     /// Bytes of row versions kept in memory.
     pub memory_bytes_max: usize,
+    /// Bytes of old versions kept for snapshots.
+    pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges that were read.
     pub recent_writes_max: usize,
     /// Seeds what SQL calls random.
@@ -171,6 +173,7 @@ impl<L: Log> Domain<L> {
         let Settings { site, incarnation, planted, .. } = settings;
         let access = access_manager::Settings {
             memory_bytes_max: settings.memory_bytes_max,
+            old_version_bytes_max: settings.old_version_bytes_max,
             recent_writes_max: settings.recent_writes_max,
             planted,
         };

@@ -141,6 +141,7 @@ mod tests {
             sites: vec![SiteId(1)],
             method: Method::Locking,
             memory_bytes_max: 1 << 20,
+            old_version_bytes_max: 1 << 18,
             recent_writes_max: 100,
             seed: 1,
             planted: Planted::none(),

@@ -64,10 +64,12 @@ pub enum AccessRequest {
         /// Its writes.
         history: Arc<History>,
     },
-    /// Action driver: no snapshot below this will be read any more (per domain, monotonic).
-    OldestSnapshot {
-        /// Versions that only older snapshots could see may go.
-        snapshot: Timestamp,
+    /// Action driver, now and then: which snapshots will still be read. Versions that none of them sees may go.
+    SnapshotsInUse {
+        /// These, each of which was read before or lies above what `from` was before; ascending.
+        in_use: Vec<Timestamp>,
+        /// And any at or above this, which never falls.
+        from: Timestamp,
     },
     /// Replication controller: these items of the own copy are stale from now on, until a copy or a write refreshes them.
     /// The caller has logged it.
@@ -138,10 +140,18 @@ pub enum AccessReply {
         /// What is stale.
         range: KeyRange,
     },
-    /// The snapshot lies below a version that a copier brought: begin a new snapshot.
+    /// The snapshot cannot be read any more: begin a new one.
     SnapshotGone {
         /// Names the read.
         tag: u64,
+        /// It was given up, because the versions that it needs took too much memory. Otherwise it lies below a version that a copier
+        /// brought.
+        given_up: bool,
+    },
+    /// To the action driver, unasked: this snapshot in use and all that are older were given up, and are answered `SnapshotGone`.
+    SnapshotsGivenUp {
+        /// The newest of them.
+        through: Timestamp,
     },
     /// The outcome of a version check.
     CheckReply {

@@ -30,11 +30,13 @@ pub enum ConflictKind {
     /// Something cannot be added to unread just now: the sum could leave the column's range, or a member's copy is not complete. An
     /// ordinary write can do it.
     IncrementRefused,
+    /// The snapshot of a read-only transaction was given up, because the versions kept for it took too much memory (SQLSTATE 72000).
+    SnapshotGivenUp,
 }
 
 impl ConflictKind {
     /// Every kind, for counters and tests.
-    pub const ALL: [ConflictKind; 11] = [
+    pub const ALL: [ConflictKind; 12] = [
         ConflictKind::Deadlock,
         ConflictKind::StaleRead,
         ConflictKind::PreparedElsewhere,
@@ -46,7 +48,26 @@ impl ConflictKind {
         ConflictKind::Cancelled,
         ConflictKind::OlderWaits,
         ConflictKind::IncrementRefused,
+        ConflictKind::SnapshotGivenUp,
     ];
+
+    /// Its name, as `raid.contention` shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConflictKind::Deadlock => "deadlock",
+            ConflictKind::StaleRead => "stale read",
+            ConflictKind::PreparedElsewhere => "prepared elsewhere",
+            ConflictKind::YoungerDies => "younger dies",
+            ConflictKind::EpochChanged => "epoch changed",
+            ConflictKind::Refused => "refused",
+            ConflictKind::SchemaChanged => "schema changed",
+            ConflictKind::TooOld => "too old",
+            ConflictKind::Cancelled => "cancelled",
+            ConflictKind::OlderWaits => "older waits",
+            ConflictKind::IncrementRefused => "increment refused",
+            ConflictKind::SnapshotGivenUp => "snapshot given up",
+        }
+    }
 
     /// In a few words, as the detail of an error says it.
     pub fn describe(self) -> &'static str {
@@ -62,6 +83,40 @@ impl ConflictKind {
             ConflictKind::Cancelled => "cancelled",
             ConflictKind::OlderWaits => "an older transaction has waited for it for long",
             ConflictKind::IncrementRefused => "cannot be added to without being read at this moment",
+            ConflictKind::SnapshotGivenUp => {
+                "given up as the oldest snapshot, because row versions kept for readers took more memory than this site gives \
+                 them; noticed"
+            }
+        }
+    }
+}
+
+impl ConflictKind {
+    /// What who has lost so may do, in a sentence or two.
+    pub fn advice(self) -> &'static str {
+        match self {
+            ConflictKind::Deadlock => {
+                "The transaction might succeed if retried. Transactions that use rows in the same order, or read FOR UPDATE what they write \
+                 later, do not deadlock."
+            }
+            ConflictKind::StaleRead => {
+                "The transaction might succeed if retried. If it is lost often on this row, read the row FOR UPDATE, or change it in one \
+                 statement; raid.contention counts."
+            }
+            ConflictKind::PreparedElsewhere | ConflictKind::YoungerDies | ConflictKind::OlderWaits => {
+                "The transaction might succeed if retried: it keeps its age, so that it goes before others in the end. If this row is \
+                 wanted often, keep transactions short that write it, or run them at one site; raid.contention counts."
+            }
+            ConflictKind::EpochChanged | ConflictKind::Refused => {
+                "Nothing of the transaction remains. Retry it; if this site has left the set of sites, connect to another one."
+            }
+            ConflictKind::SchemaChanged | ConflictKind::IncrementRefused => "The transaction might succeed if retried.",
+            ConflictKind::TooOld => "Retry the transaction, and let less time pass between its first read and its end.",
+            ConflictKind::Cancelled => "Nothing of the transaction remains.",
+            ConflictKind::SnapshotGivenUp => {
+                "Run the transaction again, in less time or in smaller parts, or while less is written; or give the site more memory \
+                 (memory_mb in its configuration)."
+            }
         }
     }
 }

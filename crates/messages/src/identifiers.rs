@@ -50,6 +50,8 @@ impl EpochNumber {
 impl TableId {
     /// The storage that holds the catalog: see [`crate::schema`].
     pub const CATALOG: TableId = TableId(1);
+    /// What transactions of the site have lost conflicts on: see [`crate::contention`]. Nothing is stored in it.
+    pub const CONTENTION: TableId = TableId(2);
     /// The first identifier that a created storage may have.
     pub const FIRST_CREATED: TableId = TableId(16);
 }

@@ -112,5 +112,6 @@ bugs! {
     PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";
     FloorOutlivesCopy = "floor-outlives-copy", rule 15: "a replay takes increments for stored that came after a copy had replaced the row";
     LongWaiterPassed = "long-waiter-passed", rule 3: "younger prepares of other sites pass an access however long it has waited";
+    NeededVersionPruned = "needed-version-pruned", rule 5: "of the snapshots in use only the oldest keeps versions from being pruned";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }

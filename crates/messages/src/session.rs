@@ -5,7 +5,7 @@
 
 use crate::conflict::Conflict;
 use crate::identifiers::TransactionId;
-use crate::item::{Key, KeyRange, Row};
+use crate::item::{Item, Key, KeyRange, Row};
 use crate::program::Program;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -153,6 +153,8 @@ pub enum Failure {
     Unknown {
         /// Which transaction to ask for.
         transaction: TransactionId,
+        /// One of the items that it was to change, and how many others.
+        changed: Option<(Item, usize)>,
     },
     /// The site may not serve now: no lease, sealed, or not a member (57P03).
     Unavailable {

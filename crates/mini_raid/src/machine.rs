@@ -112,6 +112,7 @@ impl Machine {
             sites: (1..=sites as u16).map(SiteId).collect(),
             method: profile.method,
             memory_bytes_max: profile.memory_bytes_max,
+            old_version_bytes_max: profile.old_version_bytes_max,
             recent_writes_max: profile.recent_writes_max,
             seed: random.draw(),
             planted,

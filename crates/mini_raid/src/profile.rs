@@ -20,6 +20,8 @@ pub struct Profile {
     pub required_copies: u16,
     /// Bytes of row versions a site keeps in memory.
     pub memory_bytes_max: usize,
+    /// Bytes of old versions a site keeps for snapshots.
+    pub old_version_bytes_max: usize,
     /// Writes a site remembers per storage for checking ranges.
     pub recent_writes_max: usize,
     /// Clocks run at most so much too fast or slow, in parts per million.
@@ -47,6 +49,7 @@ impl Profile {
             method: Method::Locking,
             required_copies: 2,
             memory_bytes_max: 1 << 30,
+            old_version_bytes_max: 1 << 28,
             recent_writes_max: 1 << 14,
             clock_rate_max: 1,
             stalls: (0, 0),
@@ -80,6 +83,9 @@ impl Profile {
         profile.weather = weather(random);
         profile.fault_every = *random.pick(&[150, 400, 1_000, 2_500]) * MILLISECOND;
         profile.dead_for = *random.pick(&[5, 60, 500, 1_500]) * MILLISECOND;
+        if counters && random.one_in(3) {
+            profile.old_version_bytes_max = *random.pick(&[200, 1 << 10, 1 << 12]);
+        }
         for kind in Kind::ALL {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);
             if weight > 0 {

@@ -6,7 +6,7 @@ use crate::functions;
 use crate::operators::OperatorPlanner;
 use crate::rewrite::types::{CatalogType, Named, resolve};
 use crate::system_catalog::{SystemCatalog, is_system_schema};
-use crate::tables::RowTable;
+use crate::tables::{Naming, RowTable};
 use crate::types;
 use datafusion::arrow::datatypes::{DataType, IntervalUnit, SchemaRef, TimeUnit};
 use datafusion::catalog::cte_worktable::CteWorkTable;
@@ -24,7 +24,7 @@ use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, Ta
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast;
 use messages::schema::{CatalogEntry, VersionedTable};
-use messages::{Key, Timestamp};
+use messages::{Key, Timestamp, contention};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,6 +82,13 @@ impl<'a> PlanningContext<'a> {
         Some(provider_as_source(Arc::new(RowTable::new(Arc::clone(&versioned.table)))))
     }
 
+    /// What the site has counted, with the names of this snapshot.
+    fn contention(&self) -> Arc<dyn TableSource> {
+        self.system.store(true, Ordering::Relaxed);
+        let naming = Naming(Arc::clone(&self.catalog));
+        provider_as_source(Arc::new(RowTable::new(contention::table()).with_names(naming)))
+    }
+
     /// The argument of a table function as a literal.
     fn constant(&self, argument: Expr) -> Result<Expr> {
         let context = SimplifyContext::builder().with_config_options(Arc::clone(self.state.config_options())).build();
@@ -100,6 +107,7 @@ impl ContextProvider for PlanningContext<'_> {
                 None => self.user_table(table),
             },
             Some("public") => self.user_table(table),
+            Some(contention::SCHEMA) if table == contention::NAME => Some(self.contention()),
             Some(schema) if is_system_schema(schema) => match self.system_table(schema, table) {
                 Some(system) => return system,
                 None => None,

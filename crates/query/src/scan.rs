@@ -5,7 +5,7 @@
 use crate::convert::ColumnBuilder;
 use crate::error::{QueryError, of_value};
 use crate::limits::BATCH_ROWS;
-use crate::tables::{ScanBatch, ScanRequest, TablesHandle};
+use crate::tables::{Naming, ScanBatch, ScanRequest, TablesHandle};
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
@@ -36,6 +36,8 @@ pub(crate) struct Scan {
     pub schema: SchemaRef,
     /// Rows that are wanted at most.
     pub limit: Option<usize>,
+    /// What puts names into its rows, if anything does.
+    naming: Option<Naming>,
     properties: Arc<PlanProperties>,
 }
 
@@ -55,7 +57,12 @@ impl Scan {
             EmissionType::Incremental,
             Boundedness::Bounded,
         ));
-        Scan { table, ranges: ranges.into(), positions, schema, limit, properties }
+        Scan { table, ranges: ranges.into(), positions, schema, limit, naming: None, properties }
+    }
+
+    /// The same, with names put into its rows.
+    pub(crate) fn with_names(self, naming: Option<Naming>) -> Scan {
+        Scan { naming, ..self }
     }
 }
 
@@ -119,7 +126,7 @@ impl ExecutionPlan for Scan {
             .session_config()
             .get_extension::<TablesHandle>()
             .ok_or_else(|| DataFusionError::Internal("a scan was started without tables to read".into()))?;
-        let (table, limit) = (Arc::clone(&self.table), self.limit);
+        let (table, limit, naming) = (Arc::clone(&self.table), self.limit, self.naming.clone());
         let missing = self.positions.iter().map(|position| self.table.columns[*position].missing.clone()).collect();
         let decoder = Decoder { schema: Arc::clone(&self.schema), positions: Arc::clone(&self.positions), missing };
         let mut wanted = limit.unwrap_or(usize::MAX);
@@ -128,7 +135,13 @@ impl ExecutionPlan for Scan {
                 handle.0.scan(ScanRequest { table: Arc::clone(&table), range, batch_rows: BATCH_ROWS, limit })
             })
             .flatten()
-            .map(move |batch| decoder.decode(&batch.map_err(QueryError::into_datafusion)?));
+            .map(move |batch| {
+                let rows = batch.map_err(QueryError::into_datafusion)?;
+                decoder.decode(&match &naming {
+                    Some(naming) => naming.apply(rows)?,
+                    None => rows,
+                })
+            });
         // The batch that reaches the limit is cut, and is the last.
         let limited = batches.scan((), move |(), batch| {
             let cut = match batch {

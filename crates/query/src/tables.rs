@@ -3,9 +3,10 @@
 //! A plan holds no data and no transaction, so it can be cached; where rows come from is handed over at each execution. A
 //! scan decodes only the columns that the plan asks for. Rows come in key order, and the plan is told so.
 
-use crate::error::QueryError;
+use crate::error::{QueryError, of_value};
 use crate::ranges;
 use crate::scan::Scan;
+use crate::system_catalog::SystemCatalog;
 use crate::types;
 use async_trait::async_trait;
 use datafusion::arrow::compute::SortOptions;
@@ -18,7 +19,7 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::stream::BoxStream;
 use messages::schema::TableSchema;
-use messages::{Key, KeyRange, Row};
+use messages::{Key, KeyRange, Row, contention};
 use std::sync::Arc;
 
 /// What a plan wants to read of one table.
@@ -54,6 +55,19 @@ pub(crate) struct RowTable {
     schema: SchemaRef,
     /// Position in the stored row of each column of `schema`.
     positions: Arc<[usize]>,
+    naming: Option<Naming>,
+}
+
+/// Puts names in the place of storages and keys, in rows of `raid.contention`.
+#[derive(Clone, Debug)]
+pub(crate) struct Naming(pub Arc<SystemCatalog>);
+
+impl Naming {
+    /// The same rows with names.
+    pub(crate) fn apply(&self, rows: ScanBatch) -> Result<ScanBatch> {
+        let named = |(key, row): (Key, Row)| Ok((key, contention::named(&row, self.0.catalog()).map_err(of_value)?));
+        rows.into_iter().map(named).collect()
+    }
 }
 
 impl RowTable {
@@ -62,7 +76,12 @@ impl RowTable {
         let fields: Vec<_> =
             live().map(|(position, column)| types::table_field(column, table.oid, position as i16 + 1)).collect();
         let positions = live().map(|(position, _)| position).collect();
-        RowTable { schema: Arc::new(Schema::new(fields)), positions, table }
+        RowTable { schema: Arc::new(Schema::new(fields)), positions, table, naming: None }
+    }
+
+    /// The same, with names put into its rows.
+    pub(crate) fn with_names(self, naming: Naming) -> RowTable {
+        RowTable { naming: Some(naming), ..self }
     }
 
     /// The order in which rows come, as far as the projected columns tell it.
@@ -109,6 +128,7 @@ impl TableProvider for RowTable {
         let ranges = ranges::of_filters(&self.table, filters);
         let ordering = self.ordering(&projected)?;
         let positions = projected.iter().map(|index| self.positions[*index]).collect();
-        Ok(Arc::new(Scan::new(Arc::clone(&self.table), ranges, positions, schema, ordering, limit)))
+        let scan = Scan::new(Arc::clone(&self.table), ranges, positions, schema, ordering, limit);
+        Ok(Arc::new(scan.with_names(self.naming.clone())))
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Invariant: every failure of a request becomes exactly one of these; "did not commit" is only said when it is certain.
 
-use messages::schema::{Catalog, TableSchema};
+use messages::schema::Catalog;
 use messages::session::Failure;
-use messages::{Conflict, ConflictKind, Item, TableId};
+use messages::{Conflict, ConflictKind, Item, ItemName, TableId, TransactionId};
 use std::borrow::Cow;
-use values::{Type, ValueError, key};
+use values::ValueError;
 
 /// Error codes (PostgreSQL 15, appendix A).
 pub mod sqlstate {
@@ -90,6 +90,8 @@ pub mod sqlstate {
     pub const TOO_MANY_COLUMNS: &str = "54011";
     /// `too_many_connections`.
     pub const TOO_MANY_CONNECTIONS: &str = "53300";
+    /// `snapshot_too_old`.
+    pub const SNAPSHOT_TOO_OLD: &str = "72000";
     /// `query_canceled`.
     pub const QUERY_CANCELED: &str = "57014";
     /// `cannot_connect_now`.
@@ -199,12 +201,10 @@ impl SqlError {
                         "The definition of {} changed while the statement was compiled.",
                         catalog_name(key.as_bytes())
                     ))
+                    .with_hint("Nothing of the statement remains: run it again.")
             }
             Failure::Cancelled => SqlError::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
-            Failure::Unknown { transaction } => SqlError::new(
-                sqlstate::OUTCOME_UNKNOWN,
-                format!("the outcome of transaction {transaction} is not known: it may or may not have committed"),
-            ),
+            Failure::Unknown { transaction, changed } => of_unknown(transaction, changed, catalog),
             Failure::Unavailable { reason } => {
                 SqlError::new(sqlstate::CANNOT_CONNECT_NOW, format!("this site cannot serve now: {reason}"))
             }
@@ -217,8 +217,10 @@ fn of_conflict(conflict: &Conflict, catalog: &Catalog) -> Box<SqlError> {
     if let Some(first) = detail.get(..1).map(str::to_uppercase) {
         detail.replace_range(..1, &first);
     }
-    if let Some(item) = &conflict.item {
-        detail.push_str(&describe_item(item, catalog));
+    match &conflict.item {
+        Some(item) => detail.push_str(&describe_item(item, catalog)),
+        None if conflict.kind == ConflictKind::EpochChanged => detail.push_str("; no row was in conflict"),
+        None => {}
     }
     if let Some(other) = conflict.other {
         detail.push_str(&format!(" (transaction {other})"));
@@ -227,52 +229,51 @@ fn of_conflict(conflict: &Conflict, catalog: &Catalog) -> Box<SqlError> {
     match conflict.kind {
         ConflictKind::Deadlock => SqlError::new(sqlstate::DEADLOCK, "deadlock detected"),
         ConflictKind::Cancelled => SqlError::new(sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
+        ConflictKind::SnapshotGivenUp => SqlError::new(sqlstate::SNAPSHOT_TOO_OLD, "snapshot too old"),
         _ => SqlError::new(sqlstate::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update"),
     }
     .with_detail(detail)
-    .with_hint("The transaction might succeed if retried.")
+    .with_hint(conflict.kind.advice())
 }
+
+/// The outcome of a commit is not known: what it may have changed, and how to find out.
+fn of_unknown(transaction: TransactionId, changed: Option<(Item, usize)>, catalog: &Catalog) -> Box<SqlError> {
+    let error = SqlError::new(
+        sqlstate::OUTCOME_UNKNOWN,
+        format!("the outcome of transaction {transaction} is not known: it may or may not have committed"),
+    );
+    let Some((item, others)) = changed else {
+        return error
+            .with_detail("The commit was under way when it was waited for no longer.")
+            .with_hint(UNKNOWN_ADVICE);
+    };
+    let rows = match others {
+        0 => String::new(),
+        1 => ", and 1 other item".to_string(),
+        others => format!(", and {others} other items"),
+    };
+    let detail = format!(
+        "The commit was under way when it was waited for no longer. It changes a row{}{rows}.",
+        describe_item(&item, catalog)
+    );
+    error.with_detail(detail).with_hint(UNKNOWN_ADVICE)
+}
+
+/// What to do when the outcome of a commit is not known.
+pub const UNKNOWN_ADVICE: &str = "Read what the transaction was to change, and run it again only if it has not committed. Nothing of it is \
+                                  left undecided for long.";
 
 /// ` in table "t", key (a, b)=(1, x)`, as far as the catalog knows the storage.
 fn describe_item(item: &Item, catalog: &Catalog) -> String {
     if item.table == TableId::CATALOG {
         return format!(" in the catalog: {}", catalog_name(item.key.as_bytes()));
     }
-    for versioned in catalog.tables.values() {
-        let table = &versioned.table;
-        if table.storage == item.table {
-            return format!(
-                " in table \"{}\"{}",
-                table.name,
-                describe_key(table, &table.primary_key, item.key.as_bytes())
-            );
-        }
-        if let Some(index) = table.indexes.iter().find(|index| index.storage == item.table) {
-            return format!(
-                " in index \"{}\" of table \"{}\"{}",
-                index.name,
-                table.name,
-                describe_key(table, &index.columns, item.key.as_bytes())
-            );
-        }
-    }
-    format!(" in {}", item.table)
-}
-
-/// `, key (a, b)=(1, x)`; nothing for a hidden key or bytes that are no key.
-fn describe_key(table: &TableSchema, columns: &[usize], bytes: &[u8]) -> String {
-    let types: Vec<Type> = columns.iter().map(|column| table.columns[*column].column_type).collect();
-    match key::decode_prefix(bytes, &types) {
-        Ok((values, _)) if !values.is_empty() => {
-            let names: Vec<&str> = columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
-            let texts: Vec<String> = values
-                .iter()
-                .zip(&types)
-                .map(|(value, data_type)| crate::protocol::format::display(value, *data_type))
-                .collect();
-            format!(", key ({})=({})", names.join(", "), texts.join(", "))
-        }
-        _ => String::new(),
+    let ItemName { table, index, key } = ItemName::of(item, catalog);
+    let Some(table) = table else { return format!(" in {}", item.table) };
+    let key = key.map_or_else(String::new, |key| format!(", key {key}"));
+    match index {
+        Some(index) => format!(" in index \"{index}\" of table \"{table}\"{key}"),
+        None => format!(" in table \"{table}\"{key}"),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: a session that the caller may want to look at (output to send, input to take, socket to close) is among
 //! [`UserInterface::pending`]'s, once.
 
-use crate::errors::{SqlError, sqlstate};
+use crate::errors::{SqlError, UNKNOWN_ADVICE, sqlstate};
 use crate::limits::STARTUP_PATIENCE;
 use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
@@ -440,6 +440,8 @@ fn servers_restarted(turn: &mut Turn) {
                 sqlstate::OUTCOME_UNKNOWN,
                 "the site started again during the commit: the transaction may or may not have committed",
             )
+            .with_detail("Which rows it was to change is not known here any more.")
+            .with_hint(UNKNOWN_ADVICE)
         } else {
             SqlError::new(sqlstate::CANNOT_CONNECT_NOW, "the site started again: the transaction is gone")
         };

@@ -102,7 +102,7 @@ fn message() -> impl Strategy<Value = Vec<u8>> {
 fn failure() -> impl Strategy<Value = Failure> {
     prop_oneof![
         Just(Failure::Cancelled),
-        Just(Failure::Unknown { transaction: TransactionId::ZERO }),
+        Just(Failure::Unknown { transaction: TransactionId::ZERO, changed: None }),
         Just(Failure::Unavailable { reason: "no lease".to_string() }),
         Just(Failure::SchemaChanged { key: messages::schema::CatalogEntry::key("t") }),
     ]

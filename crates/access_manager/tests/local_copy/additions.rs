@@ -43,7 +43,18 @@ enum Step {
         key: u8,
         back: u64,
     },
-    Oldest {
+    /// A snapshot is fixed, and stays in use.
+    Enter,
+    /// One of those in use is not any more.
+    Leave {
+        which: usize,
+    },
+    ReadInUse {
+        key: u8,
+        which: usize,
+    },
+    /// The access manager is told.
+    Report {
         back: u64,
     },
     /// The row gets stale, and a copy of it comes, as another site has it.
@@ -67,7 +78,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0usize..8).prop_map(|which| Step::Abort { which }),
         1 => (0..KEYS, -9i64..9).prop_map(|(key, number)| Step::Put { key, number }),
         3 => (0..KEYS, 0u64..9).prop_map(|(key, back)| Step::Read { key, back }),
-        1 => (0u64..4).prop_map(|back| Step::Oldest { back }),
+        1 => Just(Step::Enter),
+        1 => (0usize..4).prop_map(|which| Step::Leave { which }),
+        2 => (0..KEYS, 0usize..4).prop_map(|(key, which)| Step::ReadInUse { key, which }),
+        1 => (0u64..4).prop_map(|back| Step::Report { back }),
         1 => (0..KEYS, -9i64..9).prop_map(|(key, number)| Step::Copy { key, number }),
         2 => Just(Step::Post),
         1 => any::<bool>().prop_map(Step::Hold),
@@ -92,7 +106,10 @@ struct State {
 struct Run {
     site: Site,
     state: State,
-    oldest: u64,
+    /// Snapshots that are in use, oldest first.
+    in_use: Vec<u64>,
+    /// All others that are still read lie here or above.
+    from: u64,
     posted: usize,
     synced: usize,
     posting: Option<usize>,
@@ -103,6 +120,11 @@ struct Run {
 fn at(clock: u64, sequence: u64) -> Timestamp {
     let transaction = TransactionId { home: SiteId(1), incarnation: Incarnation(1), sequence };
     Timestamp { epoch: EpochNumber(1), clock, transaction }
+}
+
+/// A snapshot that sees everything of this clock.
+fn bound(clock: u64) -> Timestamp {
+    Timestamp::snapshot(EpochNumber(1), clock)
 }
 
 fn counter(number: u8) -> Key {
@@ -153,11 +175,12 @@ impl State {
 
 impl Run {
     fn new(planted: Planted) -> Run {
-        let settings = Settings { memory_bytes_max: 100, recent_writes_max: 40, planted };
+        let settings = Settings { memory_bytes_max: 100, recent_writes_max: 40, planted, ..Settings::default() };
         let mut run = Run {
             site: Site::new(settings),
             state: State::default(),
-            oldest: 0,
+            in_use: Vec::new(),
+            from: 0,
             posted: 0,
             synced: 0,
             posting: None,
@@ -220,24 +243,17 @@ impl Run {
                 let newest = self.site.row(std::str::from_utf8(counter(key).as_bytes()).unwrap());
                 let newest = newest.map(|(_, row)| row::integer(&row, 0).unwrap().unwrap().number);
                 prop_assert_eq!(newest, self.state.number(key, None));
-                let snapshot = self.state.clock.saturating_sub(back).max(self.oldest);
-                if self.state.is_settled(key, snapshot) {
-                    let mut bound = at(snapshot, u64::MAX);
-                    bound.transaction.home = SiteId(u16::MAX);
-                    let reply = self.site.read(std::str::from_utf8(counter(key).as_bytes()).unwrap(), Some(bound));
-                    let AccessReply::ReadReply { row, .. } = reply else {
-                        return Err(TestCaseError::fail(format!("a snapshot that may be read was refused: {reply:?}")));
-                    };
-                    let seen = row.map(|row| row::integer(&row, 0).unwrap().unwrap().number);
-                    prop_assert_eq!(seen, self.state.number(key, Some(snapshot)));
-                }
+                self.read(key, self.state.clock.saturating_sub(back).max(self.from))?;
             }
-            Step::Oldest { back } => {
-                // As in a site, no snapshot is given out before what was voted for is decided.
-                let undecided = self.state.undecided.iter().map(|(proposal, ..)| *proposal - 1).min();
-                let snapshot = self.state.clock.saturating_sub(back);
-                self.oldest = self.oldest.max(undecided.map_or(snapshot, |undecided| undecided.min(snapshot)));
-                self.site.oldest(self.oldest);
+            Step::ReadInUse { key, which } if which < self.in_use.len() => self.read(key, self.in_use[which])?,
+            Step::Enter => self.in_use.push(self.state.clock),
+            Step::Leave { which } if which < self.in_use.len() => {
+                self.in_use.remove(which);
+            }
+            Step::Report { back } => {
+                self.from = self.from.max(self.state.clock.saturating_sub(back));
+                let in_use = self.in_use.iter().map(|snapshot| bound(*snapshot)).collect();
+                self.site.snapshots(in_use, bound(self.from));
             }
             Step::Post if self.posting.is_none() => {
                 self.posting = Some(self.site.log.len());
@@ -256,6 +272,20 @@ impl Run {
             }
             Step::PowerLoss { writes_kept, records_kept } => self.power_loss(writes_kept, records_kept),
             Step::Commit { .. } | Step::Abort { .. } | Step::Put { .. } | Step::Copy { .. } | Step::Post => {}
+            Step::Leave { .. } | Step::ReadInUse { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// What a reader sees, once nothing is undecided that it has to wait for.
+    fn read(&mut self, number: u8, snapshot: u64) -> Result<(), TestCaseError> {
+        if self.state.is_settled(number, snapshot) {
+            let reply = self.site.read(std::str::from_utf8(counter(number).as_bytes()).unwrap(), Some(bound(snapshot)));
+            let AccessReply::ReadReply { row, .. } = reply else {
+                return Err(TestCaseError::fail(format!("a snapshot that may be read was refused: {reply:?}")));
+            };
+            let seen = row.map(|row| row::integer(&row, 0).unwrap().unwrap().number);
+            prop_assert_eq!(seen, self.state.number(number, Some(snapshot)));
         }
         Ok(())
     }
@@ -272,7 +302,8 @@ impl Run {
         self.site.copies(Copies::Items(vec![(item, version, Some(encoded(copied)))]));
         self.logged();
         // Nothing older can be read of it.
-        self.oldest = self.state.clock;
+        self.from = self.state.clock;
+        self.in_use.clear();
     }
 
     fn note(&mut self, mut said: impl Iterator<Item = Message>) {
@@ -290,7 +321,8 @@ impl Run {
         self.state = self.past[records].clone();
         self.past.truncate(records + 1);
         self.posting = None;
-        self.oldest = self.state.clock;
+        self.from = self.state.clock;
+        self.in_use.clear();
     }
 }
 
@@ -327,6 +359,7 @@ fn planted_bugs_are_found() {
         Bug::UnsettledNotLogged,
         Bug::PostForgetsAdditions,
         Bug::FloorOutlivesCopy,
+        Bug::NeededVersionPruned,
     ];
     for bug in bugs {
         let config =

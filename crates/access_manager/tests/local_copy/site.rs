@@ -60,6 +60,8 @@ pub struct Site {
     /// The log's disk does not finish what it is asked for.
     pub disk_held: bool,
     pub boot: u64,
+    /// The last snapshot that it has given up.
+    pub given_up: Option<Timestamp>,
 }
 
 impl Site {
@@ -67,7 +69,8 @@ impl Site {
         let store = MemoryStore::new();
         let mut manager = AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens");
         manager.replay_ends();
-        Site { manager, store, settings, log: Vec::new(), syncs: Vec::new(), disk_held: false, boot: SECOND }
+        let (log, syncs) = (Vec::new(), Vec::new());
+        Site { manager, store, settings, log, syncs, disk_held: false, boot: SECOND, given_up: None }
     }
 
     pub fn now(&self) -> Now {
@@ -91,6 +94,7 @@ impl Site {
         self.log.extend(outbox.records.into_iter().map(Logged::Record));
         let mut said: Vec<_> = outbox.messages.into_iter().map(|outgoing| (outgoing.to, outgoing.message)).collect();
         self.syncs.extend(outbox.syncs);
+        self.note(said.iter().map(|(_, message)| message));
         if !self.disk_held {
             said.extend(self.sync());
         }
@@ -122,7 +126,18 @@ impl Site {
         let mut outbox = Outbox::default();
         let now = self.now();
         self.manager.tick(now, &mut outbox);
-        outbox.messages.into_iter().map(|outgoing| outgoing.message).collect()
+        let said: Vec<Message> = outbox.messages.into_iter().map(|outgoing| outgoing.message).collect();
+        self.note(said.iter());
+        said
+    }
+
+    fn note<'a>(&mut self, said: impl Iterator<Item = &'a Message>) {
+        for message in said {
+            if let Message::AccessReply(AccessReply::SnapshotsGivenUp { through }) = message {
+                assert!(self.given_up < Some(*through), "the oldest goes first");
+                self.given_up = Some(*through);
+            }
+        }
     }
 
     pub fn read(&mut self, text: &str, snapshot: Option<Timestamp>) -> AccessReply {
@@ -192,9 +207,14 @@ impl Site {
         self.send(Message::Access(AccessRequest::InstallCopies { tag: 7, copies }))
     }
 
+    /// Says which snapshots are in use, and from where on others may come.
+    pub fn snapshots(&mut self, in_use: Vec<Timestamp>, from: Timestamp) {
+        self.send(Message::Access(AccessRequest::SnapshotsInUse { in_use, from }));
+    }
+
+    /// No snapshot is in use, and others come from here on.
     pub fn oldest(&mut self, clock: u64) {
-        let snapshot = at(clock);
-        self.send(Message::Access(AccessRequest::OldestSnapshot { snapshot }));
+        self.snapshots(Vec::new(), at(clock));
     }
 
     /// Posts to the end.

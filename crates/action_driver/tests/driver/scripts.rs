@@ -390,7 +390,8 @@ fn cancelling_before_and_after_the_commit_is_sent() {
     world.hold_accesses = false;
     world.hold_commits = true;
     world.execute(&add_balance(), &[1.into(), Value::BigInt(5)]);
-    let failure = Failure::Unknown { transaction: transaction(4) };
+    let changed = Some((Item { table: ACCOUNTS, key: account_key(1) }, 0));
+    let failure = Failure::Unknown { transaction: transaction(4), changed };
     assert_eq!(world.ask(SessionRequest::Cancel), Some(SessionReply::Failed(failure)));
     world.hold_commits = false;
     world.run(&add_balance(), &[2.into(), Value::BigInt(5)]);

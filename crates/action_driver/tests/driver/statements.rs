@@ -4,12 +4,13 @@
 
 use crate::programs::*;
 use crate::world::{ACCOUNTS, BY_OWNER, NOTES, World, accounts, column_of, notes, parameter, program};
+use messages::commit::CommitReply;
 use messages::concurrency::ConcurrencyReply;
 use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
 use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, Source};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
-use messages::{Conflict, ConflictKind, History, KeyRange, Message, ServerKind, TableId};
+use messages::{Conflict, ConflictKind, History, KeyRange, Message, ServerKind, TableId, Timestamp};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -262,21 +263,34 @@ fn a_snapshot_that_is_gone_is_replaced_unless_rows_were_told() {
     let Some(SessionReply::Failed(Failure::Conflict { conflict })) = reply else { panic!("not failed: {reply:?}") };
     assert_eq!(conflict.kind, ConflictKind::TooOld);
     assert_eq!(world.ask(SessionRequest::Rollback), Some(SessionReply::RolledBack));
+    world.begin(AccessMode::ReadOnly);
+    world.run(&select_point(), &[1.into()]);
+    (world.snapshots_gone, world.gives_up) = (1, true);
+    let reply = world.execute(&select_point(), &[1.into()]);
+    let Some(SessionReply::Failed(Failure::Conflict { conflict })) = reply else { panic!("not failed: {reply:?}") };
+    assert_eq!(conflict.kind, ConflictKind::SnapshotGivenUp, "the client is told why");
 }
 
 /// Versions that a reader may still need must not be forgotten; those that nobody needs must be.
 #[test]
-fn the_oldest_snapshot_stays_below_every_reader() {
+fn snapshots_in_use_are_reported() {
     let mut world = filled(1);
     world.begin(AccessMode::ReadOnly);
     world.run(&select_point(), &[1.into()]);
     let reader = world.last_snapshot();
     world.pass(SECOND);
-    assert!(world.oldest_snapshot.is_some_and(|oldest| oldest <= reader));
-    world.ask(SessionRequest::Commit);
-    world.run(&add_balance(), &[1.into(), Value::BigInt(1)]);
+    let covers = |world: &World| {
+        let (in_use, from) = world.snapshots_reported.as_ref().expect("they are reported");
+        in_use.contains(&reader) || *from <= reader
+    };
+    assert!(covers(&world));
+    let clock = Timestamp { clock: reader.clock + 1, ..reader };
+    world.tell(ServerKind::AtomicityController, Message::CommitReply(CommitReply::Clock { clock }));
     world.pass(SECOND);
-    assert!(world.oldest_snapshot.is_some_and(|oldest| oldest > reader));
+    assert!(covers(&world) && world.snapshots_reported.as_ref().is_some_and(|(_, from)| *from > reader));
+    world.ask(SessionRequest::Commit);
+    world.pass(SECOND);
+    assert!(!covers(&world), "its reader has ended");
 }
 
 /// Rows loaded after a savepoint must go with it: they may not be committed ahead.

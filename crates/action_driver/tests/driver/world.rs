@@ -44,9 +44,11 @@ pub struct World {
     /// Verdicts of checks after reads, in order; `true` when exhausted.
     pub after: VecDeque<bool>,
     /// What the access manager was last told.
-    pub oldest_snapshot: Option<Timestamp>,
+    pub snapshots_reported: Option<(Vec<Timestamp>, Timestamp)>,
     /// How many reads find their snapshot gone.
     pub snapshots_gone: u32,
+    /// They are, because they were given up.
+    pub gives_up: bool,
     /// Whether accesses, or commits, are left without an answer.
     pub hold_accesses: bool,
     pub hold_commits: bool,
@@ -77,8 +79,9 @@ impl World {
             accesses: VecDeque::new(),
             commits: VecDeque::new(),
             after: VecDeque::new(),
-            oldest_snapshot: None,
+            snapshots_reported: None,
             snapshots_gone: 0,
+            gives_up: false,
             hold_accesses: false,
             hold_commits: false,
             histories: Vec::new(),
@@ -296,7 +299,7 @@ impl World {
             AccessRequest::Read { tag, table, key, snapshot } => {
                 if snapshot.is_some() && self.snapshots_gone > 0 {
                     self.snapshots_gone -= 1;
-                    return Some(AccessReply::SnapshotGone { tag });
+                    return Some(AccessReply::SnapshotGone { tag, given_up: self.gives_up });
                 }
                 let item = Item { table, key };
                 if self.stale.contains(&item) {
@@ -309,9 +312,10 @@ impl World {
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
                 Some(self.scan(tag, &range, snapshot, limit as usize, reverse))
             }
-            AccessRequest::OldestSnapshot { snapshot } => {
-                assert!(self.oldest_snapshot < Some(snapshot), "reported for nothing");
-                self.oldest_snapshot = Some(snapshot);
+            AccessRequest::SnapshotsInUse { in_use, from } => {
+                let reported = Some((in_use, from));
+                assert!(self.snapshots_reported != reported, "reported for nothing");
+                self.snapshots_reported = reported;
                 None
             }
             other => panic!("not for the action driver to send: {other:?}"),

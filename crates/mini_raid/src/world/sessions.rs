@@ -7,8 +7,8 @@ use crate::faults::Fault;
 use crate::history::{Fate, Transaction};
 use crate::limits::MICROSECOND;
 use messages::limits::{MILLISECOND, SECOND};
-use messages::session::{SessionReply, SessionRequest};
-use messages::{Message, ServerKind, SessionId};
+use messages::session::{Failure, SessionReply, SessionRequest};
+use messages::{ConflictKind, Message, ServerKind, SessionId};
 
 /// How long a client waits for an answer before it goes elsewhere.
 const PATIENCE: u64 = 20 * SECOND;
@@ -117,6 +117,11 @@ impl World {
     pub(super) fn reply(&mut self, client: usize, session: SessionId, reply: SessionReply) {
         if self.clients[client].session != Some(session) {
             return;
+        }
+        if let SessionReply::Failed(Failure::Conflict { conflict }) = &reply
+            && conflict.kind == ConflictKind::SnapshotGivenUp
+        {
+            *self.statistics.other.entry("snapshots given up").or_insert(0) += 1;
         }
         let next = self.clients[client].answered(self.now, reply, &mut self.workload);
         match next {

@@ -6,6 +6,7 @@
 mod answers;
 mod clients;
 mod commands;
+mod contention;
 mod cuts;
 mod damage;
 mod disks;

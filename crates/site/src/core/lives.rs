@@ -65,6 +65,7 @@ impl Core {
             sites,
             method: self.config.method.into(),
             memory_bytes_max: self.config.memory_mb << 20,
+            old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
             seed: self.nonce_seed,
             planted: messages::planted::Planted::none(),

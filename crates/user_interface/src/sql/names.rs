@@ -1,11 +1,12 @@
 //! Identifiers and names of relations.
 //!
 //! Invariant: a name is folded to lower case unless it was quoted, and never longer than [`NAME_BYTES_MAX`]. There is one
-//! schema, `public`; `pg_catalog` and `information_schema` are the query processor's.
+//! schema, `public`; `pg_catalog`, `information_schema` and `raid` are the query processor's.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::NAME_BYTES_MAX;
 use crate::sql::parse::position;
+use messages::contention;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 /// A name as it is kept.
@@ -42,7 +43,7 @@ impl RelationName {
     /// Whether it names a system catalog.
     pub fn is_system(&self) -> bool {
         match self.schema.as_deref() {
-            Some("pg_catalog" | "information_schema") => true,
+            Some("pg_catalog" | "information_schema" | contention::SCHEMA) => true,
             Some(_) => false,
             None => self.name.starts_with("pg_") && !self.name.starts_with("pg_temp"),
         }

@@ -470,15 +470,23 @@ fn answer(verb: &str, rest: &str) -> Message {
 
 fn failure(kind: &str) -> Failure {
     let transaction = TransactionId { home: SiteId(2), incarnation: Incarnation(1), sequence: 5 };
+    let mut key = Vec::new();
+    values::key::append(&Value::Integer(7), &mut key);
+    let item = Item { table: messages::TableId(20_001), key: Key::new(&key) };
     match kind {
         "conflict" => {
-            let mut key = Vec::new();
-            values::key::append(&Value::Integer(7), &mut key);
-            let item = Item { table: messages::TableId(20_001), key: Key::new(&key) };
             let conflict = Conflict { kind: ConflictKind::StaleRead, item: Some(item), other: Some(transaction) };
             Failure::Conflict { conflict }
         }
-        "deadlock" => Failure::Conflict { conflict: Conflict::of(ConflictKind::Deadlock) },
+        "deadlock" => {
+            let conflict = Conflict { kind: ConflictKind::Deadlock, item: Some(item), other: Some(transaction) };
+            Failure::Conflict { conflict }
+        }
+        "epoch" => Failure::Conflict { conflict: Conflict::of(ConflictKind::EpochChanged) },
+        "given up" => {
+            let conflict = Conflict { kind: ConflictKind::SnapshotGivenUp, item: Some(item), other: None };
+            Failure::Conflict { conflict }
+        }
         "duplicate" => Failure::Statement {
             sqlstate: "23505".to_string(),
             message: "duplicate key value violates unique constraint \"accounts_pkey\"".to_string(),
@@ -486,7 +494,7 @@ fn failure(kind: &str) -> Failure {
             constraint: Some("accounts_pkey".to_string()),
         },
         "cancelled" => Failure::Cancelled,
-        "unknown" => Failure::Unknown { transaction },
+        "unknown" => Failure::Unknown { transaction, changed: Some((item, 2)) },
         "unavailable" => Failure::Unavailable { reason: "no lease".to_string() },
         other => {
             let name = other.strip_prefix("schema ").expect("a failure");

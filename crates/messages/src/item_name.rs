@@ -1,0 +1,59 @@
+//! What a client calls an item: table, index, and key as SQL text, as far as a catalog knows them.
+
+use crate::identifiers::TableId;
+use crate::item::Item;
+use crate::schema::{Catalog, TableSchema};
+use values::{Type, Value, key};
+
+/// What a client calls an item.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemName {
+    /// The table; none for the catalog, and for a storage that the catalog does not know (any more).
+    pub table: Option<String>,
+    /// The index, if it is an entry of one.
+    pub index: Option<String>,
+    /// `(a, b)=(1, x)`; none for a hidden key, and for the beginning or end of a range that is no key.
+    pub key: Option<String>,
+}
+
+impl ItemName {
+    /// What this catalog calls the item.
+    pub fn of(item: &Item, catalog: &Catalog) -> ItemName {
+        if item.table == TableId::CATALOG {
+            return ItemName::default();
+        }
+        let tables = catalog.tables.values().map(|versioned| versioned.table.as_ref());
+        for table in tables {
+            let bytes = item.key.as_bytes();
+            let name = Some(table.name.clone());
+            if table.storage == item.table {
+                return ItemName { table: name, index: None, key: key_text(table, &table.primary_key, bytes) };
+            }
+            if let Some(index) = table.indexes.iter().find(|index| index.storage == item.table) {
+                let key = key_text(table, &index.columns, bytes);
+                return ItemName { table: name, index: Some(index.name.clone()), key };
+            }
+        }
+        ItemName::default()
+    }
+}
+
+fn key_text(table: &TableSchema, columns: &[usize], bytes: &[u8]) -> Option<String> {
+    let types: Vec<Type> = columns.iter().map(|column| table.columns[*column].column_type).collect();
+    let (values, _) = key::decode_prefix(bytes, &types).ok()?;
+    if values.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
+    let texts: Vec<String> = values.iter().zip(&types).map(|(value, data_type)| text_of(value, *data_type)).collect();
+    Some(format!("({})=({})", names.join(", "), texts.join(", ")))
+}
+
+fn text_of(value: &Value, data_type: Type) -> String {
+    if value.is_null() {
+        return "null".to_owned();
+    }
+    let mut text = Vec::new();
+    values::text::write(value, data_type, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}

@@ -1,0 +1,96 @@
+//! What clients are told of lost conflicts: each error names the row and says what to do, and `raid.contention` counts.
+
+use crate::harness::{World, eventually};
+use laboratory::cluster::Wish;
+use laboratory::debit_credit::explain;
+use postgres::error::DbError;
+
+fn refused<T>(result: Result<T, postgres::Error>) -> DbError {
+    let error = result.err().expect("it has lost a conflict");
+    error.as_db_error().unwrap_or_else(|| panic!("{}", explain(&error))).clone()
+}
+
+/// Whoever has to make an application retry less could not find out where it loses.
+#[test]
+fn a_lost_conflict_names_its_row_and_is_counted() {
+    let world = World::start();
+    let (mut one, mut other) = (world.connect(1), world.connect(1));
+    one.batch_execute("CREATE TABLE seat (row text, number int, taken_by text, PRIMARY KEY (row, number))").unwrap();
+    one.batch_execute("INSERT INTO seat VALUES ('A', 7, NULL), ('A', 8, NULL)").unwrap();
+    // Each holds what the other wants: a deadlock under locking, a stale read without.
+    let mut lost = None;
+    eventually("one of two that cross loses", || {
+        for (client, number) in [(&mut one, 7), (&mut other, 8)] {
+            client.batch_execute("BEGIN").unwrap();
+            client.execute("UPDATE seat SET taken_by = 'me' WHERE row = 'A' AND number = $1", &[&number]).unwrap();
+        }
+        let ends = std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                other.execute("UPDATE seat SET taken_by = 'me' WHERE row = 'A' AND number = 7", &[])?;
+                other.batch_execute("COMMIT")
+            });
+            let first = one
+                .execute("UPDATE seat SET taken_by = 'me' WHERE row = 'A' AND number = 8", &[])
+                .and_then(|_| one.batch_execute("COMMIT"));
+            [first, second.join().unwrap()]
+        });
+        for client in [&mut one, &mut other] {
+            client.batch_execute("ROLLBACK").unwrap();
+        }
+        lost = ends.into_iter().find(Result::is_err);
+        lost.is_some()
+    });
+    let error = refused(lost.expect("one has lost"));
+    assert!(["40001", "40P01"].contains(&error.code().code()), "{error:?}");
+    let detail = error.detail().expect("there is more to say");
+    assert!(detail.contains("in table \"seat\", key (row, number)=(A, "), "{detail}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("retried")), "{:?}", error.hint());
+    let counted = "SELECT cause, table_name, index_name, key, count, count_error_max, waited_ms, last_seen IS NOT NULL
+                   FROM raid.contention WHERE table_name = 'seat' AND cause <> 'long wait' ORDER BY count DESC";
+    let rows = one.query(counted, &[]).unwrap_or_else(|error| panic!("{}", explain(&error)));
+    let row = rows.first().expect("it was counted");
+    let key: String = row.get("key");
+    assert!(key.starts_with("(row, number)=(A, "), "{key}");
+    assert_eq!((row.get::<_, Option<String>>("index_name"), row.get::<_, i64>("count_error_max")), (None, 0));
+    assert!(row.get::<_, i64>("count") >= 1 && row.get::<_, bool>(7));
+    let elsewhere = world.connect(2).query("SELECT * FROM raid.contention", &[]).expect("it can be read anywhere");
+    assert!(elsewhere.iter().all(|row| row.get::<_, String>("cause") != "deadlock"), "each site counts its own");
+    let written = refused(one.execute("DELETE FROM raid.contention", &[]));
+    assert!(written.code().code() != "XX000", "{written:?}");
+}
+
+/// A reader that stays for long must end with an error that says why, not with rows of another moment, nor hold up who writes.
+#[test]
+fn a_reader_that_costs_too_much_memory_is_told_so() {
+    let world = World::start_as(Wish { memory_mb: Some(4), ..Wish::default() });
+    let (mut reader, mut writer) = (world.connect(1), world.connect(1));
+    writer.batch_execute("CREATE TABLE note (id int PRIMARY KEY, body text)").unwrap();
+    let parts: Vec<(i32, i32)> = (0..12).map(|part| (250 * part, 250 * part + 249)).collect();
+    for (low, high) in &parts {
+        let fill = format!("INSERT INTO note SELECT n, repeat('x', 500) FROM generate_series({low}, {high}) AS n");
+        writer.batch_execute(&fill).unwrap_or_else(|error| panic!("{}", explain(&error)));
+    }
+    reader.batch_execute("BEGIN READ ONLY").unwrap();
+    let first: String = reader.query_one("SELECT body FROM note WHERE id = 1", &[]).unwrap().get(0);
+    let mut round = 0;
+    let mut error = None;
+    eventually("the reader is given up", || {
+        round += 1;
+        let body = format!("{round}").repeat(300);
+        for (low, high) in &parts {
+            let updated = writer.execute("UPDATE note SET body = $1 WHERE id BETWEEN $2 AND $3", &[&body, low, high]);
+            updated.unwrap_or_else(|error| panic!("{}", explain(&error)));
+        }
+        match reader.query_one("SELECT body FROM note WHERE id = 1", &[]) {
+            Ok(row) => assert_eq!(row.get::<_, String>(0), first, "a snapshot does not move"),
+            Err(refusal) => error = Some(refusal),
+        }
+        error.is_some()
+    });
+    let error = refused::<()>(Err(error.expect("it was refused")));
+    assert_eq!(error.code().code(), "72000", "{error:?}");
+    assert!(error.detail().is_some_and(|detail| detail.contains("took more memory")), "{error:?}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("memory_mb")), "{error:?}");
+    reader.batch_execute("ROLLBACK").unwrap();
+    assert_eq!(reader.query_one("SELECT count(*) FROM note", &[]).unwrap().get::<_, i64>(0), 3_000);
+}
