@@ -1,6 +1,7 @@
 //! The real hosts: a memory server's process, and a log's writer in the program that uses it. They own sockets, files, a thread and
 //! clocks; the machines decide.
 
+mod clients;
 pub mod command;
 mod connecting;
 mod datagrams;

@@ -22,6 +22,11 @@ pub const CONNECTIONS_MAX: usize = 1_024;
 pub const CONNECTION_SILENCE: u64 = 60 * SECOND;
 /// Requests of one connection that a server answers before it looks at the others.
 pub const TURN_REQUESTS_MAX: usize = 64;
+/// Bytes of requests that are not whole, and of replies that were not taken, that a server holds of all its clients, beside its capacity. Beyond it only
+/// the client that has connected first of those is heard. A frame more may be there of that one, and of whoever was heard last.
+pub const HELD_BYTES_MAX: usize = 256 << 20;
+/// A client that has not taken so many bytes of its replies is not answered further.
+pub const REPLY_BYTES_MAX: usize = BATCH_BYTES;
 /// Connections that a server that is awake looks at one by one; with more it asks for all at once which have something.
 pub const LOOKED_AT_MAX: usize = 4;
 /// Receipts that a log keeps for whoever may ask; of older ones the later stand for them.
@@ -98,6 +103,7 @@ pub const ROUND_TRIPS_KEPT: usize = 512;
 pub const ROUND_TRIPS_PER_LOOK: usize = 64;
 
 const _: () = assert!(2 * (RECORD_BYTES_MAX + BATCH_BYTES) < FRAME_BYTES_MAX, "a batch fits into a frame");
+const _: () = assert!(2 * FRAME_BYTES_MAX <= HELD_BYTES_MAX && REPLY_BYTES_MAX < HELD_BYTES_MAX);
 const _: () = assert!(BATCH_BYTES as u64 * 2 <= WINDOW_BYTES, "a server need not wait for the next batch");
 const _: () = assert!(LEASE_MARGIN * DRIFT_PARTS >= 2 * LEASE, "two clocks may drift apart for a whole lease");
 const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE);

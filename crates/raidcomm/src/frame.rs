@@ -135,6 +135,11 @@ impl Decoder {
         !self.buffer.is_empty()
     }
 
+    /// Bytes of an incomplete frame, and of frames not asked for.
+    pub fn rest_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// The payload of the next frame, if all of it has come. The payload shares the receive buffer: copy out what is to
     /// be kept for long.
     ///

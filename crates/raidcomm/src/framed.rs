@@ -83,6 +83,11 @@ impl Framed {
         self.output.len() - self.taken
     }
 
+    /// Bytes that have come of a frame that is not whole, and of frames not asked for.
+    pub fn rest_bytes(&self) -> usize {
+        self.decoder.rest_bytes()
+    }
+
     /// Whether the socket must be waited for before more can be sent.
     pub fn is_waiting(&self) -> bool {
         match self.secure.as_deref() {

@@ -1,14 +1,14 @@
 //! A memory server's process: one thread, which answers requests as they come.
 //!
-//! Invariants: a client that says nonsense, or does not take its replies, loses its connection and nobody else anything; an image is
-//! reloaded at most once, because it is removed before anybody is served, and a mark says that somebody was; a folder that is missing is
-//! not made, because what should be mounted there may hold another image.
+//! Invariants: an image is reloaded at most once, because it is removed before anybody is served, and a mark says that somebody was; a folder
+//! that is missing is not made, because what should be mounted there may hold another image.
 
+use super::clients::{Answering, Clients};
 use super::datagrams::{self, BUFFER_BYTES};
 use super::spinning::Spinner;
 use super::{Clock, draw, links, since_boot};
 use crate::limits::{
-    CONNECTION_SILENCE, CONNECTIONS_MAX, DATAGRAM_BYTES_MAX, LOOKED_AT_MAX, LOOKS_PER_STREAM, SPIN, TURN_REQUESTS_MAX,
+    CONNECTIONS_MAX, DATAGRAM_BYTES_MAX, HELD_BYTES_MAX, LOOKED_AT_MAX, LOOKS_PER_STREAM, SPIN, TURN_REQUESTS_MAX,
 };
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::Incarnation;
@@ -21,10 +21,8 @@ use mio::{Events, Interest, Poll, Token};
 use raidcomm::frame;
 use raidcomm::framed::Framed;
 use raidcomm::keys::Keys;
-use raidcomm::limits::QUEUED_BYTES_MAX;
 use raidcomm::remote::RemoteError;
 use rustix::fs::{FlockOperation, flock};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -120,13 +118,6 @@ pub enum Reloaded {
     Old,
 }
 
-/// A client.
-struct Connection {
-    framed: Framed,
-    /// When it has said something last.
-    heard_at: u64,
-}
-
 /// See the module's description.
 pub struct MemoryServer {
     server: Server,
@@ -136,9 +127,7 @@ pub struct MemoryServer {
     datagrams: Option<UdpSocket>,
     poll: Poll,
     clock: Clock,
-    connections: BTreeMap<Token, Connection>,
-    /// Those that have said more than was answered in their turn.
-    unanswered: BTreeSet<Token>,
+    clients: Clients,
     swept_at: u64,
     /// When it was last asked what has come over any connection, and who has connected: by [`since_boot`].
     polled_at: u64,
@@ -186,8 +175,7 @@ impl MemoryServer {
             datagrams,
             poll,
             clock,
-            connections: BTreeMap::new(),
-            unanswered: BTreeSet::new(),
+            clients: Clients::new(HELD_BYTES_MAX),
             swept_at: 0,
             polled_at: 0,
             looks: 0,
@@ -232,7 +220,7 @@ impl MemoryServer {
         while !stop.load(Ordering::Relaxed) {
             let begun = since_boot();
             let mut failed = None;
-            let is_found = !self.unanswered.is_empty()
+            let is_found = self.clients.has_unanswered()
                 || spinner.spin(since_boot, || match self.look(&mut events) {
                     Ok(is_found) => is_found,
                     Err(error) => {
@@ -243,13 +231,13 @@ impl MemoryServer {
             if let Some(error) = failed {
                 return Err(error);
             }
-            if !is_found || !self.unanswered.is_empty() {
+            if !is_found || self.clients.has_unanswered() {
                 self.poll(&mut events, if is_found { Duration::ZERO } else { NOTICE })?;
             }
             spinner.waited(since_boot() - begun);
         }
         // Nothing is answered any more that would not be saved.
-        self.connections.clear();
+        self.clients.clear();
         let Some((folder, _lock)) = &self.save else { return Ok(()) };
         save(&self.server, folder).map_err(|source| ServeError::File { path: folder.join(IMAGE), source })
     }
@@ -257,7 +245,7 @@ impl MemoryServer {
     /// Answers what has come, without waiting; says whether anything had.
     fn look(&mut self, events: &mut Events) -> Result<bool, ServeError> {
         // Whoever has just connected is looked for more rarely, and many are asked for at once.
-        if self.connections.len() > LOOKED_AT_MAX || since_boot() >= self.polled_at + SPIN {
+        if self.clients.len() > LOOKED_AT_MAX || since_boot() >= self.polled_at + SPIN {
             return self.poll(events, Duration::ZERO);
         }
         self.looks += 1;
@@ -268,13 +256,8 @@ impl MemoryServer {
         if self.looks > LOOKS_PER_STREAM && !self.looks.is_multiple_of(LOOKS_PER_STREAM) {
             return Ok(false);
         }
-        let MemoryServer { connections, server, clock, scratch, unanswered, .. } = self;
-        let mut has_answered = false;
-        connections.retain(|token, connection| {
-            let answered = connection.answer(*clock, server, scratch);
-            has_answered |= !matches!(answered, Ok(Answered { requests: 0, .. }));
-            keep(*token, answered, unanswered)
-        });
+        let (clients, mut answering) = self.parts();
+        let has_answered = clients.look(&mut answering);
         if has_answered {
             self.looks = 0;
         }
@@ -288,19 +271,19 @@ impl MemoryServer {
             other => other.map_err(ServeError::Poll)?,
         }
         self.polled_at = since_boot();
-        let mut has_come = !self.unanswered.is_empty();
+        let mut has_come = self.clients.has_unanswered();
         for event in events.iter() {
             match event.token() {
                 LISTENER => self.accept()?,
                 token => {
                     has_come |= self.turn(token);
                     if event.is_read_closed() || event.is_error() {
-                        self.unanswered.insert(token);
+                        self.clients.look_again(token);
                     }
                 }
             }
         }
-        for token in std::mem::take(&mut self.unanswered) {
+        for token in self.clients.take_unanswered() {
             self.turn(token);
         }
         self.sweep();
@@ -319,7 +302,7 @@ impl MemoryServer {
                     return Ok(());
                 }
             };
-            if self.connections.len() >= CONNECTIONS_MAX {
+            if self.clients.len() >= CONNECTIONS_MAX {
                 tracing::warn!("a connection was closed: there are {CONNECTIONS_MAX} already");
                 continue;
             }
@@ -335,7 +318,7 @@ impl MemoryServer {
             let interest = Interest::READABLE | Interest::WRITABLE;
             let fd = framed.stream().as_raw_fd();
             SourceFd(&fd).register(self.poll.registry(), token, interest).map_err(ServeError::Poll)?;
-            self.connections.insert(token, Connection { framed, heard_at: self.clock.now() });
+            self.clients.insert(token, framed, self.clock.now());
         }
     }
 
@@ -346,7 +329,7 @@ impl MemoryServer {
             return;
         }
         self.swept_at = now;
-        self.connections.retain(|_, connection| now < connection.heard_at + CONNECTION_SILENCE);
+        self.clients.sweep(now);
     }
 
     /// Answers datagrams, at most so many; says how many have come.
@@ -380,81 +363,18 @@ impl MemoryServer {
         if token == DATAGRAMS {
             let requests = self.answer_datagrams(TURN_REQUESTS_MAX);
             if requests == TURN_REQUESTS_MAX {
-                self.unanswered.insert(DATAGRAMS);
+                self.clients.look_again(DATAGRAMS);
             }
             return requests > 0;
         }
-        let MemoryServer { connections, server, clock, scratch, unanswered, .. } = self;
-        let Some(connection) = connections.get_mut(&token) else { return false };
-        let answered = connection.answer(*clock, server, scratch);
-        let has_come = !matches!(answered, Ok(Answered { requests: 0, .. }));
-        if !keep(token, answered, unanswered) {
-            connections.remove(&token);
-        }
-        has_come
+        let (clients, mut answering) = self.parts();
+        clients.turn(token, &mut answering)
     }
-}
 
-/// What was done for a connection in its turn.
-struct Answered {
-    requests: usize,
-    /// There may be more.
-    has_more: bool,
-}
-
-impl Connection {
-    /// Answers some of what has come.
-    fn answer(&mut self, clock: Clock, server: &mut Server, scratch: &mut Vec<u8>) -> Result<Answered, RemoteError> {
-        let Connection { framed, heard_at } = self;
-        for requests in 0..TURN_REQUESTS_MAX {
-            let Some(frame) = framed.receive()? else {
-                if framed.is_waiting() {
-                    framed.flush()?;
-                }
-                return Ok(Answered { requests, has_more: false });
-            };
-            let ToServer { log, request, .. } = ToServer::decode(&frame)
-                .map_err(|error| RemoteError::System(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-            *heard_at = clock.now();
-            let reply = server.handle(*heard_at, log, request);
-            let message = ToWriter::new(log, server.incarnation(), reply);
-            scratch.clear();
-            encode(&message, scratch);
-            framed.send_with(|payload| payload.extend_from_slice(scratch))?;
-            framed.flush()?;
-            if framed.waiting_bytes() > QUEUED_BYTES_MAX {
-                return Err(RemoteError::Silent);
-            }
-        }
-        Ok(Answered { requests: TURN_REQUESTS_MAX, has_more: true })
+    fn parts(&mut self) -> (&mut Clients, Answering<'_>) {
+        let MemoryServer { clients, clock, server, scratch, .. } = self;
+        (clients, Answering { clock: *clock, server, scratch })
     }
-}
-
-/// Whether a connection is kept. One that is not is closed, and with that no longer registered.
-fn keep(token: Token, answered: Result<Answered, RemoteError>, unanswered: &mut BTreeSet<Token>) -> bool {
-    match answered {
-        Ok(Answered { has_more, .. }) => {
-            if has_more {
-                unanswered.insert(token);
-            }
-            true
-        }
-        Err(RemoteError::Closed) => false,
-        // It has ended without having read its last replies, or its host has.
-        Err(RemoteError::System(error)) if is_end(error.kind()) => {
-            tracing::debug!("a client has gone: {error}");
-            false
-        }
-        Err(error) => {
-            tracing::warn!("a client's connection was closed: {error}");
-            false
-        }
-    }
-}
-
-fn is_end(kind: io::ErrorKind) -> bool {
-    use io::ErrorKind as Kind;
-    matches!(kind, Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::TimedOut)
 }
 
 /// A socket for datagrams where the listener is.
