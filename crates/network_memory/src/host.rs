@@ -9,6 +9,7 @@ pub mod fork;
 mod links;
 pub mod local_servers;
 pub mod log_folder;
+mod log_terms;
 pub mod memory_server;
 pub mod remote_log;
 mod spinning;
