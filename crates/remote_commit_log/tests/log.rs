@@ -6,6 +6,7 @@ use network_memory::host::log_folder::{FolderError, Opening};
 use network_memory::writer::Boot;
 use remote_commit_log::log::OpenError;
 use remote_commit_log::{RemoteCommitLog, limits};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use shipped_files::power_loss::lose_unsynced;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -61,8 +62,10 @@ fn wait(log: &mut RemoteCommitLog, what: &str, mut is_so: impl FnMut(&mut Remote
     let deadline = Instant::now() + PATIENCE;
     while !is_so(log) {
         assert!(Instant::now() < deadline, "still waiting for {what}: {:?}", log.status());
-        let due = log.turn().unwrap_or_default();
-        std::thread::sleep(due.min(Duration::from_millis(1)));
+        let due = log.turn().expect("it has not failed");
+        let due = Timespec { tv_sec: due.as_secs() as i64, tv_nsec: due.subsec_nanos().into() };
+        // As an event loop waits for it.
+        poll(&mut [PollFd::new(log.watcher(), PollFlags::IN)], Some(&due)).expect("it can be waited for");
     }
 }
 

@@ -403,3 +403,139 @@ fn carry(opener: Opener<'_>, places: &Places) -> Result<(), SiteLogError> {
     rename(&partial, new)?;
     opener.put_away(old)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EXPLAINED;
+    use network_memory::host::local_servers::LocalServers;
+
+    struct World {
+        place: tempfile::TempDir,
+        servers: LocalServers,
+    }
+
+    impl World {
+        fn new() -> World {
+            let servers = LocalServers::start(2, 16 << 20).expect("loopback has ports");
+            World { place: tempfile::tempdir().expect("a temporary folder"), servers }
+        }
+
+        /// A site without others, on its disk.
+        fn on_disk(&self) -> SiteConfig {
+            let path = self.place.path().join("site.toml");
+            let (site, _) = EXPLAINED.split_once("# The oracle").expect("both are explained");
+            std::fs::write(&path, site).expect("the folder can be written");
+            let config = SiteConfig::read(&path).expect("it is explained right");
+            SiteConfig { data: self.place.path().to_owned(), peers: Default::default(), ..config }
+        }
+
+        fn in_memory(&self) -> SiteConfig {
+            SiteConfig { memory: self.servers.addresses().to_vec(), ..self.on_disk() }
+        }
+    }
+
+    fn open(config: &SiteConfig) -> Result<SiteLog, SiteLogError> {
+        SiteLog::open(config, None, Box::new(|| ()), &AtomicBool::new(false))
+    }
+
+    fn records(log: &SiteLog) -> Vec<(Position, Vec<u8>)> {
+        log.read_from(log.first()).map(|entry| entry.expect("it can be read")).collect()
+    }
+
+    fn folders(world: &World) -> Vec<String> {
+        let entries = fs::read_dir(world.place.path()).expect("a folder").map(|entry| entry.expect("an entry"));
+        let mut names: Vec<String> = entries
+            .filter(|entry| entry.path().is_dir())
+            .map(|entry| entry.file_name().into_string().expect("a name"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// If this failed, a site would lose its log, or its place in it, when memory servers are given to it or taken away.
+    #[test]
+    fn a_log_is_carried_with_its_positions() {
+        let world = World::new();
+        let mut expected = Vec::new();
+        for (life, config) in
+            [world.on_disk(), world.in_memory(), world.on_disk(), world.in_memory()].iter().enumerate()
+        {
+            let mut log = open(config).expect("it opens");
+            assert_eq!(records(&log), expected, "in life {life}");
+            for number in 0..20 {
+                let record = vec![life as u8 + 1; 10 + number];
+                expected.push((log.append(&record).expect("there is room"), record));
+            }
+            // So it begins later than at the start in the next life.
+            log.sync_now().expect("a disk, or servers");
+            if life == 1 {
+                log.truncate_before(expected[25].0).expect("it is durable");
+                expected.drain(..25);
+            }
+            let is_memory = matches!(log, SiteLog::Memory(_));
+            assert_eq!(folders(&world), [if is_memory { MEMORY_LOG_FOLDER } else { LOG_FOLDER }]);
+        }
+    }
+
+    /// If this failed, a site whose log was being carried when it was killed would go on with half of it, or not at all.
+    #[test]
+    fn what_a_killed_carrying_leaves_is_put_right() {
+        let world = World::new();
+        let mut log = open(&world.on_disk()).expect("it opens");
+        log.append(b"a record").expect("there is room");
+        drop(log);
+        // Killed while it copied: there is a part of a log, or a folder of one that was never made.
+        let part = world.place.path().join("memory-log.new");
+        for is_made in [false, true] {
+            match is_made {
+                false => fs::create_dir(&part).expect("a new folder"),
+                true => {
+                    let opening = Opening {
+                        owner: repair::identity(&world.on_disk()).to_string(),
+                        ..Opening::new(world.servers.addresses().to_vec(), limits::LOG_OPEN_TIME)
+                    };
+                    let mut log = RemoteCommitLog::open(&part, &opening, Position::START).expect("servers are there");
+                    log.append(b"a part").expect("there is room");
+                }
+            }
+            assert_eq!(records(&open(&world.on_disk()).expect("it opens")).len(), 1);
+            assert_eq!(folders(&world), [LOG_FOLDER]);
+        }
+        // Killed when all was done but the end of the old one.
+        let old = world.place.path().join("kept");
+        fs::rename(world.place.path().join(LOG_FOLDER), &old).expect("nobody uses it");
+        let mut log = open(&world.in_memory()).expect("a new one");
+        log.append(b"the same").expect("there is room");
+        drop(log);
+        fs::rename(&old, world.place.path().join(LOG_FOLDER)).expect("nobody uses it");
+        assert_eq!(records(&open(&world.in_memory()).expect("it opens"))[0].1, b"the same");
+        assert_eq!(folders(&world), [MEMORY_LOG_FOLDER]);
+    }
+
+    /// If this failed, two processes, or the process of another site, would write over a site's log.
+    #[test]
+    fn a_log_is_of_one_site_and_one_process() {
+        let world = World::new();
+        let taken = take(world.place.path()).expect("nobody has it");
+        let error = take(world.place.path()).expect_err("it is taken").to_string();
+        assert!(error.contains("in use by another process"), "{error}");
+        drop(taken);
+        take(world.place.path()).expect("it is free again");
+        drop(open(&world.in_memory()).expect("it opens"));
+        let other = SiteConfig { id: 9, ..world.in_memory() };
+        let error = open(&other).err().expect("it is another site's").to_string();
+        assert!(error.contains("site 1 of instance") && error.contains("site 9 of instance"), "{error}");
+    }
+
+    /// If this failed, other sites would believe that a site has what it has lost.
+    #[test]
+    fn a_site_with_others_accepts_no_loss() {
+        let world = World::new();
+        let peers = [("2".to_owned(), SocketAddr::from(([127, 0, 0, 1], 1)))].into();
+        let config = SiteConfig { accept_lost_memory: true, alone: true, peers, ..world.in_memory() };
+        let error = open(&config).err().expect("it is refused").to_string();
+        assert!(error.contains("--repair"), "{error}");
+        assert!(folders(&world).is_empty(), "nothing was made");
+    }
+}
