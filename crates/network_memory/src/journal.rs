@@ -6,7 +6,7 @@
 //! * the last `Standing` says whether memory may hold what the disk lacks: before anything is acknowledged by memory, a standing that
 //!   says so is on disk.
 
-use crate::limits::RECORD_BYTES_MAX;
+use crate::limits::{RECORD_BYTES_MAX, SYNC_HERE_MAX};
 use crate::message::{Record, check_configuration};
 use crate::names::{Configuration, DiskId, LogId, Mark, Position};
 use crate::retained::Retained;
@@ -62,6 +62,9 @@ pub(crate) struct Replayed {
     pub(crate) boot: Option<Boot>,
     pub(crate) records: Retained,
 }
+
+/// In nanoseconds.
+const MICROSECOND: u64 = 1_000;
 
 /// Where the entry of each record starts.
 type Places = VecDeque<(Position, commit_log::Position)>;
@@ -297,6 +300,11 @@ impl<L: Log> Journal<L> {
             self.requested = self.log.appended();
             self.log.request_sync();
         }
+    }
+
+    /// Whether a sync is worth waiting for on this thread, as the last one was.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.log.status().sync_latency_us_last <= SYNC_HERE_MAX / MICROSECOND
     }
 
     /// Syncs all that has been written, on this thread.

@@ -91,6 +91,10 @@ pub const SPIN_PAUSE_MIN: u64 = 2 * MILLISECOND;
 /// See [`SPIN_PAUSE_MIN`].
 pub const SPIN_PAUSE_MAX: u64 = 256 * MILLISECOND;
 
+/// A disk whose last sync took longer is not synced by whoever waits for it: two switches between threads are little beside that, and who only waits
+/// can give up when its time is over.
+pub const SYNC_HERE_MAX: u64 = 2 * MILLISECOND;
+
 /// How long servers may take before the disk is asked too, as long as nothing has been measured.
 pub const HEDGE_FIRST: u64 = 5 * MILLISECOND;
 /// At least so long: less is noise of the processor.

@@ -160,7 +160,8 @@ impl RemoteLog {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a record and waits until it is durable, at most so long.
+    /// Appends a record and waits until it is durable, at most so long; where the disk alone counts and has been quick, until a sync of it has returned
+    /// that was begun in that time.
     ///
     /// # Errors
     /// See [`RemoteLogError`].
@@ -178,7 +179,7 @@ impl RemoteLog {
         self.lock().append(record)
     }
 
-    /// Waits until all that has been appended is durable, at most so long. The receipt is that of the last record; none if there is no
+    /// Waits until all that has been appended is durable, as [`RemoteLog::append`] does. The receipt is that of the last record; none if there is no
     /// record without a receipt.
     ///
     /// # Errors

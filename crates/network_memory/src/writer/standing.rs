@@ -280,7 +280,7 @@ impl<L: Log> Writer<L> {
         let is_late = self.is_late(now);
         let is_disk_alone = self.has_disk_always() && !self.is_memory_enough();
         let is_wanted = !self.waiting.is_empty() && (is_late || is_disk_alone);
-        if is_wanted && is_disk_alone && self.leaves_sync {
+        if is_wanted && is_disk_alone && self.leaves_sync && self.journal.as_ref().is_some_and(Journal::is_quick) {
             self.is_sync_left = true;
             return;
         }
