@@ -325,7 +325,14 @@ impl Local {
         if is_stored {
             return Ok(());
         }
-        self.add(table, key, timestamp, addends)
+        self.add(table, key, timestamp, addends)?;
+        // No snapshot is so old, and one row may have been added to all the time.
+        let chain = self.storages.get_mut(&table).and_then(|storage| storage.chains.get_mut(key));
+        let chain = chain.expect("it was just added to");
+        self.tally.subtract(chain);
+        chain.forget_old_versions();
+        self.tally.add(chain);
+        Ok(())
     }
 
     /// The log says how a row was when a post began.

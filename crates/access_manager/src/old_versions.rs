@@ -2,7 +2,8 @@
 //!
 //! Invariant: every item that has old versions is in the queue, once. Passes over the queue trim what no snapshot needs any more. When a whole
 //! pass has left more than old versions may take, and most of that is there for snapshots in use, the oldest of these is given up: a long
-//! reader costs writers nothing but a bounded amount of memory.
+//! reader costs writers nothing but a bounded amount of memory for what they overwrite. (What is inserted above its snapshot has one version,
+//! which is not old, and cannot be evicted before the reader has gone.)
 
 use crate::chain::Chain;
 use crate::limits::{OLD_VERSIONS_HASTE, OLD_VERSIONS_QUEUED_BYTES};

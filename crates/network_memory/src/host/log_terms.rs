@@ -14,7 +14,7 @@ use thiserror::Error;
 /// How a log is opened.
 #[derive(Clone, Debug)]
 pub struct LogTerms {
-    /// Which log. For a new one, drawn at random ([`RemoteLog::draw_log`]).
+    /// Which log. For a new one, drawn at random ([`super::remote_log::RemoteLog::draw_log`]).
     pub log: LogId,
     /// k: so many servers must hold a record.
     pub copies: u8,
