@@ -64,7 +64,7 @@ fn a_lone_site_commits_in_the_memory_of_servers() {
     servers.kill();
     wait_for(&mut world, "disk");
     world.wait_for_commits(&crew, 50);
-    assert!(said(&world).contains("every commit waits for the disk"), "the operator must be told");
+    eventually("the operator to be told", || said(&world).contains("every commit waits for the disk"));
     servers.start_again();
     wait_for(&mut world, BY_MEMORY);
     world.wait_for_commits(&crew, 100);
