@@ -87,11 +87,13 @@ pub enum Planted {
     NotWaitedFor,
     /// A log counts as closed before the disk says that it is enough.
     ClosedTooSoon,
+    /// An older copy of the own disk is opened when whoever holds the last epoch's log is damaged.
+    OldCopyChosen,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 42] = [
+    pub const ALL: [Planted; 43] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -134,6 +136,7 @@ impl Planted {
         Planted::SealQuorumLess,
         Planted::NotWaitedFor,
         Planted::ClosedTooSoon,
+        Planted::OldCopyChosen,
     ];
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
@@ -148,6 +151,7 @@ impl Planted {
                 | P::RivalIgnored
                 | P::SameServerCounts
                 | P::DamagedCounts
+                | P::OldCopyChosen
         )
     }
 

@@ -68,6 +68,13 @@ mod tests {
         }
     }
 
+    /// Runs that have failed once. In this one a record of a server rots, the other has lost its memory, and a host has a copy of an earlier epoch.
+    #[test]
+    fn found_seeds_keep_the_rules() {
+        assert_eq!(run(9_536_286, None).failure, None);
+        assert!(run(9_536_286, Some(Planted::OldCopyChosen)).failure.is_some(), "the run does not come to it any more");
+    }
+
     /// If this failed, a failing seed could not be replayed.
     #[test]
     fn a_seed_is_the_same_run() {

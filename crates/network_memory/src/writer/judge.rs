@@ -272,8 +272,16 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         let is_copy = !has_disk_always(own.configuration) && best_epoch == Some(*continues);
         if is_copy && evidence.planted != Some(Planted::AttemptForgetsItsLog) { *continues } else { *epoch }
     };
-    let is_of_use =
-        |own: &Own<'_>| best_epoch.is_none() || best_epoch == Some(epoch_of(own)) || has_disk_always(own.configuration);
+    // Members that hold nothing say nothing against an older copy, when those that do are damaged.
+    let is_latest = |own: &Own<'_>| {
+        let Configuration { epoch, continues, .. } = own.configuration;
+        [*epoch, *continues].contains(&configuration.epoch) || evidence.planted == Some(Planted::OldCopyChosen)
+    };
+    let is_of_use = |own: &Own<'_>| match best_epoch {
+        _ if has_disk_always(own.configuration) => true,
+        Some(best_epoch) => best_epoch == epoch_of(own),
+        None => is_latest(own) || evidence.intent == Intent::AcceptLoss,
+    };
     let own = evidence
         .own
         .filter(is_of_use)
@@ -282,6 +290,8 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let best = match (best, own) {
         (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum())),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
+            let is_old = best_epoch.is_none() && !has_disk_always(own.configuration) && !is_latest(&own);
+            let accepted = accepted.or(is_old.then_some(Doubt::LossAccepted));
             let chosen = own_choice(own, accepted.or(own.configuration.doubt));
             // Members are those of the last configuration, which is not always that of the log.
             let (configuration, epoch) = (Some(configuration.clone()), epoch_of(&own));
