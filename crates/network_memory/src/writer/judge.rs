@@ -250,6 +250,20 @@ fn count<'a>(evidence: &Evidence<'a>, configuration: &Configuration) -> Result<C
     Ok(Counted { held, is_established, is_short })
 }
 
+/// The epoch of the own copy's log. One that no server knows was never opened: the copy is still one of the log that it began with.
+fn epoch_of(evidence: &Evidence<'_>, own: &Own<'_>, best_epoch: Option<Epoch>) -> Epoch {
+    let Configuration { epoch, continues, .. } = own.configuration;
+    let is_copy = !has_disk_always(own.configuration) && best_epoch == Some(*continues);
+    if is_copy && evidence.planted != Some(Planted::AttemptForgetsItsLog) { *continues } else { *epoch }
+}
+
+/// Whether the own copy is of an earlier epoch than this. Members that hold nothing say nothing against it, when those that do are damaged.
+fn is_old(evidence: &Evidence<'_>, own: &Own<'_>, last: &Configuration) -> bool {
+    let Configuration { epoch, continues, .. } = own.configuration;
+    let is_of_last = [*epoch, *continues].contains(&last.epoch) || has_disk_always(own.configuration);
+    !is_of_last && evidence.planted != Some(Planted::OldCopyChosen)
+}
+
 /// Takes the log of the highest epoch among the members of the last configuration and the own copy.
 fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let (counted, is_established, is_short) = match count(evidence, configuration) {
@@ -266,21 +280,11 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         .filter_map(|(_, held)| Some((rank(held.configuration.as_ref()?.rank(), held.end.position), *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
     let best_epoch = best.and_then(|(_, held)| active(held));
-    // An epoch of the own copy that no server knows was never opened: the copy is still one of the log that it began with.
-    let epoch_of = |own: &Own<'_>| {
-        let Configuration { epoch, continues, .. } = own.configuration;
-        let is_copy = !has_disk_always(own.configuration) && best_epoch == Some(*continues);
-        if is_copy && evidence.planted != Some(Planted::AttemptForgetsItsLog) { *continues } else { *epoch }
-    };
-    // Members that hold nothing say nothing against an older copy, when those that do are damaged.
-    let is_latest = |own: &Own<'_>| {
-        let Configuration { epoch, continues, .. } = own.configuration;
-        [*epoch, *continues].contains(&configuration.epoch) || evidence.planted == Some(Planted::OldCopyChosen)
-    };
+    let epoch_of = |own: &Own<'_>| epoch_of(evidence, own, best_epoch);
     let is_of_use = |own: &Own<'_>| match best_epoch {
         _ if has_disk_always(own.configuration) => true,
         Some(best_epoch) => best_epoch == epoch_of(own),
-        None => is_latest(own) || evidence.intent == Intent::AcceptLoss,
+        None => !is_old(evidence, own, configuration) || evidence.intent == Intent::AcceptLoss,
     };
     let own = evidence
         .own
@@ -290,7 +294,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let best = match (best, own) {
         (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum())),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
-            let is_old = best_epoch.is_none() && !has_disk_always(own.configuration) && !is_latest(&own);
+            let is_old = best_epoch.is_none() && is_old(evidence, &own, configuration);
             let accepted = accepted.or(is_old.then_some(Doubt::LossAccepted));
             let chosen = own_choice(own, accepted.or(own.configuration.doubt));
             // Members are those of the last configuration, which is not always that of the log.
