@@ -394,11 +394,6 @@ impl<L: Log> Domain<L> {
         self.run(clock);
     }
 
-    /// Whether [`Domain::poll_log`] would deliver something.
-    pub fn is_synced_further(&self) -> bool {
-        self.syncs.iter().any(|&(position, kind, _)| position <= self.reached(kind))
-    }
-
     /// Up to where the log counts as synced for a server. The store must not be ahead of the disk: what is in the memory of other hosts alone
     /// may be given up with them, and half of a transaction would stay.
     fn reached(&self, kind: ServerKind) -> Position {

@@ -57,6 +57,8 @@ pub struct RemoteCommitLog {
     synced: Position,
     /// Up to here a sync was asked for.
     wanted: Position,
+    /// Up to here it was sent.
+    sent: Position,
     /// When the log must be looked after, whether a sync is wanted or not.
     due: Instant,
     /// When it is looked next whether the operator is to be told something.
@@ -96,6 +98,7 @@ impl RemoteCommitLog {
             // What an opened log has stays in it.
             synced: end,
             wanted: end,
+            sent: end,
             due: Instant::now(),
             tells_at: Instant::now(),
             bytes_appended: 0,
@@ -163,6 +166,7 @@ impl RemoteCommitLog {
         let now = Instant::now();
         match self.log.turn() {
             Ok(turned) => {
+                self.sent = self.end;
                 self.due = now + turned.due;
                 self.synced = self.synced.max(self.ended(turned.acknowledged));
             }
@@ -290,7 +294,9 @@ impl Log for RemoteCommitLog {
     }
 
     fn poll_synced(&mut self) -> Result<Position, LogError> {
-        self.turn();
+        if self.synced < self.wanted || Instant::now() >= self.due {
+            self.advance();
+        }
         self.check()?;
         Ok(self.synced)
     }
@@ -342,14 +348,15 @@ impl Log for RemoteCommitLog {
     }
 
     fn turn(&mut self) -> Option<Duration> {
-        if self.synced < self.wanted || Instant::now() >= self.due {
+        if Instant::now() >= self.due {
             self.advance();
+        } else if self.sent < self.wanted {
+            // What has come waits for whoever polls: it is he who hands it on.
+            self.log.send();
+            self.sent = self.end;
         }
-        if self.has_failed {
-            // Whoever asks is told; there is nothing to be done.
-            return None;
-        }
-        Some(self.due.saturating_duration_since(Instant::now()))
+        // Of a log that has failed whoever asks is told; there is nothing to be done.
+        (!self.has_failed).then(|| self.due.saturating_duration_since(Instant::now()))
     }
 
     fn status(&self) -> LogStatus {

@@ -290,9 +290,9 @@ impl Core {
         }
     }
 
-    /// Whether the servers have messages that there was no time for, or wait for what has been synced: the next turn goes on with them.
+    /// Whether the servers have messages that there was no time for: the next turn goes on with them.
     pub(crate) fn is_behind(&self) -> bool {
-        self.domain().is_some_and(|domain| domain.is_behind() || domain.is_synced_further())
+        self.domain().is_some_and(Domain::is_behind)
     }
 
     /// A session asked something while the site has no servers.
@@ -479,9 +479,7 @@ impl Core {
             streams.flush(clock::boot());
             streams.next_deadline()
         });
-        // What has been synced meanwhile is not to wait for the next tick either.
-        let behind = self.is_behind().then(clock::boot);
-        log_due.into_iter().chain(streams_due).chain(behind).min()
+        log_due.into_iter().chain(streams_due).min()
     }
 
     /// What came out since the last call.

@@ -143,17 +143,10 @@ impl Shared {
         }
     }
 
-    /// Writes what waits for other sites, after a worker's turn. Says when the first worker's next turn must be at the latest.
-    pub(crate) fn flush(&self, worker: usize) -> Option<u64> {
+    /// Writes what waits for other sites. Says when the next turn must be at the latest.
+    pub(crate) fn flush(&self) -> Option<u64> {
         match &self.heart {
-            Heart::Here { core, .. } => {
-                let mut core = locked(core);
-                let due = core.flush();
-                if worker > 0 {
-                    self.come_back(&core);
-                }
-                due
-            }
+            Heart::Here { core, .. } => locked(core).flush(),
             Heart::Elsewhere(_) => None,
         }
     }

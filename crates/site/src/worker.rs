@@ -271,7 +271,7 @@ impl Worker {
             self.shared.exchange(self.number, &mut self.requests, turn, &mut self.mail);
         }
         // The first worker turns for the connections.
-        self.turn_at = self.shared.flush(self.number).filter(|_| self.number == 0).unwrap_or(u64::MAX);
+        self.turn_at = self.shared.flush().filter(|_| self.number == 0).unwrap_or(u64::MAX);
     }
 
     fn take_mail(&mut self, now: Now) {

@@ -17,7 +17,7 @@ use raidcomm::keys::Keys;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -59,8 +59,38 @@ struct Inner {
     /// The next receipt is for the disk, and the lease was over before it could be given.
     is_withheld: bool,
     sync_asked_at: u64,
-    /// Where a failed sync is noted, unless it was.
-    failed: Option<PathBuf>,
+    /// Where a failed sync is noted.
+    failure_note: FailureNote,
+}
+
+/// After a failed sync the kernel may drop what was written, and nobody sees that at the next start: it is told to it.
+#[derive(Debug)]
+struct FailureNote(Option<PathBuf>);
+
+impl FailureNote {
+    /// In the folder of the local log, if there is one.
+    fn of(folder: Option<&Path>) -> FailureNote {
+        FailureNote(folder.map(|folder| folder.join(FAILED)))
+    }
+
+    fn is_there(&self) -> bool {
+        self.0.as_ref().is_some_and(|path| path.exists())
+    }
+
+    /// The local log says so itself now.
+    fn remove(&self) -> io::Result<()> {
+        self.0.as_ref().filter(|path| path.exists()).map_or(Ok(()), std::fs::remove_file)
+    }
+
+    /// Writes it, once, if that is why the writer has stopped.
+    fn write(&mut self, stopped: Option<&Stop>) {
+        if let Some(Stop::DiskFailed(_)) = stopped
+            && let Some(path) = self.0.take()
+            && let Err(error) = std::fs::write(&path, b"")
+        {
+            tracing::error!("{}: {error}: remove the local log before this log is opened again", path.display());
+        }
+    }
 }
 
 /// See the module's description.
@@ -85,6 +115,7 @@ impl RemoteLog {
     /// See [`RemoteLogError`].
     pub fn open(terms: LogTerms) -> Result<RemoteLog, RemoteLogError> {
         let bell = Bell::new()?;
+        let failure_note = FailureNote::of(terms.folder.as_deref());
         let exchange = Arc::new(Mutex::new(Exchange::default()));
         let disk = match &terms.folder {
             Some(folder) => {
@@ -98,12 +129,11 @@ impl RemoteLog {
                         "the local log was cut at its last whole record; its servers are asked for what stood behind it");
                 }
                 let boot = terms.boot.map_or_else(boot, Ok)?;
-                let is_cut = opened.cut.is_some() || folder.join(FAILED).exists();
+                let is_cut = opened.cut.is_some() || failure_note.is_there();
                 Some(Disk { log, name_if_new: DiskId(draw()?), boot, is_cut })
             }
             None => None,
         };
-        let failed = terms.folder.as_ref().map(|folder| folder.join(FAILED));
         let LogTerms { time, keys, intent, .. } = terms;
         let clock = Clock::start();
         let now = clock.now();
@@ -116,10 +146,7 @@ impl RemoteLog {
             retained_bytes_max: terms.retained_bytes_max,
         };
         let writer = Writer::begin(now, writer_terms, draw()?, disk, intent, None)?;
-        // The local log says so itself now.
-        if let Some(failed) = failed.as_ref().filter(|failed| failed.exists()) {
-            std::fs::remove_file(failed)?;
-        }
+        failure_note.remove()?;
         let links = Links::new(Arc::clone(&exchange), bell.clone(), keys.is_none());
         let inner = Inner {
             writer,
@@ -129,7 +156,7 @@ impl RemoteLog {
             turns: None,
             is_withheld: false,
             sync_asked_at: 0,
-            failed,
+            failure_note,
         };
         let inner = Arc::new(Mutex::new(inner));
         let stop = Arc::new(AtomicBool::new(false));
@@ -220,7 +247,7 @@ impl RemoteLog {
     }
 
     /// A descriptor that is readable when a turn may find something: for event loops, edge-triggered or not. From then on [`RemoteLog::turn`] is
-    /// to be called at least as often as it says.
+    /// to be called then, and at least as often as it says.
     ///
     /// # Errors
     /// The operating system has none.
@@ -229,6 +256,15 @@ impl RemoteLog {
         // What is in the log that was opened stays in it.
         inner.turns = Some(Turns { at: inner.clock.now(), acknowledged: inner.writer.acknowledged() });
         inner.links.watch()
+    }
+
+    /// Sends what was appended, without waiting, and without looking whether something has come: a [`RemoteLog::turn`] does.
+    pub fn send(&mut self) {
+        let mut inner = self.lock();
+        let now = inner.clock.now();
+        let Inner { writer, links, .. } = &mut *inner;
+        writer.flush(now);
+        links.drive(now, writer);
     }
 
     /// Sends what was appended, and takes what has come, without waiting.
@@ -386,22 +422,11 @@ impl Inner {
                 self.receipts.pop_front();
             }
         }
-        self.note_failure();
+        self.failure_note.write(self.writer.stopped());
         now
     }
 
-    /// After a failed sync the kernel may drop what was written, and nobody sees that at the next start: it is told to it.
-    fn note_failure(&mut self) {
-        if let (Some(Stop::DiskFailed(_)), Some(path)) = (self.writer.stopped(), self.failed.take())
-            && let Err(error) = std::fs::write(&path, b"")
-        {
-            tracing::error!("{}: {error}: remove the local log before this log is opened again", path.display());
-        }
-    }
-
     fn turn(&mut self) -> Result<Turned, RemoteLogError> {
-        let now = self.clock.now();
-        self.links.meet(now, &mut self.writer);
         let mut now = self.drive();
         // All that has come: whoever watches is not told of it again.
         for _ in 0..TURN_LOOKS_MAX {
@@ -521,4 +546,26 @@ fn boot() -> io::Result<Boot> {
     u128::from_str_radix(&digits, 16)
         .map(Boot)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("{BOOT_FILE} holds {text:?}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this failed, a log would be believed whole after a sync that has failed.
+    #[test]
+    fn a_failed_sync_is_noted_and_nothing_else_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut note = FailureNote::of(Some(folder.path()));
+        for stopped in [None, Some(Stop::Removed)] {
+            note.write(stopped.as_ref());
+            assert!(!note.is_there());
+        }
+        note.write(Some(&Stop::DiskFailed("planted".to_owned())));
+        let note = FailureNote::of(Some(folder.path()));
+        assert!(note.is_there());
+        note.remove().expect("it is there");
+        assert!(!note.is_there());
+        note.remove().expect("there is nothing to do");
+    }
 }
