@@ -6,49 +6,32 @@
 // A benchmark is a program beside the machine: it may look at a clock.
 #![allow(clippy::disallowed_methods)]
 
-use access_manager::{AccessManager, MemoryStore, Settings};
+#[path = "common/alone.rs"]
+mod alone;
+
+use alone::Alone;
 use messages::access::AccessRequest;
-use messages::{Envelope, EpochNumber, History, Incarnation, Key, Message, Now, Outbox, Row, Server};
-use messages::{ServerKind, SiteId, TableId, Timestamp, Write};
+use messages::{EpochNumber, History, Key, Row, TableId, Timestamp, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-const NOW: Now = Now { boot: 0, wall_micros: 0 };
 const UPDATES: u64 = 100;
 
 struct Bench {
-    manager: AccessManager,
-    outbox: Outbox,
+    alone: Alone,
     clock: u64,
 }
 
 impl Bench {
     fn new() -> Bench {
-        let manager = AccessManager::open(Box::new(MemoryStore::new()), Settings::default());
-        let mut manager = manager.expect("an empty store opens");
-        manager.replay_ends();
-        Bench { manager, outbox: Outbox::default(), clock: 0 }
-    }
-
-    fn send(&mut self, request: AccessRequest) {
-        let envelope = Envelope {
-            from_site: SiteId(1),
-            from: ServerKind::ActionDriver,
-            to_site: SiteId(1),
-            to: ServerKind::AccessManager,
-            epoch: EpochNumber(1),
-            incarnation: Incarnation(1),
-            message: Message::Access(request),
-        };
-        self.manager.handle(NOW, envelope, &mut self.outbox);
-        self.outbox.messages.clear();
+        Bench { alone: Alone::new(), clock: 0 }
     }
 
     fn update(&mut self) {
         self.clock += 1;
         let row = Some(Row::from(vec![b'x'; 100]));
         let writes = vec![Write { table: TableId(20), key: Key::new(b"hot"), row }];
-        self.send(AccessRequest::Install {
+        self.alone.send(AccessRequest::Install {
             timestamp: at(self.clock),
             history: Arc::new(History { writes, ..History::default() }),
         });
@@ -64,7 +47,7 @@ fn main() {
     for versions in [1, 1_000, 100_000] {
         let mut bench = Bench::new();
         bench.update();
-        bench.send(AccessRequest::SnapshotsInUse { in_use: vec![at(1)], from: at(1) });
+        bench.alone.send(AccessRequest::SnapshotsInUse { in_use: vec![at(1)], from: at(1) });
         while bench.clock < versions {
             bench.update();
         }
@@ -73,9 +56,9 @@ fn main() {
             bench.update();
         }
         let nanoseconds = start.elapsed().as_nanos() as u64 / UPDATES;
-        let before = bench.manager.memory_bytes();
-        bench.send(AccessRequest::SnapshotsInUse { in_use: vec![at(1)], from: at(bench.clock) });
+        let before = bench.alone.manager.memory_bytes();
+        bench.alone.send(AccessRequest::SnapshotsInUse { in_use: vec![at(1)], from: at(bench.clock) });
         bench.update();
-        println!("{versions:>10} {nanoseconds:>14} {before:>16} {:>14}", bench.manager.memory_bytes());
+        println!("{versions:>10} {nanoseconds:>14} {before:>16} {:>14}", bench.alone.manager.memory_bytes());
     }
 }

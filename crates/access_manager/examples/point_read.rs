@@ -5,38 +5,24 @@
 // A benchmark is a program beside the machine: it may look at a clock.
 #![allow(clippy::disallowed_methods)]
 
-use access_manager::{AccessManager, MemoryStore, Settings};
+#[path = "common/alone.rs"]
+mod alone;
+
+use alone::Alone;
 use messages::access::AccessRequest;
-use messages::{Envelope, EpochNumber, History, Incarnation, Key, KeyRange, Message, Now, Outbox, Row, Server};
-use messages::{ServerKind, SiteId, TableId, Timestamp, Write};
+use messages::{EpochNumber, History, Key, KeyRange, Row, TableId, Timestamp, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
 const TABLE: TableId = TableId(20);
 const ROWS: u64 = 1_000_000;
-const NOW: Now = Now { boot: 0, wall_micros: 0 };
 
 struct Bench {
-    manager: AccessManager,
-    outbox: Outbox,
+    alone: Alone,
     random: u64,
 }
 
 impl Bench {
-    fn send(&mut self, request: AccessRequest) {
-        let envelope = Envelope {
-            from_site: SiteId(1),
-            from: ServerKind::ActionDriver,
-            to_site: SiteId(1),
-            to: ServerKind::AccessManager,
-            epoch: EpochNumber(1),
-            incarnation: Incarnation(1),
-            message: Message::Access(request),
-        };
-        self.manager.handle(NOW, envelope, &mut self.outbox);
-        self.outbox.messages.clear();
-    }
-
     /// Xorshift: any fixed sequence will do.
     fn random_key(&mut self) -> Key {
         self.random ^= self.random << 13;
@@ -69,30 +55,27 @@ fn install(key: Key, clock: u64) -> AccessRequest {
 }
 
 fn main() {
-    let manager = AccessManager::open(Box::new(MemoryStore::new()), Settings::default());
-    let mut manager = manager.expect("an empty store opens");
-    manager.replay_ends();
-    let mut bench = Bench { manager, outbox: Outbox::default(), random: 0x9e37_79b9_7f4a_7c15 };
-    bench.measure("insert, in key order", ROWS, 1, |bench, time| bench.send(install(key(time), time + 1)));
-    println!("{:<28} {:>6} bytes", "memory per row", bench.manager.memory_bytes() as u64 / ROWS);
+    let mut bench = Bench { alone: Alone::new(), random: 0x9e37_79b9_7f4a_7c15 };
+    bench.measure("insert, in key order", ROWS, 1, |bench, time| bench.alone.send(install(key(time), time + 1)));
+    println!("{:<28} {:>6} bytes", "memory per row", bench.alone.manager.memory_bytes() as u64 / ROWS);
     bench.measure("point read, random", ROWS, 1, |bench, _| {
         let key = bench.random_key();
         let (table, snapshot) = (TABLE, None);
-        bench.send(AccessRequest::Read { tag: 1, table, key, snapshot });
+        bench.alone.send(AccessRequest::Read { tag: 1, table, key, snapshot });
     });
     bench.measure("point read, 1000 hot rows", ROWS, 1, |bench, time| {
         let (table, key, snapshot) = (TABLE, key(time % 1_000), None);
-        bench.send(AccessRequest::Read { tag: 1, table, key, snapshot });
+        bench.alone.send(AccessRequest::Read { tag: 1, table, key, snapshot });
     });
     let from = Timestamp::snapshot(EpochNumber(1), ROWS);
-    bench.send(AccessRequest::SnapshotsInUse { in_use: Vec::new(), from });
+    bench.alone.send(AccessRequest::SnapshotsInUse { in_use: Vec::new(), from });
     bench.measure("update, random", ROWS, 1, |bench, time| {
         let key = bench.random_key();
-        bench.send(install(key, ROWS + time));
+        bench.alone.send(install(key, ROWS + time));
     });
     bench.measure("scanned row, 1000 at a time", 2_000, 1_000, |bench, _| {
         let low = bench.random_key();
         let range = KeyRange { table: TABLE, low, high: None };
-        bench.send(AccessRequest::Scan { tag: 1, range, snapshot: None, limit: 1_000, reverse: false });
+        bench.alone.send(AccessRequest::Scan { tag: 1, range, snapshot: None, limit: 1_000, reverse: false });
     });
 }

@@ -12,7 +12,8 @@ pub const OLD_VERSIONS_QUEUED_BYTES: usize = size_of::<(TableId, Key)>();
 /// Items whose old versions are looked at in each tick.
 pub const OLD_VERSIONS_PER_TICK: usize = 100;
 /// So many times as many are looked at while old versions take more than half of what they may: then one item for each that is
-/// installed becomes so many. So while a pass over all of them is under way, they grow by one part in so many at most.
+/// installed becomes so many. So while a pass over all of them is under way, one part in so many comes to them at most: of the
+/// items, whatever their bytes are.
 pub const OLD_VERSIONS_HASTE: usize = 4;
 /// Writes remembered per storage for checking ranges that were read; a range read before them is too old.
 pub const RECENT_WRITES_MAX: usize = 16_384;

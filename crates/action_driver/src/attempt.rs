@@ -20,7 +20,7 @@ use messages::planted::Bug;
 use messages::replication::{Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
-use messages::{Age, History, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
+use messages::{Age, History, Item, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -90,8 +90,8 @@ pub enum Waits {
     After { tag: u64, failure: Option<Failure> },
     /// Whether the epoch is whole, so that what the transaction adds can be committed.
     Whole { tag: u64 },
-    /// The outcome of the transaction, what to drop should it abort, and what it changes should nobody wait for that.
-    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId>, history: Arc<History> },
+    /// The outcome of the transaction, what to drop should it abort, and, should nobody wait for that, one item that it changes and how many others.
+    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId>, changed: Option<(Item, usize)> },
     /// An identifier for a chunk.
     ChunkBegin { tag: u64, chunk: Arc<History> },
     /// The outcome of a chunk.
@@ -466,8 +466,10 @@ impl Session {
         }
         let ahead = transaction.ahead().clone();
         let history = Arc::new(transaction.into_history());
+        let mut items = history.changed();
+        let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
         let work = self.work.as_mut().expect("a request is under way");
-        work.waits = Waits::Commit { transaction: id, age, ahead, history: Arc::clone(&history) };
+        work.waits = Waits::Commit { transaction: id, age, ahead, changed };
         exchange.commit(CommitRequest::Commit { transaction: id, age, history });
     }
 

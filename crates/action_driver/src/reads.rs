@@ -218,7 +218,9 @@ impl Reading {
     /// The concurrency controller permits it.
     pub fn granted(&mut self, transaction: &mut Transaction, exchange: &mut Exchange) -> Progress {
         let waited = exchange.now.boot.saturating_sub(self.asked_at);
-        if let Some(item) = self.need.item().filter(|_| waited >= LONG_WAIT) {
+        if waited >= LONG_WAIT
+            && let Some(item) = self.need.item()
+        {
             exchange.shared.contention.waited(item, waited, exchange.now);
         }
         if !transaction.is_snapshot() {
@@ -257,8 +259,10 @@ impl Reading {
                 Ok(Progress::Waiting)
             }
             AccessReply::SnapshotGone { given_up, .. } => {
-                let kind = if given_up { ConflictKind::SnapshotGivenUp } else { ConflictKind::TooOld };
-                Ok(Progress::SnapshotGone(Conflict { kind, item: self.need.item(), other: None }))
+                // What is read when it is noticed has nothing to do with it.
+                let given_up = given_up.then(|| Conflict::of(ConflictKind::SnapshotGivenUp));
+                let too_old = || Conflict { kind: ConflictKind::TooOld, item: self.need.item(), other: None };
+                Ok(Progress::SnapshotGone(given_up.unwrap_or_else(too_old)))
             }
             other => unreachable!("no answer to a read: {other:?}"),
         }

@@ -12,7 +12,7 @@ use crate::transaction::Transaction;
 use messages::concurrency::ConcurrencyRequest;
 use messages::conflict::Conflict;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
-use messages::{Age, Item, ServerKind, TransactionId};
+use messages::{Age, ServerKind, TransactionId};
 use serde::{Deserialize, Serialize};
 
 /// One client's session.
@@ -157,13 +157,10 @@ impl Session {
     fn cancel(&mut self, exchange: &mut Exchange) {
         let Some(work) = &self.work else { return };
         let failure = match work.waits {
-            Waits::Commit { transaction, ref history, .. } => {
+            Waits::Commit { transaction, ref changed, .. } => {
                 // It lives on: no other transaction may have its age.
                 self.lost_age = None;
-                let mut changed = history.changed().map(|(table, key)| Item { table, key: key.clone() });
-                let first = changed.next();
-                let changed = first.map(|first| (first, changed.count()));
-                Failure::Unknown { transaction, changed }
+                Failure::Unknown { transaction, changed: changed.clone() }
             }
             _ => Failure::Cancelled,
         };

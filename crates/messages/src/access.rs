@@ -64,7 +64,8 @@ pub enum AccessRequest {
         /// Its writes.
         history: Arc<History>,
     },
-    /// Action driver, now and then: which snapshots will still be read. Versions that none of them sees may go.
+    /// Action driver, now and then: which snapshots will still be read. Versions that none of them sees may go. If it is lost they stay until
+    /// the next one; twice is once.
     SnapshotsInUse {
         /// These, each of which was read before or lies above what `from` was before; ascending.
         in_use: Vec<Timestamp>,
@@ -140,15 +141,17 @@ pub enum AccessReply {
         /// What is stale.
         range: KeyRange,
     },
-    /// The snapshot cannot be read any more: begin a new one.
+    /// The snapshot cannot be read any more: begin a new one. If it is lost, the reader waits, like every reader whose server is lost, for the
+    /// site's new life; if it comes twice, the second names no read.
     SnapshotGone {
         /// Names the read.
         tag: u64,
         /// It was given up, because the versions that it needs took too much memory. Otherwise it lies below a version that a copier
-        /// brought.
+        /// brought, or was never told to be in use.
         given_up: bool,
     },
-    /// To the action driver, unasked: this snapshot in use and all that are older were given up, and are answered `SnapshotGone`.
+    /// To the action driver, unasked: this snapshot in use and all that are older were given up, and are answered `SnapshotGone`. If it is lost
+    /// they are reported again, to no effect; twice is once.
     SnapshotsGivenUp {
         /// The newest of them.
         through: Timestamp,

@@ -84,14 +84,11 @@ impl ConflictKind {
             ConflictKind::OlderWaits => "an older transaction has waited for it for long",
             ConflictKind::IncrementRefused => "cannot be added to without being read at this moment",
             ConflictKind::SnapshotGivenUp => {
-                "given up as the oldest snapshot, because row versions kept for readers took more memory than this site gives \
-                 them; noticed"
+                "given up as the oldest snapshot, because row versions kept for readers took more memory than this site gives them"
             }
         }
     }
-}
 
-impl ConflictKind {
     /// What who has lost so may do, in a sentence or two.
     pub fn advice(self) -> &'static str {
         match self {

@@ -44,7 +44,9 @@ fn key_text(table: &TableSchema, columns: &[usize], bytes: &[u8]) -> Option<Stri
     if values.is_empty() {
         return None;
     }
-    let names: Vec<&str> = columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
+    // Of the beginning of a range only some of them may be there.
+    let names: Vec<&str> =
+        columns.iter().take(values.len()).map(|column| table.columns[*column].name.as_str()).collect();
     let texts: Vec<String> = values.iter().zip(&types).map(|(value, data_type)| text_of(value, *data_type)).collect();
     Some(format!("({})=({})", names.join(", "), texts.join(", ")))
 }

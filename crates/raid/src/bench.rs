@@ -52,6 +52,13 @@ struct CommOptions {
     #[arg(long, value_name = "N", default_value_t = communication::limits::ROUNDS,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(communication::limits::ROUNDS_MAX)))]
     rounds: u32,
+    #[command(flatten)]
+    figures: Figures,
+}
+
+/// What a laboratory makes of its figures.
+#[derive(Args)]
+struct Figures {
     /// Also write the figures as JSON and plots as SVG into this folder.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -86,15 +93,8 @@ struct MemoryOptions {
     /// SQLite's extension, if it is not beside this program (`cargo build --release -p sqlite_extension`).
     #[arg(long, value_name = "PATH")]
     sqlite_extension: Option<PathBuf>,
-    /// Also write the figures as JSON and plots as SVG into this folder.
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
-    /// List the experiments, and measure nothing.
-    #[arg(long)]
-    list: bool,
-    /// What a process of an experiment is to do.
-    #[arg(long, value_name = "JOB", hide = true)]
-    job: Option<String>,
+    #[command(flatten)]
+    figures: Figures,
 }
 
 /// How soon a site that was away answers again, and what it copies.
@@ -129,13 +129,13 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
 
 fn measure_communication(options: &CommOptions) -> communication::Outcome<ExitCode> {
     let experiments = communication::experiments::ALL;
-    if let Some(job) = &options.job {
+    if let Some(job) = &options.figures.job {
         communication::job::perform(job, &communication::methods::all(), &experiments)?;
-    } else if options.list {
+    } else if options.figures.list {
         print!("{}", communication::experiments::list(&experiments));
     } else {
-        let CommOptions { only, place, rounds, output, .. } = options;
-        let (only, place, output) = (only.clone(), place.clone(), output.clone());
+        let CommOptions { only, place, rounds, figures } = options;
+        let (only, place, output) = (only.clone(), place.clone(), figures.output.clone());
         let chosen = communication::Options { only, place, rounds: *rounds, output };
         let program = communication::harness::process::Program {
             path: std::env::current_exe()?,
@@ -148,23 +148,23 @@ fn measure_communication(options: &CommOptions) -> communication::Outcome<ExitCo
 }
 
 fn measure_memory(options: &MemoryOptions) -> memory::Outcome<ExitCode> {
-    if let Some(job) = &options.job {
+    if let Some(job) = &options.figures.job {
         memory::job::perform(job)?;
-    } else if options.list {
+    } else if options.figures.list {
         print!("{}", memory::experiments::list());
     } else {
         let (scale, rounds) = match options.quick {
             true => (memory::scale::QUICK, memory::limits::ROUNDS_QUICK),
             false => (memory::scale::PAPER, memory::limits::ROUNDS),
         };
-        let MemoryOptions { only, data, sqlite_extension, output, .. } = options;
+        let MemoryOptions { only, data, sqlite_extension, figures, .. } = options;
         let chosen = memory::Options {
             only: only.clone(),
             scale,
             rounds: options.rounds.unwrap_or(rounds),
             data: data.clone(),
             sqlite_extension: sqlite_extension.clone(),
-            output: output.clone(),
+            output: figures.output.clone(),
         };
         let program = memory::Program {
             path: std::env::current_exe()?,

@@ -260,8 +260,8 @@ fn of_unknown(transaction: TransactionId, changed: Option<(Item, usize)>, catalo
 }
 
 /// What to do when the outcome of a commit is not known.
-pub const UNKNOWN_ADVICE: &str = "Read what the transaction was to change, and run it again only if it has not committed. Nothing of it is \
-                                  left undecided for long.";
+pub const UNKNOWN_ADVICE: &str = "Read what the transaction was to change, and run it again only if it has not committed. It is \
+                                  decided without you, at the latest when this site serves again.";
 
 /// ` in table "t", key (a, b)=(1, x)`, as far as the catalog knows the storage.
 fn describe_item(item: &Item, catalog: &Catalog) -> String {

@@ -483,10 +483,7 @@ fn failure(kind: &str) -> Failure {
             Failure::Conflict { conflict }
         }
         "epoch" => Failure::Conflict { conflict: Conflict::of(ConflictKind::EpochChanged) },
-        "given up" => {
-            let conflict = Conflict { kind: ConflictKind::SnapshotGivenUp, item: Some(item), other: None };
-            Failure::Conflict { conflict }
-        }
+        "given up" => Failure::Conflict { conflict: Conflict::of(ConflictKind::SnapshotGivenUp) },
         "duplicate" => Failure::Statement {
             sqlstate: "23505".to_string(),
             message: "duplicate key value violates unique constraint \"accounts_pkey\"".to_string(),
