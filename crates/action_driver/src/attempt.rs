@@ -4,13 +4,12 @@
 //! epoch still stands and all leases hold after the read; a transaction is tried again only when nothing of it is left and the client
 //! has been told nothing, under a new identifier and its first age.
 
-use crate::contention::Contention;
 use crate::exchange::Exchange;
-use crate::execution::{Execution, Reliance, Step};
-use crate::limits::{RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
-use crate::reads::{self, Event, Need, Progress, RangeNeed, Reading};
+use crate::execution::Step;
+use crate::reads::{self, Event, Need, Progress, Reading};
 use crate::session::Session;
 use crate::transaction::Transaction;
+use crate::work::{Job, Settling, Waits, Work};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
 use messages::concurrency::AccessKind;
@@ -20,189 +19,8 @@ use messages::planted::Bug;
 use messages::replication::{Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
-use messages::{Age, History, Item, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use messages::{Age, History, Item, Timestamp, TransactionId};
 use std::sync::Arc;
-
-/// A request under way.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Work {
-    /// Who asked.
-    pub(crate) reply_to: ServerKind,
-    /// What was asked.
-    pub(crate) job: Job,
-    /// The answer awaited.
-    pub(crate) waits: Waits,
-    /// When its transaction began: microseconds since 1970.
-    time_micros: i64,
-    /// It is not tried again after this (boot clock).
-    deadline: u64,
-    tries: u32,
-    /// What goes on once an item is a write that was added to.
-    settling: Option<Settling>,
-    /// Whether an addition was refused, so that the next try reads.
-    reads_all: bool,
-}
-
-/// What an item that is added to has to be read for.
-#[derive(Debug, Serialize, Deserialize)]
-enum Settling {
-    /// The executor needs this.
-    Need(Need),
-    /// The epoch is not whole: only rows can be committed.
-    Commit,
-}
-
-/// What was asked.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Job {
-    /// Run a program.
-    Execute(Box<Execution>),
-    /// Read a batch of rows.
-    Scan(Box<ScanJob>),
-    /// Commit.
-    Commit,
-}
-
-/// A batch of rows for the query processor.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ScanJob {
-    range: KeyRange,
-    limit: u32,
-    relies_on: Vec<(Key, Timestamp)>,
-    reliance: Reliance,
-    result: (Vec<(Key, Row)>, Option<Key>),
-}
-
-/// The answer awaited.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Waits {
-    /// None: only while an event is handled.
-    Nothing,
-    /// Whether the site may serve.
-    Service { tag: u64 },
-    /// An identifier, or a snapshot.
-    Begin { tag: u64 },
-    /// A row or rows.
-    Read(Reading),
-    /// Whether all leases hold; then the statement has succeeded or failed so.
-    After { tag: u64, failure: Option<Failure> },
-    /// Whether the epoch is whole, so that what the transaction adds can be committed.
-    Whole { tag: u64 },
-    /// The outcome of the transaction, what to drop should it abort, and, should nobody wait for that, one item that it changes and how many others.
-    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId>, changed: Option<(Item, usize)> },
-    /// An identifier for a chunk.
-    ChunkBegin { tag: u64, chunk: Arc<History> },
-    /// The outcome of a chunk.
-    ChunkCommit { transaction: TransactionId, chunk: Arc<History> },
-    /// The moment for another try: of the chunk, or of everything.
-    Delay { until: u64, chunk: Option<Arc<History>> },
-}
-
-impl Work {
-    /// A request that has just come.
-    pub fn new(reply_to: ServerKind, job: Job, time_micros: i64, now: Now) -> Work {
-        Work {
-            reply_to,
-            job,
-            waits: Waits::Nothing,
-            time_micros,
-            deadline: now.boot + SERVICE_PATIENCE,
-            tries: 0,
-            settling: None,
-            reads_all: false,
-        }
-    }
-
-    /// Waits before the next try: not at all before the first retry, then longer and longer. `None`: it has taken too long.
-    fn delay(&mut self, exchange: &Exchange) -> Option<u64> {
-        if exchange.now.boot >= self.deadline {
-            return None;
-        }
-        self.tries += 1;
-        let Some(doublings) = self.tries.checked_sub(2) else { return Some(0) };
-        let delay = RETRY_DELAY_MAX.min(RETRY_DELAY_FIRST << doublings.min(16));
-        // Up to half as much again, so that two that met do not meet again.
-        Some(delay + exchange.shared.generator.next() % (delay / 2))
-    }
-}
-
-impl ScanJob {
-    /// A batch of about `limit` rows.
-    pub fn new(range: KeyRange, limit: u32, relies_on: Vec<(Key, Timestamp)>) -> ScanJob {
-        ScanJob { range, limit, relies_on, reliance: Reliance::default(), result: (Vec::new(), None) }
-    }
-
-    fn resume(
-        &mut self,
-        transaction: &mut Transaction,
-        contention: &Contention,
-        event: Event,
-    ) -> Result<Step, Failure> {
-        let mut event = event;
-        if let Some(need) = self.reliance.resume(&self.relies_on, transaction, &mut event)? {
-            return Ok(Step::Need(need));
-        }
-        if self.range.table == TableId::CONTENTION {
-            self.result = (contention.rows(), None);
-            return Ok(Step::Done);
-        }
-        if let Event::Batch(rows, left) = event {
-            self.result = (rows, left.map(|left| left.low));
-            return Ok(Step::Done);
-        }
-        Ok(Step::Need(Need::Range(RangeNeed {
-            range: self.range.clone(),
-            kind: AccessKind::Read,
-            limit: self.limit,
-            reverse: false,
-        })))
-    }
-}
-
-impl Job {
-    fn start_over(&mut self) {
-        match self {
-            Job::Execute(execution) => execution.start_over(),
-            Job::Scan(scan) => scan.reliance = Reliance::default(),
-            Job::Commit => {}
-        }
-    }
-
-    fn reply(self, receipt: Receipt) -> SessionReply {
-        match self {
-            Job::Execute(execution) => {
-                let results = execution.into_results();
-                SessionReply::Executed { rows: results.rows, affected: results.affected }
-            }
-            Job::Scan(scan) => SessionReply::Scanned { rows: scan.result.0, next: scan.result.1 },
-            Job::Commit => SessionReply::Committed { receipt },
-        }
-    }
-}
-
-impl Waits {
-    /// The answer is no longer wanted. What was committed ahead by a chunk still under way is dropped after it.
-    pub(crate) fn forget(self, transaction: Option<&mut Transaction>, exchange: &mut Exchange) {
-        match self {
-            Waits::Nothing | Waits::Delay { .. } => {}
-            Waits::Service { tag }
-            | Waits::Begin { tag }
-            | Waits::After { tag, .. }
-            | Waits::Whole { tag }
-            | Waits::ChunkBegin { tag, .. } => {
-                exchange.forget_tag(tag);
-            }
-            Waits::Read(reading) => reading.forget(exchange),
-            Waits::Commit { transaction, ahead, .. } => exchange.shared.drop_after(transaction, ahead, false),
-            Waits::ChunkCommit { transaction: chunk, .. } => {
-                let ahead = transaction.map(Transaction::take_ahead).unwrap_or_default();
-                exchange.shared.drop_after(chunk, ahead, true);
-            }
-        }
-    }
-}
 
 impl Session {
     fn parts(&mut self) -> (&mut Work, &mut Transaction) {
@@ -238,6 +56,11 @@ impl Session {
                 });
             }
             (Waits::Whole { .. }, Ok(service)) if service.is_whole => self.send_history(exchange),
+            // Each of them tries again by itself, and reads.
+            (Waits::Whole { .. }, Ok(_)) if transaction.is_guest() => {
+                let item = transaction.file().first_added_to(None).cloned();
+                self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
+            }
             (Waits::Whole { .. }, Ok(_)) => {
                 work.settling = Some(Settling::Commit);
                 self.run(Event::Go, exchange);
@@ -315,6 +138,9 @@ impl Session {
     /// The access manager has answered a read.
     pub fn fetched(&mut self, reply: AccessReply, exchange: &mut Exchange) {
         let (work, transaction) = self.parts();
+        if transaction.is_guest() && matches!(reply, AccessReply::Stale { .. }) {
+            return self.leave(exchange);
+        }
         if let Waits::Read(reading) = &mut work.waits {
             let progress = reading.fetched(reply, transaction, exchange);
             self.progressed(progress, exchange);
@@ -366,6 +192,7 @@ impl Session {
             };
             match step {
                 Ok(Step::Done) => return self.ran(None, exchange),
+                Ok(Step::Need(Need::Chunk)) if transaction.is_guest() => return self.leave(exchange),
                 Ok(Step::Need(Need::Chunk)) => {
                     let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });
                     return begin_chunk(work, chunk, exchange);
@@ -396,6 +223,8 @@ impl Session {
     fn ran(&mut self, failure: Option<Failure>, exchange: &mut Exchange) {
         match failure {
             Some(Failure::Conflict { conflict }) => return self.lost(conflict, exchange),
+            // It may have failed by what others did before it, which is not committed yet.
+            Some(_) if self.parts().1.is_guest() => return self.leave(exchange),
             Some(failure @ (Failure::Unavailable { .. } | Failure::Cancelled | Failure::Unknown { .. })) => {
                 return self.give_up(failure, exchange);
             }
@@ -424,7 +253,7 @@ impl Session {
         if failure.is_some() {
             transaction.fail_statement();
         } else if !explicit && begun {
-            return self.commit(exchange);
+            return self.program_ended(exchange);
         }
         if !explicit {
             self.end_transaction(exchange);
@@ -435,7 +264,14 @@ impl Session {
         }
     }
 
-    fn succeed(&mut self, receipt: Receipt, exchange: &mut Exchange) {
+    /// A program that is a transaction of its own has ended well: others may go on in that, or it commits.
+    pub(crate) fn program_ended(&mut self, exchange: &mut Exchange) {
+        if !self.hand_on(exchange) {
+            self.commit(exchange);
+        }
+    }
+
+    pub(crate) fn succeed(&mut self, receipt: Receipt, exchange: &mut Exchange) {
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, work.job.reply(receipt));
     }
@@ -458,19 +294,24 @@ impl Session {
     /// method's business, not ours. A transaction that did nothing ends here.
     fn send_history(&mut self, exchange: &mut Exchange) {
         let mut transaction = self.transaction.take().expect("there is a transaction to commit");
-        let (id, age) = transaction.identity.expect("it has begun");
+        let (id, mut age) = transaction.identity.expect("it has begun");
         let is_idle = transaction.is_idle();
         if is_idle {
             crate::session::release(&mut transaction, exchange);
             return self.succeed(Receipt::Nothing, exchange);
         }
+        if transaction.is_guest() {
+            age = self.lost_age.expect("a guest has an age of its own");
+        }
+        let companions = std::mem::take(&mut transaction.companions);
+        let oldest = exchange.shared.companions.commit(id, age, companions);
         let ahead = transaction.ahead().clone();
         let history = Arc::new(transaction.into_history());
         let mut items = history.changed();
         let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
         let work = self.work.as_mut().expect("a request is under way");
         work.waits = Waits::Commit { transaction: id, age, ahead, changed };
-        exchange.commit(CommitRequest::Commit { transaction: id, age, history });
+        exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history });
     }
 
     /// The transaction, or a chunk, has committed.
@@ -524,10 +365,11 @@ impl Session {
     /// The transaction has lost a conflict: it is tried again where the client knows nothing of it, else it is over.
     pub(crate) fn lost(&mut self, conflict: Conflict, exchange: &mut Exchange) {
         exchange.shared.contention.lost(&conflict, exchange.now);
-        self.stop_waiting(exchange);
         self.keep_age();
-        let work = self.work.as_mut().expect("a request is under way");
-        work.settling = None;
+        if let Some(transaction) = &mut self.transaction {
+            exchange.shared.companions.lost(transaction, &conflict);
+        }
+        self.stop_waiting(exchange);
         for (table, read) in self.transaction.iter_mut().flat_map(Transaction::take_summed) {
             exchange.shared.sums.note(table, read);
         }
@@ -552,7 +394,7 @@ impl Session {
         let Some(delay) = work.delay(exchange).filter(|_| again) else {
             return self.give_up(Failure::Conflict { conflict }, exchange);
         };
-        work.job.start_over();
+        work.start_over();
         if delay > 0 {
             let until = exchange.now.boot + delay;
             work.waits = Waits::Delay { until, chunk: None };

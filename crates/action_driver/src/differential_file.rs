@@ -47,6 +47,16 @@ impl DifferentialFile {
         self.rows.len() + self.increments.len()
     }
 
+    /// What is written or added to.
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.rows.keys().chain(self.increments.keys())
+    }
+
+    /// From now on it can be undone to a mark.
+    pub fn keep_undo(&mut self) {
+        self.keep_undo = true;
+    }
+
     /// Bytes of their keys and rows.
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -3,11 +3,13 @@
 //! Invariant: a message for which nobody waits changes nothing. The driver writes no log: what it knows dies with its process,
 //! and a transaction not yet prepared dies with it.
 
+use crate::companions::{Counters, Errand};
 use crate::exchange::{Exchange, Owner, Shared};
 use crate::session::Session;
+use crate::transaction::Transaction;
 use messages::access::AccessReply;
 use messages::commit::CommitReply;
-use messages::concurrency::ConcurrencyReply;
+use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::ServiceReply;
@@ -28,6 +30,11 @@ impl ActionDriver {
     /// life to life. `planted` is [`Planted::none`] outside the simulator.
     pub fn new(planted: Planted, seed: u64) -> ActionDriver {
         ActionDriver { sessions: BTreeMap::new(), shared: Shared::new(planted, seed) }
+    }
+
+    /// Programs that have committed in the transaction of another.
+    pub fn companions(&self) -> Counters {
+        self.shared.companions.counters
     }
 
     fn request(
@@ -64,6 +71,42 @@ impl ActionDriver {
         }
     }
 
+    /// What sessions have left to others in this step.
+    fn run_errands(&mut self, now: Now, outbox: &mut Outbox) {
+        while let Some(errand) = self.shared.companions.errands.pop_front() {
+            match errand {
+                Errand::Join(session, transaction) => match self.sessions.get(&session).is_some_and(Session::is_listed)
+                {
+                    true => self.with(session, now, outbox, |session, exchange| session.join(*transaction, exchange)),
+                    false => self.take_back(*transaction, now, outbox),
+                },
+                Errand::TakeBack(transaction) => self.take_back(*transaction, now, outbox),
+                Errand::Over(session, transaction, outcome) => {
+                    self.with(session, now, outbox, |session, exchange| {
+                        if session.is_companion_in(transaction) {
+                            session.companion_over(outcome, exchange);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// A guest has left this transaction: the last companion that is still there goes on with it.
+    fn take_back(&mut self, mut transaction: Transaction, now: Now, outbox: &mut Outbox) {
+        let (id, _) = transaction.identity.expect("it has begun");
+        while let Some(companion) = transaction.companions.pop() {
+            let waits = self.sessions.get(&companion.session).is_some_and(|session| session.is_companion_in(id));
+            if waits {
+                let go_on = |session: &mut Session, exchange: &mut Exchange| session.take_back(transaction, exchange);
+                return self.with(companion.session, now, outbox, go_on);
+            }
+        }
+        // Nobody is left to be told of it.
+        let finish = Message::Concurrency(ConcurrencyRequest::Finish { transaction: id });
+        outbox.local(ServerKind::ConcurrencyController, finish);
+    }
+
     /// Hands the answer to a tag to the session that wants it.
     fn answer(&mut self, tag: u64, now: Now, outbox: &mut Outbox, handle: impl FnOnce(&mut Session, &mut Exchange)) {
         if let Some(Owner::Session(session)) = self.shared.tags.remove(&tag) {
@@ -89,6 +132,9 @@ impl ActionDriver {
             ConcurrencyReply::AccessReply { transaction, conflict } => {
                 self.about(transaction, now, outbox, |session, exchange| session.granted(conflict, exchange));
             }
+            ConcurrencyReply::AccessBusy { transaction } => {
+                self.about(transaction, now, outbox, |session, exchange| session.access_is_busy(exchange));
+            }
             ConcurrencyReply::Doomed { transaction, conflict } => {
                 self.about(transaction, now, outbox, |session, exchange| {
                     session.doomed(transaction, conflict, exchange);
@@ -102,6 +148,7 @@ impl ActionDriver {
     }
 
     fn commit_reply(&mut self, now: Now, reply: CommitReply, outbox: &mut Outbox) {
+        self.shared.companions.decided(&reply);
         match reply {
             CommitReply::Begun { tag, transaction, age } => {
                 if self.shared.tags.get(&tag) == Some(&Owner::Cleaner) {
@@ -158,12 +205,14 @@ impl Server for ActionDriver {
             }
             _ => {}
         }
+        self.run_errands(now, outbox);
     }
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
         while let Some(session) = self.shared.due(now) {
             self.with(session, now, outbox, Session::woken);
         }
+        self.run_errands(now, outbox);
         self.shared.cleaner_tick(now, outbox);
         self.shared.snapshots.tick(now, outbox);
     }

@@ -3,6 +3,7 @@
 //! Invariant: a tag or a transaction is known here as long as an answer to it is wanted; every other answer is dropped unread.
 
 use crate::cleaner::Cleaner;
+use crate::companions::Companions;
 use crate::contention::Contention;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
@@ -45,6 +46,8 @@ pub struct Shared {
     pub sums: Sums,
     /// What transactions lose conflicts on and wait for.
     pub contention: Contention,
+    /// Programs that commit together.
+    pub companions: Companions,
     /// Snapshots in use.
     pub snapshots: Snapshots,
     /// Drops storages left behind.
@@ -65,6 +68,7 @@ impl Shared {
             hidden_keys: HiddenKeys::default(),
             sums: Sums::default(),
             contention: Contention::default(),
+            companions: Companions::default(),
             snapshots: Snapshots::default(),
             cleaner: Cleaner::default(),
             last_tag: 0,

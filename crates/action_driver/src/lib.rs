@@ -9,7 +9,9 @@
 //! In reading order:
 //!
 //! * `driver`: the server; brings messages to sessions;
-//! * `session`: requests, explicit transactions, savepoints; `attempt`: the life of a statement, retries, commit;
+//! * `session`: requests, explicit transactions, savepoints; `work`: the request under way; `attempt`: the life of a statement, retries,
+//!   commit;
+//! * `companions`: programs that commit together;
 //! * `transaction`: what a transaction has read, locked and written; `differential_file`: its private writes;
 //! * `reads`: what executors ask for, and the messages that bring it;
 //! * `execution`: a program action by action; `select`, `insert`, `update`, `delete`, `catalog`, `rebuild`: an
@@ -23,6 +25,7 @@
 mod attempt;
 mod catalog;
 mod cleaner;
+mod companions;
 mod contention;
 mod cursor;
 mod delete;
@@ -47,5 +50,7 @@ mod snapshots;
 mod sums;
 mod transaction;
 mod update;
+mod work;
 
+pub use companions::Counters;
 pub use driver::ActionDriver;

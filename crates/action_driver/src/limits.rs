@@ -26,6 +26,13 @@ pub const DROP_RETRY: u64 = SECOND;
 /// How often the snapshots in use are reported; each session has one at most.
 pub const SNAPSHOTS_PERIOD: u64 = 100 * MILLISECOND;
 
+/// Programs that go on in one transaction, after the first.
+pub const COMPANIONS_MAX: usize = 31;
+/// A transaction that has written more items than this is committed as it is.
+pub const JOINT_ITEMS_MAX: usize = 256;
+/// And one whose keys and rows take more bytes than this.
+pub const JOINT_BYTES_MAX: usize = 256 << 10;
+
 /// Rows of `raid.contention`.
 pub const CONTENTION_ROWS_MAX: usize = 256;
 /// Who has waited so long for an item, to read it or to lock it, is counted there.

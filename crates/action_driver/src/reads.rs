@@ -71,6 +71,8 @@ pub struct Reading {
     stage: Stage,
     /// When permission was asked for (boot clock).
     asked_at: u64,
+    /// Whether it is listed as waiting for its item.
+    is_listed: bool,
 }
 
 impl Need {
@@ -135,7 +137,7 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
 impl Reading {
     /// Asks for what cannot be answered at once.
     pub fn begin(need: Need, transaction: &Transaction, exchange: &mut Exchange) -> Reading {
-        let mut reading = Reading { need, stage: Stage::Asking, asked_at: exchange.now.boot };
+        let mut reading = Reading { need, stage: Stage::Asking, asked_at: exchange.now.boot, is_listed: false };
         if transaction.is_snapshot() && transaction.has_read && exchange.shared.planted.is(Bug::SnapshotMovesUp) {
             let tag = exchange.tag();
             exchange.commit(CommitRequest::BeginSnapshot { tag });
@@ -173,6 +175,7 @@ impl Reading {
             Need::Relied(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
             Need::Chunk => unreachable!("a chunk is committed, not read"),
         };
+        let may_wait = !transaction.is_guest();
         match (transaction.snapshot, transaction.identity) {
             (Some(snapshot), _) => {
                 let tag = exchange.tag();
@@ -180,7 +183,8 @@ impl Reading {
                 self.stage = Stage::AskingSnapshot { tag };
             }
             (None, Some((transaction, age))) => {
-                exchange.concurrency(ConcurrencyRequest::Access { transaction, age, target, kind });
+                let access = ConcurrencyRequest::Access { transaction, age, target, kind, may_wait };
+                exchange.concurrency(access);
                 self.stage = Stage::Asking;
             }
             (None, None) => unreachable!("a transaction has begun before it reads"),
@@ -215,8 +219,38 @@ impl Reading {
         Progress::Waiting
     }
 
+    /// Permission is waited for: whoever has written the item may let this program go on in its transaction.
+    pub fn list(&mut self, exchange: &mut Exchange) {
+        let item = match &self.need {
+            Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) if self.stage == Stage::Asking => item,
+            _ => return,
+        };
+        exchange.shared.companions.waits(item.clone(), exchange.session);
+        self.is_listed = true;
+    }
+
+    /// Whether it is listed so.
+    pub fn is_listed(&self) -> bool {
+        self.is_listed
+    }
+
+    /// Whether the concurrency controller has not answered yet.
+    pub fn is_asking(&self) -> bool {
+        self.stage == Stage::Asking
+    }
+
+    fn unlist(&self, exchange: &mut Exchange) {
+        if self.is_listed
+            && let Some(item) = self.need.item()
+        {
+            exchange.shared.companions.waits_no_more(&item, exchange.session);
+        }
+    }
+
     /// The concurrency controller permits it.
     pub fn granted(&mut self, transaction: &mut Transaction, exchange: &mut Exchange) -> Progress {
+        self.unlist(exchange);
+        self.is_listed = false;
         let waited = exchange.now.boot.saturating_sub(self.asked_at);
         if waited >= LONG_WAIT
             && let Some(item) = self.need.item()
@@ -337,6 +371,7 @@ impl Reading {
 
     /// The answer is no longer wanted.
     pub fn forget(&self, exchange: &mut Exchange) {
+        self.unlist(exchange);
         match self.stage {
             Stage::Asking => {}
             Stage::AskingSnapshot { tag } => {

@@ -4,13 +4,14 @@
 //! all that it holds in the same step; a request that comes while another is under way waits for it (the query processor may have
 //! a scan under way that nobody waits for any more).
 
-use crate::attempt::{Job, ScanJob, Waits, Work};
+use crate::companions;
 use crate::exchange::Exchange;
 use crate::execution::Execution;
 use crate::failure;
 use crate::transaction::Transaction;
+use crate::work::{Job, ScanJob, Waits, Work};
 use messages::concurrency::ConcurrencyRequest;
-use messages::conflict::Conflict;
+use messages::conflict::{Conflict, ConflictKind};
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
 use messages::{Age, ServerKind, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -157,7 +158,7 @@ impl Session {
     fn cancel(&mut self, exchange: &mut Exchange) {
         let Some(work) = &self.work else { return };
         let failure = match work.waits {
-            Waits::Commit { transaction, ref changed, .. } => {
+            Waits::Commit { transaction, ref changed, .. } | Waits::Joint { transaction, ref changed } => {
                 // It lives on: no other transaction may have its age.
                 self.lost_age = None;
                 Failure::Unknown { transaction, changed: changed.clone() }
@@ -206,20 +207,31 @@ impl Session {
 
     /// Remembers the age of a transaction that has lost.
     pub(crate) fn keep_age(&mut self) {
-        let identity = self.transaction.as_ref().and_then(|transaction| transaction.identity);
+        let own = self.transaction.as_ref().filter(|transaction| !transaction.is_guest());
+        let identity = own.and_then(|transaction| transaction.identity);
         self.lost_age = identity.map(|(_, age)| age).or(self.lost_age);
     }
 
     /// No answer is awaited any more.
     pub(crate) fn stop_waiting(&mut self, exchange: &mut Exchange) {
         let Some(work) = &mut self.work else { return };
-        let transaction = self.transaction.as_mut();
+        let mut transaction = self.transaction.as_mut();
+        // An answer to a guest that has gone would be taken for one to the next.
+        if let (Some(transaction), Waits::Read(reading)) = (&mut transaction, &work.waits)
+            && transaction.is_guest()
+            && reading.is_asking()
+        {
+            exchange.shared.companions.lost(transaction, &Conflict::of(ConflictKind::Cancelled));
+        }
         std::mem::replace(&mut work.waits, Waits::Nothing).forget(transaction, exchange);
     }
 
-    /// Ends the transaction, if there is one, without a commit.
+    /// Ends the transaction, if there is one, without a commit. One that others have run in before is theirs again.
     pub(crate) fn end_transaction(&mut self, exchange: &mut Exchange) {
         if let Some(mut transaction) = self.transaction.take() {
+            if transaction.is_guest() {
+                return companions::give_back(transaction, exchange);
+            }
             release(&mut transaction, exchange);
         }
     }

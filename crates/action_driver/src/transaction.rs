@@ -3,6 +3,7 @@
 //! Invariants: an item is read at one version only (seeing another is a lost conflict); reads of a snapshot are not recorded;
 //! storages that the transaction made itself are neither locked nor recorded, because nobody else can see them.
 
+use crate::companions::Companion;
 use crate::differential_file::{DifferentialFile, Mark};
 use crate::failure;
 use crate::limits::{PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED};
@@ -39,6 +40,8 @@ pub struct Transaction {
     pub answered: bool,
     /// Why it is over, when that was found out between two requests. The next request is answered so.
     pub over: Option<Failure>,
+    /// Whose programs have run in it before the present one, in that order.
+    pub companions: Vec<Companion>,
     file: DifferentialFile,
     items: BTreeMap<Item, ItemState>,
     ranges: Vec<RangeRead>,
@@ -90,6 +93,7 @@ impl Transaction {
             has_read: false,
             answered: false,
             over: None,
+            companions: Vec::new(),
             file: DifferentialFile::new(explicit),
             items: BTreeMap::new(),
             ranges: Vec::new(),
@@ -110,6 +114,34 @@ impl Transaction {
     /// Whether it reads a snapshot.
     pub fn is_snapshot(&self) -> bool {
         self.mode == AccessMode::ReadOnly
+    }
+
+    /// Whether the present program is not the first that runs in it.
+    pub fn is_guest(&self) -> bool {
+        !self.companions.is_empty()
+    }
+
+    /// Whether programs of several sessions may run in it: each is a transaction of its own, and changes rows, not storages.
+    pub fn can_be_joint(&self) -> bool {
+        !self.explicit
+            && self.mode == AccessMode::ReadWrite
+            && self.makes.is_empty()
+            && self.drops.is_empty()
+            && self.ahead.is_empty()
+    }
+
+    /// Another program begins, which can be undone alone.
+    pub fn begin_guest(&mut self, time_micros: i64) {
+        self.time_micros = time_micros;
+        self.file.keep_undo();
+        self.file.forget_undo();
+        self.statement = Some(self.moment());
+    }
+
+    /// One item that it changes, and how many others; `None` if it changes none.
+    pub fn changed(&self) -> Option<(Item, usize)> {
+        let mut items = self.file.items();
+        items.next().map(|item| (item.clone(), items.count()))
     }
 
     /// Whether it has its identifier or its snapshot.

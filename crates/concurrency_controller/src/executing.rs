@@ -62,6 +62,8 @@ pub enum Answer {
     Granted,
     /// A later answer follows.
     Waits,
+    /// It would wait, and may not.
+    Busy,
     /// The transaction must abort.
     Refused(Conflict),
 }
@@ -122,7 +124,7 @@ impl Executing {
         &mut self,
         (transaction, age): (TransactionId, Age),
         target: Target,
-        mode: Mode,
+        (mode, may_wait): (Mode, bool),
         now: u64,
         commit_locks: &CommitLocks,
         sequencer: &dyn Sequencer,
@@ -142,6 +144,9 @@ impl Executing {
         if !is_commit_locked(&request, commit_locks) && (uncontested || !self.is_blocked(&request, sequencer)) {
             self.grant(request, now);
             return Answer::Granted;
+        }
+        if !may_wait {
+            return Answer::Busy;
         }
         self.waiting.add(request.place(), transaction, mode);
         self.transactions.get_mut(&transaction).expect("entered above").request = Some(request);

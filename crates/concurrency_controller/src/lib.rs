@@ -107,8 +107,8 @@ impl ConcurrencyController {
 
     fn request(&mut self, now: Now, request: ConcurrencyRequest, outbox: &mut Outbox) {
         match request {
-            ConcurrencyRequest::Access { transaction, age, target, kind } => {
-                self.access(now, (transaction, age), target, kind, outbox);
+            ConcurrencyRequest::Access { transaction, age, target, kind, may_wait } => {
+                self.access(now, (transaction, age), target, (kind, may_wait), outbox);
             }
             ConcurrencyRequest::CommitLock { transaction, age, history } => {
                 self.commit_lock(now, transaction, age, history, outbox);
@@ -129,7 +129,7 @@ impl ConcurrencyController {
         now: Now,
         (transaction, age): (TransactionId, Age),
         target: Target,
-        kind: AccessKind,
+        (kind, may_wait): (AccessKind, bool),
         outbox: &mut Outbox,
     ) {
         self.counters.accesses += 1;
@@ -137,9 +137,14 @@ impl ConcurrencyController {
             return reply_access(transaction, None, outbox);
         }
         let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
-        match self.executing.access((transaction, age), target, Mode::from(kind), now.boot, locks, sequencer) {
+        let how = (Mode::from(kind), may_wait);
+        match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
             Answer::Granted => reply_access(transaction, None, outbox),
-            Answer::Waits => self.counters.access_waits += 1,
+            Answer::Waits => {
+                self.counters.access_waits += 1;
+                busy(transaction, outbox);
+            }
+            Answer::Busy => busy(transaction, outbox),
             Answer::Refused(conflict) => {
                 self.counters.deadlocks += u64::from(conflict.kind == messages::ConflictKind::Deadlock);
                 reply_access(transaction, Some(conflict), outbox);
@@ -225,6 +230,11 @@ impl ConcurrencyController {
 
 fn reply_access(transaction: TransactionId, conflict: Option<Conflict>, outbox: &mut Outbox) {
     let reply = ConcurrencyReply::AccessReply { transaction, conflict };
+    outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
+}
+
+fn busy(transaction: TransactionId, outbox: &mut Outbox) {
+    let reply = ConcurrencyReply::AccessBusy { transaction };
     outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
 }
 

@@ -11,7 +11,8 @@ use std::ops::ControlFlow;
 ///
 /// The contract, which the conformance suite runs on every implementation:
 ///
-/// 1. Every access is answered exactly once, unless `Finish` or `CommitLock` of its transaction comes first.
+/// 1. Every access is answered exactly once, unless `Finish` or `CommitLock` of its transaction comes first. One that waits is said
+///    to be busy before; one that would wait and may not is said to be busy instead.
 /// 2. When an access is granted, no other transaction has a conflicting commit-lock, held or waited for.
 /// 3. Whoever loses an access to a commit-lock is told once that it is doomed, and is granted nothing afterwards.
 /// 4. No wait closes a circle: once all transactions that wait for nobody have finished, somebody goes on.

@@ -20,6 +20,7 @@ mod moving;
 pub mod place;
 mod watches;
 
+pub use action_driver::Counters as CompanionCounters;
 pub use atomicity_controller::Counters as CommitCounters;
 pub use delivery::Turns;
 pub use host::Host;
@@ -311,6 +312,14 @@ impl<L: Log> Domain<L> {
         match self.ask(ServerKind::AtomicityController, Question::Commits) {
             Ok(Answer::Commits(counters)) => counters,
             _ => atomicity_controller::Counters::default(),
+        }
+    }
+
+    /// Programs that have committed in the transaction of another.
+    pub fn companions(&self) -> action_driver::Counters {
+        match self.ask(ServerKind::ActionDriver, Question::Companions) {
+            Ok(Answer::Companions(counters)) => counters,
+            _ => action_driver::Counters::default(),
         }
     }
 

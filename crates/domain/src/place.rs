@@ -52,6 +52,8 @@ pub enum Question {
     Replication,
     /// Of the atomicity controller: what commits and aborts have come to.
     Commits,
+    /// Of the action driver: which programs have committed in the transaction of another.
+    Companions,
     /// Of the concurrency controller: whether nobody holds or waits for anything.
     Idle,
 }
@@ -68,6 +70,8 @@ pub enum Answer {
     Replication(Box<replication_controller::Status>),
     /// To [`Question::Commits`].
     Commits(atomicity_controller::Counters),
+    /// To [`Question::Companions`].
+    Companions(action_driver::Counters),
     /// To [`Question::Idle`].
     Idle(bool),
     /// That is nothing this server knows.
@@ -136,6 +140,13 @@ fn bytes_of(state: &impl Serialize) -> Vec<u8> {
 }
 
 impl Machine for ActionDriver {
+    fn ask(&self, question: Question) -> Answer {
+        match question {
+            Question::Companions => Answer::Companions(self.companions()),
+            _ => Answer::Unknown,
+        }
+    }
+
     fn state(&self) -> Vec<u8> {
         bytes_of(self)
     }

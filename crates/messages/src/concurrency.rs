@@ -45,8 +45,8 @@ impl AccessKind {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ConcurrencyRequest {
     /// Action driver: may this executing transaction access the target? Answered `AccessReply`, after a wait where the method waits. Whatever the
-    /// method, an access of something that is commit-locked in a conflicting mode waits for that outcome. A transaction has at
-    /// most one access under way. Never granted again once the transaction was doomed.
+    /// method, an access of something that is commit-locked in a conflicting mode waits for that outcome; `AccessBusy` says so at once. A
+    /// transaction has at most one access under way. Never granted again once the transaction was doomed.
     Access {
         /// Who asks. Known from its first access to its `Finish`.
         transaction: TransactionId,
@@ -56,6 +56,8 @@ pub enum ConcurrencyRequest {
         target: Target,
         /// How.
         kind: AccessKind,
+        /// Whether it may wait. What may not is answered `AccessBusy` instead, and nothing.
+        may_wait: bool,
     },
     /// Atomicity controller: commit-lock the whole read set (shared), write set (exclusive) and what is added to (with others that add), ranges
     /// too, whatever the method. Answered
@@ -110,6 +112,12 @@ pub enum ConcurrencyReply {
         transaction: TransactionId,
         /// `None`: granted. Otherwise the transaction must abort.
         conflict: Option<Conflict>,
+    },
+    /// To the action driver: somebody else has what this access wants. If it may wait, `AccessReply` follows; otherwise it is as if it had
+    /// not been asked for.
+    AccessBusy {
+        /// Who asked.
+        transaction: TransactionId,
     },
     /// To the action driver, unasked: a prepared transaction took what this executing one had accessed; it must abort. At most once
     /// a transaction; after it no access is answered with a grant.

@@ -112,6 +112,8 @@ bugs! {
     PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";
     FloorOutlivesCopy = "floor-outlives-copy", rule 15: "a replay takes increments for stored that came after a copy had replaced the row";
     LongWaiterPassed = "long-waiter-passed", rule 3: "younger prepares of other sites pass an access however long it has waited";
+    CompanionAnsweredEarly = "companion-answered-early", rule 4: "a program that commits in the transaction of another is answered before that has committed";
+    GuestLeavesWrites = "guest-leaves-writes", rule 4: "what a program has written that starts over by itself is committed with those before it";
     NeededVersionPruned = "needed-version-pruned", rule 5: "of the snapshots in use only the oldest keeps versions from being pruned";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }

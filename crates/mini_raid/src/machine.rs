@@ -170,6 +170,11 @@ impl Machine {
         self.mover.moved
     }
 
+    /// Programs that have committed in the transaction of another, in this life.
+    pub fn companions(&self) -> u64 {
+        self.domain().map_or(0, |domain| domain.companions().committed)
+    }
+
     /// The log, wherever it is.
     pub fn log(&self) -> &MemoryLog {
         match &self.process {

@@ -106,6 +106,8 @@ pub struct Mix {
     pub counters: u64,
     /// One in so many transactions is about counters.
     pub counting: u64,
+    /// One in so many programs appends to the same list; `None`: there is no crowd.
+    pub crowd: Option<u64>,
 }
 
 impl Mix {
@@ -124,10 +126,16 @@ impl Mix {
             writing_site: random.one_in(4).then(|| 1 + random.index(sites)),
             counters: 0,
             counting: 1,
+            crowd: None,
         };
         if counters {
             mix.counters = random.between(1, 4);
             mix.counting = *random.pick(&[2, 3, 6, 15]);
+            if random.one_in(4) {
+                mix.crowd = Some(random.between(1, 4));
+                mix.clients *= 2;
+                mix.pause = 2 * MILLISECOND;
+            }
         }
         mix
     }
@@ -291,6 +299,18 @@ impl Workload {
         }
     }
 
+    /// A program that appends to the list that all want; with another list before it or behind, so that some wait for that, too.
+    fn crowding(&mut self, random: &mut Random) -> Vec<Step> {
+        let wanted = self.rounds.get(&0).copied().unwrap_or(0) * 100;
+        let other = self.list(random);
+        let (one, two) = (self.token(), self.token());
+        match random.below(4) {
+            0 if other != wanted => vec![Step::AppendTwo([(wanted, one), (other, two)])],
+            1 if other != wanted => vec![Step::AppendTwo([(other, one), (wanted, two)])],
+            _ => vec![Step::Append(wanted, one)],
+        }
+    }
+
     fn range(&self, random: &mut Random) -> Step {
         let base = self.member_round * 100;
         let reverse = random.one_in(4);
@@ -322,6 +342,9 @@ impl Workload {
     }
 
     fn plan(&mut self, random: &mut Random) -> Vec<Step> {
+        if self.mix.crowd.is_some_and(|crowd| random.one_in(crowd)) {
+            return self.crowding(random);
+        }
         if self.mix.counters > 0 && random.one_in(self.mix.counting) {
             return self.counting(random);
         }

@@ -254,6 +254,10 @@ impl World {
         if moves > 0 {
             self.statistics.other.insert("servers moved", moves);
         }
+        let companions: u64 = self.machines.iter().flatten().map(Machine::companions).sum();
+        if companions > 0 {
+            self.statistics.other.insert("committed with others", companions);
+        }
         let stalls: u64 = self.machines.iter().flatten().map(Machine::stalls).sum();
         if stalls > 0 {
             self.statistics.faults.insert("pause inside a step", stalls);

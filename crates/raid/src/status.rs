@@ -130,6 +130,7 @@ fn table(answers: &Answers) -> String {
     }
     row("committed", &|status| grouped(status.commits.committed));
     row("  from memory", &|status| grouped(status.commits.committed_in_memory));
+    row("  with others", &|status| grouped(status.commits.committed_together));
     row("aborted at commit", &|status| grouped(status.commits.aborted));
     row("resolved", &|status| grouped(status.commits.resolved));
     row("prepares sent again", &|status| grouped(status.commits.prepares_resent));

@@ -95,6 +95,9 @@ pub struct Commits {
     pub committed: u64,
     /// Of them, answered from memory, without a disk sync.
     pub committed_in_memory: u64,
+    /// Of them, programs that went on in the transaction of another, and committed with it.
+    #[serde(default)]
+    pub committed_together: u64,
     /// Aborted after their prepare.
     pub aborted: u64,
     /// Prepares sent to other sites.
@@ -242,7 +245,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         fail_locks: replication.fail_locks.iter().map(|(site, count)| (site.0, *count)).collect(),
         stale: replication.stale,
         copied_bytes: replication.copied_bytes,
-        commits: counted(domain.commits()),
+        commits: counted(domain.commits(), domain.companions()),
         unsynced_commits: replication.unsynced_commits,
         log: Log {
             bytes_appended: log.bytes_appended,
@@ -285,10 +288,12 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     status
 }
 
-fn counted(commits: domain::CommitCounters) -> Commits {
+/// Each program is a transaction to its client, whether it has committed alone or with others.
+fn counted(commits: domain::CommitCounters, companions: domain::CompanionCounters) -> Commits {
     Commits {
-        committed: commits.committed,
-        committed_in_memory: commits.committed_in_memory,
+        committed: commits.committed + companions.committed,
+        committed_in_memory: commits.committed_in_memory + companions.in_memory,
+        committed_together: companions.committed,
         aborted: commits.aborted,
         prepares: commits.prepares,
         prepares_resent: commits.prepares_resent,

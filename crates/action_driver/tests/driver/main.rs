@@ -2,6 +2,7 @@
 //!
 //! Invariant: the stand-ins exist here only; the driver under test is the one that sites run.
 
+mod companions;
 mod programs;
 mod scripts;
 mod statements;

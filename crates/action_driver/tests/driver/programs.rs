@@ -74,6 +74,16 @@ pub fn add_balance() -> Arc<Program> {
     }])
 }
 
+/// A procedure that adds $2 to the balances of $1 and $3, one after the other: the first balance is returned.
+pub fn add_to_both() -> Arc<Program> {
+    let update = |account: u16, returning| {
+        let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
+        let source = from_accounts(AccessPath::Point(vec![parameter(account)]));
+        Action::Update { source, filter: None, assignments: vec![(2, sum)], returning }
+    };
+    program(vec![update(0, vec![column_of(2)]), update(2, vec![column_of(2)])])
+}
+
 /// UPDATE accounts SET owner = $2 WHERE id = $1
 pub fn set_owner() -> Arc<Program> {
     program(vec![Action::Update {

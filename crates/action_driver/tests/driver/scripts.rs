@@ -23,7 +23,7 @@ pub(crate) fn filled() -> World {
     world
 }
 
-fn transaction(sequence: u64) -> TransactionId {
+pub(crate) fn transaction(sequence: u64) -> TransactionId {
     TransactionId { home: SiteId(1), incarnation: Incarnation(1), sequence }
 }
 

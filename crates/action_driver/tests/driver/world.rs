@@ -49,6 +49,8 @@ pub struct World {
     pub snapshots_gone: u32,
     /// They are, because they were given up.
     pub gives_up: bool,
+    /// Items that others have: an access that may not wait for them is told so.
+    pub busy: BTreeSet<Item>,
     /// Whether accesses, or commits, are left without an answer.
     pub hold_accesses: bool,
     pub hold_commits: bool,
@@ -59,6 +61,8 @@ pub struct World {
     pub ages: Vec<Age>,
     pub transcript: Vec<String>,
     replies: VecDeque<SessionReply>,
+    /// Replies to other sessions than the one that most tests have.
+    pub others: Vec<(SessionId, SessionReply)>,
     clock: u64,
     sequence: u64,
 }
@@ -82,6 +86,7 @@ impl World {
             snapshots_reported: None,
             snapshots_gone: 0,
             gives_up: false,
+            busy: BTreeSet::new(),
             hold_accesses: false,
             hold_commits: false,
             histories: Vec::new(),
@@ -89,6 +94,7 @@ impl World {
             ages: Vec::new(),
             transcript: Vec::new(),
             replies: VecDeque::new(),
+            others: Vec::new(),
             clock: 100,
             sequence: 0,
         }
@@ -98,6 +104,18 @@ impl World {
     pub fn ask(&mut self, request: SessionRequest) -> Option<SessionReply> {
         self.deliver(ServerKind::UserInterface, Message::SessionRequest(SESSION, request));
         self.replies.pop_front()
+    }
+
+    /// Runs a program of another session.
+    pub fn execute_as(&mut self, session: u64, program: &Arc<Program>, parameters: &[Value]) {
+        let (program, parameters) = (Arc::clone(program), parameters.to_vec());
+        let request = SessionRequest::Execute { program, parameters, rows: Vec::new(), time_micros: 0 };
+        self.ask_as(session, request);
+    }
+
+    /// Sends a request of another session.
+    pub fn ask_as(&mut self, session: u64, request: SessionRequest) {
+        self.deliver(ServerKind::UserInterface, Message::SessionRequest(SessionId(session), request));
     }
 
     pub fn begin(&mut self, mode: AccessMode) {
@@ -196,8 +214,10 @@ impl World {
     fn answer(&mut self, message: Message) -> Option<Message> {
         match message {
             Message::SessionReply(session, reply) => {
-                assert_eq!(session, SESSION);
-                self.replies.push_back(reply);
+                match session {
+                    SESSION => self.replies.push_back(reply),
+                    other => self.others.push((other, reply)),
+                }
                 None
             }
             Message::Service(request) => Some(Message::ServiceReply(self.service(request))),
@@ -285,6 +305,11 @@ impl World {
 
     fn concurrency(&mut self, request: ConcurrencyRequest) -> Option<ConcurrencyReply> {
         match request {
+            ConcurrencyRequest::Access { transaction, target: Target::Item(item), may_wait: false, .. }
+                if self.busy.contains(&item) =>
+            {
+                Some(ConcurrencyReply::AccessBusy { transaction })
+            }
             ConcurrencyRequest::Access { transaction, .. } if !self.hold_accesses => {
                 let conflict = self.accesses.pop_front().flatten().map(Conflict::of);
                 Some(ConcurrencyReply::AccessReply { transaction, conflict })

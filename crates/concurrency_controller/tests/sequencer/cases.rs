@@ -48,6 +48,20 @@ fn additions_share_an_item_that_nobody_reads() {
     }
 }
 
+/// Otherwise who must not wait would be listed as waiting, in the way of others, and be granted what it does not expect.
+#[test]
+fn who_may_not_wait_is_told_that_it_would() {
+    for mut site in [locking(), optimistic()] {
+        site.commit_lock(transaction(THERE, 50), history(&[], &[], &[7]));
+        let busy = |replies: &[ConcurrencyReply], who| matches!(replies, [ConcurrencyReply::AccessBusy { transaction }] if *transaction == who);
+        assert!(busy(&site.try_write(own(1), item(7)), own(1)), "it is not told");
+        assert!(busy(&site.access(own(2), item(7), AccessKind::Write), own(2)), "who waits is told so, too");
+        assert_eq!(site.finish(transaction(THERE, 50)), ["2 granted"]);
+        // What it wanted in vain it can still want.
+        assert_eq!(said(&site.try_write(own(1), item(8))), ["1 granted"]);
+    }
+}
+
 /// Otherwise sites that add to an item without a pause would keep out whoever reads it, for ever.
 #[test]
 fn who_has_waited_long_goes_before_younger_ones_of_other_sites() {

@@ -73,6 +73,8 @@ struct Running {
     adds: BTreeSet<u8>,
     /// When its access began to wait.
     since: u64,
+    /// Whether its next access may wait.
+    may_wait: bool,
 }
 
 impl Running {
@@ -166,6 +168,7 @@ impl World {
             writes: BTreeSet::new(),
             adds: BTreeSet::new(),
             since: 0,
+            may_wait: self.random.below(4) > 0,
         };
         if remote {
             for used in std::mem::take(&mut running.plan) {
@@ -233,6 +236,7 @@ impl World {
                 age: age(id),
                 target: if point { item(used.low) } else { range(used.low, used.high) },
                 kind: used.kind,
+                may_wait: running.may_wait,
             }
         } else {
             running.stage = Stage::CommitLockUnderWay;
@@ -347,6 +351,14 @@ impl World {
                         self.perform(&mut running, used);
                     }
                     self.running.insert(transaction, running);
+                }
+                ConcurrencyReply::AccessBusy { transaction } => {
+                    let running = self.running.get_mut(&transaction).expect("an answer to somebody who runs");
+                    assert_eq!(running.stage, Stage::AccessUnderWay, "only an access is busy: {transaction}");
+                    if !running.may_wait {
+                        // It has not been asked for: the next time it waits.
+                        (running.stage, running.may_wait) = (Stage::Executing, true);
+                    }
                 }
                 ConcurrencyReply::Doomed { transaction, .. } => {
                     assert!(!self.is_pure_locking(), "doomed although nobody prepares elsewhere: {transaction}");

@@ -116,7 +116,13 @@ impl Site {
     }
 
     pub fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind) -> Vec<ConcurrencyReply> {
-        self.ask(ConcurrencyRequest::Access { transaction, age: age(transaction), target, kind })
+        self.ask(ConcurrencyRequest::Access { transaction, age: age(transaction), target, kind, may_wait: true })
+    }
+
+    /// An access that may not wait.
+    pub fn try_write(&mut self, transaction: TransactionId, target: Target) -> Vec<ConcurrencyReply> {
+        let (age, kind) = (age(transaction), AccessKind::Write);
+        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: false })
     }
 
     pub fn read(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
@@ -163,25 +169,26 @@ pub fn replies(outbox: Outbox) -> Vec<ConcurrencyReply> {
     replies.collect()
 }
 
-/// Replies in short: who, and what became of it.
+/// Replies in short: who, and what became of it. That somebody waits is said by silence.
 pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
     let why = |conflict: &Option<Conflict>| match conflict {
         None => "granted".to_string(),
         Some(conflict) => kind(conflict.kind).to_string(),
     };
     let one = |reply: &ConcurrencyReply| match reply {
+        ConcurrencyReply::AccessBusy { .. } => None,
         ConcurrencyReply::AccessReply { transaction, conflict } => {
-            format!("{} {}", transaction.sequence, why(conflict))
+            Some(format!("{} {}", transaction.sequence, why(conflict)))
         }
         ConcurrencyReply::Doomed { transaction, conflict } => {
-            format!("{} doomed: {}", transaction.sequence, kind(conflict.kind))
+            Some(format!("{} doomed: {}", transaction.sequence, kind(conflict.kind)))
         }
         ConcurrencyReply::CommitLockReply { transaction, conflict } => {
-            format!("{} commit-locks {}", transaction.sequence, why(conflict))
+            Some(format!("{} commit-locks {}", transaction.sequence, why(conflict)))
         }
-        ConcurrencyReply::SnapshotReply { tag } => format!("reader {tag}"),
+        ConcurrencyReply::SnapshotReply { tag } => Some(format!("reader {tag}")),
     };
-    replies.iter().map(one).collect()
+    replies.iter().filter_map(one).collect()
 }
 
 fn kind(kind: ConflictKind) -> &'static str {

@@ -1,0 +1,208 @@
+//! A session's request under way: what was asked, which answer is awaited, and how often it has been tried.
+//!
+//! Invariant: nobody else waits for the answer that a request waits for; one that is no longer wanted is forgotten
+//! ([`Waits::forget`]), so that it cannot reach what comes after.
+
+use crate::contention::Contention;
+use crate::exchange::Exchange;
+use crate::execution::{Execution, Reliance, Step};
+use crate::limits::{RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
+use crate::reads::{Event, Need, RangeNeed, Reading};
+use crate::transaction::Transaction;
+use messages::concurrency::AccessKind;
+use messages::limits::SERVICE_PATIENCE;
+use messages::session::{Failure, Receipt, SessionReply};
+use messages::{Age, History, Item, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A request under way.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Work {
+    /// Who asked.
+    pub(crate) reply_to: ServerKind,
+    /// What was asked.
+    pub(crate) job: Job,
+    /// The answer awaited.
+    pub(crate) waits: Waits,
+    /// When its transaction began: microseconds since 1970.
+    pub(crate) time_micros: i64,
+    /// It is not tried again after this (boot clock).
+    pub(crate) deadline: u64,
+    pub(crate) tries: u32,
+    /// What goes on once an item is a write that was added to.
+    pub(crate) settling: Option<Settling>,
+    /// Whether an addition was refused, so that the next try reads.
+    pub(crate) reads_all: bool,
+    /// It has left the transaction of others: it runs in its own.
+    pub(crate) alone: bool,
+}
+
+/// What an item that is added to has to be read for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Settling {
+    /// The executor needs this.
+    Need(Need),
+    /// The epoch is not whole: only rows can be committed.
+    Commit,
+}
+
+/// What was asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Job {
+    /// Run a program.
+    Execute(Box<Execution>),
+    /// Read a batch of rows.
+    Scan(Box<ScanJob>),
+    /// Commit.
+    Commit,
+}
+
+/// A batch of rows for the query processor.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ScanJob {
+    range: KeyRange,
+    limit: u32,
+    relies_on: Vec<(Key, Timestamp)>,
+    reliance: Reliance,
+    result: (Vec<(Key, Row)>, Option<Key>),
+}
+
+/// The answer awaited.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Waits {
+    /// None: only while an event is handled.
+    Nothing,
+    /// Whether the site may serve.
+    Service { tag: u64 },
+    /// An identifier, or a snapshot.
+    Begin { tag: u64 },
+    /// A row or rows.
+    Read(Reading),
+    /// Whether all leases hold; then the statement has succeeded or failed so.
+    After { tag: u64, failure: Option<Failure> },
+    /// Whether the epoch is whole, so that what the transaction adds can be committed.
+    Whole { tag: u64 },
+    /// The outcome of the transaction, what to drop should it abort, and, should nobody wait for that, one item that it changes and how many others.
+    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId>, changed: Option<(Item, usize)> },
+    /// The outcome of a transaction that the programs of other sessions run in as well, or have run in; and what it changed until then.
+    Joint { transaction: TransactionId, changed: Option<(Item, usize)> },
+    /// An identifier for a chunk.
+    ChunkBegin { tag: u64, chunk: Arc<History> },
+    /// The outcome of a chunk.
+    ChunkCommit { transaction: TransactionId, chunk: Arc<History> },
+    /// The moment for another try: of the chunk, or of everything.
+    Delay { until: u64, chunk: Option<Arc<History>> },
+}
+
+impl Work {
+    /// A request that has just come.
+    pub fn new(reply_to: ServerKind, job: Job, time_micros: i64, now: Now) -> Work {
+        Work {
+            reply_to,
+            job,
+            waits: Waits::Nothing,
+            time_micros,
+            deadline: now.boot + SERVICE_PATIENCE,
+            tries: 0,
+            settling: None,
+            reads_all: false,
+            alone: false,
+        }
+    }
+
+    /// From the beginning.
+    pub(crate) fn start_over(&mut self) {
+        self.settling = None;
+        self.job.start_over();
+    }
+
+    /// Waits before the next try: not at all before the first retry, then longer and longer. `None`: it has taken too long.
+    pub(crate) fn delay(&mut self, exchange: &Exchange) -> Option<u64> {
+        if exchange.now.boot >= self.deadline {
+            return None;
+        }
+        self.tries += 1;
+        let Some(doublings) = self.tries.checked_sub(2) else { return Some(0) };
+        let delay = RETRY_DELAY_MAX.min(RETRY_DELAY_FIRST << doublings.min(16));
+        // Up to half as much again, so that two that met do not meet again.
+        Some(delay + exchange.shared.generator.next() % (delay / 2))
+    }
+}
+
+impl ScanJob {
+    /// A batch of about `limit` rows.
+    pub fn new(range: KeyRange, limit: u32, relies_on: Vec<(Key, Timestamp)>) -> ScanJob {
+        ScanJob { range, limit, relies_on, reliance: Reliance::default(), result: (Vec::new(), None) }
+    }
+
+    pub(crate) fn resume(
+        &mut self,
+        transaction: &mut Transaction,
+        contention: &Contention,
+        event: Event,
+    ) -> Result<Step, Failure> {
+        let mut event = event;
+        if let Some(need) = self.reliance.resume(&self.relies_on, transaction, &mut event)? {
+            return Ok(Step::Need(need));
+        }
+        if self.range.table == TableId::CONTENTION {
+            self.result = (contention.rows(), None);
+            return Ok(Step::Done);
+        }
+        if let Event::Batch(rows, left) = event {
+            self.result = (rows, left.map(|left| left.low));
+            return Ok(Step::Done);
+        }
+        Ok(Step::Need(Need::Range(RangeNeed {
+            range: self.range.clone(),
+            kind: AccessKind::Read,
+            limit: self.limit,
+            reverse: false,
+        })))
+    }
+}
+
+impl Job {
+    pub(crate) fn start_over(&mut self) {
+        match self {
+            Job::Execute(execution) => execution.start_over(),
+            Job::Scan(scan) => scan.reliance = Reliance::default(),
+            Job::Commit => {}
+        }
+    }
+
+    pub(crate) fn reply(self, receipt: Receipt) -> SessionReply {
+        match self {
+            Job::Execute(execution) => {
+                let results = execution.into_results();
+                SessionReply::Executed { rows: results.rows, affected: results.affected }
+            }
+            Job::Scan(scan) => SessionReply::Scanned { rows: scan.result.0, next: scan.result.1 },
+            Job::Commit => SessionReply::Committed { receipt },
+        }
+    }
+}
+
+impl Waits {
+    /// The answer is no longer wanted. What was committed ahead by a chunk still under way is dropped after it.
+    pub(crate) fn forget(self, transaction: Option<&mut Transaction>, exchange: &mut Exchange) {
+        match self {
+            Waits::Nothing | Waits::Delay { .. } | Waits::Joint { .. } => {}
+            Waits::Service { tag }
+            | Waits::Begin { tag }
+            | Waits::After { tag, .. }
+            | Waits::Whole { tag }
+            | Waits::ChunkBegin { tag, .. } => {
+                exchange.forget_tag(tag);
+            }
+            Waits::Read(reading) => reading.forget(exchange),
+            Waits::Commit { transaction, ahead, .. } => exchange.shared.drop_after(transaction, ahead, false),
+            Waits::ChunkCommit { transaction: chunk, .. } => {
+                let ahead = transaction.map(Transaction::take_ahead).unwrap_or_default();
+                exchange.shared.drop_after(chunk, ahead, true);
+            }
+        }
+    }
+}
