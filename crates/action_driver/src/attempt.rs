@@ -197,7 +197,11 @@ impl Session {
                     let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });
                     return begin_chunk(work, chunk, exchange);
                 }
+                Ok(Step::Need(_)) if transaction.is_guest() && work.takes_long(transaction) => {
+                    return self.leave(exchange);
+                }
                 Ok(Step::Need(mut need)) => {
+                    work.needs += 1;
                     if let Need::Item(item, _) = &need {
                         transaction.note_wanted(item);
                     }
@@ -303,6 +307,7 @@ impl Session {
         if transaction.is_guest() {
             age = self.lost_age.expect("a guest has an age of its own");
         }
+        let is_joint = transaction.is_guest();
         let companions = std::mem::take(&mut transaction.companions);
         let oldest = exchange.shared.companions.commit(id, age, companions);
         let ahead = transaction.ahead().clone();
@@ -310,7 +315,7 @@ impl Session {
         let mut items = history.changed();
         let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
         let work = self.work.as_mut().expect("a request is under way");
-        work.waits = Waits::Commit { transaction: id, age, ahead, changed };
+        work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
         exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history });
     }
 
@@ -337,8 +342,11 @@ impl Session {
         exchange.unfollow(id);
         let work = self.work.as_mut().expect("a request is under way");
         match std::mem::replace(&mut work.waits, Waits::Nothing) {
-            Waits::Commit { ahead, age, .. } if ahead.is_empty() => {
+            Waits::Commit { ahead, age, is_joint, .. } if ahead.is_empty() => {
                 self.lost_age = Some(age);
+                if is_joint {
+                    self.note_joint_loss(exchange);
+                }
                 self.lost(conflict, exchange);
             }
             Waits::Commit { ahead, age, .. } => {
@@ -366,19 +374,27 @@ impl Session {
     pub(crate) fn lost(&mut self, conflict: Conflict, exchange: &mut Exchange) {
         exchange.shared.contention.lost(&conflict, exchange.now);
         self.keep_age();
-        if let Some(transaction) = &mut self.transaction {
+        if let Some(transaction) = &mut self.transaction
+            && transaction.is_guest()
+        {
             exchange.shared.companions.lost(transaction, &conflict);
+            self.note_joint_loss(exchange);
         }
         self.stop_waiting(exchange);
+        if let (ConflictKind::IncrementRefused, Some(item)) = (conflict.kind, &conflict.item) {
+            exchange.shared.sums.note(item.table, true);
+        }
+        self.try_again(conflict, exchange);
+    }
+
+    /// What has lost a conflict is tried again where the client knows nothing of it, else it is over.
+    pub(crate) fn try_again(&mut self, conflict: Conflict, exchange: &mut Exchange) {
         for (table, read) in self.transaction.iter_mut().flat_map(Transaction::take_summed) {
             exchange.shared.sums.note(table, read);
         }
         let work = self.work.as_mut().expect("a request is under way");
         if conflict.kind == ConflictKind::IncrementRefused {
             work.reads_all = true;
-            if let Some(item) = &conflict.item {
-                exchange.shared.sums.note(item.table, true);
-            }
         }
         let used_up = self.transaction.as_ref().is_some_and(|transaction| !transaction.ahead().is_empty());
         // An explicit transaction comes here with its transaction, or from its commit without one.

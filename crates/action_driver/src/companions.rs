@@ -2,21 +2,24 @@
 //! other, before it is committed. So a hot row costs a round of messages for all who want it, not one for each.
 //!
 //! The transaction goes from session to session. Whoever has run in it waits for its outcome, as a *companion*; whoever runs in it
-//! as a *guest* leaves it at once if it would have to wait or has failed, and starts over by itself.
+//! as a *guest* leaves it at once if it would have to wait, has failed or takes long, and starts over by itself; and so does everybody when the
+//! transaction is lost: who has lost together too often goes on alone.
 //!
 //! Invariants: only programs that are transactions of their own are companions, because nothing of them is told before the outcome;
-//! a transaction that goes on waits for nobody but its own site's copy; what a guest that leaves has written is undone; the outcome reaches every
-//! companion that is still there.
+//! no schema changes among them; a transaction that goes on waits for no lock; what a guest that leaves has written is undone, or the transaction is
+//! lost (what it has read and locked stays with the transaction); the outcome reaches every companion that is still there.
 
 use crate::exchange::Exchange;
-use crate::limits::{COMPANIONS_MAX, JOINT_BYTES_MAX, JOINT_ITEMS_MAX};
-use crate::session::Session;
+use crate::limits::{COMPANIONS_MAX, JOINT_LOSSES_MAX};
+use crate::session::{Session, release};
 use crate::transaction::Transaction;
 use crate::work::{Job, Waits};
 use messages::commit::CommitReply;
+use messages::concurrency::ConcurrencyRequest;
+use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
 use messages::session::{AccessMode, Receipt};
-use messages::{Age, Conflict, Item, SessionId, TransactionId};
+use messages::{Age, Conflict, ConflictKind, Item, SessionId, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -140,7 +143,7 @@ impl Session {
             work.waits = Waits::Nothing;
             return self.leave(exchange);
         }
-        let fits = !work.alone && matches!(work.job, Job::Execute(_)) && transaction.can_be_joint();
+        let fits = !work.is_alone() && matches!(work.job, Job::Execute(_)) && transaction.can_be_joint();
         if let (true, Waits::Read(reading)) = (fits, &mut work.waits) {
             reading.list(exchange);
         }
@@ -148,15 +151,17 @@ impl Session {
 
     /// The program has run well. Whoever waits for what it has written goes on in its transaction, if anybody does.
     pub(crate) fn hand_on(&mut self, exchange: &mut Exchange) -> bool {
-        let companions = &mut exchange.shared.companions;
-        let is_small = |transaction: &Transaction| {
-            transaction.companions.len() < COMPANIONS_MAX
-                && transaction.file().len() <= JOINT_ITEMS_MAX
-                && transaction.file().bytes() <= JOINT_BYTES_MAX
-        };
-        let Some(transaction) = &self.transaction else { return false };
-        let next = companions.next_for(transaction).filter(|_| transaction.can_be_joint() && is_small(transaction));
+        let (Some(work), Some(transaction)) = (&mut self.work, &mut self.transaction) else { return false };
+        let goes_on = !work.is_alone()
+            && transaction.can_be_joint()
+            && transaction.companions.len() < COMPANIONS_MAX
+            && !transaction.is_large();
+        let next = if goes_on { exchange.shared.companions.next_for(transaction) } else { None };
         let (Some(next), Some((id, age))) = (next, transaction.identity) else { return false };
+        // What the next one reads is not read by this one.
+        for (table, read) in transaction.take_summed() {
+            exchange.shared.sums.note(table, read);
+        }
         let mut transaction = self.transaction.take().expect("looked at just above");
         let age = if transaction.is_guest() { self.lost_age.expect("a guest has an age of its own") } else { age };
         self.lost_age = Some(age);
@@ -182,11 +187,15 @@ impl Session {
     pub fn join(&mut self, mut transaction: Transaction, exchange: &mut Exchange) {
         self.stop_waiting(exchange);
         self.keep_age();
-        self.end_transaction(exchange);
+        let (id, _) = transaction.identity.expect("it has begun");
+        let own = self.transaction.take().and_then(|own| own.identity);
+        let (own, _) = own.expect("who waits for an item has begun");
+        exchange.unfollow(own);
+        exchange.concurrency(ConcurrencyRequest::HandOver { transaction: own, to: id });
         let work = self.work.as_mut().expect("who waits has a request under way");
         work.start_over();
         transaction.begin_guest(work.time_micros);
-        let (id, _) = transaction.identity.expect("it has begun");
+        transaction.may_add &= !work.reads_all;
         self.transaction = Some(transaction);
         exchange.follow(id);
         self.begin(exchange);
@@ -198,7 +207,7 @@ impl Session {
         self.end_transaction(exchange);
         let work = self.work.as_mut().expect("a guest has a request under way");
         work.start_over();
-        work.alone = true;
+        work.joint_losses = JOINT_LOSSES_MAX;
         self.transaction = Some(Transaction::new(AccessMode::ReadWrite, false, work.time_micros));
         self.begin(exchange);
     }
@@ -210,8 +219,10 @@ impl Session {
     }
 
     /// Goes on with a transaction that a guest has left: this session's program is the last that has run in it.
-    pub fn take_back(&mut self, transaction: Transaction, exchange: &mut Exchange) {
+    pub fn take_back(&mut self, mut transaction: Transaction, exchange: &mut Exchange) {
         let (id, _) = transaction.identity.expect("it has begun");
+        let work = self.work.as_ref().expect("a companion has a request under way");
+        transaction.time_micros = work.time_micros;
         self.transaction = Some(transaction);
         exchange.follow(id);
         self.program_ended(exchange);
@@ -224,13 +235,29 @@ impl Session {
                 self.lost_age = None;
                 self.succeed(receipt, exchange);
             }
-            Err(conflict) => self.lost(conflict, exchange),
+            Err(conflict) => {
+                self.note_joint_loss(exchange);
+                self.try_again(conflict, exchange);
+            }
+        }
+    }
+
+    /// A transaction is lost that several have run in: each may try for as long as if it had just come.
+    pub(crate) fn note_joint_loss(&mut self, exchange: &Exchange) {
+        if let Some(work) = &mut self.work {
+            work.joint_losses += 1;
+            work.deadline = exchange.now.boot + SERVICE_PATIENCE;
         }
     }
 }
 
-/// A guest has left the transaction.
+/// A guest has left the transaction. What the last of several guests has written cannot be undone once a later one has left: then all is
+/// lost.
 pub(crate) fn give_back(mut transaction: Transaction, exchange: &mut Exchange) {
+    if !transaction.can_be_left() {
+        exchange.shared.companions.lost(&mut transaction, &Conflict::of(ConflictKind::CompanionGone));
+        return release(&mut transaction, exchange);
+    }
     if let Some((id, _)) = transaction.identity {
         exchange.unfollow(id);
     }

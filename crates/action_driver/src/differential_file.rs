@@ -52,6 +52,11 @@ impl DifferentialFile {
         self.rows.keys().chain(self.increments.keys())
     }
 
+    /// Whether a row of this storage is written.
+    pub fn writes_to(&self, table: TableId) -> bool {
+        self.range(&KeyRange::whole(table)).next().is_some()
+    }
+
     /// From now on it can be undone to a mark.
     pub fn keep_undo(&mut self) {
         self.keep_undo = true;

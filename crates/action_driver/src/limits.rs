@@ -28,10 +28,14 @@ pub const SNAPSHOTS_PERIOD: u64 = 100 * MILLISECOND;
 
 /// Programs that go on in one transaction, after the first.
 pub const COMPANIONS_MAX: usize = 31;
-/// A transaction that has written more items than this is committed as it is.
+/// A transaction that has written more items than this is committed as it is, without the program that wanted more.
 pub const JOINT_ITEMS_MAX: usize = 256;
 /// And one whose keys and rows take more bytes than this.
 pub const JOINT_BYTES_MAX: usize = 256 << 10;
+/// A program that needs more rows or batches than this takes too long for those before it.
+pub const JOINT_NEEDS_MAX: u32 = 64;
+/// A program that has lost so many transactions together with others goes on alone.
+pub const JOINT_LOSSES_MAX: u32 = 2;
 
 /// Rows of `raid.contention`.
 pub const CONTENTION_ROWS_MAX: usize = 256;

@@ -225,8 +225,11 @@ impl Reading {
             Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) if self.stage == Stage::Asking => item,
             _ => return,
         };
-        exchange.shared.companions.waits(item.clone(), exchange.session);
-        self.is_listed = true;
+        // Whoever changes the schema has to see the version that it changes.
+        if item.table != TableId::CATALOG {
+            exchange.shared.companions.waits(item.clone(), exchange.session);
+            self.is_listed = true;
+        }
     }
 
     /// Whether it is listed so.

@@ -221,7 +221,7 @@ impl Session {
             && transaction.is_guest()
             && reading.is_asking()
         {
-            exchange.shared.companions.lost(transaction, &Conflict::of(ConflictKind::Cancelled));
+            exchange.shared.companions.lost(transaction, &Conflict::of(ConflictKind::CompanionGone));
         }
         std::mem::replace(&mut work.waits, Waits::Nothing).forget(transaction, exchange);
     }

@@ -6,7 +6,7 @@
 use crate::companions::Companion;
 use crate::differential_file::{DifferentialFile, Mark};
 use crate::failure;
-use crate::limits::{PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED};
+use crate::limits::{JOINT_BYTES_MAX, JOINT_ITEMS_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, PRIVATE_CHUNK_ROWS, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
@@ -128,6 +128,17 @@ impl Transaction {
             && self.makes.is_empty()
             && self.drops.is_empty()
             && self.ahead.is_empty()
+            && !self.file.writes_to(TableId::CATALOG)
+    }
+
+    /// Whether it is too large for another program to run in it.
+    pub fn is_large(&self) -> bool {
+        self.file.len() > JOINT_ITEMS_MAX || self.file.bytes() + self.read_bytes > JOINT_BYTES_MAX
+    }
+
+    /// Whether what the present program has written can be undone alone.
+    pub fn can_be_left(&self) -> bool {
+        self.statement.is_some()
     }
 
     /// Another program begins, which can be undone alone.

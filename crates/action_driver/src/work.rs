@@ -1,12 +1,11 @@
 //! A session's request under way: what was asked, which answer is awaited, and how often it has been tried.
 //!
-//! Invariant: nobody else waits for the answer that a request waits for; one that is no longer wanted is forgotten
-//! ([`Waits::forget`]), so that it cannot reach what comes after.
+//! Invariant: an answer that is no longer wanted is forgotten ([`Waits::forget`]), so that it cannot reach what comes after.
 
 use crate::contention::Contention;
 use crate::exchange::Exchange;
 use crate::execution::{Execution, Reliance, Step};
-use crate::limits::{RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
+use crate::limits::{JOINT_LOSSES_MAX, JOINT_NEEDS_MAX, RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
 use crate::reads::{Event, Need, RangeNeed, Reading};
 use crate::transaction::Transaction;
 use messages::concurrency::AccessKind;
@@ -35,8 +34,10 @@ pub struct Work {
     pub(crate) settling: Option<Settling>,
     /// Whether an addition was refused, so that the next try reads.
     pub(crate) reads_all: bool,
-    /// It has left the transaction of others: it runs in its own.
-    pub(crate) alone: bool,
+    /// How often it has lost a transaction that others ran in, too; or it has left one, and counts as if it had lost too many.
+    pub(crate) joint_losses: u32,
+    /// Rows and batches that this try has needed.
+    pub(crate) needs: u32,
 }
 
 /// What an item that is added to has to be read for.
@@ -84,8 +85,18 @@ pub enum Waits {
     After { tag: u64, failure: Option<Failure> },
     /// Whether the epoch is whole, so that what the transaction adds can be committed.
     Whole { tag: u64 },
-    /// The outcome of the transaction, what to drop should it abort, and, should nobody wait for that, one item that it changes and how many others.
-    Commit { transaction: TransactionId, age: Age, ahead: BTreeSet<TableId>, changed: Option<(Item, usize)> },
+    /// The outcome of the transaction.
+    Commit {
+        transaction: TransactionId,
+        /// The program's own age.
+        age: Age,
+        /// Whether programs of other sessions have run in it.
+        is_joint: bool,
+        /// What to drop should it abort.
+        ahead: BTreeSet<TableId>,
+        /// Should nobody wait for the outcome: one item that it changes, and how many others.
+        changed: Option<(Item, usize)>,
+    },
     /// The outcome of a transaction that the programs of other sessions run in as well, or have run in; and what it changed until then.
     Joint { transaction: TransactionId, changed: Option<(Item, usize)> },
     /// An identifier for a chunk.
@@ -108,14 +119,26 @@ impl Work {
             tries: 0,
             settling: None,
             reads_all: false,
-            alone: false,
+            joint_losses: 0,
+            needs: 0,
         }
     }
 
     /// From the beginning.
     pub(crate) fn start_over(&mut self) {
         self.settling = None;
+        self.needs = 0;
         self.job.start_over();
+    }
+
+    /// Whether it runs in a transaction of its own, and lets nobody into that.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.joint_losses >= JOINT_LOSSES_MAX
+    }
+
+    /// Whether those that have run in the transaction before should not wait for it any longer.
+    pub(crate) fn takes_long(&self, transaction: &Transaction) -> bool {
+        self.needs >= JOINT_NEEDS_MAX || transaction.is_large()
     }
 
     /// Waits before the next try: not at all before the first retry, then longer and longer. `None`: it has taken too long.

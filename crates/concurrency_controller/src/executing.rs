@@ -222,6 +222,25 @@ impl Executing {
         Some(request)
     }
 
+    /// A transaction ends, and what it has been granted belongs to another one, which waits for nothing: so no circle closes.
+    pub fn hand_over(&mut self, transaction: TransactionId, to: TransactionId) -> Freed {
+        let freed = self.withdraw(transaction).map(|request| request.target);
+        let Some(ended) = self.transactions.remove(&transaction) else { return Freed::new() };
+        let heir = self.transactions.entry(to).or_default();
+        let is_doomed = heir.doomed.is_some();
+        let mut freed: Freed = freed.into_iter().collect();
+        for (target, mode) in ended.holds {
+            self.held.remove(Place::from(&target), transaction, mode);
+            if is_doomed {
+                freed.push(target);
+            } else if self.held.add(Place::from(&target), to, mode) {
+                let heir = self.transactions.get_mut(&to).expect("entered above");
+                heir.holds.push((target, mode));
+            }
+        }
+        freed
+    }
+
     /// Forgets a transaction: it has ended, or is committing and now has commit-locks in place of its accesses.
     pub fn forget(&mut self, transaction: TransactionId) -> Freed {
         let freed = self.drop_accesses(transaction);

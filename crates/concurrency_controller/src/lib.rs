@@ -114,6 +114,10 @@ impl ConcurrencyController {
                 self.commit_lock(now, transaction, age, history, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
+            ConcurrencyRequest::HandOver { transaction, to } => {
+                let freed = self.executing.hand_over(transaction, to);
+                self.go_on(now, freed.iter().map(Place::from), outbox);
+            }
             ConcurrencyRequest::Finish { transaction } => self.finish(now, transaction, outbox),
             ConcurrencyRequest::SnapshotAccess { tag, target, snapshot } => {
                 if self.commit_locks.snapshot_access(tag, Place::from(&target), snapshot) {

@@ -59,6 +59,14 @@ pub enum ConcurrencyRequest {
         /// Whether it may wait. What may not is answered `AccessBusy` instead, and nothing.
         may_wait: bool,
     },
+    /// Action driver: whatever this executing transaction has been granted belongs to another one, which executes, too, and waits for
+    /// nothing; what it waits for it wants no more, and it has ended. Not answered.
+    HandOver {
+        /// Who.
+        transaction: TransactionId,
+        /// To whom.
+        to: TransactionId,
+    },
     /// Atomicity controller: commit-lock the whole read set (shared), write set (exclusive) and what is added to (with others that add), ranges
     /// too, whatever the method. Answered
     /// `CommitLockReply`: at once; or later, when the transaction is older than the prepared ones it conflicts with

@@ -32,11 +32,13 @@ pub enum ConflictKind {
     IncrementRefused,
     /// The snapshot of a read-only transaction was given up, because the versions kept for it took too much memory (SQLSTATE 72000).
     SnapshotGivenUp,
+    /// A program that ran in the same transaction, to be committed with it, was ended by its client.
+    CompanionGone,
 }
 
 impl ConflictKind {
     /// Every kind, for counters and tests.
-    pub const ALL: [ConflictKind; 12] = [
+    pub const ALL: [ConflictKind; 13] = [
         ConflictKind::Deadlock,
         ConflictKind::StaleRead,
         ConflictKind::PreparedElsewhere,
@@ -49,6 +51,7 @@ impl ConflictKind {
         ConflictKind::OlderWaits,
         ConflictKind::IncrementRefused,
         ConflictKind::SnapshotGivenUp,
+        ConflictKind::CompanionGone,
     ];
 
     /// Its name, as `raid.contention` shows it.
@@ -66,6 +69,7 @@ impl ConflictKind {
             ConflictKind::OlderWaits => "older waits",
             ConflictKind::IncrementRefused => "increment refused",
             ConflictKind::SnapshotGivenUp => "snapshot given up",
+            ConflictKind::CompanionGone => "companion gone",
         }
     }
 
@@ -83,6 +87,7 @@ impl ConflictKind {
             ConflictKind::Cancelled => "cancelled",
             ConflictKind::OlderWaits => "an older transaction has waited for it for long",
             ConflictKind::IncrementRefused => "cannot be added to without being read at this moment",
+            ConflictKind::CompanionGone => "a program that was to commit with it was cancelled",
             ConflictKind::SnapshotGivenUp => {
                 "given up as the oldest snapshot, because row versions kept for readers took more memory than this site gives them"
             }
@@ -107,7 +112,9 @@ impl ConflictKind {
             ConflictKind::EpochChanged | ConflictKind::Refused => {
                 "Nothing of the transaction remains. Retry it; if this site has left the set of sites, connect to another one."
             }
-            ConflictKind::SchemaChanged | ConflictKind::IncrementRefused => "The transaction might succeed if retried.",
+            ConflictKind::SchemaChanged | ConflictKind::IncrementRefused | ConflictKind::CompanionGone => {
+                "The transaction might succeed if retried."
+            }
             ConflictKind::TooOld => "Retry the transaction, and let less time pass between its first read and its end.",
             ConflictKind::Cancelled => "Nothing of the transaction remains.",
             ConflictKind::SnapshotGivenUp => {

@@ -2,9 +2,10 @@
 
 use crate::programs::*;
 use crate::scripts::{filled, script, transaction};
-use crate::world::{ACCOUNTS, World, account_key, accounts};
+use crate::world::{ACCOUNTS, World, account_key, accounts, program};
 use messages::concurrency::ConcurrencyReply;
 use messages::planted::{Bug, Planted};
+use messages::program::Action;
 use messages::session::{Failure, SessionReply, SessionRequest};
 use messages::{Conflict, ConflictKind, Item, Message, ServerKind, SessionId};
 use std::collections::BTreeMap;
@@ -58,8 +59,8 @@ fn who_waits_for_a_row_goes_on_in_the_transaction_that_wrote_it() {
     script(
         &mut world,
         "read accounts[8101]
-         finish T4
-         finish T5
+         hand over T4 to T3
+         hand over T5 to T3
          commit T3 read (accounts[8101]@130) ranges () write (+accounts[8101])
          reply executed 1, 1 rows
          reply executed 1, 1 rows
@@ -107,7 +108,7 @@ fn a_guest_that_would_wait_leaves_and_starts_over() {
     script(
         &mut world,
         "read accounts[8101]
-         finish T4
+         hand over T4 to T3
          may T3 write accounts[8102]?
          serve?
          commit T3 read (accounts[8101]@130) ranges () write (+accounts[8101])
@@ -203,6 +204,78 @@ fn a_guest_that_goes_while_it_asks_sends_all_back_to_their_start() {
     let first = grant(&mut world, 5).expect("an answer");
     assert_eq!(returned(&first), 11);
     assert_eq!(balances(&world), [Value::BigInt(11), Value::BigInt(20)]);
+}
+
+/// Otherwise a program that was told that it is cancelled would be committed by those before it.
+#[test]
+fn what_cannot_be_undone_alone_is_lost_for_all() {
+    let mut world = filled();
+    world.is_whole = true;
+    world.hold_accesses = true;
+    assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
+    world.execute_as(SECOND, &add_to_one_and_unread_to_another(), &[1.into(), Value::BigInt(100), 2.into()]);
+    // This one has to leave, and with it goes what would undo the one before.
+    world.execute_as(THIRD, &add_to_both(), &[1.into(), Value::BigInt(10_000), 2.into()]);
+    world.hold_accesses = false;
+    for number in [4, 5] {
+        busy(&mut world, number);
+    }
+    world.busy.insert(Item { table: ACCOUNTS, key: account_key(2) });
+    world.hold_checks = true;
+    assert_eq!(grant(&mut world, 3), None);
+    world.said();
+    world.ask_as(SECOND, SessionRequest::Cancel);
+    assert!(matches!(&world.others[..], [(SessionId(SECOND), SessionReply::Failed(Failure::Cancelled))]));
+    script(
+        &mut world,
+        "finish T3
+         reply Failed(Cancelled)
+         serve?",
+    );
+    assert_eq!(balances(&world), [Value::BigInt(10), Value::BigInt(20)]);
+}
+
+/// Whoever changes a schema that another program of its transaction has changed would undo that, and not know it.
+#[test]
+fn schema_changes_do_not_go_on_in_the_transaction_of_others() {
+    let mut world = filled();
+    world.hold_accesses = true;
+    let change = |column: &str| {
+        let row = messages::Row::from(column.as_bytes().to_vec());
+        let writes = vec![(account_key(77), Some(messages::Timestamp::ZERO), Some(row))];
+        program(vec![Action::Catalog { writes, drops: Vec::new(), makes: Vec::new() }])
+    };
+    assert_eq!(world.execute(&change("a"), &[]), None);
+    world.execute_as(SECOND, &change("b"), &[]);
+    world.hold_accesses = false;
+    busy(&mut world, 4);
+    world.said();
+    assert!(grant(&mut world, 3).is_some());
+    assert!(!world.said().contains("hand over"), "the second has not gone on in the transaction of the first");
+    assert!(world.others.is_empty(), "the second waits: {:?}", world.others);
+}
+
+/// Otherwise a program of a million rows would keep those before it from their answer.
+#[test]
+fn a_guest_that_takes_long_leaves() {
+    let mut world = filled();
+    for number in 3..100 {
+        world.run(&insert(), &[number.into(), Value::text(format!("owner {number}")), Value::BigInt(0)]);
+    }
+    world.hold_accesses = true;
+    assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
+    let every = (1..100).map(|account: i32| add_to_constant(account)).collect();
+    world.execute_as(SECOND, &program(every), &[Value::Null, Value::BigInt(100)]);
+    world.hold_accesses = false;
+    busy(&mut world, 101);
+    world.said();
+    let first = grant(&mut world, 100).expect("an answer");
+    assert_eq!(returned(&first), 11);
+    let said = world.said();
+    assert_eq!(said.matches("hand over").count(), 1, "{said}");
+    assert_eq!(said.matches("commit T").count(), 2, "{said}");
+    assert_eq!(world.others.len(), 1);
+    assert_eq!(balances(&world)[0], Value::BigInt(111));
 }
 
 /// An answer before the outcome would promise what may abort; the simulator looks for it.

@@ -74,6 +74,23 @@ pub fn add_balance() -> Arc<Program> {
     }])
 }
 
+/// A procedure that adds $2 to the balance of $1, which it returns, and to that of $3, which it need not read.
+pub fn add_to_one_and_unread_to_another() -> Arc<Program> {
+    let update = |account: u16, returning| {
+        let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
+        let source = from_accounts(AccessPath::Point(vec![parameter(account)]));
+        Action::Update { source, filter: None, assignments: vec![(2, sum)], returning }
+    };
+    program(vec![update(0, vec![column_of(2)]), update(2, Vec::new())])
+}
+
+/// Adds $2 to the balance of this account, and returns it.
+pub fn add_to_constant(account: i32) -> Action {
+    let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(parameter(1)));
+    let source = from_accounts(AccessPath::Point(vec![Expression::Constant(account.into())]));
+    Action::Update { source, filter: None, assignments: vec![(2, sum)], returning: vec![column_of(2)] }
+}
+
 /// A procedure that adds $2 to the balances of $1 and $3, one after the other: the first balance is returned.
 pub fn add_to_both() -> Arc<Program> {
     let update = |account: u16, returning| {

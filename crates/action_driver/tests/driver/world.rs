@@ -53,6 +53,8 @@ pub struct World {
     pub busy: BTreeSet<Item>,
     /// Whether accesses, or commits, are left without an answer.
     pub hold_accesses: bool,
+    /// Whether nobody is told that the site may serve.
+    pub hold_checks: bool,
     pub hold_commits: bool,
     /// What was committed.
     pub histories: Vec<(TransactionId, Arc<History>)>,
@@ -88,6 +90,7 @@ impl World {
             gives_up: false,
             busy: BTreeSet::new(),
             hold_accesses: false,
+            hold_checks: false,
             hold_commits: false,
             histories: Vec::new(),
             drops: Vec::new(),
@@ -220,6 +223,7 @@ impl World {
                 }
                 None
             }
+            Message::Service(ServiceRequest::Check { .. }) if self.hold_checks => None,
             Message::Service(request) => Some(Message::ServiceReply(self.service(request))),
             Message::CommitRequest(request) => self.commit(request).map(Message::CommitReply),
             Message::Concurrency(request) => self.concurrency(request).map(Message::ConcurrencyReply),
@@ -305,11 +309,13 @@ impl World {
 
     fn concurrency(&mut self, request: ConcurrencyRequest) -> Option<ConcurrencyReply> {
         match request {
-            ConcurrencyRequest::Access { transaction, target: Target::Item(item), may_wait: false, .. }
-                if self.busy.contains(&item) =>
-            {
-                Some(ConcurrencyReply::AccessBusy { transaction })
-            }
+            ConcurrencyRequest::Access {
+                transaction,
+                target: Target::Item(item),
+                kind: AccessKind::Write,
+                may_wait: false,
+                ..
+            } if self.busy.contains(&item) => Some(ConcurrencyReply::AccessBusy { transaction }),
             ConcurrencyRequest::Access { transaction, .. } if !self.hold_accesses => {
                 let conflict = self.accesses.pop_front().flatten().map(Conflict::of);
                 Some(ConcurrencyReply::AccessReply { transaction, conflict })
@@ -451,6 +457,9 @@ fn describe(message: &Message) -> Option<String> {
         }
         Message::Concurrency(ConcurrencyRequest::SnapshotAccess { target: named, snapshot, .. }) => {
             format!("decided {}{}?", target(named), at(&Some(*snapshot)))
+        }
+        Message::Concurrency(ConcurrencyRequest::HandOver { transaction, to }) => {
+            format!("hand over T{} to T{}", transaction.sequence, to.sequence)
         }
         Message::Concurrency(ConcurrencyRequest::Finish { transaction }) => format!("finish T{}", transaction.sequence),
         Message::Concurrency(ConcurrencyRequest::ForgetSnapshot { .. }) => "forget snapshot".into(),

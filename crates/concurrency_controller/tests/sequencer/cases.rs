@@ -62,6 +62,39 @@ fn who_may_not_wait_is_told_that_it_would() {
     }
 }
 
+/// Otherwise what a program holds that goes on in another transaction would be lost to others on the way, or be held for ever.
+#[test]
+fn what_is_handed_over_stays_held() {
+    let mut site = locking();
+    assert_eq!(site.write(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.write(own(2), item(8)), ["2 granted"]);
+    assert_eq!(site.read(own(2), range(20, 30)), ["2 granted"]);
+    assert_eq!(site.write(own(2), item(7)), NOTHING);
+    assert_eq!(site.write(own(3), item(7)), NOTHING);
+    assert_eq!(site.write(own(4), item(8)), NOTHING);
+    assert_eq!(site.write(own(5), item(25)), NOTHING);
+    assert_eq!(site.hand_over(own(2), own(1)), NOTHING);
+    assert_eq!(said(&site.try_write(own(1), item(8))), ["1 granted"]);
+    assert_eq!(site.finish(own(2)), NOTHING);
+    assert_eq!(site.finish(own(1)), ["3 granted", "4 granted", "5 granted"]);
+    for number in [3, 4, 5] {
+        site.finish(own(number));
+    }
+    assert!(site.is_idle());
+}
+
+/// And nobody holds anything by way of a transaction that has lost already.
+#[test]
+fn what_is_handed_over_to_a_doomed_transaction_is_free() {
+    let mut site = locking();
+    assert_eq!(site.write(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.write(own(2), item(8)), ["2 granted"]);
+    assert_eq!(site.write(own(3), item(8)), NOTHING);
+    let told = site.commit_lock(transaction(THERE, 50), history(&[], &[], &[7]));
+    assert_eq!(told, ["1 doomed: taken elsewhere", "50 commit-locks granted"]);
+    assert_eq!(site.hand_over(own(2), own(1)), ["3 granted"]);
+}
+
 /// Otherwise sites that add to an item without a pause would keep out whoever reads it, for ever.
 #[test]
 fn who_has_waited_long_goes_before_younger_ones_of_other_sites() {

@@ -101,6 +101,10 @@ impl Site {
         replies(outbox)
     }
 
+    pub fn is_idle(&self) -> bool {
+        self.controller.is_idle()
+    }
+
     pub fn clock(&self) -> Now {
         Now { boot: self.now, wall_micros: 0 }
     }
@@ -123,6 +127,11 @@ impl Site {
     pub fn try_write(&mut self, transaction: TransactionId, target: Target) -> Vec<ConcurrencyReply> {
         let (age, kind) = (age(transaction), AccessKind::Write);
         self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: false })
+    }
+
+    /// A transaction ends in favour of another.
+    pub fn hand_over(&mut self, transaction: TransactionId, to: TransactionId) -> Vec<String> {
+        said(&self.ask(ConcurrencyRequest::HandOver { transaction, to }))
     }
 
     pub fn read(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {

@@ -59,6 +59,41 @@ fn a_lost_conflict_names_its_row_and_is_counted() {
     assert!(written.code().code() != "XX000", "{written:?}");
 }
 
+/// A number that is given out twice, or one that is lost, would mean that programs which commit together do not see each other; if they did
+/// not commit together, a row that all want would cost each of them a round of messages.
+#[test]
+fn a_row_that_all_want_gives_each_another_number() {
+    const CLIENTS: usize = 12;
+    const EACH: usize = 60;
+    let mut world = World::start();
+    let mut client = world.connect(1);
+    client.batch_execute("CREATE TABLE ticket (name text PRIMARY KEY, next bigint)").unwrap();
+    client.batch_execute("INSERT INTO ticket VALUES ('all', 0)").unwrap();
+    let clients: Vec<_> = (0..CLIENTS).map(|number| world.connect(if number % 4 == 0 { 2 } else { 1 })).collect();
+    let draw = |mut client: postgres::Client| -> Vec<i64> {
+        let next = client.prepare("UPDATE ticket SET next = next + 1 WHERE name = 'all' RETURNING next").unwrap();
+        let mut drawn = Vec::new();
+        while drawn.len() < EACH {
+            match client.query_one(&next, &[]) {
+                Ok(row) => drawn.push(row.get(0)),
+                // It was tried again for long, and nothing of it remains.
+                Err(error) => assert_eq!(refused::<()>(Err(error)).code().code(), "40001"),
+            }
+        }
+        drawn
+    };
+    let mut drawn: Vec<i64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| draw(client))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a client ends well")).collect()
+    });
+    drawn.sort_unstable();
+    assert_eq!(drawn, (1..=(CLIENTS * EACH) as i64).collect::<Vec<_>>());
+    world.wait("some have committed with others", |statuses| {
+        let together = statuses.values().map(|status| status.commits.committed_together);
+        together.sum::<u64>() > 0
+    });
+}
+
 /// A reader that stays for long must end with an error that says why, not with rows of another moment, nor hold up who writes.
 #[test]
 fn a_reader_that_costs_too_much_memory_is_told_so() {
