@@ -59,6 +59,8 @@ pub enum Planted {
     SealNotHeld,
     /// What members have answered counts for a receipt, however long ago they were asked.
     OldAnswersCount,
+    /// An epoch whose basis was not established takes the place of one that it does not know of.
+    UnknownOverwritten,
     /// Who accepts a loss takes the next number that he knows of.
     AcceptedNearby,
     /// A writer goes on though a server says that the log has gone to another disk.
@@ -97,7 +99,7 @@ pub enum Planted {
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 45] = [
+    pub const ALL: [Planted; 46] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -126,6 +128,7 @@ impl Planted {
         Planted::DamagedCounts,
         Planted::SealNotHeld,
         Planted::OldAnswersCount,
+        Planted::UnknownOverwritten,
         Planted::AcceptedNearby,
         Planted::RivalIgnored,
         Planted::SameServerCounts,
@@ -158,7 +161,10 @@ impl Planted {
                 | P::SameServerCounts
                 | P::DamagedCounts
                 | P::OldCopyChosen
+                | P::SealNotHeld
+                | P::OldAnswersCount
                 | P::AcceptedNearby
+                | P::UnknownOverwritten
         )
     }
 

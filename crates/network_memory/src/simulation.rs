@@ -83,6 +83,17 @@ mod tests {
         assert!(run(9_568_399, Some(Planted::SealNotHeld)).failure.is_some(), "the run does not come to it any more");
     }
 
+    /// A host whose disk is full stands still in the middle of an opening, with the answer of a server that loses its memory then. It knows of an attempt
+    /// of its own that has come to nothing, and not of the epoch that another host opens meanwhile, whose number is lower.
+    #[test]
+    fn an_epoch_that_was_opened_meanwhile_is_heard_of() {
+        assert_eq!(run(20_134_572, None).failure, None);
+        assert!(
+            run(20_134_572, Some(Planted::UnknownOverwritten)).failure.is_some(),
+            "the run does not come to it any more"
+        );
+    }
+
     /// If this failed, a log that is open would count on without a server that has come back empty for as long as another one answers sooner.
     #[test]
     fn a_log_that_goes_on_to_another_epoch_waits_for_whoever_is_there() {

@@ -89,7 +89,10 @@ impl<L: Log> Writer<L> {
             journal.request_sync();
             self.is_disk_full = false;
         }
+        let known = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(&previous);
+        let known = known.map(|configuration| configuration.epoch).chain([continues]).collect();
         self.basis = previous.filter(|_| self.opened || self.intent != Intent::AcceptLoss);
+        self.judged = (!always && !is_established && self.basis.is_some()).then_some(known);
         self.established = false;
         self.tell_spares(&configuration.members);
         self.phase = Phase::Active;
