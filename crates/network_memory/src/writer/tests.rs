@@ -1,7 +1,8 @@
 //! Accidents so rare that random schedules hardly come to them, told step by step.
 
 use super::*;
-use crate::names::{DiskId, Incarnation};
+use crate::message::Held;
+use crate::names::{DiskId, Incarnation, Mark, Member};
 use crate::server::{Room, Server};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
@@ -455,4 +456,43 @@ fn whoever_holds_a_seal_says_so() {
     assert_eq!((new.is_open(), missing), (false, Some(3)), "{new:?}");
     net.pass_long(&mut new, &[A, B, C], Writer::is_open);
     assert!(new.is_open() && new.missing().is_none(), "{new:?}");
+}
+
+/// What is made of a copy of an early epoch, where a member that holds the log of the last one is damaged, and the other has never held it.
+fn old_copy(planted: Option<Planted>) -> judge::Verdict {
+    let epoch = |number| Epoch { number, writer: 1 };
+    let member = |index, life| {
+        let incarnation = Incarnation(life);
+        Member { server: Net::server(index), incarnation, established: incarnation }
+    };
+    let configuration = |number| Configuration {
+        epoch: epoch(number),
+        copies: 2,
+        members: vec![member(A, 1), member(B, 2)],
+        fallback: Fallback::UnderLease,
+        continues: epoch(number - 1),
+        generation: 0,
+        doubt: None,
+    };
+    let (own, last) = (configuration(2), configuration(4));
+    let damaged = Held { configuration: Some(last), is_established: true, ..Held::default() };
+    let answers = [(Net::server(A), (Incarnation(1), damaged)), (Net::server(B), (Incarnation(2), Held::default()))];
+    judge::judge(&judge::Evidence {
+        own: Some(judge::Own { configuration: &own, end: Mark::default(), is_complete: false, is_established: true }),
+        disk: None,
+        is_of_this_disk: false,
+        asked: &[Net::server(A), Net::server(B)],
+        answers: &answers.into_iter().collect(),
+        waiting: &BTreeMap::new(),
+        damaged: &[Net::server(A)].into_iter().collect(),
+        intent: Intent::Open,
+        planted,
+    })
+}
+
+/// If this failed, a copy of an early epoch would be opened in place of a damaged one, and all that came after it would be lost without a word.
+#[test]
+fn an_old_copy_is_not_opened() {
+    assert!(matches!(old_copy(None), judge::Verdict::Wait(_)));
+    assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::Verdict::Ready(_)));
 }
