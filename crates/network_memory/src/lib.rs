@@ -19,7 +19,7 @@
 //! 2. A log that is opened has every record with a receipt that was not truncated, or its opening says of what kind it may miss some
 //!    ([`names::Doubt`]), or it is not opened: then [`writer::Missing`] names what must come back.
 //! 3. Under a lease a writer that was cut off and comes back never forks the log: k servers accept nothing of it any more, and its disk alone
-//!    is not enough. Where the log restarts on its disk it goes on with that disk alone: whoever accepts the loss of the disk must know that
+//!    is not enough; nor does one whose servers have lost their memory, and with it that they were sealed, when somebody accepts that. Where the log restarts on its disk it goes on with that disk alone: whoever accepts the loss of the disk must know that
 //!    its writer is dead. If it comes back it stops, whatever it has acknowledged in between.
 //!
 //! When the disk alone is enough is chosen once for each log:
@@ -54,7 +54,7 @@
 //!
 //! Whoever opens a log asks all servers before it seals any: an attempt that may not get through, or reaches too few, leaves the writer alone.
 //! Accepting a loss gives up memories; where the log may be recovered anywhere it gives up no server that does not answer, because
-//! those could be enough for a writer that is cut off.
+//! those could be enough for a writer that is cut off; and it holds the seal for a lease, because servers may have forgotten what they had answered.
 //!
 //! In reading order: [`names`] and [`message`] are the words; [`server`] is the memory server and [`writer`] the writer, pure machines both, over
 //! a local log (`journal`); [`simulation`] runs them under faults with a checker outside, and [`planted`] lists the bugs that it must find;

@@ -48,6 +48,11 @@ pub const LEASE: u64 = 2 * SECOND;
 pub const DRIFT_PARTS: u64 = 100;
 /// By so much the writer takes its lease to be shorter: both clocks may drift, one each way.
 pub const LEASE_MARGIN: u64 = LEASE / 40;
+/// For so long since it was asked an answer of a server vouches for it: until then nobody who has accepted a loss can have opened the log, because
+/// he holds its seal for a whole [`LEASE`] before.
+pub const VOUCHED: u64 = LEASE - LEASE_MARGIN;
+/// By so much the numbers of whoever accepts a loss lie above those that he knows of: nobody who may still write without his knowing counts so far.
+pub const ACCEPTED_STEP: u64 = 1 << 32;
 /// A lease is asked for again when this much of it is left.
 pub const LEASE_RENEWAL: u64 = LEASE / 2;
 
@@ -110,7 +115,7 @@ const _: () = assert!(2 * (RECORD_BYTES_MAX + BATCH_BYTES) < FRAME_BYTES_MAX, "a
 const _: () = assert!(2 * FRAME_BYTES_MAX <= HELD_BYTES_MAX && REPLY_BYTES_MAX < HELD_BYTES_MAX);
 const _: () = assert!(BATCH_BYTES as u64 * 2 <= WINDOW_BYTES, "a server need not wait for the next batch");
 const _: () = assert!(LEASE_MARGIN * DRIFT_PARTS >= 2 * LEASE, "two clocks may drift apart for a whole lease");
-const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE);
+const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE && SILENCE + SETTLE < VOUCHED);
 const _: () = assert!(CONNECTION_SILENCE > 10 * SILENCE && CONNECT < SILENCE);
 const _: () =
     assert!(DATAGRAM_WAIT < RESEND && DATAGRAM_WAIT < DATAGRAM_PAUSE && STREAM_PAUSE < CONNECTION_SILENCE / 10);

@@ -55,8 +55,14 @@ pub enum Planted {
     NonceKept,
     /// A server with a damaged record keeps what it holds, and counts as a copy.
     DamagedCounts,
-    /// Who accepts a loss does not wait for the lease of a writer that lives.
-    LeaseGivenUp,
+    /// Who accepts a loss opens the log as soon as it is sealed, though what servers have forgotten may count for a lease.
+    SealNotHeld,
+    /// What members have answered counts for a receipt, however long ago they were asked.
+    OldAnswersCount,
+    /// An epoch whose basis was not established takes the place of one that it does not know of.
+    UnknownOverwritten,
+    /// Who accepts a loss takes the next number that he knows of.
+    AcceptedNearby,
     /// A writer goes on though a server says that the log has gone to another disk.
     RivalIgnored,
     /// One server under two names counts twice.
@@ -93,7 +99,7 @@ pub enum Planted {
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 43] = [
+    pub const ALL: [Planted; 46] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -120,7 +126,10 @@ impl Planted {
         Planted::StagedElsewhere,
         Planted::NonceKept,
         Planted::DamagedCounts,
-        Planted::LeaseGivenUp,
+        Planted::SealNotHeld,
+        Planted::OldAnswersCount,
+        Planted::UnknownOverwritten,
+        Planted::AcceptedNearby,
         Planted::RivalIgnored,
         Planted::SameServerCounts,
         Planted::DoubtForgotten,
@@ -152,6 +161,10 @@ impl Planted {
                 | P::SameServerCounts
                 | P::DamagedCounts
                 | P::OldCopyChosen
+                | P::SealNotHeld
+                | P::OldAnswersCount
+                | P::AcceptedNearby
+                | P::UnknownOverwritten
         )
     }
 

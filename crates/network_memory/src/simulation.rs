@@ -72,7 +72,31 @@ mod tests {
     #[test]
     fn found_seeds_keep_the_rules() {
         assert_eq!(run(9_536_286, None).failure, None);
-        assert!(run(9_536_286, Some(Planted::OldCopyChosen)).failure.is_some(), "the run does not come to it any more");
+    }
+
+    /// Two hosts, of which one accepts a loss while the other, which has just made the log, lives, and while all servers that have let it count on
+    /// its disk lose their memory: without the rule both acknowledge a first record.
+    #[test]
+    fn a_loss_is_not_accepted_while_the_writer_may_count_on_its_disk() {
+        assert_eq!(run(9_568_399, None).failure, None);
+        assert!(run(9_568_399, Some(Planted::SealNotHeld)).failure.is_some(), "the run does not come to it any more");
+    }
+
+    /// A host whose disk is full stands still in the middle of an opening, with the answer of a server that loses its memory then. It knows of an attempt
+    /// of its own that has come to nothing, and not of the epoch that another host opens meanwhile, whose number is lower.
+    #[test]
+    fn an_epoch_that_was_opened_meanwhile_is_heard_of() {
+        assert_eq!(run(20_134_572, None).failure, None);
+        assert!(
+            run(20_134_572, Some(Planted::UnknownOverwritten)).failure.is_some(),
+            "the run does not come to it any more"
+        );
+    }
+
+    /// If this failed, a log that is open would count on without a server that has come back empty for as long as another one answers sooner.
+    #[test]
+    fn a_log_that_goes_on_to_another_epoch_waits_for_whoever_is_there() {
+        assert_eq!(run(30_672, None).failure, None);
     }
 
     /// If this failed, a failing seed could not be replayed.

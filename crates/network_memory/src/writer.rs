@@ -82,6 +82,8 @@ pub struct Writer<L> {
     standing_place: Option<commit_log::Position>,
     /// The last configuration before this epoch's that is known of; none if there was none, or nobody minds.
     basis: Option<Configuration>,
+    /// If the basis is not known to be established: the epochs that were known when it was chosen. A server with another one has something to say.
+    judged: Option<BTreeSet<Epoch>>,
     /// No epoch that does not know of this one can begin any more.
     established: bool,
     /// What the log held when this epoch began, to be told when it is open.
@@ -181,6 +183,7 @@ impl<L: Log> Writer<L> {
             standing: Standing::Disk,
             standing_place: None,
             basis: None,
+            judged: None,
             established: false,
             beginning: None,
             began_at: Position(0),

@@ -435,21 +435,29 @@ impl Inner {
             }
             now = self.drive();
         }
-        let turns = self.turns.as_mut().expect("whoever turns watches");
-        turns.at = now;
-        while let Some(&(end, receipt)) = self.receipts.front() {
-            // As in `wait_receipt`.
-            if receipt == Receipt::Disk && !self.writer.vouches(self.clock.now(), end) {
-                break;
-            }
-            turns.acknowledged = end;
+        let mut acknowledged = self.turns.expect("whoever turns watches").acknowledged;
+        while let Some(&(end, _)) = self.receipts.front()
+            && self.is_vouched(end)
+        {
+            acknowledged = end;
             self.receipts.pop_front();
         }
-        let acknowledged = turns.acknowledged;
+        self.turns = Some(Turns { at: now, acknowledged });
         self.check()?;
         let due = self.writer.next_deadline().into_iter().chain(self.links.next_deadline()).min();
         let due = due.unwrap_or(u64::MAX).clamp(now, now + SYNC_PAUSE) - now;
         Ok(Turned { acknowledged, due: Duration::from_nanos(due) })
+    }
+
+    /// Whether a receipt up to there may be given now. This thread may have been held up since the machine looked at the time.
+    fn is_vouched(&mut self, end: Position) -> bool {
+        let now = self.clock.now();
+        let is_vouched = self.writer.vouches(now, end);
+        if !is_vouched {
+            self.writer.confirm(now);
+            self.links.drive(now, &mut self.writer);
+        }
+        is_vouched
     }
 
     /// Whether whoever uses the log looks after it without waiting, and has done so lately.
@@ -481,8 +489,7 @@ impl Inner {
             let now = self.drive();
             while let Some(&(end, receipt)) = self.receipts.front() {
                 if end > position {
-                    // This thread may have been held up since the machine looked at the time.
-                    self.is_withheld = receipt == Receipt::Disk && !self.writer.vouches(self.clock.now(), end);
+                    self.is_withheld = !self.is_vouched(end);
                     if self.is_withheld {
                         break;
                     }

@@ -43,8 +43,6 @@ pub(super) struct Ledger {
     /// Below, the application has given everything up.
     truncated: Position,
     opened: Option<(usize, Epoch)>,
-    /// Epochs that had begun when somebody accepted that their log is lost.
-    given_up: BTreeSet<Epoch>,
     /// By host: what it displayed at its last crash.
     displayed: BTreeMap<usize, Displayed>,
     /// Up to where each life of a server has really held the log of an epoch.
@@ -121,10 +119,6 @@ impl Ledger {
         if position < self.truncated {
             return Ok(());
         }
-        // It was held by all that it had to be, which has been given up since: its writer did not know of that, and lives.
-        if matches!(receipt, Receipt::Memory { .. }) && self.given_up.contains(&epoch) {
-            return Ok(());
-        }
         let is_superseded = self.opened.is_some_and(|(_, opened)| opened > epoch);
         match self.kept.get(&position) {
             Some(kept) if kept.bytes != bytes => Err(format!(
@@ -170,9 +164,6 @@ impl Ledger {
             });
         }
         self.check_losses(&opening, end, copies, &read)?;
-        if doubt == Some(Doubt::LossAccepted) && opening.is_lossy {
-            self.given_up.extend(self.configurations.keys().filter(|begun| **begun != epoch));
-        }
         for position in from.0..end.0 {
             let position = Position(position);
             let bytes = read(position).ok_or(format!("an opened log lacks record {position}"))?.to_vec();

@@ -62,7 +62,7 @@ impl<L: Log> Writer<L> {
                 peer.heard_at = Some(now);
             }
         }
-        let mut members = self.choose_members(now, previous.as_ref());
+        let mut members = self.choose_members(now, previous.as_ref(), &answers);
         for member in &mut members {
             member.established = match &previous {
                 // What an earlier epoch had is given up, or there was none.
@@ -89,7 +89,10 @@ impl<L: Log> Writer<L> {
             journal.request_sync();
             self.is_disk_full = false;
         }
+        let known = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(&previous);
+        let known = known.map(|configuration| configuration.epoch).chain([continues]).collect();
         self.basis = previous.filter(|_| self.opened || self.intent != Intent::AcceptLoss);
+        self.judged = (!always && !is_established && self.basis.is_some()).then_some(known);
         self.established = false;
         self.tell_spares(&configuration.members);
         self.phase = Phase::Active;
@@ -182,7 +185,12 @@ impl<L: Log> Writer<L> {
 
     /// The members of the next epoch: those of the last one, with the lives of memory that answer now; and spares for those that do
     /// not answer, where every recovery has the disk, which will know.
-    fn choose_members(&self, now: u64, previous: Option<&Configuration>) -> Vec<Member> {
+    fn choose_members(
+        &self,
+        now: u64,
+        previous: Option<&Configuration>,
+        answers: &BTreeMap<ServerId, (Incarnation, Held)>,
+    ) -> Vec<Member> {
         let old = |server| previous.and_then(|previous| previous.incarnation(server)).unwrap_or(Incarnation::NONE);
         let of_previous: Vec<ServerId> =
             previous.iter().flat_map(|previous| &previous.members).map(|member| member.server).collect();
@@ -193,7 +201,16 @@ impl<L: Log> Writer<L> {
         };
         if !self.has_disk_always() {
             let all = if of_previous.is_empty() { &self.terms.servers } else { &of_previous };
-            return all.iter().map(|server| member(*server, self)).collect();
+            // Each life that counts is sealed for this epoch, or has counted before: whoever seals the log there hears of the epoch, though the
+            // server has not taken part in it yet. Where a loss is accepted what has counted before is given up.
+            let is_accepted = self.intent == Intent::AcceptLoss && !self.opened;
+            let member = |server: &ServerId| {
+                let sealed = answers.get(server).map(|(incarnation, _)| *incarnation);
+                let kept = || if is_accepted { Incarnation::NONE } else { old(*server) };
+                let incarnation = sealed.unwrap_or_else(kept);
+                Member { server: *server, incarnation, established: incarnation }
+            };
+            return all.iter().map(member).collect();
         }
         let count = previous.map_or(usize::from(self.terms.members), |previous| previous.members.len());
         let is_heard = |server: &ServerId| self.peers.get(server).is_some_and(|peer| peer.is_heard(now));

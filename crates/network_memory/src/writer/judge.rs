@@ -13,6 +13,14 @@
 //! * where every recovery has the disk, the disk's configuration is the latest one, and when the disk says that it holds everything,
 //!   nobody needs to be asked.
 //!
+//! Who accepts a loss where the log may be recovered anywhere does without the second of these, and lost memories cannot say what they had let a
+//! writer do that still lives. Why both do not acknowledge:
+//! * he holds the seal: n - k + 1 members, in the same lives of their memory, are sealed a lease before he begins his epoch, and still then;
+//! * a receipt is given only if k members, in lives that count for its writer, have taken something of this writer that was sent less than a
+//!   lease before ([`crate::limits::VOUCHED`]), be it the last record or a lease. One of these is among the n - k + 1, and was sealed then;
+//! * his number is higher than any that he may not have heard of ([`crate::limits::ACCEPTED_STEP`]): who was sealed does not go back to the old writer;
+//! * in his epoch those lives count that are sealed for it, and no others: a second who accepts a loss meets one of them, or does not need to.
+//!
 //! What is not known is never guessed: short of the quorum the verdict is to wait, and says for whom.
 
 use super::Intent;

@@ -6,12 +6,15 @@ use super::judge::{Choice, Evidence, Lack, Missing, Own, Verdict, judge};
 use super::peer::Peer;
 use super::{Intent, Phase, Stop, Writer};
 use crate::journal::Journal;
-use crate::limits::{LEASE, LEASE_MARGIN, OUTBID_PAUSE, PROBE_PAUSE, SETTLE, SILENCE};
+use crate::limits::{ACCEPTED_STEP, LEASE, OUTBID_PAUSE, PROBE_PAUSE, SETTLE, SILENCE, VOUCHED};
 use crate::message::{Held, Refusal, Reply, Request};
 use crate::names::{Epoch, Fallback, Incarnation, ServerId};
 use crate::planted::Planted;
 use commit_log::Log;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Which life of each server.
+type Lives = BTreeMap<ServerId, Incarnation>;
 
 /// It is asked who holds the log, and then it is sealed.
 pub(super) struct Sealing {
@@ -25,8 +28,10 @@ pub(super) struct Sealing {
     settled_at: Option<u64>,
     answers: BTreeMap<ServerId, (Incarnation, Held)>,
     waiting: BTreeMap<ServerId, u64>,
-    /// Until when a server has said that the last writer may acknowledge from its disk.
-    leased_until: u64,
+    /// Who accepts a loss: until when the seal is held, and by which lives of their memory.
+    held: Option<(u64, Lives)>,
+    /// Who has held it for a lease before this round.
+    held_before: Lives,
     /// Since when it could be opened; others may still answer.
     ready_since: Option<u64>,
     /// Records were damaged: it is not looked at again before; 0 if it may be.
@@ -91,7 +96,8 @@ impl<L: Log> Writer<L> {
             settled_at: None,
             answers: BTreeMap::new(),
             waiting: BTreeMap::new(),
-            leased_until: 0,
+            held: None,
+            held_before: Lives::new(),
             ready_since: None,
             not_before: 0,
             outbid: None,
@@ -101,9 +107,10 @@ impl<L: Log> Writer<L> {
 
     /// Seals it again after a while, because another one has done so in the meantime.
     pub(super) fn seal_later(&mut self, now: u64, by: Epoch) {
-        self.seal(now, by.number + 1);
+        let number = self.beyond(by.number);
+        self.seal(now, number);
         if let Phase::Sealing(sealing) = &mut self.phase {
-            sealing.outbid = Some((by.number + 1, now + self.nonce % OUTBID_PAUSE));
+            sealing.outbid = Some((number, now + self.nonce % OUTBID_PAUSE));
         }
     }
 
@@ -134,9 +141,6 @@ impl<L: Log> Writer<L> {
     /// Looks whether what is known is enough.
     fn consider(&mut self, now: u64) {
         let Phase::Sealing(sealing) = &mut self.phase else { return };
-        if sealing.leased_until <= now {
-            sealing.leased_until = 0;
-        }
         let asked: Vec<ServerId> = self.peers.keys().copied().collect();
         let (answers, waiting) = (std::mem::take(&mut sealing.answers), std::mem::take(&mut sealing.waiting));
         let intent = if self.opened { Intent::Open } else { self.intent };
@@ -145,23 +149,12 @@ impl<L: Log> Writer<L> {
         (sealing.answers, sealing.waiting) = (answers, waiting);
         match verdict {
             Verdict::Wait(missing) => {
-                (sealing.ready_since, sealing.settled_at) = (None, None);
+                (sealing.ready_since, sealing.settled_at, sealing.held) = (None, None, None);
                 self.missing = Some(missing);
             }
             Verdict::NeedsDisk(disk) => self.stop(Stop::NeedsDisk(disk)),
             Verdict::Exists(epoch) => self.stop(Stop::Exists { epoch }),
             Verdict::Ready(choice) if self.opened && !choice.is_own => self.stop(Stop::Fenced { by: choice.epoch }),
-            // Who accepts a loss does not accept another writer.
-            Verdict::Ready(_)
-                if self.intent == Intent::AcceptLoss
-                    && !self.opened
-                    && now < sealing.leased_until
-                    && self.planted != Some(Planted::LeaseGivenUp) =>
-            {
-                let leased = sealing.waiting.iter().map(|(server, time)| (*server, Lack::Leased(*time))).collect();
-                (sealing.ready_since, sealing.settled_at) = (None, None);
-                self.missing = Some(Missing { needed: 1, have: 0, servers: leased, is_unknown: false });
-            }
             Verdict::Ready(choice) => {
                 let since = *sealing.ready_since.get_or_insert(now);
                 let is_leased = choice.configuration.as_ref().is_some_and(|last| last.fallback == Fallback::UnderLease);
@@ -173,6 +166,9 @@ impl<L: Log> Writer<L> {
                     let begun_at = peer.map_or(0, |peer| peer.connected_at).max(sealing.begun_at);
                     match peer.is_some_and(|peer| peer.is_failed) {
                         true => since,
+                        // A log that is open goes on with whoever is there.
+                        false if self.opened && !peer.is_some_and(|peer| peer.is_heard(now)) => since,
+                        false if self.opened => since + SETTLE,
                         false if !is_enough && (is_all || sealing.expected.contains(server)) => {
                             (begun_at + SILENCE).max(since + SETTLE)
                         }
@@ -184,16 +180,78 @@ impl<L: Log> Writer<L> {
                     _ => settled.max().unwrap_or(since),
                 };
                 sealing.settled_at = Some(settled_at);
-                if !self.opened && now < settled_at {
+                if now < settled_at {
                     return;
                 }
-                if sealing.is_asking {
-                    let (number, expected) = (sealing.epoch.number, sealing.answers.keys().copied().collect());
-                    self.begin_sealing(now, number, false, expected);
-                } else {
-                    self.take(now, choice);
-                }
+                self.go_on_sealing(now, choice);
             }
+        }
+    }
+
+    /// The log can be opened with these answers: seals it, holds the seal, seals it again, or takes it.
+    fn go_on_sealing(&mut self, now: u64, choice: Choice) {
+        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        let (number, expected) = (sealing.epoch.number, sealing.answers.keys().copied().collect());
+        let known = sealing.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
+        let known = known.map(|configuration| configuration.epoch.number).max().unwrap_or(0);
+        let last = choice.configuration.as_ref().filter(|last| last.fallback == Fallback::UnderLease);
+        let Some(last) = last else {
+            return if sealing.is_asking {
+                self.begin_sealing(now, number, false, expected)
+            } else {
+                self.take(now, choice)
+            };
+        };
+        if sealing.is_asking {
+            let number = if self.accepts_loss() { self.beyond(number.max(known)) } else { number };
+            return self.begin_sealing(now, number, false, expected);
+        }
+        // Servers that have lost their memory say nothing of a writer whom they have answered before: those answers are too old by the time
+        // at which the seal has been held for a lease.
+        let is_same = |server| {
+            let life = sealing.answers.get(server).map(|(incarnation, _)| incarnation);
+            life.is_some() && life == sealing.held_before.get(server)
+        };
+        let held = last.members.iter().filter(|member| is_same(&member.server)).count();
+        let (needed, is_old) = (last.seal_quorum(), sealing.begun_at + VOUCHED <= now);
+        let is_planted = matches!(self.planted, Some(Planted::SealNotHeld | Planted::SilentServersGivenUp));
+        if self.accepts_loss() && held < needed && !is_planted {
+            return self.hold(now, needed);
+        }
+        // What has been said for long may not hold any more of servers that have lost their memory since.
+        if is_old {
+            return self.begin_sealing(now, number + 1, false, expected);
+        }
+        self.take(now, choice);
+    }
+
+    /// Whether this opening accepts that something is lost.
+    fn accepts_loss(&self) -> bool {
+        self.intent == Intent::AcceptLoss && !self.opened
+    }
+
+    /// The number of an epoch above this one. Who accepts a loss may not hear of the latest.
+    fn beyond(&self, number: u64) -> u64 {
+        let is_step = self.accepts_loss() && self.planted != Some(Planted::AcceptedNearby);
+        number.saturating_add(if is_step { ACCEPTED_STEP } else { 1 })
+    }
+
+    /// Holds the seal for a lease, and then seals the log once more: whoever is the same then has answered nobody else meanwhile.
+    fn hold(&mut self, now: u64, needed: usize) {
+        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        let lives = || sealing.answers.iter().map(|(server, (incarnation, _))| (*server, *incarnation)).collect();
+        let (until, _) = *sealing.held.get_or_insert_with(|| (now + LEASE, lives()));
+        if now < until {
+            let servers = sealing.answers.keys().map(|server| (*server, Lack::Leased(until - now))).collect();
+            sealing.settled_at = None;
+            self.missing = Some(Missing { needed, have: 0, servers, is_unknown: false });
+            return;
+        }
+        let (number, expected) = (sealing.epoch.number + 1, sealing.answers.keys().copied().collect());
+        let lives = sealing.held.take().map(|(_, lives)| lives).unwrap_or_default();
+        self.begin_sealing(now, number, false, expected);
+        if let Phase::Sealing(sealing) = &mut self.phase {
+            sealing.held_before = lives;
         }
     }
 
@@ -249,7 +307,6 @@ impl<L: Log> Writer<L> {
             (Phase::Sealing(sealing), Reply::Wait { epoch, time }) if epoch == sealing.epoch => {
                 let time = time.min(2 * LEASE);
                 sealing.waiting.insert(server, time);
-                sealing.leased_until = sealing.leased_until.max(now + time + LEASE_MARGIN);
                 self.tick_sealing(now);
             }
             (Phase::Sealing(sealing), Reply::Refused { epoch, reason: Refusal::Sealed { by } })
@@ -258,7 +315,9 @@ impl<L: Log> Writer<L> {
                 if self.opened {
                     return self.stop(Stop::Fenced { by });
                 }
-                let number = by.number.max(sealing.outbid.map_or(0, |(number, _)| number)) + 1;
+                let number = by.number.max(sealing.outbid.map_or(0, |(number, _)| number));
+                let number = self.beyond(number);
+                let Phase::Sealing(sealing) = &mut self.phase else { return };
                 sealing.outbid = Some((number, now + self.nonce % OUTBID_PAUSE));
             }
             (Phase::Fetching(_), reply) => self.hear_reading(now, server, incarnation, reply),
@@ -278,9 +337,12 @@ impl<L: Log> Writer<L> {
                     .peers
                     .iter()
                     .map(|(server, peer)| peer.asked_at.map_or(0, |asked_at| asked_at + sealing.pause(*server)));
-                let settled = sealing.settled_at.filter(|_| !self.opened);
-                let leased = (sealing.leased_until > 0).then_some(sealing.leased_until);
-                if sealing.not_before > 0 { Some(sealing.not_before) } else { asked.chain(settled).chain(leased).min() }
+                let held = sealing.held.as_ref().map(|(until, _)| *until);
+                if sealing.not_before > 0 {
+                    Some(sealing.not_before)
+                } else {
+                    asked.chain(sealing.settled_at).chain(held).min()
+                }
             }
             _ => None,
         }

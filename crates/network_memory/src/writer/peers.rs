@@ -9,7 +9,7 @@ use crate::message::{Held, Refusal, Reply, Request, ToWriter};
 use crate::names::{Epoch, Fallback, Incarnation, Mark, Position, ServerId};
 use crate::planted::Planted;
 use commit_log::Log;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 impl<L: Log> Writer<L> {
     /// The connection to a server has been made, or made anew: what was sent before may be lost.
@@ -162,7 +162,11 @@ impl<L: Log> Writer<L> {
             Reply::Sealed { epoch: of, held } if of == epoch => {
                 let is_met = matches!(peer.state, State::Active(_) | State::Restoring(_));
                 let is_news = !is_met || peer.incarnation != incarnation;
-                is_news.then(|| self.meet(now, server, incarnation, &held));
+                if self.is_unjudged(&held) {
+                    self.seal_later(now, epoch);
+                } else if is_news {
+                    self.meet(now, server, incarnation, &held);
+                }
             }
             Reply::Refused { epoch: of, reason } if of <= epoch => self.hear_refusal(now, server, of, reason),
             // Of another life of its memory: it has to be met anew.
@@ -193,6 +197,16 @@ impl<L: Log> Writer<L> {
             Reply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(now, server, number),
             _ => {}
         }
+    }
+
+    /// Whether a server holds the log of an epoch that this one does not know of, and that is perhaps the right one: of attempts that were never
+    /// established a lower one may have got through since.
+    fn is_unjudged(&self, held: &Held) -> bool {
+        let is_news = |known: &BTreeSet<Epoch>| {
+            held.configuration.as_ref().is_some_and(|held| held.epoch != self.epoch && !known.contains(&held.epoch))
+        };
+        let is_open = !self.established && self.planted != Some(Planted::UnknownOverwritten);
+        is_open && self.judged.as_ref().is_some_and(is_news)
     }
 
     fn hear_appended(&mut self, now: u64, server: ServerId, end: Position) {

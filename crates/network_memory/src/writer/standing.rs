@@ -8,7 +8,7 @@ use super::{Event, Phase, Writer};
 use crate::journal::{Journal, Standing};
 use crate::limits::{
     HEDGE_FIRST, HEDGE_MAX, HEDGE_MIN, LEASE, LEASE_MARGIN, LEASE_RENEWAL, RESEND, ROUND_TRIPS_KEPT,
-    ROUND_TRIPS_PER_LOOK,
+    ROUND_TRIPS_PER_LOOK, VOUCHED,
 };
 use crate::message::Request;
 use crate::names::{Position, Receipt, ServerId};
@@ -53,6 +53,10 @@ pub(super) struct Lease {
     /// When it was asked for with this number.
     asked_at: u64,
     is_told: bool,
+    /// Until then k members vouch for all that was acknowledged.
+    vouched_until: u64,
+    /// Whoever uses the log asks for it, because he took too long.
+    is_confirming: bool,
 }
 
 impl<L: Log> Writer<L> {
@@ -98,7 +102,11 @@ impl<L: Log> Writer<L> {
         let copies = self.copies() - usize::from(self.planted == Some(Planted::OneCopyLess) && self.copies() > 1);
         let memory = self.held_by(copies).filter(|_| self.established && self.is_memory_enough());
         if let Some(memory) = memory.filter(|memory| *memory > self.acknowledged) {
-            self.acknowledge(memory, Receipt::Memory { copies: self.copies() as u8 });
+            let until = self.vouched_until(memory).max(self.lease_until());
+            if now < until || self.has_disk_always() || self.planted == Some(Planted::OldAnswersCount) {
+                self.lease.vouched_until = until;
+                self.acknowledge(memory, Receipt::Memory { copies: self.copies() as u8 });
+            }
         }
         let disk = synced.filter(|_| self.is_disk_enough(now));
         let disk = match self.planted {
@@ -190,11 +198,17 @@ impl<L: Log> Writer<L> {
     fn choose_lease(&mut self, now: u64, held: Option<Position>) {
         let is_held = held.is_some_and(|held| held >= self.records.end());
         let wants = !is_held && (self.lease.is_wanted || self.is_late(now)) && self.journal.is_some();
+        // What members hold is told again by those that answer now.
+        let is_old = held.is_some_and(|held| held > self.acknowledged && self.vouched_until(held) <= now);
+        if self.lease.is_confirming && now < self.lease_until() {
+            (self.lease.vouched_until, self.lease.is_confirming) = (self.lease_until(), false);
+        }
+        let wants = wants || is_old || self.lease.is_confirming;
         // An attempt that does not know of this epoch may still get through: nobody of its servers would say that there is a lease.
         let wants = wants && self.established;
         if wants == self.lease.is_wanted {
             let is_live = now < self.lease_until();
-            if wants && is_live && !self.lease.is_told {
+            if wants && is_live && !self.lease.is_told && self.journal.is_some() {
                 self.lease.is_told = true;
                 self.tell(Event::LeaseTaken);
             }
@@ -207,8 +221,9 @@ impl<L: Log> Writer<L> {
             }
         }
         let was_told = self.lease.is_told;
-        self.lease =
-            Lease { number: self.lease.number + 1, is_wanted: wants, asked_at: now, is_told: wants && was_told };
+        let Lease { number, vouched_until, is_confirming, .. } = self.lease;
+        let (number, is_told) = (number + 1, wants && was_told);
+        self.lease = Lease { number, is_wanted: wants, asked_at: now, is_told, vouched_until, is_confirming };
         if !wants {
             self.peers.values_mut().for_each(|peer| peer.lease_until = 0);
             if was_told {
@@ -247,6 +262,13 @@ impl<L: Log> Writer<L> {
         until.get(self.copies() - 1).copied().unwrap_or(0)
     }
 
+    /// Until when k members who hold everything below have vouched for it by that: they were asked after the last record was appended.
+    fn vouched_until(&self, end: Position) -> u64 {
+        let first = self.waiting.front().map_or(end, |(first, _)| *first);
+        let last = end.since(first).checked_sub(1).and_then(|last| self.waiting.get(last));
+        last.map_or(0, |(_, at)| at + VOUCHED)
+    }
+
     fn is_memory_enough(&self) -> bool {
         if !self.has_disk_always() {
             return true;
@@ -264,10 +286,18 @@ impl<L: Log> Writer<L> {
         self.lease.is_wanted && is_live && self.established
     }
 
-    /// Whether a receipt for the disk up to there may be given at this time.
+    /// Whether a receipt up to there may be given to the program at this time: nobody who has accepted a loss can have opened the log elsewhere.
+    /// If not, [`Writer::confirm`] asks those who can tell.
     pub fn vouches(&self, now: u64, end: Position) -> bool {
         let held = self.held_by(self.copies()).filter(|_| self.established);
-        self.is_disk_enough(now) || held.is_some_and(|held| held >= end)
+        let is_recent = now < self.lease.vouched_until || self.planted == Some(Planted::OldAnswersCount);
+        self.is_disk_enough(now) || is_recent && held.is_some_and(|held| held >= end)
+    }
+
+    /// Asks the members whether the log is still this writer's.
+    pub fn confirm(&mut self, now: u64) {
+        self.lease.is_confirming = true;
+        self.advance(now);
     }
 
     /// A record waits for longer than servers usually take.

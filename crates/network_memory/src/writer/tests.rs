@@ -1,7 +1,8 @@
 //! Accidents so rare that random schedules hardly come to them, told step by step.
 
 use super::*;
-use crate::names::{DiskId, Incarnation};
+use crate::message::Held;
+use crate::names::{DiskId, Incarnation, Mark, Member};
 use crate::server::{Room, Server};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
@@ -84,6 +85,21 @@ impl Net {
 }
 
 impl Net {
+    /// As `pass`, for ten seconds.
+    fn pass_long(
+        &mut self,
+        writer: &mut Writer<MemoryLog>,
+        reach: &[usize],
+        until: impl Fn(&Writer<MemoryLog>) -> bool,
+    ) {
+        for _ in 0..10 {
+            if until(writer) {
+                return;
+            }
+            self.pass(writer, reach, &until);
+        }
+    }
+
     /// A writer has asked all servers, and seals the log at one alone.
     fn seal(&mut self, writer: &mut Writer<MemoryLog>, server: usize) {
         self.pass(writer, &[A, B, C], |writer| writer.sealing().is_some());
@@ -113,7 +129,7 @@ fn forgotten_seal(planted: Option<Planted>) -> (Position, Position) {
     net.servers[B] = Server::new(Incarnation(4), ROOM);
     old.disconnected(net.now, Net::server(B));
     net.pass(&mut old, &[A, B, C], |writer| writer.epoch.number > 1 || matches!(writer.phase, Phase::Sealing(_)));
-    net.pass(&mut old, &[A, C], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut old, &[A, B, C], |writer| matches!(writer.phase, Phase::Active));
     net.pass(&mut old, &[A, B], |writer| writer.usable(u64::MAX) == 2);
     append(&mut net, &mut old, &[A, B]);
     // With B's old answer and C the second has sealed enough. C holds its log.
@@ -351,4 +367,132 @@ fn a_rotten_record_is_restored() {
     assert!(matches!(rotten_record(None), Reply::Records { records, .. } if records.len() == 1));
     let rotten = rotten_record(Some(Planted::DamagedCounts));
     assert!(matches!(rotten, Reply::Refused { .. }), "{rotten:?}");
+}
+
+/// What comes of it when a loss is accepted while answers are under way to the old writer, from servers that have lost their memory since: up to
+/// where it acknowledges, and whether it may hand that out.
+fn answers_from_before(planted: Option<Planted>) -> (Position, bool) {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    old.append(net.now, b"record").expect("it is open");
+    old.flush(net.now);
+    let mut answers = Vec::new();
+    while let Some((server, request)) = old.take_requests() {
+        let index = usize::from(server.0.port()) - 1;
+        if index != C {
+            let reply = net.servers[index].handle(net.now, LOG, request);
+            answers.push((server, ToWriter::new(LOG, net.servers[index].incarnation(), reply)));
+        }
+    }
+    net.servers[A] = Server::new(Incarnation(11), ROOM);
+    net.servers[B] = Server::new(Incarnation(12), ROOM);
+    let mut new = net.begin(2, Intent::AcceptLoss, None);
+    net.pass_long(&mut new, &[A, B, C], Writer::is_open);
+    new.append(net.now, b"elsewhere").expect("it is open");
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!((new.doubt(), new.acknowledged()), (Some(Doubt::LossAccepted), Position(1)));
+    for (server, answer) in answers {
+        old.handle(net.now, server, answer);
+    }
+    let is_vouched = old.vouches(net.now, old.acknowledged());
+    let acknowledged = old.acknowledged();
+    net.pass(&mut old, &[A, B, C], |writer| writer.stopped().is_some());
+    assert!(planted.is_some() || matches!(old.stopped(), Some(Stop::Fenced { .. })), "{old:?}");
+    (acknowledged, is_vouched)
+}
+
+/// If this failed, two writers would acknowledge other records at one place: the first by what servers have told it, and have lost since.
+#[test]
+fn answers_to_old_questions_do_not_count() {
+    assert_eq!(answers_from_before(None), (Position(0), false));
+    assert_eq!(answers_from_before(Some(Planted::OldAnswersCount)), (Position(1), true));
+}
+
+/// What comes of it when a loss is accepted by somebody who hears of an early epoch alone, and seals a member of the latest that has not taken
+/// part in it yet: what the old writer and the new one acknowledge.
+fn member_not_yet_met(planted: Option<Planted>) -> (Position, Position) {
+    const D: usize = 3;
+    let mut net = Net::new();
+    net.servers.push(Server::new(Incarnation(4), ROOM));
+    let begin = |net: &Net, nonce: u64, intent: Intent| {
+        let servers = (0..4).map(Net::server).collect();
+        let terms = Terms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
+        Writer::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+    };
+    let mut old = begin(&net, 9, Intent::Create);
+    net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
+    old.renew(net.now, 5);
+    net.pass(&mut old, &[A, C, D], |writer| writer.usable(u64::MAX) == 3 && writer.established);
+    assert_eq!((old.epoch.number, old.usable(u64::MAX)), (5, 3), "{old:?}");
+    net.servers[A] = Server::new(Incarnation(11), ROOM);
+    net.servers[D] = Server::new(Incarnation(14), ROOM);
+    let mut new = begin(&net, 2, Intent::AcceptLoss);
+    net.pass_long(&mut new, &[A, B, D], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut new, &[A, D], Writer::is_open);
+    new.append(net.now, b"elsewhere").expect("it is open");
+    net.pass(&mut new, &[A, D], |writer| writer.acknowledged() == Position(1));
+    old.append(net.now, b"record").expect("it is open");
+    net.pass(&mut old, &[B, C], |writer| writer.acknowledged() == Position(1));
+    (old.acknowledged(), new.acknowledged())
+}
+
+/// If this failed, a writer could go on with members that have been sealed against it, because it has counted further.
+#[test]
+fn whoever_accepts_a_loss_counts_further_than_anybody() {
+    assert_eq!(member_not_yet_met(None), (Position(0), Position(1)));
+    assert_eq!(member_not_yet_met(Some(Planted::AcceptedNearby)), (Position(1), Position(1)));
+}
+
+/// If this failed, nobody would be told why accepting a loss takes a lease longer than opening a log, or who is waited for.
+#[test]
+fn whoever_holds_a_seal_says_so() {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, None);
+    net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    let mut new = net.begin(2, Intent::AcceptLoss, None);
+    net.pass(&mut new, &[A, B, C], Writer::is_open);
+    let missing = new.missing().map(|missing| missing.servers.len());
+    assert_eq!((new.is_open(), missing), (false, Some(3)), "{new:?}");
+    net.pass_long(&mut new, &[A, B, C], Writer::is_open);
+    assert!(new.is_open() && new.missing().is_none(), "{new:?}");
+}
+
+/// What is made of a copy of an early epoch, where a member that holds the log of the last one is damaged, and the other has never held it.
+fn old_copy(planted: Option<Planted>) -> judge::Verdict {
+    let epoch = |number| Epoch { number, writer: 1 };
+    let member = |index, life| {
+        let incarnation = Incarnation(life);
+        Member { server: Net::server(index), incarnation, established: incarnation }
+    };
+    let configuration = |number| Configuration {
+        epoch: epoch(number),
+        copies: 2,
+        members: vec![member(A, 1), member(B, 2)],
+        fallback: Fallback::UnderLease,
+        continues: epoch(number - 1),
+        generation: 0,
+        doubt: None,
+    };
+    let (own, last) = (configuration(2), configuration(4));
+    let damaged = Held { configuration: Some(last), is_established: true, ..Held::default() };
+    let answers = [(Net::server(A), (Incarnation(1), damaged)), (Net::server(B), (Incarnation(2), Held::default()))];
+    judge::judge(&judge::Evidence {
+        own: Some(judge::Own { configuration: &own, end: Mark::default(), is_complete: false, is_established: true }),
+        disk: None,
+        is_of_this_disk: false,
+        asked: &[Net::server(A), Net::server(B)],
+        answers: &answers.into_iter().collect(),
+        waiting: &BTreeMap::new(),
+        damaged: &[Net::server(A)].into_iter().collect(),
+        intent: Intent::Open,
+        planted,
+    })
+}
+
+/// If this failed, a copy of an early epoch would be opened in place of a damaged one, and all that came after it would be lost without a word.
+#[test]
+fn an_old_copy_is_not_opened() {
+    assert!(matches!(old_copy(None), judge::Verdict::Wait(_)));
+    assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::Verdict::Ready(_)));
 }
