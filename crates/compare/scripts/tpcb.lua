@@ -44,10 +44,8 @@ function event()
       for position, name in ipairs(statement.names) do
          statement.parameters[position]:set(values[name])
       end
-      local rows = statement.handle:execute()
-      if rows then
-         rows:free()
-      end
+      -- The next statement of a connection frees what this one returned.
+      statement.handle:execute()
    end
    commit:execute()
 end

@@ -119,8 +119,7 @@ pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
 fn start(environment: &Environment, kinds: &[Kind], loads: &[Load]) -> Result<Vec<Running>, CompareError> {
     let mut systems = Vec::new();
     for &kind in kinds {
-        let names: Vec<&str> = kind.contenders().iter().map(|contender| contender.name).collect();
-        println!("starting {}", names.join(", "));
+        println!("starting {}", kind.names());
         let mut system = kind.start(environment)?;
         for scale in scales(kind, loads) {
             println!("filling its tables at scale {scale}");
@@ -139,8 +138,8 @@ fn scales(kind: Kind, loads: &[Load]) -> BTreeSet<u32> {
 }
 
 fn parties(environment: &Environment, systems: &[Running]) -> Result<Vec<Party>, CompareError> {
-    let party = |running: &Running| {
-        Ok(Party { version: running.system.version(environment)?, settings: running.system.settings() })
+    let party = |Running { kind, system }: &Running| {
+        Ok(Party { contenders: kind.names(), version: system.version(environment)?, settings: system.settings() })
     };
     systems.iter().map(party).collect()
 }
@@ -181,7 +180,7 @@ fn measure(
     (place, contender): (usize, &'static str),
     seconds: u32,
 ) -> Result<clients::Figures, CompareError> {
-    let Running { kind, system } = &mut systems[place];
+    let system = &mut systems[place].system;
     let servers = system.endpoints(contender, load.scale);
     let aimed: Vec<Endpoint> = match load.spread {
         Spread::Everywhere if system.all_write() => servers.clone(),
@@ -201,8 +200,6 @@ fn measure(
         let scale = load.scale;
         books.close(environment, &servers[0], (place, scale), &figures, &format!("{}, {contender}", load.key))?;
     }
-    // The system may hold more ways to use it; all of them share its books.
-    debug_assert!(kind.contenders().iter().any(|one| one.name == contender), "a contender of this system");
     Ok(figures)
 }
 

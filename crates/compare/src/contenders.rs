@@ -68,6 +68,11 @@ impl Kind {
         }
     }
 
+    /// Their names, with commas between them.
+    pub fn names(self) -> String {
+        self.contenders().iter().map(|contender| contender.name).collect::<Vec<_>>().join(", ")
+    }
+
     /// Fails unless everything is there that starting it takes: an error after minutes of preparation is a poor one.
     pub fn look_for_programs(self, environment: &Environment) -> Result<(), CompareError> {
         match self {

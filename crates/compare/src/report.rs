@@ -31,6 +31,8 @@ pub struct Run {
 /// A system that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Party {
+    /// The contenders that it is.
+    pub contenders: String,
     /// What ran, in its own words.
     pub version: String,
     /// What it ran with that is not its default.
@@ -216,7 +218,7 @@ mod tests {
             scheduling: "none".into(),
             network: "loopback".into(),
         };
-        let party = Party { version: "postgres 15".into(), settings: "none".into() };
+        let party = Party { contenders: "postgres on".into(), version: "postgres 15".into(), settings: "none".into() };
         let promises = [ON, RAID].map(|contender| Promise { contender, promise: "some" });
         let mut report = Report::new(
             machine,

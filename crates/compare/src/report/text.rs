@@ -52,8 +52,8 @@ impl Report {
             "machine:    {cores} cores ({processor}), {memory_mib} MiB, Linux {kernel}, data on {file_system}, {scheduling}\n\
              network:    TCP over {network}\n"
         );
-        for Party { version, settings } in &self.parties {
-            text += &format!("system:     {version}: {settings}\n");
+        for Party { contenders, version, settings } in &self.parties {
+            text += &format!("system:     {contenders}: {version}; {settings}\n");
         }
         for version in &self.clients {
             text += &format!("client:     {version}\n");

@@ -120,7 +120,7 @@ impl Session {
             b'H' => {}
             b'Q' => {
                 let (text, _) = word(body)?;
-                if text.len() > COUNT.len() && text[..COUNT.len()].eq_ignore_ascii_case(COUNT) {
+                if text.get(..COUNT.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(COUNT)) {
                     self.describe_row();
                     self.row(&self.scale.clone());
                 } else {
