@@ -97,22 +97,40 @@ pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
     );
     print!("{}", report.heading());
     let mut books = Books::default();
+    let outcome = rounds(&environment, options, loads, &mut systems, &mut books, &mut report)
+        .and_then(|()| audit(&environment, &systems, loads, &mut books));
+    // What an hour has measured is worth keeping, however it ended.
+    if outcome.is_err() {
+        books.findings.push("the comparison ended early, and the sums were not audited".to_string());
+    }
+    report.findings = books.findings;
+    publish(options, &mut report)?;
+    outcome
+}
+
+/// All runs.
+fn rounds(
+    environment: &Environment,
+    options: &Options,
+    loads: &[Load],
+    systems: &mut [Running],
+    books: &mut Books,
+    report: &mut Report,
+) -> Result<(), CompareError> {
+    let kinds: Vec<Kind> = systems.iter().map(|running| running.kind).collect();
     for round in 1..=options.rounds {
         let sync_us = sync_latency(&environment.folder)?.as_micros() as u64;
         println!("round {round} of {}: fdatasync {sync_us} us", options.rounds);
         for load in loads {
             for (place, contender) in turn(&kinds, round, load) {
-                let figures =
-                    measure(&environment, &mut systems, &mut books, load, (place, contender), options.seconds)?;
+                let figures = measure(environment, systems, books, load, (place, contender), options.seconds)?;
                 let run = Run { round, load: load.key, contender, sync_us, figures };
                 println!("{run}");
                 report.runs.push(run);
             }
         }
     }
-    audit(&environment, &systems, loads, &mut books)?;
-    report.findings = books.findings;
-    publish(options, &mut report)
+    Ok(())
 }
 
 /// Starts the systems and fills the tables of the scales that their loads need.

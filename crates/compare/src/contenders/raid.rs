@@ -29,8 +29,11 @@ const PORT: u16 = 20;
 const CLUSTER_PORTS: u16 = 10;
 
 /// Above this scale pgbench's filling, one transaction, would hold a site up for longer than others wait for it; the tables are then
-/// filled by a transaction for each unit of scale.
+/// filled by transactions of [`ACCOUNTS_AT_ONCE`] accounts.
 const STOCK_SCALE_MAX: u32 = 10;
+
+/// Accounts of one transaction then.
+const ACCOUNTS_AT_ONCE: u32 = 10_000;
 
 /// How often a part of the filling is tried.
 const FILL_ATTEMPTS_MAX: u32 = 10;
@@ -128,8 +131,9 @@ impl Cluster {
     ) -> Result<(), CompareError> {
         for attempt in 1.. {
             match action(attempt > 1) {
-                Err(error @ CompareError::Failed { .. }) if attempt < FILL_ATTEMPTS_MAX => {
-                    println!("trying again: {error}");
+                Err(CompareError::Failed { output, .. }) if attempt < FILL_ATTEMPTS_MAX => {
+                    let why = output.lines().find(|line| line.contains("ERROR")).unwrap_or(&output).trim();
+                    println!("filling again a part that failed: {why}");
                     let site = self.sites[0].clone();
                     site.wait_for(environment, "SELECT 1", "1", START_TIME_MAX, || self.check())?;
                 }
@@ -140,6 +144,7 @@ impl Cluster {
     }
 }
 
+/// Accounts and tellers of a branch.
 const ACCOUNTS: u32 = 100_000;
 const TELLERS: u32 = 10;
 
@@ -150,11 +155,14 @@ fn filling(branch: u32) -> Vec<String> {
         format!("\\copy {table} from program 'seq {first} {last} | sed \"s/$/{rest}/\"'")
     };
     let (of_teller, of_account) = (format!(r"\t{branch}\t0"), format!(r"\t{branch}\t0\t"));
-    vec![
+    let mut commands = vec![
         copy("pgbench_branches (bid, bbalance)", branch, branch, r"\t0"),
         copy("pgbench_tellers (tid, bid, tbalance)", before * TELLERS + 1, branch * TELLERS, &of_teller),
-        copy("pgbench_accounts (aid, bid, abalance, filler)", before * ACCOUNTS + 1, branch * ACCOUNTS, &of_account),
-    ]
+    ];
+    let parts = (before * ACCOUNTS..branch * ACCOUNTS).step_by(ACCOUNTS_AT_ONCE as usize);
+    let accounts = "pgbench_accounts (aid, bid, abalance, filler)";
+    commands.extend(parts.map(|part| copy(accounts, part + 1, part + ACCOUNTS_AT_ONCE, &of_account)));
+    commands
 }
 
 /// Statements that remove the rows of one branch.
@@ -228,9 +236,11 @@ mod tests {
     #[test]
     fn tables_are_filled_from_the_first_row_to_the_last() {
         let commands = [filling(1), filling(2)].concat();
-        assert!(commands[1].contains("seq 1 10 |") && commands[4].contains("seq 11 20 |"), "{commands:?}");
-        assert!(commands[2].contains("seq 1 100000 |") && commands[5].contains("seq 100001 200000 |"), "{commands:?}");
-        assert!(commands[5].contains(r"s/$/\t2\t0\t/"), "{commands:?}");
+        assert_eq!(commands.len(), 2 * 12);
+        assert!(commands[1].contains("seq 1 10 |") && commands[13].contains("seq 11 20 |"), "{commands:?}");
+        assert!(commands[2].contains("seq 1 10000 |") && commands[11].contains("seq 90001 100000 |"), "{commands:?}");
+        assert!(commands[14].contains("seq 100001 110000 |"), "{commands:?}");
+        assert!(commands[14].contains(r"s/$/\t2\t0\t/"), "{commands:?}");
         assert_eq!(emptying(2)[2], "DELETE FROM pgbench_accounts WHERE aid BETWEEN 100001 AND 200000");
     }
 }
