@@ -44,9 +44,7 @@ impl Books {
         let history = "SELECT count(*), coalesce(sum(delta), 0) FROM pgbench_history";
         let row = numbers(environment, server, history)?;
         let [rows, sum] = row[..] else { return Err(unreadable(history, &row)) };
-        if u64::try_from(rows) != Ok(figures.transactions) {
-            self.findings.push(format!("{name}: {} transactions reported, {rows} booked", figures.transactions));
-        }
+        self.findings.extend(unbooked(name, figures, rows));
         *self.booked.entry(place).or_default() += sum;
         Ok(())
     }
@@ -70,16 +68,25 @@ impl Books {
             }
             let tellers = numbers(environment, server, "SELECT sum(tbalance) FROM pgbench_tellers")?.iter().sum();
             let branches = numbers(environment, server, "SELECT sum(bbalance) FROM pgbench_branches")?.iter().sum();
-            if [accounts, tellers, branches] != [expected; 3] {
-                self.findings.push(format!(
-                    "{name}, scale {}, server {}: booked {expected}, accounts {accounts}, tellers {tellers}, branches {branches}",
-                    place.1,
-                    index + 1
-                ));
-            }
+            let name = format!("{name}, scale {}, server {}", place.1, index + 1);
+            self.findings.extend(unbalanced(&name, expected, [accounts, tellers, branches]));
         }
         Ok(())
     }
+}
+
+/// What is wrong with a history of so many rows after a run.
+fn unbooked(name: &str, figures: &Figures, rows: i64) -> Option<String> {
+    let reported = figures.transactions;
+    let wrong = u64::try_from(rows) != Ok(reported);
+    wrong.then(|| format!("{name}: {reported} transactions reported, {rows} booked"))
+}
+
+/// What is wrong with the sums of accounts, tellers and branches when so much has been booked.
+fn unbalanced(name: &str, booked: i64, sums: [i64; 3]) -> Option<String> {
+    let [accounts, tellers, branches] = sums;
+    let wrong = sums != [booked; 3];
+    wrong.then(|| format!("{name}: booked {booked}, accounts {accounts}, tellers {tellers}, branches {branches}"))
 }
 
 /// A row of whole numbers.
@@ -95,4 +102,28 @@ fn numbers(environment: &Environment, server: &Endpoint, statement: &str) -> Res
 
 fn unreadable(statement: &str, row: &[impl std::fmt::Debug]) -> CompareError {
     CompareError::Answer { statement: statement.to_string(), answer: format!("{row:?}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lost transaction, or one that was booked twice, must not be published as a fast one.
+    #[test]
+    fn a_history_of_another_length_is_found() {
+        let figures = Figures { transactions: 7, ..Figures::default() };
+        assert_eq!(unbooked("x", &figures, 7), None);
+        for rows in [6, 8, -1] {
+            assert!(unbooked("x", &figures, rows).is_some_and(|words| words.contains("7 transactions reported")));
+        }
+    }
+
+    /// One table that differs is enough, and so are three that agree on another sum than was booked.
+    #[test]
+    fn sums_that_differ_are_found() {
+        assert_eq!(unbalanced("x", -5, [-5; 3]), None);
+        for sums in [[-4, -5, -5], [-5, -4, -5], [-5, -5, -4], [0; 3]] {
+            assert!(unbalanced("x", -5, sums).is_some(), "{sums:?}");
+        }
+    }
 }

@@ -215,6 +215,7 @@ fn measure(
     system.check()?;
     let figures = figures?;
     if booked {
+        system.settle(environment)?;
         let scale = load.scale;
         books.close(environment, &servers[0], (place, scale), &figures, &format!("{}, {contender}", load.key))?;
     }

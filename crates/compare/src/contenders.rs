@@ -126,6 +126,13 @@ pub trait System {
         Ok(())
     }
 
+    /// Waits until every server has applied what has been committed: work that is left over must not burden the next run, which may be
+    /// another contender's, nor make an audit read what is old.
+    fn settle(&mut self, environment: &Environment) -> Result<(), CompareError> {
+        let _ = environment;
+        Ok(())
+    }
+
     /// Fails if a server has ended.
     fn check(&mut self) -> Result<(), CompareError>;
 }

@@ -212,12 +212,13 @@ impl System for Galera {
     fn become_contender(&mut self, environment: &Environment, contender: &'static str) -> Result<(), CompareError> {
         let flush = u8::from(contender == GALERA_1);
         let statement = format!("SET GLOBAL innodb_flush_log_at_trx_commit = {flush}");
-        // A node that is behind would go on with the run before in this one.
-        let caught_up = "SET SESSION wsrep_sync_wait = 1";
-        for node in &self.nodes {
-            node.ask(environment, &[&statement, caught_up, "SELECT 1"], STATEMENT_TIME_MAX)?;
-        }
-        Ok(())
+        self.nodes.iter().try_for_each(|node| node.ask(environment, &[&statement], STATEMENT_TIME_MAX).map(drop))
+    }
+
+    fn settle(&mut self, environment: &Environment) -> Result<(), CompareError> {
+        // A statement of such a session waits until its node has applied all that the others have committed before.
+        let statements = ["SET SESSION wsrep_sync_wait = 1", "SELECT 1"];
+        self.nodes.iter().try_for_each(|node| node.ask(environment, &statements, PREPARE_TIME_MAX).map(drop))
     }
 
     fn check(&mut self) -> Result<(), CompareError> {

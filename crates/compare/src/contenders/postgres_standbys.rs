@@ -5,7 +5,7 @@ use super::{Contender, ON, REMOTE_WRITE, System};
 use crate::endpoint::{Endpoint, USER};
 use crate::environment::Environment;
 use crate::error::CompareError;
-use crate::limits::STATEMENT_TIME_MAX;
+use crate::limits::{PREPARE_TIME_MAX, STATEMENT_TIME_MAX};
 use crate::process::Process;
 
 /// The ways to use it.
@@ -73,6 +73,13 @@ impl System for Standbys {
     fn endpoints(&self, contender: &'static str, scale: u32) -> Vec<Endpoint> {
         let options = if contender == ON { "-c synchronous_commit=on" } else { "-c synchronous_commit=remote_write" };
         self.servers.iter().map(|server| postgres::tables(server, scale, Some(options))).collect()
+    }
+
+    fn settle(&mut self, environment: &Environment) -> Result<(), CompareError> {
+        // Any change will do: its commit waits until both standbys have replayed it, and all before it.
+        let change = "COMMENT ON DATABASE postgres IS 'settled'";
+        let primary = &self.servers[0];
+        primary.ask(environment, &["SET synchronous_commit = remote_apply", change], PREPARE_TIME_MAX).map(drop)
     }
 
     fn check(&mut self) -> Result<(), CompareError> {

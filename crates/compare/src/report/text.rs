@@ -114,8 +114,11 @@ impl Report {
                 line.failed_in_words()
             );
         }
-        text += "\n## Targets\n\n| what | measured (least to greatest) | target | |\n|---|---:|---:|---|\n";
-        for verdict in self.verdicts() {
+        let verdicts = self.verdicts();
+        if !verdicts.is_empty() {
+            text += "\n## Targets\n\n| what | measured (least to greatest) | target | |\n|---|---:|---:|---|\n";
+        }
+        for verdict in verdicts {
             let Verdict { what, bound, measured, .. } = &verdict;
             text += &format!("| {what} | {measured} | {bound} | {} |\n", verdict.in_words());
         }
