@@ -7,7 +7,7 @@ use crate::clients::Figures;
 use crate::endpoint::{Endpoint, Protocol};
 use crate::environment::Environment;
 use crate::error::CompareError;
-use crate::limits::PREPARE_TIME_MAX;
+use crate::limits::START_TIME_MAX;
 
 /// Accounts that one statement of the audit adds up.
 const ACCOUNTS_AT_ONCE: u32 = 100_000;
@@ -16,6 +16,8 @@ const ACCOUNTS_AT_ONCE: u32 = 100_000;
 #[derive(Debug, Default)]
 pub struct Books {
     booked: BTreeMap<(usize, u32), i64>,
+    /// Whether the sums have been looked at; the runs' own books always are.
+    pub audited: bool,
     /// What does not balance, in words.
     pub findings: Vec<String>,
 }
@@ -29,7 +31,7 @@ impl Books {
             }
             Protocol::MariaDb => &["TRUNCATE TABLE pgbench_history"],
         };
-        server.ask(environment, statements, PREPARE_TIME_MAX).map(drop)
+        server.insist(environment, statements, START_TIME_MAX).map(drop)
     }
 
     /// After a run by `name` on the tables of a system and scale.
@@ -96,7 +98,7 @@ fn numbers(environment: &Environment, server: &Endpoint, statement: &str) -> Res
         // Otherwise a node answers with what it has applied so far.
         Protocol::MariaDb => &["SET SESSION wsrep_sync_wait = 1", statement],
     };
-    let row = server.ask(environment, statements, PREPARE_TIME_MAX)?;
+    let row = server.insist(environment, statements, START_TIME_MAX)?;
     row.iter().map(|field| field.parse().map_err(|_| unreadable(statement, &row))).collect()
 }
 

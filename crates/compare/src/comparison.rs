@@ -99,13 +99,11 @@ pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
     let mut books = Books::default();
     let outcome = rounds(&environment, options, loads, &mut systems, &mut books, &mut report)
         .and_then(|()| audit(&environment, &systems, loads, &mut books));
+    (report.findings, report.audited) = (books.findings, books.audited);
     // What an hour has measured is worth keeping, however it ended.
-    if outcome.is_err() {
-        books.findings.push("the comparison ended early, and the sums were not audited".to_string());
-    }
-    report.findings = books.findings;
     publish(options, &mut report)?;
-    outcome
+    outcome?;
+    if report.findings.is_empty() { Ok(()) } else { Err(CompareError::Books(report.findings.join("; "))) }
 }
 
 /// All runs.
@@ -236,6 +234,7 @@ fn audit(
             books.audit(environment, &servers, (place, scale), name)?;
         }
     }
+    books.audited = true;
     Ok(())
 }
 

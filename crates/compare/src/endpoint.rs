@@ -81,6 +81,24 @@ impl Endpoint {
         Ok(last.split('\t').filter(|field| !field.is_empty()).map(str::to_string).collect())
     }
 
+    /// The same for statements that may be run again: a server that cannot serve for a moment, or asks for another try, gets it until
+    /// `limit` has passed.
+    pub fn insist(
+        &self,
+        environment: &Environment,
+        statements: &[&str],
+        limit: Duration,
+    ) -> Result<Vec<String>, CompareError> {
+        let mut answer = None;
+        environment.interrupt.wait(limit, || {
+            let found = self.ask(environment, statements, limit);
+            let refused = matches!(found, Err(CompareError::Failed { .. }));
+            answer = Some(found);
+            Ok(!refused)
+        })?;
+        answer.expect("it was asked at least once")
+    }
+
     /// MariaDB's own client, aimed at it; without a database.
     pub fn mariadb_command(&self, environment: &Environment) -> Result<Command, CompareError> {
         let program = find_program("mariadb", "mariadb-client")?;

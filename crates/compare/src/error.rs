@@ -54,6 +54,9 @@ pub enum CompareError {
         /// What came.
         answer: String,
     },
+    /// Transactions were lost or doubled.
+    #[error("the books do not balance, so that no figure counts: {0}")]
+    Books(String),
     /// A name on the command line that names nothing.
     #[error("there is no {what}; there are: {known}")]
     Choice {

@@ -68,6 +68,8 @@ pub struct Report {
     seconds: u32,
     /// Every run, in order.
     pub runs: Vec<Run>,
+    /// Whether the sums of all tables have been looked at in the end.
+    pub audited: bool,
     /// What does not balance in the books, in words.
     pub findings: Vec<String>,
     summary: Vec<Summary>,
@@ -123,6 +125,7 @@ impl Report {
             rounds,
             seconds,
             runs: Vec::new(),
+            audited: false,
             findings: Vec::new(),
             summary: Vec::new(),
             targets: Vec::new(),

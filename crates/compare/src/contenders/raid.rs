@@ -28,6 +28,9 @@ const PORT: u16 = 20;
 /// Ports of a cluster: for clients at each site, and in namespaces for the sites and the oracle among themselves.
 const CLUSTER_PORTS: u16 = 10;
 
+/// Megabytes of rows that a site keeps in memory: what PostgreSQL and MariaDB have here.
+const MEMORY_MB: u32 = 1024;
+
 /// Above this scale pgbench's filling, one transaction, would hold a site up for longer than others wait for it; the tables are then
 /// filled by transactions of [`ACCOUNTS_AT_ONCE`] accounts.
 const STOCK_SCALE_MAX: u32 = 10;
@@ -68,7 +71,7 @@ impl Cluster {
         } else {
             let mut command = Command::new(program);
             command.args(["start", "--sites", &SERVER_HOSTS.to_string(), "--port", &port.to_string()]);
-            command.arg("--data").arg(data);
+            command.args(["--memory-mb", &MEMORY_MB.to_string(), "--data"]).arg(data);
             vec![Process::start(command, &environment.log(&format!("raid_scale_{scale}")), Signal::TERM)?]
         };
         let site = |index| Endpoint {
@@ -186,7 +189,7 @@ impl System for Raid {
     }
 
     fn settings(&self) -> String {
-        "three sites, defaults".to_string()
+        format!("three sites, memory_mb={MEMORY_MB}")
     }
 
     fn fill(&mut self, environment: &Environment, scale: u32) -> Result<(), CompareError> {

@@ -139,10 +139,14 @@ impl Report {
     }
 
     fn findings_in_words(&self) -> String {
-        if self.findings.is_empty() {
-            return "they balance: every reported transaction is booked once, and the sums agree at every server"
-                .into();
+        let sums = if self.audited {
+            "the sums were audited at every server"
+        } else {
+            "the comparison ended early, and the sums were not audited"
+        };
+        match &self.findings[..] {
+            [] => format!("every reported transaction is booked once; {sums}, and nothing was found"),
+            findings => format!("THEY DO NOT BALANCE ({sums}): {}", findings.join("; ")),
         }
-        format!("THEY DO NOT BALANCE: {}", self.findings.join("; "))
     }
 }

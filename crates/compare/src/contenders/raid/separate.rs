@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
+use super::MEMORY_MB;
 use crate::environment::Environment;
 use crate::error::CompareError;
 use crate::hosts::{Host, SERVER_HOSTS};
@@ -52,7 +53,7 @@ pub fn start(environment: &Environment, program: &Path, data: &Path, port: u16) 
         let sql = SocketAddrV4::new(host.address(), port + index as u16);
         let oracle = listen(&environment.hosts.client());
         let configuration = format!(
-            "{}id = {}\nsql = \"{sql}\"\nconsole = \"127.0.0.1:{}\"\noracle = \"{oracle}\"\nchannels = \"datagrams\"\n\n[peers]\n{}",
+            "{}id = {}\nmemory_mb = {MEMORY_MB}\nsql = \"{sql}\"\nconsole = \"127.0.0.1:{}\"\noracle = \"{oracle}\"\nchannels = \"datagrams\"\n\n[peers]\n{}",
             common(&data.join(&name), &host),
             index + 1,
             port + CONSOLE,
