@@ -14,7 +14,7 @@ use crate::endpoint::Endpoint;
 use crate::environment::Environment;
 use crate::error::CompareError;
 use crate::hosts::Hosts;
-use crate::limits::RUN_OVERHEAD_SECONDS;
+use crate::limits::{IDLE_WINDOW, RUN_OVERHEAD_SECONDS};
 use crate::loads::{Load, Spread};
 use crate::machine::{Machine, sync_latency};
 use crate::process::Interrupt;
@@ -98,9 +98,11 @@ pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
     print!("{}", report.heading());
     let mut books = Books::default();
     let outcome = rounds(&environment, options, loads, &mut systems, &mut books, &mut report)
-        .and_then(|()| audit(&environment, &systems, loads, &mut books));
+        .and_then(|()| audit(&environment, &systems, loads, &mut books))
+        .and_then(|()| group.idle_share(&environment.interrupt, IDLE_WINDOW));
     (report.findings, report.audited) = (books.findings, books.audited);
     // What an hour has measured is worth keeping, however it ended.
+    report.idle_cores = outcome.as_ref().ok().copied().flatten();
     publish(options, &mut report)?;
     outcome?;
     if report.findings.is_empty() { Ok(()) } else { Err(CompareError::Books(report.findings.join("; "))) }

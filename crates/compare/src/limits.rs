@@ -29,6 +29,9 @@ pub const SYNC_SAMPLES: usize = 200;
 /// Bytes appended before each of them: one page of a log.
 pub const SYNC_BYTES: usize = 4096;
 
+/// For how long systems are left alone to see what they use then.
+pub const IDLE_WINDOW: Duration = Duration::from_secs(5);
+
 /// Lines of a program's output that an error shows.
 pub const OUTPUT_LINES_SHOWN: usize = 15;
 

@@ -68,6 +68,8 @@ pub struct Report {
     seconds: u32,
     /// Every run, in order.
     pub runs: Vec<Run>,
+    /// Cores that all systems together use while none is measured; each run has so much less. None where nobody counts it.
+    pub idle_cores: Option<f64>,
     /// Whether the sums of all tables have been looked at in the end.
     pub audited: bool,
     /// What does not balance in the books, in words.
@@ -125,6 +127,7 @@ impl Report {
             rounds,
             seconds,
             runs: Vec::new(),
+            idle_cores: None,
             audited: false,
             findings: Vec::new(),
             summary: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Client, Figures, number};
 use crate::endpoint::{Endpoint, Protocol, USER};
@@ -47,8 +48,9 @@ impl Client for Sysbench {
         ];
         command.args(connection.map(|(name, value)| format!("--{driver}-{name}={value}")));
         command.args([format!("--threads={clients}"), format!("--time={seconds}"), format!("--scale={}", load.scale)]);
-        // Its generator of random numbers has the same seed in every process otherwise.
-        command.args(["--rand-seed=0", "--rand-type=uniform"]);
+        // By itself it takes the time in seconds: processes side by side would all change the same rows.
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos()).max(1);
+        command.args([&format!("--rand-seed={seed}"), "--rand-type=uniform"]);
         command.arg(environment.folder.join(SCRIPT_FILE)).arg("run");
         endpoint.heed(&mut command);
         Ok(command)

@@ -91,6 +91,9 @@ impl Report {
             let Verdict { what, bound, measured, .. } = &verdict;
             text += &format!("  {what:<60} {measured:<24} {bound}: {}\n", verdict.in_words());
         }
+        if let Some(cores) = self.idle_cores {
+            text += &format!("idle:       all systems together use {cores:.3} cores while none is measured\n");
+        }
         text + &format!("books:      {}\n", self.findings_in_words())
     }
 
@@ -100,6 +103,9 @@ impl Report {
         for line in self.heading().lines() {
             let (what, value) = line.split_once(':').unwrap_or((line, ""));
             text += &format!("- {what}: {}\n", value.trim());
+        }
+        if let Some(cores) = self.idle_cores {
+            text += &format!("- idle: all systems together use {cores:.3} cores while none is measured\n");
         }
         text += &format!("- books: {}\n", self.findings_in_words().replace('\n', ""));
         text += "\n## Medians\n\n| load | contender | tps | latency, ms | failed | clients that gave up | Raid, times as fast |\n";
