@@ -1,157 +1,187 @@
-//! The plan: start both systems, fill their tables, run every load on every contender in every round, and report.
+//! The plan: start the systems, fill their tables, run every load on every contender in every round, audit, and report.
 //!
 //! Within a round the contenders take turns, and each round begins with another one, so that neither a slowing machine nor the
 //! order favours anybody.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
+use crate::Options;
+use crate::books::Books;
+use crate::clients::{self, pgbench};
+use crate::contenders::{Contender, Kind, System};
+use crate::endpoint::Endpoint;
+use crate::environment::Environment;
 use crate::error::CompareError;
-use crate::limits::STATEMENT_TIME_MAX;
+use crate::hosts::Hosts;
+use crate::limits::{IDLE_WINDOW, RUN_OVERHEAD_SECONDS};
+use crate::loads::{Load, Spread};
 use crate::machine::{Machine, sync_latency};
-use crate::pgbench::{Client, LOADS, Load, find_programs};
-use crate::postgres::{Postgres, SETTINGS};
-use crate::process::{Interrupt, run as run_command};
-use crate::raid::Raid;
-use crate::report::{Report, Run};
+use crate::process::Interrupt;
+use crate::report::{Party, Promise, Report, Run};
 use crate::scheduling::SharedGroup;
-use crate::{Only, Options};
 
-/// The name of our side in a report.
-pub const RAID: &str = "raid";
-
-/// One side of the comparison.
-struct Contender {
-    name: &'static str,
-    client: Client,
-    /// Whether reads are worth measuring: contenders that differ in how they commit are one and the same reader.
-    reads: bool,
+/// A system, once it runs.
+struct Running {
+    kind: Kind,
+    system: Box<dyn System>,
 }
 
-/// The systems that run; dropped, and thereby ended, before the group that they run in.
-struct Systems {
-    postgres: Option<Postgres>,
-    raid: Option<Raid>,
+/// Whether this load is to be run on this way to use a system.
+fn takes_part(load: &Load, contender: &Contender) -> bool {
+    load.contenders.contains(&contender.name)
 }
 
-impl Systems {
-    fn start(
-        options: &Options,
-        programs: &Path,
-        folder: &Path,
-        interrupt: &Interrupt,
-    ) -> Result<Systems, CompareError> {
-        // Looked for first: an error after minutes of preparation is a poor one.
-        let raid_program = if wanted(options, Only::Raid) { Some(crate::raid::find_program()?) } else { None };
-        let mut systems = Systems { postgres: None, raid: None };
-        if wanted(options, Only::Postgres) {
-            println!("starting PostgreSQL: a primary and two synchronous standbys");
-            let postgres = Postgres::start(programs, folder, options.port, interrupt)?;
-            println!("filling its tables at scale {}", options.scale);
-            postgres.client.initialize(options.scale, interrupt)?;
-            systems.postgres = Some(postgres);
-        }
-        if let Some(program) = raid_program {
-            println!("starting Raid: three sites");
-            let raid = Raid::start(&program, programs, folder, options.port + 3, interrupt)?;
-            println!("filling its tables at scale {}", options.scale);
-            raid.client.initialize(options.scale, interrupt)?;
-            systems.raid = Some(raid);
-        }
-        Ok(systems)
-    }
-
-    fn contenders(&self) -> Vec<Contender> {
-        let mut contenders = Vec::new();
-        if let Some(postgres) = &self.postgres {
-            let with = |options| Client { session_options: Some(options), ..postgres.client.clone() };
-            contenders.push(Contender { name: "postgres on", client: with("-c synchronous_commit=on"), reads: true });
-            let remote_write = with("-c synchronous_commit=remote_write");
-            contenders.push(Contender { name: "postgres remote_write", client: remote_write, reads: false });
-        }
-        if let Some(raid) = &self.raid {
-            contenders.push(Contender { name: RAID, client: raid.client.clone(), reads: true });
-        }
-        contenders
-    }
-
-    fn check(&mut self) -> Result<(), CompareError> {
-        self.postgres.as_mut().map_or(Ok(()), Postgres::check)?;
-        self.raid.as_mut().map_or(Ok(()), Raid::check)
-    }
-
-    /// What ran, in the words of the systems themselves.
-    fn versions(&self, folder: &Path, programs: &Path, interrupt: &Interrupt) -> Result<Vec<String>, CompareError> {
-        let mut versions = Vec::new();
-        let mut ask = |mut command: Command| -> Result<(), CompareError> {
-            command.arg("--version");
-            let output = run_command(command, &folder.join("version.log"), interrupt, STATEMENT_TIME_MAX)?;
-            versions.push(output.trim().to_string());
-            Ok(())
-        };
-        if self.postgres.is_some() {
-            ask(Command::new(programs.join("postgres")))?;
-        }
-        ask(Command::new(programs.join("pgbench")))?;
-        if self.raid.is_some() {
-            ask(Command::new(crate::raid::find_program()?))?;
-        }
-        Ok(versions)
-    }
+/// The systems that some load needs and that are wanted, in the order in which they are started.
+fn wanted(options: &Options, loads: &[Load]) -> Vec<Kind> {
+    let needed =
+        |kind: &Kind| loads.iter().any(|load| kind.contenders().iter().any(|contender| takes_part(load, contender)));
+    Kind::ALL.into_iter().filter(|kind| options.only.is_empty() || options.only.contains(kind)).filter(needed).collect()
 }
 
-fn wanted(options: &Options, side: Only) -> bool {
-    options.only.is_none_or(|only| only == side)
+/// Prints the loads with who takes part in them, and how long all of them take.
+pub fn list(options: &Options, loads: &[Load]) {
+    let kinds = wanted(options, loads);
+    let contenders: Vec<&Contender> = kinds.iter().flat_map(|kind| kind.contenders()).collect();
+    let mut runs = 0;
+    for load in loads {
+        let names: Vec<&str> =
+            contenders.iter().filter(|contender| takes_part(load, contender)).map(|contender| contender.name).collect();
+        runs += names.len() as u32;
+        println!("{:<24} {:<52} {}", load.key, load.name, names.join(", "));
+    }
+    let minutes = (options.rounds * runs * (options.seconds + RUN_OVERHEAD_SECONDS)).div_ceil(60);
+    println!(
+        "{} rounds of {runs} runs of {} s: about {minutes} minutes, after some for filling the tables",
+        options.rounds, options.seconds
+    );
 }
 
 /// Carries the comparison out; prints as it goes.
-pub fn run(options: &Options) -> Result<(), CompareError> {
+pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
     let interrupt = Interrupt::listen()?;
-    let programs = find_programs()?;
     let parent = options.data.clone().unwrap_or_else(std::env::temp_dir);
     // Servers are started in folders of their own, where a relative path would lead elsewhere.
-    let parent = parent.canonicalize().map_err(CompareError::system("cannot use the folder", &parent))?;
+    let absolute = |path: &std::path::Path| path.canonicalize().map_err(CompareError::system("cannot use", path));
+    let parent = absolute(&parent)?;
+    let raid_program = options.raid.as_deref().map(absolute).transpose()?;
     // Declared before the systems, so that both outlive them.
     let group = SharedGroup::enter();
     let folder = tempfile::Builder::new()
         .prefix("raid_compare_")
         .tempdir_in(&parent)
         .map_err(CompareError::system("cannot create a folder in", &parent))?;
-    let machine = Machine::look(folder.path(), group.describe());
-    let mut systems = Systems::start(options, &programs, folder.path(), &interrupt)?;
-    let versions = systems.versions(folder.path(), &programs, &interrupt)?;
-    let settings = systems.postgres.as_ref().map(|_| SETTINGS.join(", "));
-    let mut report = Report::new(machine, versions, settings, options.rounds, options.seconds, options.scale);
-    print!("{}", report.heading());
+    let hosts = if options.namespaces { Hosts::namespaces()? } else { Hosts::loopback() };
+    let machine = Machine::look(folder.path(), group.describe(), hosts.describe());
+    let environment = Environment {
+        folder: folder.path().to_path_buf(),
+        postgres_programs: pgbench::find_programs()?,
+        raid_program,
+        port: options.port,
+        cores: machine.cores,
+        hosts,
+        interrupt,
+    };
+    let kinds = wanted(options, loads);
+    kinds.iter().try_for_each(|kind| kind.look_for_programs(&environment))?;
+    loads.iter().try_for_each(|load| load.client.program().prepare(&environment))?;
+    let mut systems = start(&environment, &kinds, loads)?;
 
-    let contenders = systems.contenders();
+    let mut report = Report::new(
+        machine,
+        parties(&environment, &systems)?,
+        client_versions(&environment, loads)?,
+        promises(&kinds, loads),
+        loads,
+        (options.rounds, options.seconds),
+    );
+    print!("{}", report.heading());
+    let mut books = Books::default();
+    let outcome = rounds(&environment, options, loads, &mut systems, &mut books, &mut report)
+        .and_then(|()| audit(&environment, &systems, loads, &mut books))
+        .and_then(|()| group.idle_share(&environment.interrupt, IDLE_WINDOW));
+    (report.findings, report.audited) = (books.findings, books.audited);
+    // What an hour has measured is worth keeping, however it ended.
+    report.idle_cores = outcome.as_ref().ok().copied().flatten();
+    publish(options, &mut report)?;
+    outcome?;
+    if report.findings.is_empty() { Ok(()) } else { Err(CompareError::Books(report.findings.join("; "))) }
+}
+
+/// All runs.
+fn rounds(
+    environment: &Environment,
+    options: &Options,
+    loads: &[Load],
+    systems: &mut [Running],
+    books: &mut Books,
+    report: &mut Report,
+) -> Result<(), CompareError> {
+    let kinds: Vec<Kind> = systems.iter().map(|running| running.kind).collect();
     for round in 1..=options.rounds {
-        let sync_us = sync_latency(folder.path())?.as_micros() as u64;
+        let sync_us = sync_latency(&environment.folder)?.as_micros() as u64;
         println!("round {round} of {}: fdatasync {sync_us} us", options.rounds);
-        for load in LOADS {
-            for contender in turn(&contenders, round, load) {
-                let figures = contender.client.run(load, options.seconds, report.machine.cores, &interrupt);
-                systems.check()?;
-                let run = Run { round, load: load.name, contender: contender.name, sync_us, figures: figures? };
+        for load in loads {
+            for (place, contender) in turn(&kinds, round, load) {
+                let figures = measure(environment, systems, books, load, (place, contender), options.seconds)?;
+                let run = Run { round, load: load.key, contender, sync_us, figures };
                 println!("{run}");
                 report.runs.push(run);
             }
         }
     }
-    print!("\n{}", report.summary());
-    if let Some(path) = &options.output {
-        let text = if path.extension().is_some_and(|end| end == "json") { report.json() } else { report.markdown() };
-        fs::write(path, text).map_err(CompareError::system("cannot write", path))?;
-        println!("written to {}", path.display());
-    }
     Ok(())
 }
 
-/// The contenders of a load, beginning with another one in each round.
-fn turn(contenders: &[Contender], round: u32, load: Load) -> Vec<&Contender> {
-    let mut order: Vec<&Contender> =
-        contenders.iter().filter(|contender| contender.reads || !load.select_only).collect();
+/// Starts the systems and fills the tables of the scales that their loads need.
+fn start(environment: &Environment, kinds: &[Kind], loads: &[Load]) -> Result<Vec<Running>, CompareError> {
+    let mut systems = Vec::new();
+    for &kind in kinds {
+        println!("starting {}", kind.names());
+        let mut system = kind.start(environment)?;
+        for scale in scales(kind, loads) {
+            println!("filling its tables at scale {scale}");
+            system.fill(environment, scale)?;
+            system.check()?;
+        }
+        systems.push(Running { kind, system });
+    }
+    Ok(systems)
+}
+
+/// The scales at which a system is measured.
+fn scales(kind: Kind, loads: &[Load]) -> BTreeSet<u32> {
+    let needed = loads.iter().filter(|load| kind.contenders().iter().any(|contender| takes_part(load, contender)));
+    needed.map(|load| load.scale).collect()
+}
+
+fn parties(environment: &Environment, systems: &[Running]) -> Result<Vec<Party>, CompareError> {
+    let party = |Running { kind, system }: &Running| {
+        Ok(Party { contenders: kind.names(), version: system.version(environment)?, settings: system.settings() })
+    };
+    systems.iter().map(party).collect()
+}
+
+fn client_versions(environment: &Environment, loads: &[Load]) -> Result<Vec<String>, CompareError> {
+    let versions: Result<BTreeSet<String>, CompareError> =
+        loads.iter().map(|load| load.client.program().version(environment)).collect();
+    Ok(versions?.into_iter().collect())
+}
+
+fn promises(kinds: &[Kind], loads: &[Load]) -> Vec<Promise> {
+    let contenders = kinds.iter().flat_map(|kind| kind.contenders());
+    contenders
+        .filter(|contender| loads.iter().any(|load| takes_part(load, contender)))
+        .map(|contender| Promise { contender: contender.name, promise: contender.promise })
+        .collect()
+}
+
+/// The contenders of a load, each with the index of its system, beginning with another one in each round.
+fn turn(kinds: &[Kind], round: u32, load: &Load) -> Vec<(usize, &'static str)> {
+    let all = kinds.iter().enumerate().flat_map(|(place, kind)| {
+        kind.contenders().iter().filter(|contender| takes_part(load, contender)).map(move |one| (place, one.name))
+    });
+    let mut order: Vec<(usize, &'static str)> = all.collect();
     if !order.is_empty() {
         let first = (round as usize - 1) % order.len();
         order.rotate_left(first);
@@ -159,22 +189,89 @@ fn turn(contenders: &[Contender], round: u32, load: Load) -> Vec<&Contender> {
     order
 }
 
+/// One run, with its books.
+fn measure(
+    environment: &Environment,
+    systems: &mut [Running],
+    books: &mut Books,
+    load: &Load,
+    (place, contender): (usize, &'static str),
+    seconds: u32,
+) -> Result<clients::Figures, CompareError> {
+    let system = &mut systems[place].system;
+    let servers = system.endpoints(contender, load.scale);
+    let aimed: Vec<Endpoint> = match load.spread {
+        Spread::Everywhere if system.all_write() => servers.clone(),
+        Spread::Everywhere => servers[..1].to_vec(),
+        // A system of one server is asked there.
+        Spread::At(index) => vec![servers[index % servers.len()].clone()],
+    };
+    let booked = system.keeps_books() && !load.reads_only();
+    system.become_contender(environment, contender)?;
+    if booked {
+        books.open(environment, &servers[0])?;
+    }
+    let figures = clients::run(environment, load, &aimed, seconds);
+    system.check()?;
+    let figures = figures?;
+    if booked {
+        system.settle(environment)?;
+        let scale = load.scale;
+        books.close(environment, &servers[0], (place, scale), &figures, &format!("{}, {contender}", load.key))?;
+    }
+    Ok(figures)
+}
+
+fn audit(
+    environment: &Environment,
+    systems: &[Running],
+    loads: &[Load],
+    books: &mut Books,
+) -> Result<(), CompareError> {
+    println!("auditing the books");
+    for (place, Running { kind, system }) in systems.iter().enumerate().filter(|(_, one)| one.system.keeps_books()) {
+        let name = kind.contenders()[0].name;
+        for scale in scales(*kind, loads) {
+            let servers = system.endpoints(name, scale);
+            books.audit(environment, &servers, (place, scale), name)?;
+        }
+    }
+    books.audited = true;
+    Ok(())
+}
+
+fn publish(options: &Options, report: &mut Report) -> Result<(), CompareError> {
+    print!("\n{}", report.summary());
+    for path in &options.output {
+        let text = if path.extension().is_some_and(|end| end == "json") { report.json() } else { report.markdown() };
+        fs::write(path, text).map_err(CompareError::system("cannot write", path))?;
+        println!("written to {}", path.display());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn contender(name: &'static str, reads: bool) -> Contender {
-        let client = Client { programs: "x".into(), port: 1, session_options: None, folder: "x".into() };
-        Contender { name, client, reads }
-    }
+    use crate::loads::beside_postgres;
 
     /// Whoever always ran first would always find a rested disk.
     #[test]
     fn each_round_begins_with_another_contender() {
-        let contenders = [contender("a", true), contender("b", false), contender("c", true)];
-        let order =
-            |round, load| turn(&contenders, round, load).iter().map(|contender| contender.name).collect::<String>();
-        assert_eq!([1, 2, 3, 4].map(|round| order(round, LOADS[0])), ["abc", "bca", "cab", "abc"]);
-        assert_eq!([1, 2].map(|round| order(round, LOADS[2])), ["ac", "ca"]);
+        let loads = beside_postgres(100);
+        let load = loads.iter().find(|load| load.key == "select-16-site1").expect("it is there");
+        let kinds = [Kind::StandIn, Kind::PostgresStandbys, Kind::Raid];
+        let order = |round| -> Vec<usize> { turn(&kinds, round, load).iter().map(|(place, _)| *place).collect() };
+        assert_eq!([1, 2, 3, 4].map(order), [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]]);
+    }
+
+    /// Two ways to use one system are two contenders of one place.
+    #[test]
+    fn a_system_may_be_several_contenders() {
+        let loads = beside_postgres(100);
+        let order = turn(&[Kind::PostgresStandbys], 2, &loads[0]);
+        assert_eq!(order, [(0, "postgres on"), (0, "postgres remote_write")]);
+        assert_eq!(scales(Kind::StandIn, &loads).into_iter().collect::<Vec<_>>(), [10]);
+        assert_eq!(scales(Kind::Raid, &loads).into_iter().collect::<Vec<_>>(), [1, 10, 100]);
     }
 }

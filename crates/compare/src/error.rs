@@ -39,12 +39,31 @@ pub enum CompareError {
         output: String,
     },
     /// Output in an unknown form.
-    #[error("cannot read `{field}` in the output of pgbench:\n{output}")]
+    #[error("cannot read `{field}` in the client's output:\n{output}")]
     Output {
         /// The figure that was looked for.
         field: &'static str,
         /// The output.
         output: String,
+    },
+    /// An answer in an unknown form.
+    #[error("cannot read the answer to `{statement}`: {answer}")]
+    Answer {
+        /// What was asked.
+        statement: String,
+        /// What came.
+        answer: String,
+    },
+    /// Transactions were lost or doubled.
+    #[error("the books do not balance, so that no figure counts: {0}")]
+    Books(String),
+    /// A name on the command line that names nothing.
+    #[error("there is no {what}; there are: {known}")]
+    Choice {
+        /// What was asked for.
+        what: String,
+        /// What there is.
+        known: String,
     },
     /// The operating system refused.
     #[error("{action} {path}: {error}")]

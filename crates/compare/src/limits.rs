@@ -14,6 +14,9 @@ pub const PREPARE_TIME_MAX: Duration = Duration::from_secs(600);
 /// A run may exceed its own duration by this much before it is ended.
 pub const RUN_OVERTIME_MAX: Duration = Duration::from_secs(60);
 
+/// What a run takes beyond its own duration, in seconds, for an estimate: the books, and starting and ending clients.
+pub const RUN_OVERHEAD_SECONDS: u32 = 2;
+
 /// A process that is asked to stop is killed after this time.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -25,6 +28,9 @@ pub const SYNC_SAMPLES: usize = 200;
 
 /// Bytes appended before each of them: one page of a log.
 pub const SYNC_BYTES: usize = 4096;
+
+/// For how long systems are left alone to see what they use then.
+pub const IDLE_WINDOW: Duration = Duration::from_secs(5);
 
 /// Lines of a program's output that an error shows.
 pub const OUTPUT_LINES_SHOWN: usize = 15;

@@ -26,11 +26,13 @@ pub struct Machine {
     pub file_system: String,
     /// How the processes are scheduled against each other.
     pub scheduling: String,
+    /// What lies between clients and servers.
+    pub network: String,
 }
 
 impl Machine {
-    /// Looks around. `data` is the folder that holds the data of both systems.
-    pub fn look(data: &Path, scheduling: &str) -> Machine {
+    /// Looks around. `data` is the folder that holds the data of all systems.
+    pub fn look(data: &Path, scheduling: &str, network: &str) -> Machine {
         let field = |path: &str, name: &str| {
             let text = fs::read_to_string(path).unwrap_or_default();
             let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_string();
@@ -44,6 +46,7 @@ impl Machine {
             memory_mib: memory_kib / 1024,
             file_system: file_system(&fs::read_to_string("/proc/mounts").unwrap_or_default(), data),
             scheduling: scheduling.to_string(),
+            network: network.to_string(),
         }
     }
 }

@@ -1,39 +1,65 @@
-//! `cargo run --release -p compare -- postgres`: Raid beside PostgreSQL on the same machine, in the same run, under the same client.
+//! `cargo run --release -p compare -- postgres` (or `galera`): Raid beside other systems on the same machine, in the same run, under
+//! the same clients.
 //!
 //! Invariants: the contenders run interleaved, so that a machine that gets slower hurts all of them; every figure stands beside
 //! the disk's latency at that time; and every process that was started is ended, by its process id, however the program ends.
-//! Both systems run with three copies: PostgreSQL as a primary that waits for two synchronous standbys, Raid as three sites.
-//! The client is stock pgbench over TCP in both cases. Reading order: [`comparison`] (the plan), [`postgres`] and [`raid`] (the
-//! contenders), [`pgbench`] (the client), [`report`] (the figures), [`machine`], [`scheduling`] and [`process`].
+//! Reading order: [`comparison`] (the plan), [`loads`] and [`targets`], [`contenders`] (a file each, behind one trait), [`clients`],
+//! [`books`] (the audit), [`report`] (the figures), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
 
+mod books;
+mod clients;
 mod comparison;
+mod contenders;
+mod endpoint;
+mod environment;
 mod error;
+mod hosts;
 mod limits;
+mod loads;
 mod machine;
-mod pgbench;
-mod postgres;
 mod process;
-mod raid;
 mod report;
 mod scheduling;
+mod targets;
 
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+
+use crate::contenders::Kind;
+use crate::error::CompareError;
 
 /// Measures Raid beside other systems.
 #[derive(Parser)]
 #[command(version)]
 struct CommandLine {
     #[command(subcommand)]
-    rival: Rival,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum Rival {
-    /// PostgreSQL with two synchronous standbys, with `synchronous_commit` on and remote_write, under stock pgbench
-    Postgres(Options),
+enum Command {
+    /// PostgreSQL, alone and with two synchronous standbys (on and remote_write), under stock pgbench
+    Postgres {
+        #[command(flatten)]
+        options: Options,
+        /// Scale of the large tables: 100,000 accounts each, 15 MB in PostgreSQL
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(11..=1000))]
+        scale_large: u32,
+    },
+    /// MariaDB with Galera, three nodes, under sysbench; and PostgreSQL with two synchronous standbys beside it
+    Galera {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Serve the stand-in alone: every message of the PostgreSQL protocol is answered at once, and nothing is done
+    StandIn {
+        /// Where it listens
+        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:25434")]
+        listen: SocketAddrV4,
+    },
 }
 
 /// What to measure and for how long.
@@ -45,36 +71,52 @@ struct Options {
     /// Seconds of one run
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Scale of pgbench's tables: 100,000 accounts each
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    scale: u32,
-    /// Measure one contender alone
-    #[arg(long, value_enum)]
-    only: Option<Only>,
-    /// Folder below which both systems keep their data, and whose disk is measured [default: the system's temporary folder]
+    /// Measure this load alone; may be given again for more of them
+    #[arg(long = "load", value_name = "NAME")]
+    loads: Vec<String>,
+    /// List the loads, who takes part in each, and how long all take; measure nothing
+    #[arg(long)]
+    list: bool,
+    /// Measure this system alone; may be given again for more of them
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    only: Vec<Kind>,
+    /// The `raid` program to measure [default: the one of the same build]
+    #[arg(long, value_name = "PATH")]
+    raid: Option<PathBuf>,
+    /// Run servers and clients in network namespaces, one for each site or node; needs the rights of root
+    #[arg(long)]
+    namespaces: bool,
+    /// Folder below which all systems keep their data, and whose disk is measured [default: the system's temporary folder]
     #[arg(long)]
     data: Option<PathBuf>,
-    /// First of the six TCP ports used
+    /// First of the 50 TCP ports used
     #[arg(long, default_value_t = 25_430, value_parser = clap::value_parser!(u16).range(1024..=65_000))]
     port: u16,
-    /// Also write everything to FILE: JSON if its name ends in .json, Markdown otherwise
+    /// Also write everything to FILE: JSON if its name ends in .json, Markdown otherwise; may be given again
     #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Only {
-    Postgres,
-    Raid,
+    output: Vec<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    let Rival::Postgres(options) = CommandLine::parse().rival;
-    match comparison::run(&options) {
+    match obey(CommandLine::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("compare: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn obey(command: Command) -> Result<(), CompareError> {
+    let (options, all) = match command {
+        Command::Postgres { options, scale_large } => (options, loads::beside_postgres(scale_large)),
+        Command::Galera { options } => (options, loads::beside_galera()),
+        Command::StandIn { listen } => return contenders::stand_in::serve(listen),
+    };
+    let chosen = loads::select(all, &options.loads)?;
+    if options.list {
+        comparison::list(&options, &chosen);
+        return Ok(());
+    }
+    comparison::run(&options, &chosen)
 }

@@ -1,43 +1,58 @@
-//! The figures: every run, medians, and ratios of Raid to each peer.
+//! The figures: every run, medians, ratios of Raid to each peer, and the targets beside what was measured.
 //!
 //! A ratio is the median of the rounds' ratios, not the ratio of medians: two runs of one round saw the same machine.
 
-use std::fmt::{self, Write};
+mod text;
 
 use serde::Serialize;
 
-use crate::comparison::RAID;
+use crate::clients::Figures;
+use crate::contenders::RAID;
+use crate::loads::Load;
 use crate::machine::Machine;
-use crate::pgbench::{Figures, LOADS};
+use crate::targets::{Measure, TARGETS, Target};
 
 /// One run of one load on one contender.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     /// Counted from one.
     pub round: u32,
-    /// Name of the load.
+    /// Key of the load.
     pub load: &'static str,
     /// Name of the contender.
     pub contender: &'static str,
     /// Median latency of fdatasync just before the round, in microseconds.
     pub sync_us: u64,
-    /// What pgbench measured.
+    /// What the client measured.
     #[serde(flatten)]
     pub figures: Figures,
 }
 
-impl fmt::Display for Run {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures { tps, latency_ms_average, failed, aborted_clients, .. } = &self.figures;
-        write!(formatter, "  {:<24} {:<22} {tps:>9.0} tps {latency_ms_average:>8.3} ms", self.load, self.contender)?;
-        if *failed > 0 {
-            write!(formatter, "  {failed} failed")?;
-        }
-        if *aborted_clients > 0 {
-            write!(formatter, "  {aborted_clients} CLIENTS GAVE UP")?;
-        }
-        Ok(())
-    }
+/// A system that was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Party {
+    /// The contenders that it is.
+    pub contenders: String,
+    /// What ran, in its own words.
+    pub version: String,
+    /// What it ran with that is not its default.
+    pub settings: String,
+}
+
+/// What a client of a contender may rely on.
+#[derive(Clone, Debug, Serialize)]
+pub struct Promise {
+    /// Its name.
+    pub contender: &'static str,
+    /// The promise.
+    pub promise: &'static str,
+}
+
+/// A load by its key.
+#[derive(Clone, Debug, Serialize)]
+struct LoadName {
+    key: &'static str,
+    name: String,
 }
 
 /// Everything that was measured, and on what.
@@ -45,14 +60,22 @@ impl fmt::Display for Run {
 pub struct Report {
     /// Where it was measured.
     pub machine: Machine,
-    versions: Vec<String>,
-    postgres_settings: Option<String>,
+    parties: Vec<Party>,
+    clients: Vec<String>,
+    promises: Vec<Promise>,
+    loads: Vec<LoadName>,
     rounds: u32,
     seconds: u32,
-    scale: u32,
     /// Every run, in order.
     pub runs: Vec<Run>,
+    /// Cores that all systems together use while none is measured; each run has so much less. None where nobody counts it.
+    pub idle_cores: Option<f64>,
+    /// Whether the sums of all tables have been looked at in the end.
+    pub audited: bool,
+    /// What does not balance in the books, in words.
+    pub findings: Vec<String>,
     summary: Vec<Summary>,
+    targets: Vec<Verdict>,
 }
 
 /// One load on one contender over all rounds.
@@ -62,10 +85,20 @@ struct Summary {
     contender: &'static str,
     tps_median: f64,
     latency_ms_average_median: f64,
+    transactions: u64,
     failed: u64,
     aborted_clients: u64,
     /// Raid's throughput over this contender's: median, least and greatest of the rounds.
     raid_ratio: Option<Spread>,
+}
+
+/// A target and what was measured.
+#[derive(Clone, Debug, Serialize)]
+struct Verdict {
+    what: &'static str,
+    bound: String,
+    measured: Spread,
+    met: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, PartialEq)]
@@ -76,129 +109,93 @@ struct Spread {
 }
 
 impl Report {
-    /// A report without runs yet.
+    /// A report without runs yet, of so many rounds of runs of so many seconds. `clients` are the versions of the client programs.
     pub fn new(
         machine: Machine,
-        versions: Vec<String>,
-        postgres_settings: Option<String>,
-        rounds: u32,
-        seconds: u32,
-        scale: u32,
+        parties: Vec<Party>,
+        clients: Vec<String>,
+        promises: Vec<Promise>,
+        loads: &[Load],
+        (rounds, seconds): (u32, u32),
     ) -> Report {
-        Report { machine, versions, postgres_settings, rounds, seconds, scale, runs: Vec::new(), summary: Vec::new() }
-    }
-
-    /// What was measured, and on what.
-    pub fn heading(&self) -> String {
-        let Machine { cores, processor, kernel, memory_mib, file_system, scheduling } = &self.machine;
-        let mut text = format!(
-            "machine:    {cores} cores ({processor}), {memory_mib} MiB, Linux {kernel}, data on {file_system}, {scheduling}\n"
-        );
-        for version in &self.versions {
-            text += &format!("version:    {version}\n");
+        Report {
+            machine,
+            parties,
+            clients,
+            promises,
+            loads: loads.iter().map(|load| LoadName { key: load.key, name: load.name.clone() }).collect(),
+            rounds,
+            seconds,
+            runs: Vec::new(),
+            idle_cores: None,
+            audited: false,
+            findings: Vec::new(),
+            summary: Vec::new(),
+            targets: Vec::new(),
         }
-        if let Some(settings) = &self.postgres_settings {
-            text += &format!("postgres:   ANY 2 (two standbys), {settings}\n");
-        }
-        let Report { rounds, seconds, scale, .. } = self;
-        text += &format!(
-            "load:       pgbench, scale {scale}, prepared, over TCP on this host; {rounds} rounds of {seconds} s runs\n"
-        );
-        text
-    }
-
-    /// Medians and ratios as a table for a terminal.
-    pub fn summary(&self) -> String {
-        let mut text = String::from("medians:\n");
-        for line in self.summarize() {
-            let Summary { load, contender, tps_median, latency_ms_average_median, failed, .. } = line;
-            write!(text, "  {load:<24} {contender:<22} {tps_median:>9.0} tps {latency_ms_average_median:>8.3} ms  {failed} failed")
-                .expect("a string takes everything");
-            if line.aborted_clients > 0 {
-                text += &format!("  {} CLIENTS GAVE UP", line.aborted_clients);
-            }
-            if let Some(Spread { median, least, greatest }) = line.raid_ratio {
-                text += &format!("  raid x {median:.2} ({least:.2} to {greatest:.2})");
-            }
-            text.push('\n');
-        }
-        text
     }
 
     /// Everything as JSON.
     pub fn json(&mut self) -> String {
         self.summary = self.summarize();
+        self.targets = self.verdicts();
         let text = serde_json::to_string_pretty(self).expect("plain data with string keys is always JSON");
         text + "\n"
     }
 
-    /// Everything as Markdown.
-    pub fn markdown(&self) -> String {
-        let mut text = String::from("# Comparison with PostgreSQL\n\n");
-        for line in self.heading().lines() {
-            let (what, value) = line.split_once(':').unwrap_or((line, ""));
-            text += &format!("- {what}: {}\n", value.trim());
-        }
-        text += "\n## Medians\n\n| load | contender | tps | latency, ms | failed | clients that gave up | Raid, times as fast |\n";
-        text += "|---|---|---:|---:|---:|---:|---:|\n";
-        for line in self.summarize() {
-            let Summary { load, contender, tps_median, latency_ms_average_median, failed, aborted_clients, raid_ratio } =
-                line;
-            let spread = |Spread { median, least, greatest }| format!("{median:.2} ({least:.2} to {greatest:.2})");
-            let ratio = raid_ratio.map_or_else(String::new, spread);
-            text += &format!(
-                "| {load} | {contender} | {tps_median:.0} | {latency_ms_average_median:.3} | {failed} | {aborted_clients} | {ratio} |\n"
-            );
-        }
-        text += "\n## Runs\n\n| round | fdatasync, us | load | contender | tps | latency, ms | failed | clients that gave up |\n";
-        text += "|---:|---:|---|---|---:|---:|---:|---:|\n";
-        for Run { round, load, contender, sync_us, figures } in &self.runs {
-            let Figures { tps, latency_ms_average, failed, aborted_clients, .. } = figures;
-            text += &format!(
-                "| {round} | {sync_us} | {load} | {contender} | {tps:.0} | {latency_ms_average:.3} | {failed} | {aborted_clients} |\n"
-            );
-        }
-        text
-    }
-
     fn summarize(&self) -> Vec<Summary> {
-        let mut contenders: Vec<&'static str> = self.runs.iter().map(|run| run.contender).collect();
-        contenders.sort_unstable();
-        contenders.dedup();
         let mut lines = Vec::new();
-        for load in LOADS {
-            for &contender in &contenders {
-                let runs: Vec<&Run> = self.runs_of(load.name, contender).collect();
+        for load in &self.loads {
+            for Promise { contender, .. } in &self.promises {
+                let runs: Vec<&Run> = self.runs_of(load.key, contender).collect();
                 let of = |value: fn(&Figures) -> f64| spread(runs.iter().map(|run| value(&run.figures)).collect());
                 let (Some(tps), Some(latency)) = (of(|figures| figures.tps), of(|figures| figures.latency_ms_average))
                 else {
                     continue;
                 };
+                let throughput = Measure::Throughput(load.key, contender);
                 lines.push(Summary {
-                    load: load.name,
+                    load: load.key,
                     contender,
                     tps_median: tps.median,
                     latency_ms_average_median: latency.median,
+                    transactions: runs.iter().map(|run| run.figures.transactions).sum(),
                     failed: runs.iter().map(|run| run.figures.failed).sum(),
                     aborted_clients: runs.iter().map(|run| run.figures.aborted_clients).sum(),
-                    raid_ratio: if contender == RAID { None } else { self.raid_ratio(load.name, contender) },
+                    raid_ratio: if *contender == RAID { None } else { self.measure(load.key, throughput) },
                 });
             }
         }
         lines
     }
 
+    /// The targets of which something was measured.
+    fn verdicts(&self) -> Vec<Verdict> {
+        let verdict = |target: &Target| {
+            let measured = self.measure(target.load, target.measure)?;
+            let met = target.is_met_by(measured.median);
+            Some(Verdict { what: target.what, bound: target.bound_in_words(), measured, met })
+        };
+        TARGETS.iter().filter_map(verdict).collect()
+    }
+
     fn runs_of<'a>(&'a self, load: &'a str, contender: &'a str) -> impl Iterator<Item = &'a Run> {
         self.runs.iter().filter(move |run| run.load == load && run.contender == contender)
     }
 
-    /// Raid over a contender, round by round.
-    fn raid_ratio(&self, load: &str, contender: &str) -> Option<Spread> {
-        let pairs = self.runs_of(load, contender).filter_map(|run| {
-            let ours = self.runs_of(load, RAID).find(|ours| ours.round == run.round)?;
-            Some(ours.figures.tps / run.figures.tps)
+    /// A figure of ours under a load, round by round.
+    fn measure(&self, load: &str, measure: Measure) -> Option<Spread> {
+        let figures = self.runs_of(load, RAID).filter_map(|ours| {
+            let peer = |key, contender| self.runs_of(key, contender).find(|peer| peer.round == ours.round);
+            match measure {
+                Measure::Throughput(key, contender) => Some(ours.figures.tps / peer(key, contender)?.figures.tps),
+                Measure::Latency(key, contender) => {
+                    Some(ours.figures.latency_ms_average / peer(key, contender)?.figures.latency_ms_average)
+                }
+                Measure::Failed => Some(ours.figures.failed_share()),
+            }
         });
-        spread(pairs.collect())
+        spread(figures.collect())
     }
 }
 
@@ -214,6 +211,8 @@ fn spread(mut values: Vec<f64>) -> Option<Spread> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contenders::ON;
+    use crate::loads::beside_postgres;
 
     fn report(runs: &[(u32, &'static str, f64)]) -> Report {
         let machine = Machine {
@@ -223,11 +222,21 @@ mod tests {
             memory_mib: 1,
             file_system: "ext4".into(),
             scheduling: "none".into(),
+            network: "loopback".into(),
         };
-        let mut report = Report::new(machine, vec!["postgres 15".into()], None, 3, 1, 1);
+        let party = Party { contenders: "postgres on".into(), version: "postgres 15".into(), settings: "none".into() };
+        let promises = [ON, RAID].map(|contender| Promise { contender, promise: "some" });
+        let mut report = Report::new(
+            machine,
+            vec![party],
+            vec!["pgbench 15".into()],
+            promises.into(),
+            &beside_postgres(100),
+            (3, 1),
+        );
         report.runs.extend(runs.iter().map(|&(round, contender, tps)| Run {
             round,
-            load: LOADS[0].name,
+            load: "tpcb-16",
             contender,
             sync_us: 100,
             figures: Figures { tps, latency_ms_average: 1.0, transactions: 1, failed: 1, aborted_clients: 0 },
@@ -246,26 +255,32 @@ mod tests {
     /// The ratio pairs the runs of a round: in this one the machine slowed down threefold, which must not show in it.
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let report =
-            report(&[(1, "postgres on", 300.0), (1, RAID, 600.0), (2, RAID, 200.0), (2, "postgres on", 100.0)]);
+        let report = report(&[(1, ON, 300.0), (1, RAID, 600.0), (2, RAID, 200.0), (2, ON, 100.0)]);
         let lines = report.summarize();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0].raid_ratio, Some(Spread { median: 2.0, least: 2.0, greatest: 2.0 }));
         assert_eq!((lines[0].tps_median, lines[0].failed), (200.0, 2));
         assert_eq!(lines[1].raid_ratio, None, "raid is not compared with itself");
+        let verdicts = report.verdicts();
+        assert_eq!(verdicts.len(), 1, "of the other targets nothing was measured");
+        assert!(!verdicts[0].met && verdicts[0].measured.median == 2.0);
     }
 
-    /// What is published must hold every run, in both forms.
+    /// What is published must hold every run and every finding, in both forms.
     #[test]
     fn both_forms_hold_every_run() {
-        let mut report = report(&[(1, "postgres on", 123.0), (1, RAID, 456.0)]);
+        let mut report = report(&[(1, ON, 123.0), (1, RAID, 456.0)]);
+        report.findings.push("one is missing".into());
         let json: serde_json::Value = serde_json::from_str(&report.json()).expect("it is JSON");
         assert_eq!(json["runs"][1]["tps"], 456.0);
-        assert_eq!(
-            json["summary"][0]["raid_ratio"]["median"].as_f64().map(|ratio| (ratio * 100.0).round()),
-            Some(371.0)
-        );
+        assert_eq!(json["findings"][0], "one is missing");
+        assert_eq!(json["targets"][0]["met"], true);
         let markdown = report.markdown();
-        assert!(markdown.contains("| 1 | 100 | TPC-B-like, 1 client | raid | 456 | 1.000 | 1 | 0 |"), "{markdown}");
+        assert!(
+            markdown.contains("| 1 | 100 | TPC-B-like, scale 10, 16 clients | raid | 456 | 1.000 | 1 | 0 |"),
+            "{markdown}"
+        );
+        assert!(markdown.contains("one is missing"), "{markdown}");
+        assert!(markdown.contains("| at least 3.00 | met |"), "{markdown}");
     }
 }

@@ -6,6 +6,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::CompareError;
+use crate::process::Interrupt;
 
 const AUTOGROUP: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
@@ -35,6 +39,30 @@ impl SharedGroup {
             }
         });
         SharedGroup { group, autogroup }
+    }
+
+    /// Of one core, how much all parties use over `window` while they are left alone; None where nobody counts it.
+    ///
+    /// # Errors
+    /// The user wants to stop.
+    pub fn idle_share(&self, interrupt: &Interrupt, window: Duration) -> Result<Option<f64>, CompareError> {
+        let (begin, before) = (Instant::now(), self.used());
+        interrupt.wait(window, || Ok(false))?;
+        let used = self.used().zip(before).map(|(after, before)| after.saturating_sub(before));
+        Ok(used.map(|used| used.as_secs_f64() / begin.elapsed().as_secs_f64()))
+    }
+
+    /// Processor time so far of the group's threads that still run (proc(5), `schedstat`: the first field, in nanoseconds).
+    fn used(&self) -> Option<Duration> {
+        let (group, _) = self.group.as_ref()?;
+        // By version 2 and by version 1.
+        let read = |name| fs::read_to_string(group.join(name)).ok();
+        let threads = read("cgroup.threads").or_else(|| read("tasks"))?;
+        let of = |thread: &str| -> Option<u64> {
+            let text = fs::read_to_string(Path::new("/proc").join(thread).join("schedstat")).ok()?;
+            text.split(' ').next()?.parse().ok()
+        };
+        Some(Duration::from_nanos(threads.lines().filter_map(of).sum()))
     }
 
     /// For the report.
