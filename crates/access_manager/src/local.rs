@@ -16,7 +16,7 @@ use messages::planted::{Bug, Planted};
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::btree_map::{Entry, VacantEntry};
 use std::ops::Bound;
 use values::row::AddError;
 
@@ -71,11 +71,67 @@ impl Storage {
         Storage { chains: BTreeMap::new(), resident, recent }
     }
 
+    /// One that the store does not have, so that memory has every key of it.
+    fn made(horizon: Timestamp, recent_writes_max: usize) -> Storage {
+        Storage::new(KeyRanges::whole(), RecentWrites::new(horizon, recent_writes_max))
+    }
+
+    /// Looks for an item, once for whatever is done with it then: of a large storage that is what costs.
+    fn look<'a>(&'a mut self, key: &Key) -> Place<'a> {
+        let Storage { chains, resident, .. } = self;
+        match chains.entry(key.clone()) {
+            Entry::Occupied(found) => Place::Known(found.into_mut()),
+            Entry::Vacant(empty) => Place::Unknown(Empty { empty, resident }),
+        }
+    }
+
     fn insert(&mut self, key: Key, chain: Chain, tally: &mut Tally) {
         tally.all += key.as_bytes().len();
         tally.add(&chain);
         let before = self.chains.insert(key, chain);
         assert!(before.is_none(), "an item that is in memory is changed in its place");
+    }
+}
+
+/// Where an item was looked for in memory.
+enum Place<'a> {
+    Known(&'a mut Chain),
+    Unknown(Empty<'a>),
+}
+
+/// Where an item would be in memory.
+struct Empty<'a> {
+    empty: VacantEntry<'a, Key, Chain>,
+    resident: &'a KeyRanges,
+}
+
+impl<'a> Place<'a> {
+    /// The item, from the store if need be; or that nothing is known of it.
+    fn or_load(
+        self,
+        store: &dyn Store,
+        table: TableId,
+        tally: &mut Tally,
+    ) -> Result<Result<&'a mut Chain, Empty<'a>>, StoreError> {
+        let place = match self {
+            Place::Known(chain) => return Ok(Ok(chain)),
+            Place::Unknown(place) => place,
+        };
+        if place.resident.contains(place.empty.key()) {
+            return Ok(Err(place));
+        }
+        Ok(match store.get(table, place.empty.key())? {
+            Some((timestamp, row)) => Ok(place.fill(Chain::loaded(timestamp, row), tally)),
+            None => Err(place),
+        })
+    }
+}
+
+impl<'a> Empty<'a> {
+    fn fill(self, chain: Chain, tally: &mut Tally) -> &'a mut Chain {
+        tally.all += self.empty.key().as_bytes().len();
+        tally.add(&chain);
+        self.empty.insert(chain)
     }
 }
 
@@ -111,8 +167,7 @@ impl Local {
     /// The storage, made when it is new. A storage that the store did not have at the start is resident from the beginning.
     pub(crate) fn storage(&mut self, table: TableId) -> &mut Storage {
         let (horizon, writes_max) = (self.horizon, self.recent_writes_max);
-        let make = || Storage::new(KeyRanges::whole(), RecentWrites::new(horizon, writes_max));
-        self.storages.entry(table).or_insert_with(make)
+        self.storages.entry(table).or_insert_with(|| Storage::made(horizon, writes_max))
     }
 
     /// What a reader of `snapshot` (`None`: the newest) sees of an item.
@@ -132,18 +187,15 @@ impl Local {
 
     /// The version to compare with one that was read: the newest, or (a planted bug) the first. The row is not copied.
     pub(crate) fn version(&mut self, table: TableId, key: &Key, first: bool) -> Result<Option<&Version>, StoreError> {
-        self.bring(table, key)?;
-        let chain = self.storages.get(&table).and_then(|storage| storage.chains.get(key));
-        Ok(chain.map(|chain| if first { chain.oldest() } else { chain.newest() }))
+        let Some(storage) = self.storages.get_mut(&table) else {
+            return Ok(None);
+        };
+        let found = storage.look(key).or_load(&*self.store, table, &mut self.tally)?.ok();
+        Ok(found.map(|chain| if first { chain.oldest() } else { chain.newest() }))
     }
 
     fn is_cached(&self, table: TableId, key: &Key) -> bool {
         self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key))
-    }
-
-    /// Brings an item into memory, if anything is known of it: whether it is there now.
-    fn bring(&mut self, table: TableId, key: &Key) -> Result<bool, StoreError> {
-        Ok(self.is_cached(table, key) || self.load(table, key)?.is_some())
     }
 
     /// Brings a row that is not in memory from the store.
@@ -151,14 +203,8 @@ impl Local {
         let Some(storage) = self.storages.get_mut(&table) else {
             return Ok(None);
         };
-        if storage.resident.contains(key) {
-            return Ok(None);
-        }
-        let Some((timestamp, row)) = self.store.get(table, key)? else {
-            return Ok(None);
-        };
-        storage.insert(key.clone(), Chain::loaded(timestamp, row), &mut self.tally);
-        Ok(storage.chains.get(key))
+        let found = storage.look(key).or_load(&*self.store, table, &mut self.tally)?;
+        Ok(found.ok().map(|chain| &*chain))
     }
 
     /// Brings the rows at one end of a range from the store and makes that part resident. Returns how many rows came.
@@ -247,17 +293,18 @@ impl Local {
     ) -> Result<bool, StoreError> {
         let (generation, posting) = (self.generation, self.posting);
         let version = Version { timestamp, row, generation };
-        self.storage(table);
-        let below = self.bring(table, key)?;
-        let storage = self.storages.get_mut(&table).expect("made above");
+        let (horizon, writes_max) = (self.horizon, self.recent_writes_max);
+        let storage = self.storages.entry(table).or_insert_with(|| Storage::made(horizon, writes_max));
         storage.recent.note(timestamp, key);
         self.as_of = self.as_of.max(timestamp);
-        if !below {
-            storage.insert(key.clone(), Chain::written(version, false), &mut self.tally);
-            self.unposted.push((table, key.clone()));
-            return Ok(true);
-        }
-        let chain = storage.chains.get_mut(key).expect("loaded above");
+        let chain = match storage.look(key).or_load(&*self.store, table, &mut self.tally)? {
+            Ok(chain) => chain,
+            Err(place) => {
+                place.fill(Chain::written(version, false), &mut self.tally);
+                self.unposted.push((table, key.clone()));
+                return Ok(true);
+            }
+        };
         let listed = chain.dirty && chain.newest().generation == generation;
         self.tally.subtract(chain);
         let newest = chain.insert(version);
@@ -283,13 +330,14 @@ impl Local {
         addends: &[(u16, i64)],
     ) -> Result<(), StoreError> {
         let (generation, posting) = (self.generation, self.posting);
-        if !self.bring(table, key)? {
+        let Some(storage) = self.storages.get_mut(&table) else {
             cannot_take(table, key, timestamp, AddError::NotAnInteger);
-        }
-        let storage = self.storages.get_mut(&table).expect("it has the row");
+        };
         storage.recent.note(timestamp, key);
         self.as_of = self.as_of.max(timestamp);
-        let chain = storage.chains.get_mut(key).expect("loaded above");
+        let Ok(chain) = storage.look(key).or_load(&*self.store, table, &mut self.tally)? else {
+            cannot_take(table, key, timestamp, AddError::NotAnInteger);
+        };
         let listed = chain.dirty && chain.newest().generation == generation;
         self.tally.subtract(chain);
         let added = chain.add(timestamp, addends, generation, posting);

@@ -11,8 +11,15 @@ use std::borrow::Borrow;
 use std::fmt;
 
 /// An encoded key (`values::key`): byte order is key order. Short keys need no allocation.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SmallVec<[u8; 24]>);
+
+/// All bytes at once: `SmallVec::clone` takes one after the other.
+impl Clone for Key {
+    fn clone(&self) -> Key {
+        Key::new(self.as_bytes())
+    }
+}
 
 impl Key {
     /// A key of these bytes.
@@ -32,9 +39,9 @@ impl Key {
 
     /// The smallest key above this one: the same bytes and a zero.
     pub fn successor(&self) -> Key {
-        let mut bytes = self.0.clone();
-        bytes.push(0);
-        Key(bytes)
+        let mut successor = self.clone();
+        successor.0.push(0);
+        successor
     }
 }
 

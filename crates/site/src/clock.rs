@@ -1,11 +1,26 @@
 //! The two clocks of a machine.
 
+use crate::limits::WALL_AGE_MAX;
 use messages::Now;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::cell::Cell;
 
-/// Both clocks. The boot clock goes on while the machine is suspended and never jumps; wall time may.
+thread_local! {
+    /// Both clocks in nanoseconds, boot clock first, when wall time was read last.
+    static READ: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Both clocks. The boot clock goes on while the machine is suspended and never jumps; wall time may, which shows after
+/// [`WALL_AGE_MAX`] at the latest: until then it goes with the boot clock, because servers ask for every message.
 pub fn now() -> Now {
-    Now { boot: nanoseconds(clock_gettime(ClockId::Boottime)), wall_micros: wall_micros() }
+    let boot = boot();
+    let (read_at, read) = READ.get();
+    if boot - read_at <= WALL_AGE_MAX {
+        return Now { boot, wall_micros: (read + (boot - read_at)) / 1_000 };
+    }
+    let wall = nanoseconds(clock_gettime(ClockId::Realtime));
+    READ.set((boot, wall));
+    Now { boot, wall_micros: wall / 1_000 }
 }
 
 /// Nanoseconds of the boot clock.
@@ -20,4 +35,25 @@ pub fn wall_micros() -> u64 {
 
 fn nanoseconds(time: Timespec) -> u64 {
     (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Timestamps of a site would stray from those of others if its wall time did, however often it is asked.
+    #[test]
+    fn wall_time_follows_the_clock_of_the_machine() {
+        let mut last = now();
+        let end = last.boot + 3 * WALL_AGE_MAX;
+        while last.boot < end {
+            let before = wall_micros();
+            let next = now();
+            assert!(next.boot >= last.boot, "the boot clock never goes back");
+            let strays = next.wall_micros.abs_diff(before);
+            // Whoever sets the machine's clock, or keeps this thread waiting, is given the time of a lease.
+            assert!(strays < messages::limits::LEASE / 1_000, "by {strays} microseconds");
+            last = next;
+        }
+    }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 /// How often the servers are asked whether something is due.
 pub const TICK: u64 = 5 * MILLISECOND;
+/// Wall time is read anew after this long, by which a step of the machine's clock is noticed later.
+pub const WALL_AGE_MAX: u64 = MILLISECOND;
 /// A request to the oracle for a new life is sent again after this long.
 pub const INCARNATE_AGAIN: u64 = 50 * MILLISECOND;
 /// How often it is looked whether something was refused for want of trust.
@@ -29,6 +31,8 @@ pub const CLIENT_KEEPALIVE_PROBES: u32 = 3;
 pub const OPEN_FILES: u64 = 8_192;
 /// Bytes read from one client in one turn of the event loop.
 pub const CLIENT_READ_BYTES: usize = 64 << 10;
+/// Bytes read from one client by one call of the operating system.
+pub const CLIENT_READ_BYTES_AT_ONCE: usize = 16 << 10;
 /// Bytes of output that may wait for one client before nothing more is read from it.
 pub const CLIENT_OUTPUT_BYTES_MAX: usize = 16 << 20;
 /// Events taken from the operating system at once.
@@ -38,6 +42,8 @@ pub const MEMORY_BYTES_DEFAULT: usize = 512 << 20;
 /// Connections to the console that are served at once.
 pub const CONSOLE_BYTES_MAX: usize = 1 << 20;
 
+const _: () =
+    assert!(WALL_AGE_MAX / 1_000 < messages::limits::CLOCK_JUMP_MICROS_MAX, "a clock that is noticed late is believed");
 const _: () = assert!(DISTRUST_LOOK_INTERVAL < DISTRUST_LOG_INTERVAL, "what is new is told soon, what goes on seldom");
 /// Bytes of a trace of messages that are kept before they are written,
 pub const TRACE_BUFFER_BYTES: usize = 256 << 10;

@@ -184,6 +184,8 @@ struct Worker {
     requests: Vec<Envelope>,
     mail: Vec<Mail>,
     touched: Vec<SessionId>,
+    /// Where clients' bytes are read to; its contents mean nothing.
+    scratch: Vec<u8>,
     ticked_at: u64,
     /// When the connections with other sites need a turn.
     turn_at: u64,
@@ -212,6 +214,7 @@ impl Worker {
             requests: Vec::new(),
             mail: Vec::new(),
             touched: Vec::new(),
+            scratch: vec![0; limits::CLIENT_READ_BYTES_AT_ONCE],
             ticked_at: 0,
             turn_at: u64::MAX,
         }
@@ -388,7 +391,7 @@ impl Worker {
             let backlog = self.user_interface.output(session).map_or(0, |output| output.len());
             let wanted = client.input.is_empty() || self.user_interface.wants_input(session);
             if client.readable && wanted && backlog < limits::CLIENT_OUTPUT_BYTES_MAX {
-                client.read();
+                client.read(&mut self.scratch);
             }
             self.let_interface_read(now, session);
         }
@@ -464,12 +467,11 @@ fn prepare(socket: &TcpStream) -> std::io::Result<()> {
 }
 
 impl Client {
-    /// Reads what is there, up to a bound.
-    fn read(&mut self) {
+    /// Reads what is there, up to a bound. `buffer` is for what comes in at once.
+    fn read(&mut self, buffer: &mut [u8]) {
         let mut room = limits::CLIENT_READ_BYTES;
-        let mut buffer = [0_u8; 16 << 10];
         while room > 0 {
-            match self.socket.read(&mut buffer) {
+            match self.socket.read(buffer) {
                 Ok(0) => {
                     self.ended = true;
                     self.readable = false;

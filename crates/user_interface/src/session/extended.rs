@@ -227,7 +227,8 @@ impl Turn<'_> {
             return Ok(());
         };
         let mut execution = Execution::new(prepared);
-        execution.parameters = portal.parameters.clone();
+        // A portal is run once.
+        execution.parameters = std::mem::take(&mut portal.parameters);
         execution.formats = portal.formats.clone();
         execution.portal = Some(name.to_string());
         execution.rows_max = rows_max;
