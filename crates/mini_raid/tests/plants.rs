@@ -6,9 +6,9 @@
 use messages::planted::{Bug, Planted};
 use mini_raid::Sweep;
 
-/// Found by one run in some dozens or hundreds, those of increments and posts by the local copy's own model, too. The last six are found by one run in thousands, if at all: a client sees of them a longer
-/// wait at most, or another clause keeps the harm away: what a late site has voted for holds its readers up, and no operator overrides a
-/// restart.
+/// Found by one run in some dozens or hundreds, those of increments and posts by the local copy's own model, too. The last seven are found by one run in thousands, if at all: a client sees of them a longer
+/// wait at most, or another clause keeps the harm away: what a late site has voted for holds its readers up, no operator overrides a
+/// restart, and locks at home let no read become stale unnoticed.
 const SELDOM: &[Bug] = &[
     Bug::IncrementsWhileJoining,
     Bug::IncrementsReplayedTwice,
@@ -29,6 +29,7 @@ const SELDOM: &[Bug] = &[
     Bug::AgeRenewed,
     Bug::TailNotLocked,
     Bug::LeaseFromReceipt,
+    Bug::DuplicateInstall,
 ];
 
 /// Runs in which all others are found for certain, with some to spare.
