@@ -435,7 +435,8 @@ impl<L: Log> Writer<L> {
 
     /// Takes a server's reply.
     pub fn handle(&mut self, now: u64, server: ServerId, message: ToWriter) {
-        if message.log != self.terms.log || !self.peers.contains_key(&server) {
+        // What cannot be is as good as nothing: its server counts as silent.
+        if message.log != self.terms.log || !self.peers.contains_key(&server) || message.reply.check().is_err() {
             return;
         }
         match self.phase {

@@ -4,9 +4,9 @@
 //! recovery elsewhere is possible it seals as any other, and holds the log itself.
 
 use super::peer::State;
-use super::{Event, Intent, Phase, Writer, is_passing};
+use super::{Event, Intent, Phase, Stop, Writer, is_passing};
 use crate::journal::{Journal, Standing};
-use crate::limits::FULL_PAUSE;
+use crate::limits::{FULL_PAUSE, NUMBER_MAX};
 use crate::message::Held;
 use crate::names::{Configuration, Doubt, Epoch, Fallback, Incarnation, Mark, Member, ServerId};
 use crate::planted::Planted;
@@ -37,6 +37,9 @@ impl<L: Log> Writer<L> {
         if !self.has_disk_always() {
             self.seal(now, number);
             return;
+        }
+        if number > NUMBER_MAX {
+            return self.stop(Stop::NumbersUsedUp { number });
         }
         // Nobody can recover the log without this disk, so nobody needs to be sealed.
         let beginning = Beginning {
@@ -137,7 +140,7 @@ impl<L: Log> Writer<L> {
         let generation = rivals.chain(previous.map(|previous| previous.generation)).max().unwrap_or(0);
         // Whoever has lost what could have fenced it off may live, and have counted further.
         let gives_up = self.intent == Intent::AcceptLoss && !self.opened && doubt == Some(Doubt::LossAccepted);
-        generation + u64::from(gives_up)
+        (generation + u64::from(gives_up)).min(NUMBER_MAX)
     }
 
     /// The disk has no room for the epoch's beginning, or has failed.

@@ -1,7 +1,8 @@
 //! Accidents so rare that random schedules hardly come to them, told step by step.
 
 use super::*;
-use crate::message::Held;
+use crate::limits::NUMBER_MAX;
+use crate::message::{Held, Refusal};
 use crate::names::{DiskId, Incarnation, Mark, Member};
 use crate::server::{Room, Server};
 use commit_log::MemoryLog;
@@ -495,4 +496,39 @@ fn old_copy(planted: Option<Planted>) -> judge::Verdict {
 fn an_old_copy_is_not_opened() {
     assert!(matches!(old_copy(None), judge::Verdict::Wait(_)));
     assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::Verdict::Ready(_)));
+}
+
+/// What a writer makes of servers that say for whom they have sealed the log: when it is being opened, or, of a disk, when it is open.
+fn sealed_by(number: u64, is_open: bool) -> Writer<MemoryLog> {
+    let mut net = Net::new();
+    let terms = Terms { restart_on_this_disk: is_open, ..net.begin(1, Intent::Create, None).terms };
+    let disk = Disk { log: MemoryLog::new(), name_if_new: DiskId(1), boot: Boot(1), is_cut: false };
+    let mut writer = Writer::begin(net.now, terms, 1, Some(disk), Intent::Create, None).expect("terms that make sense");
+    if is_open {
+        net.pass(&mut writer, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    } else {
+        net.pass(&mut writer, &[A, B, C], |writer| writer.sealing().is_some());
+    }
+    let of = writer.sealing().unwrap_or(writer.epoch());
+    let reason = Refusal::Sealed { by: Epoch { number, writer: 2 } };
+    let message = ToWriter::new(LOG, Incarnation(1), Reply::Refused { epoch: of, reason });
+    writer.handle(net.now, Net::server(A), message);
+    net.pass(&mut writer, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    writer
+}
+
+/// If this failed, a damaged answer would stop the process, or have the writer begin again at the lowest epoch, below all that servers have sealed.
+#[test]
+fn a_number_that_nobody_counts_to_is_no_answer() {
+    for is_open in [false, true] {
+        for number in [NUMBER_MAX + 1, u64::MAX] {
+            let writer = sealed_by(number, is_open);
+            assert!(writer.is_open() && writer.epoch().number <= 2, "{writer:?}");
+        }
+        // The highest number can be told, and nothing follows it.
+        let writer = sealed_by(NUMBER_MAX, is_open);
+        assert_eq!(writer.stopped(), Some(&Stop::NumbersUsedUp { number: NUMBER_MAX + 1 }));
+        let writer = sealed_by(NUMBER_MAX - 1, is_open);
+        assert!(writer.is_open() && writer.epoch().number == NUMBER_MAX, "{writer:?}");
+    }
 }
