@@ -55,6 +55,7 @@
 //! Whoever opens a log asks all servers before it seals any: an attempt that may not get through, or reaches too few, leaves the writer alone.
 //! Accepting a loss gives up memories; where the log may be recovered anywhere it gives up no server that does not answer, because
 //! those could be enough for a writer that is cut off; and it holds the seal for a lease, because servers may have forgotten what they had answered.
+//! It gives up no memory that is not wanting: as long as enough have kept theirs, an attempt to accept a loss that breaks off is one like any other.
 //!
 //! In reading order: [`names`] and [`message`] are the words; [`server`] is the memory server and [`writer`] the writer, pure machines both, over
 //! a local log (`journal`); [`simulation`] runs them under faults with a checker outside, and [`planted`] lists the bugs that it must find;

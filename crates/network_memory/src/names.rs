@@ -97,7 +97,8 @@ pub struct Configuration {
     /// How often a loss was accepted, of a disk or of memories: of two that go on with the log the one with more is right, whatever their
     /// epochs.
     pub generation: u64,
-    /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone.
+    /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone, or what lost memories have held: then
+    /// its members may stand for what none of them has.
     pub doubt: Option<Doubt>,
 }
 

@@ -229,7 +229,7 @@ impl<L: Log> Writer<L> {
     }
 
     /// Whether this opening accepts that something is lost.
-    fn accepts_loss(&self) -> bool {
+    pub(super) fn accepts_loss(&self) -> bool {
         self.intent == Intent::AcceptLoss && !self.opened
     }
 

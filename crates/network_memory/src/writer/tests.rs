@@ -410,25 +410,73 @@ fn answers_to_old_questions_do_not_count() {
     assert_eq!(answers_from_before(Some(Planted::OldAnswersCount)), (Position(1), true));
 }
 
+/// The fourth server, where there are four.
+const D: usize = 3;
+
+/// Four servers, of which three must answer.
+fn four() -> Net {
+    let mut net = Net::new();
+    net.servers.push(Server::new(Incarnation(4), ROOM));
+    net
+}
+
+/// A writer without a disk that knows all four.
+fn begin_of_four(net: &Net, nonce: u64, intent: Intent, planted: Option<Planted>) -> Writer<MemoryLog> {
+    let servers = (0..4).map(Net::server).collect();
+    let terms = Terms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
+    Writer::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+}
+
+/// What comes of it when a record is held by B and D, these servers lose their memory, who accepts that gets no further than to D, and the record
+/// rots there: where the log ends that is opened then, and with which doubt; none if it is not.
+fn acceptance_that_breaks_off(lost: &[usize], planted: Option<Planted>) -> Option<(Position, Option<Doubt>)> {
+    let mut net = four();
+    let mut old = begin_of_four(&net, 1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
+    old.append(net.now, b"record").expect("it is open");
+    net.pass(&mut old, &[B, D], |writer| writer.acknowledged() == Position(1));
+    assert_eq!(old.acknowledged(), Position(1));
+    for &server in lost {
+        net.servers[server] = Server::new(Incarnation(11 + server as u64), ROOM);
+    }
+    let mut new = begin_of_four(&net, 2, Intent::AcceptLoss, planted);
+    net.pass_long(&mut new, &[A, B, C, D], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut new, &[D], |writer| writer.usable(u64::MAX) == 1);
+    assert_eq!((new.usable(u64::MAX), new.is_open(), new.end()), (1, false, Position(1)), "{new:?}");
+    net.servers[D].damage(LOG, Position(0));
+    let mut last = begin_of_four(&net, 3, Intent::Open, planted);
+    net.pass_long(&mut last, &[A, B, C, D], Writer::is_open);
+    last.is_open().then(|| (last.end(), last.doubt()))
+}
+
+/// If this failed, a record could be lost without a word, because somebody has tried to accept a loss that did not stand in his way.
+#[test]
+fn whoever_accepts_a_loss_gives_up_only_what_is_wanting() {
+    assert_eq!(acceptance_that_breaks_off(&[B], None), None);
+    let planted = acceptance_that_breaks_off(&[B], Some(Planted::GivenUpForNothing));
+    assert_eq!(planted, Some((Position(0), None)));
+}
+
+/// If this failed, a record could be lost without a word after its loss was accepted by somebody else, who has not opened the log.
+#[test]
+fn what_an_attempt_has_given_up_is_told() {
+    assert_eq!(acceptance_that_breaks_off(&[B, C], None), Some((Position(0), Some(Doubt::LossAccepted))));
+    let planted = acceptance_that_breaks_off(&[B, C], Some(Planted::GivenUpUntold));
+    assert_eq!(planted, Some((Position(0), None)));
+}
+
 /// What comes of it when a loss is accepted by somebody who hears of an early epoch alone, and seals a member of the latest that has not taken
 /// part in it yet: what the old writer and the new one acknowledge.
 fn member_not_yet_met(planted: Option<Planted>) -> (Position, Position) {
-    const D: usize = 3;
-    let mut net = Net::new();
-    net.servers.push(Server::new(Incarnation(4), ROOM));
-    let begin = |net: &Net, nonce: u64, intent: Intent| {
-        let servers = (0..4).map(Net::server).collect();
-        let terms = Terms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
-        Writer::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
-    };
-    let mut old = begin(&net, 9, Intent::Create);
+    let mut net = four();
+    let mut old = begin_of_four(&net, 9, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
     old.renew(net.now, 5);
     net.pass(&mut old, &[A, C, D], |writer| writer.usable(u64::MAX) == 3 && writer.established);
     assert_eq!((old.epoch.number, old.usable(u64::MAX)), (5, 3), "{old:?}");
     net.servers[A] = Server::new(Incarnation(11), ROOM);
     net.servers[D] = Server::new(Incarnation(14), ROOM);
-    let mut new = begin(&net, 2, Intent::AcceptLoss);
+    let mut new = begin_of_four(&net, 2, Intent::AcceptLoss, planted);
     net.pass_long(&mut new, &[A, B, D], |writer| matches!(writer.phase, Phase::Active));
     net.pass(&mut new, &[A, D], Writer::is_open);
     new.append(net.now, b"elsewhere").expect("it is open");
