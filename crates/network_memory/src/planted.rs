@@ -99,11 +99,13 @@ pub enum Planted {
     GivenUpForNothing,
     /// A log that is found by what an attempt has left of those that count is opened without a word on what that attempt has given up.
     GivenUpUntold,
+    /// An accepted loss that came to nothing ranks above an epoch that was opened since.
+    AcceptedRanksAbove,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 48] = [
+    pub const ALL: [Planted; 49] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -152,6 +154,7 @@ impl Planted {
         Planted::OldCopyChosen,
         Planted::GivenUpForNothing,
         Planted::GivenUpUntold,
+        Planted::AcceptedRanksAbove,
     ];
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
@@ -173,6 +176,7 @@ impl Planted {
                 | P::UnknownOverwritten
                 | P::GivenUpForNothing
                 | P::GivenUpUntold
+                | P::AcceptedRanksAbove
         )
     }
 

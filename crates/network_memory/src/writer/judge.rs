@@ -25,7 +25,9 @@
 //! * he gives up what is wanting, and nothing else ([`Choice::gives_up`]). Who could have begun without accepting anything begins as anybody else: his
 //!   epoch is not established before it is, and until then n - k + 1 that have kept their memory since the last established one must answer, none
 //!   of them damaged. Otherwise a member that came back empty, and has never got what the attempt was to bring it, would vouch for that;
-//! * who has given something up says so in his configuration, and whoever counts its members tells the doubt, whoever's log he takes.
+//! * who has given something up says so in his configuration, and whoever counts its members tells the doubt, whoever's log he takes;
+//! * the higher epoch is the later one, whoever has accepted what: who begins one above an attempt that he does not know of has been let pass by n - k + 1
+//!   in whom the attempt was not activated, and never will be.
 //!
 //! What is not known is never guessed: short of the quorum the verdict is to wait, and says for whom.
 
@@ -146,7 +148,7 @@ impl fmt::Display for Missing {
 /// See the module's description.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let held = evidence.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
-    let best = held.max_by_key(|configuration| configuration.rank());
+    let best = held.max_by_key(|configuration| rank_of(evidence, configuration, configuration.epoch));
     match evidence.own {
         Some(own) if has_disk_always(own.configuration) => {
             // Somebody has taken the log over, and has accepted that what only this disk holds is lost.
@@ -184,6 +186,14 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
                 _ => weigh(evidence, latest),
             }
         }
+    }
+}
+
+/// What of two configurations is later, or of two copies: one of this epoch's log.
+fn rank_of(evidence: &Evidence<'_>, configuration: &Configuration, epoch: Epoch) -> (u64, Epoch) {
+    match evidence.planted {
+        Some(Planted::AcceptedRanksAbove) => (configuration.generation, epoch),
+        _ => configuration.rank_of(epoch),
     }
 }
 
@@ -290,11 +300,11 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         Err(missing) => return Verdict::Wait(missing),
     };
     let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
-    let rank = |rank: (u64, Epoch), end: Position| match evidence.planted {
-        Some(Planted::LongestWins) => ((0, Epoch::default()), end),
-        _ => (rank, end),
+    let rank = |of: &Configuration, epoch: Epoch, end: Mark| match evidence.planted {
+        Some(Planted::LongestWins) => ((0, Epoch::default()), end.position),
+        _ => (rank_of(evidence, of, epoch), end.position),
     };
-    let of_held = |held: &Held| Some(rank(held.configuration.as_ref()?.rank(), held.end.position));
+    let of_held = |held: &Held| held.configuration.as_ref().map(|of| rank(of, of.epoch, held.end));
     let best = counted.iter().filter_map(|(_, held)| Some((of_held(held)?, *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
     let best_epoch = best.and_then(|(_, held)| active(held));
@@ -305,7 +315,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         None => !is_old(evidence, own, configuration) || evidence.intent == Intent::AcceptLoss,
     };
     let own = evidence.own.filter(is_of_use);
-    let own = own.map(|own| (rank((own.configuration.generation, epoch_of(&own)), own.end.position), own));
+    let own = own.map(|own| (rank(own.configuration, epoch_of(&own), own.end), own));
     // Memories that an earlier attempt has given up are wanting in whatever is found without them.
     let is_accepted = configuration.doubt == Some(Doubt::LossAccepted)
         && !has_disk_always(configuration)

@@ -465,6 +465,40 @@ fn what_an_attempt_has_given_up_is_told() {
     assert_eq!(planted, Some((Position(0), None)));
 }
 
+/// What comes of it when who accepts the loss of one memory gets no further than to that server, and the log is opened without it, used, with it at
+/// last or not, and opened once more with it: where the log ends, and with which doubt.
+fn opened_after_an_acceptance(is_met: bool, planted: Option<Planted>) -> (Position, Option<Doubt>) {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    net.servers[B] = Server::new(Incarnation(12), ROOM);
+    let mut accepting = net.begin(2, Intent::AcceptLoss, planted);
+    net.pass_long(&mut accepting, &[A, B], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut accepting, &[B], |writer| writer.usable(u64::MAX) == 1);
+    assert_eq!((accepting.usable(u64::MAX), accepting.is_open()), (1, false), "{accepting:?}");
+    let mut new = net.begin(3, Intent::Open, planted);
+    net.pass_long(&mut new, &[A, C], Writer::is_open);
+    new.append(net.now, b"record").expect("it is open");
+    net.pass(&mut new, &[A, C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!((new.acknowledged(), new.doubt()), (Position(1), None));
+    if is_met {
+        net.pass_long(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+        assert_eq!((new.stopped(), new.usable(u64::MAX)), (None, 3), "{new:?}");
+    }
+    let mut last = net.begin(5, Intent::Open, planted);
+    net.pass_long(&mut last, &[A, B, C], Writer::is_open);
+    (last.end(), last.doubt())
+}
+
+/// If this failed, what was acknowledged could be lost to an attempt to accept a loss that came to nothing, of which nobody knew any more.
+#[test]
+fn an_acceptance_that_came_to_nothing_takes_nothing() {
+    assert_eq!(opened_after_an_acceptance(false, None), (Position(1), None));
+    assert_eq!(opened_after_an_acceptance(true, None), (Position(1), None));
+    let planted = opened_after_an_acceptance(false, Some(Planted::AcceptedRanksAbove));
+    assert_eq!(planted, (Position(0), Some(Doubt::LossAccepted)));
+}
+
 /// What comes of it when a loss is accepted by somebody who hears of an early epoch alone, and seals a member of the latest that has not taken
 /// part in it yet: what the old writer and the new one acknowledge.
 fn member_not_yet_met(planted: Option<Planted>) -> (Position, Position) {
