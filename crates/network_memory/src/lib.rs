@@ -45,7 +45,8 @@
 //!
 //! A server that ends in order saves its memory, and goes on as the same incarnation when it has reloaded it; the paper's server with an
 //! uninterruptible power supply. One that starts empty counts for nothing until the writer, or a recovery, has begun an epoch with its
-//! new incarnation, and restored it. Under a lease such an epoch is established by k members that have kept their memory, or by all members: n = k
+//! new incarnation, and restored it. Under a lease the same goes for one that has kept its memory, but did not answer whoever has accepted a
+//! loss; and there such an epoch is established by k members that have kept their memory, or by all members: n = k
 //! means that every member is needed. Clocks of two hosts may differ in speed by one part in [`limits::DRIFT_PARTS`]; nothing else is
 //! assumed of them but that they go on while a host is suspended: a virtual machine that is stopped from outside, or restored from a snapshot,
 //! is not covered.

@@ -104,6 +104,13 @@ mod tests {
         );
     }
 
+    /// If this failed, a checker would take a server for one that counts because it has kept its memory, though no life of it does: it did not answer
+    /// whoever has accepted a loss, and the writer has not met it since.
+    #[test]
+    fn a_member_that_nobody_has_met_counts_as_lost() {
+        assert_eq!(run(31_190_859, None).failure, None);
+    }
+
     /// If this failed, a log that is open would count on without a server that has come back empty for as long as another one answers sooner.
     #[test]
     fn a_log_that_goes_on_to_another_epoch_waits_for_whoever_is_there() {
