@@ -72,8 +72,11 @@ pub const SETTLE: u64 = 100 * MILLISECOND;
 pub const RENEWAL_PAUSE_MIN: u64 = 100 * MILLISECOND;
 /// See [`RENEWAL_PAUSE_MIN`].
 pub const RENEWAL_PAUSE_MAX: u64 = 5 * SECOND;
-/// A writer that was outbid tries again after a part of this.
-pub const OUTBID_PAUSE: u64 = 200 * MILLISECOND;
+/// A writer that was outbid tries again after a part of this, drawn anew each time. It doubles each time up to the longest: of two that open a log at
+/// the same time one must be left alone for as long as opening it takes.
+pub const OUTBID_PAUSE_MIN: u64 = 200 * MILLISECOND;
+/// See [`OUTBID_PAUSE_MIN`].
+pub const OUTBID_PAUSE_MAX: u64 = 16 * OUTBID_PAUSE_MIN;
 /// A server that was full is tried again after this.
 pub const FULL_PAUSE: u64 = 500 * MILLISECOND;
 
