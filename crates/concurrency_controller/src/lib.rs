@@ -110,8 +110,8 @@ impl ConcurrencyController {
             ConcurrencyRequest::Access { transaction, age, target, kind, may_wait } => {
                 self.access(now, (transaction, age), target, (kind, may_wait), outbox);
             }
-            ConcurrencyRequest::CommitLock { transaction, age, history } => {
-                self.commit_lock(now, transaction, age, history, outbox);
+            ConcurrencyRequest::CommitLock { transaction, age, history, gathered } => {
+                self.commit_lock(now, (transaction, age), history, &gathered, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
             ConcurrencyRequest::HandOver { transaction, to } => {
@@ -157,13 +157,13 @@ impl ConcurrencyController {
     }
 
     /// Locks a whole history, or makes it wait, or lets it die (rule 3). A transaction that executed here stops executing: its accesses
-    /// give way to its commit-locks, or to nothing if it dies.
+    /// give way to its commit-locks, or to nothing if it dies; so do those of the transactions that it consists of.
     fn commit_lock(
         &mut self,
         now: Now,
-        transaction: TransactionId,
-        age: Age,
+        (transaction, age): (TransactionId, Age),
         history: Arc<History>,
+        gathered: &[TransactionId],
         outbox: &mut Outbox,
     ) {
         match self.commit_locks.holds(transaction) {
@@ -171,13 +171,16 @@ impl ConcurrencyController {
             Some(false) => return,
             None => self.counters.commit_locks += 1,
         }
-        if let Some(conflict) = self.executing.doomed(transaction) {
-            return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
+        let mut executed = std::iter::once(&transaction).chain(gathered);
+        if let Some(conflict) = executed.find_map(|&executed| self.executing.doomed(executed)) {
+            reply_commit_lock(transaction, Some(conflict.clone()), outbox);
+            return self.forget_accesses(now, gathered, outbox);
         }
         let first = self.executing.goes_first(now.boot, (transaction, age), &history, &*self.sequencer);
         if let Some(conflict) = first.filter(|_| !self.planted.is(Bug::LongWaiterPassed)) {
             self.counters.commit_lock_deaths += 1;
-            return reply_commit_lock(transaction, Some(conflict), outbox);
+            reply_commit_lock(transaction, Some(conflict), outbox);
+            return self.forget_accesses(now, gathered, outbox);
         }
         let (verdict, killed) = self.commit_locks.lock(transaction, age, history.clone());
         for dead in &killed {
@@ -185,6 +188,7 @@ impl ConcurrencyController {
             reply_commit_lock(dead.transaction, Some(dead.conflict.clone()), outbox);
         }
         let mut freed = self.executing.forget(transaction);
+        freed.extend(gathered.iter().flat_map(|&gathered| self.executing.forget(gathered)));
         if !matches!(verdict, Verdict::Dies(_)) {
             let (doomed, more) = self.executing.doom(transaction, &history, &*self.sequencer);
             freed.extend(more);
@@ -208,6 +212,12 @@ impl ConcurrencyController {
         }
         let histories = killed.iter().flat_map(|dead| places(&dead.history)).map(|(place, _)| place);
         self.go_on(now, histories.chain(freed.iter().map(Place::from)), outbox);
+    }
+
+    /// These transactions execute no more.
+    fn forget_accesses(&mut self, now: Now, transactions: &[TransactionId], outbox: &mut Outbox) {
+        let freed: Vec<Target> = transactions.iter().flat_map(|&executed| self.executing.forget(executed)).collect();
+        self.go_on(now, freed.iter().map(Place::from), outbox);
     }
 
     fn finish(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {

@@ -175,6 +175,11 @@ impl Machine {
         self.domain().map_or(0, |domain| domain.companions().committed)
     }
 
+    /// Transactions that have committed in a round of others, in this life.
+    pub fn gathered(&self) -> u64 {
+        self.domain().map_or(0, |domain| domain.commits().committed_together)
+    }
+
     /// The log, wherever it is.
     pub fn log(&self) -> &MemoryLog {
         match &self.process {

@@ -4,7 +4,7 @@
 //!
 //! * `after MS`: time passes, then a tick; `wall MS`: the wall clock is set; it starts at 0 and does not go by itself
 //! * `activate N: SITES`; a `+` behind a site makes it recovering; `required K` copies
-//! * `commit T age A read X.. write X..`, `begin`, `snapshot TAG`
+//! * `commit T age A read X.. write X.. add X..`, `withdraw T`, `begin`, `snapshot TAG`. Groups take identifiers of their own, from 1.1.1 on
 //! * `locked T`, `refused T` (the concurrency controller), `stands T`, `changed T` (the access manager), `synced TOKEN`
 //! * `SITE [in N] [life L] prepare T order O below B age A write X..`, `yes T C`, `no T`, `commit T order O at C`, `abort T order O`,
 //!   `ack T..`, `inquire T..`
@@ -143,7 +143,7 @@ impl World {
 
     fn local(&mut self, first: &str, words: &mut Words, outbox: &mut Outbox) {
         let message = match first {
-            "commit" | "begin" | "snapshot" => Message::CommitRequest(driver(first, words)),
+            "commit" | "withdraw" | "begin" | "snapshot" => Message::CommitRequest(driver(first, words)),
             "locked" => lock_reply(word(words), None),
             "refused" => lock_reply(word(words), Some(Conflict::of(ConflictKind::YoungerDies))),
             "stands" => check_reply(word(words), None),
@@ -317,6 +317,10 @@ fn driver(first: &str, words: &mut Words) -> CommitRequest {
             let age = Age { clock: keyed(words, "age"), first: transaction };
             CommitRequest::Commit { transaction, age, history: history(words) }
         }
+        "withdraw" => {
+            let conflict = Conflict::of(ConflictKind::PreparedElsewhere);
+            CommitRequest::Withdraw { transaction: transaction(word(words)), conflict }
+        }
         "begin" => CommitRequest::Begin { tag: 1 },
         _ => CommitRequest::BeginSnapshot { tag: number(words) },
     }
@@ -402,8 +406,9 @@ fn said(message: &Message) -> String {
         Message::CommitReply(CommitReply::Begun { transaction, age, .. }) => {
             format!("begun {transaction} age {}", age.clock)
         }
-        Message::Concurrency(ConcurrencyRequest::CommitLock { transaction, history, .. }) => {
-            format!("commit-lock {transaction} write {}", written(history))
+        Message::Concurrency(ConcurrencyRequest::CommitLock { transaction, history, gathered, .. }) => {
+            let gathered = if gathered.is_empty() { String::new() } else { format!(" for {}", names(gathered)) };
+            format!("commit-lock {transaction} write {}{gathered}", written(history))
         }
         Message::Concurrency(ConcurrencyRequest::Voted { transaction, proposal }) => {
             format!("voted {transaction} {}:{}", proposal.epoch.0, proposal.clock)

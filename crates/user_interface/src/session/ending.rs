@@ -118,6 +118,7 @@ impl Turn<'_> {
         self.session.deadline = None;
         let status = self.session.status();
         backend::ready_for_query(&mut self.session.output, status);
+        self.session.is_due = true;
     }
 
     /// The action driver's reply to the end of an implicit transaction.
