@@ -9,7 +9,7 @@
 //! outcome of its group; a group that aborts leaves nothing, and each of its members is then judged alone, under its own identifier.
 
 use crate::limits::{
-    GATHER_PATIENCE, GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, GROUP_MAX, ROUND_PACE, ROUND_SLACK_PARTS, ROUNDS_MAX,
+    GATHER_PATIENCE, GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, GROUP_MAX, ROUND_SLACK_PARTS, ROUNDS_MAX,
 };
 use messages::commit::CommitRequest;
 use messages::planted::{Bug, Planted};
@@ -48,17 +48,25 @@ pub(crate) struct Gathering {
     voting: usize,
     /// The time of a round when little else is under way, nanoseconds.
     round: u64,
+    /// How far apart rounds begin, nanoseconds.
+    round_pace: u64,
     /// Members of a group, at most: less after each that aborts, more after each that commits.
     group_max: usize,
 }
 
-impl Default for Gathering {
-    fn default() -> Gathering {
-        Gathering { ready: VecDeque::new(), alone: VecDeque::new(), voting: 0, round: 0, group_max: GROUP_MAX }
-    }
-}
-
 impl Gathering {
+    /// Nothing is ready. Rounds begin `round_pace` nanoseconds apart while one is on its way.
+    pub(crate) fn new(round_pace: u64) -> Gathering {
+        Gathering {
+            ready: VecDeque::new(),
+            alone: VecDeque::new(),
+            voting: 0,
+            round: 0,
+            round_pace,
+            group_max: GROUP_MAX,
+        }
+    }
+
     /// A transaction is ready.
     pub(crate) fn add(&mut self, ready: Ready) {
         let queue = if may_gather(&ready.history) { &mut self.ready } else { &mut self.alone };
@@ -103,9 +111,9 @@ impl Gathering {
         self.voting = 0;
     }
 
-    /// How many rounds may be on their way: one begins every [`ROUND_PACE`] if all take as long as the last quick one.
+    /// How many rounds may be on their way: one begins every `round_pace` if all take as long as the last quick one.
     fn rounds_allowed(&self) -> usize {
-        (1 + self.round / ROUND_PACE).min(ROUNDS_MAX) as usize
+        (1 + self.round / self.round_pace).min(ROUNDS_MAX) as usize
     }
 
     /// Whom to send now: one transaction, or several that are independent of each other. Empty: nobody.
@@ -256,6 +264,7 @@ pub(crate) fn joined(members: &[Ready]) -> History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::ROUND_PACE;
     use messages::{Incarnation, ItemRead, RangeRead, SiteId, Write};
 
     const TABLE: TableId = TableId(20);
@@ -336,7 +345,7 @@ mod tests {
     #[test]
     fn rounds_that_take_long_overlap() {
         let now = Now { boot: 0, wall_micros: 0 };
-        let mut gathering = Gathering::default();
+        let mut gathering = Gathering::new(ROUND_PACE);
         let mut send = |gathering: &mut Gathering, name: &str| {
             gathering.add(ready(1, writes(name)));
             let group = gathering.next(now, Planted::none());

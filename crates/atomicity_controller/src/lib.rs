@@ -114,8 +114,9 @@ pub struct AtomicityController {
 }
 
 impl AtomicityController {
-    /// A controller of this life of a site, in no epoch yet.
-    pub fn new(site: SiteId, incarnation: Incarnation, planted: Planted) -> AtomicityController {
+    /// A controller of this life of a site, in no epoch yet. `round_pace`: so many nanoseconds apart it begins rounds while one is on its way;
+    /// [`limits::ROUND_PACE`] outside the simulator.
+    pub fn new(site: SiteId, incarnation: Incarnation, round_pace: u64, planted: Planted) -> AtomicityController {
         AtomicityController {
             site,
             incarnation,
@@ -125,7 +126,7 @@ impl AtomicityController {
             clock: HybridClock::default(),
             next_sequence: 1,
             next_order: 1,
-            gathering: Gathering::default(),
+            gathering: Gathering::new(round_pace),
             home: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             participants: Participants::default(),

@@ -22,6 +22,7 @@ mod watches;
 
 pub use action_driver::Counters as CompanionCounters;
 pub use atomicity_controller::Counters as CommitCounters;
+pub use atomicity_controller::limits::ROUND_PACE;
 pub use delivery::Turns;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
@@ -65,6 +66,8 @@ pub struct Settings {
     pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges that were read.
     pub recent_writes_max: usize,
+    /// How far apart rounds of commits begin while one is on its way, nanoseconds.
+    pub round_pace: u64,
     /// Seeds what SQL calls random.
     pub seed: u64,
     /// The clause to leave out, in the simulator.
@@ -183,7 +186,7 @@ impl<L: Log> Domain<L> {
         // What installs before what reads.
         let places = [
             Place::here(ReplicationController::new(site, incarnation, &settings.sites, planted)),
-            Place::here(AtomicityController::new(site, incarnation, planted)),
+            Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
             Place::here(ConcurrencyController::new(settings.method, planted)),
             Place::here(access_manager),
             Place::here(ActionDriver::new(planted, settings.seed)),

@@ -143,6 +143,7 @@ mod tests {
             memory_bytes_max: 1 << 20,
             old_version_bytes_max: 1 << 18,
             recent_writes_max: 100,
+            round_pace: crate::ROUND_PACE,
             seed: 1,
             planted: Planted::none(),
         };

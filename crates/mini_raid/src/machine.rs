@@ -114,6 +114,7 @@ impl Machine {
             memory_bytes_max: profile.memory_bytes_max,
             old_version_bytes_max: profile.old_version_bytes_max,
             recent_writes_max: profile.recent_writes_max,
+            round_pace: profile.round_pace,
             seed: random.draw(),
             planted,
         };

@@ -8,6 +8,7 @@ use crate::limits::MICROSECOND;
 use crate::network::Weather;
 use crate::random::Random;
 use crate::workload::Mix;
+use domain::ROUND_PACE;
 use messages::epoch::Method;
 use messages::limits::{MILLISECOND, SECOND};
 
@@ -24,6 +25,8 @@ pub struct Profile {
     pub old_version_bytes_max: usize,
     /// Writes a site remembers per storage for checking ranges.
     pub recent_writes_max: usize,
+    /// How far apart rounds of commits begin while one is on its way.
+    pub round_pace: u64,
     /// Clocks run at most so much too fast or slow, in parts per million.
     pub clock_rate_max: i64,
     /// Pauses inside a process: mean number of messages between two, mean length.
@@ -51,6 +54,7 @@ impl Profile {
             memory_bytes_max: 1 << 30,
             old_version_bytes_max: 1 << 28,
             recent_writes_max: 1 << 14,
+            round_pace: ROUND_PACE,
             clock_rate_max: 1,
             stalls: (0, 0),
             sync_latency: MILLISECOND,
@@ -90,6 +94,14 @@ impl Profile {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);
             if weight > 0 {
                 profile.faults.push((*kind, weight * kind.weight()));
+            }
+        }
+        if random.one_in(2) {
+            // One round at a time, unless it takes long: what is committed under load is so with others.
+            profile.round_pace = SECOND;
+            if random.one_in(2) {
+                profile.mix.clients = profile.mix.clients.max(4 * sites);
+                profile.mix.pause = MILLISECOND;
             }
         }
         profile

@@ -12,6 +12,7 @@
 //! * `logged N life L: SITES`, `checkpoint`, `restart life L` (a new controller replays everything logged)
 
 use atomicity_controller::AtomicityController;
+use atomicity_controller::limits::ROUND_PACE;
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::{
     CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState,
@@ -109,7 +110,7 @@ fn epoch(number: u64, sites: Words, required: u16) -> Arc<Epoch> {
 impl World {
     pub fn new() -> World {
         World {
-            controller: AtomicityController::new(OWN, Incarnation(1), Planted::none()),
+            controller: AtomicityController::new(OWN, Incarnation(1), ROUND_PACE, Planted::none()),
             now: Now { boot: 0, wall_micros: 0 },
             epoch: EpochNumber(0),
             required: 2,
@@ -283,7 +284,7 @@ impl World {
 
     fn restart(&mut self, words: &mut Words, outbox: &mut Outbox) {
         let life = keyed(words, "life") as u32;
-        self.controller = AtomicityController::new(OWN, Incarnation(life), Planted::none());
+        self.controller = AtomicityController::new(OWN, Incarnation(life), ROUND_PACE, Planted::none());
         self.members.clear();
         for record in &self.log {
             self.controller.replay(record, outbox);

@@ -67,6 +67,7 @@ impl Core {
             memory_bytes_max: self.config.memory_mb << 20,
             old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
+            round_pace: domain::ROUND_PACE,
             seed: self.nonce_seed,
             planted: messages::planted::Planted::none(),
         };
