@@ -2,14 +2,16 @@
 //! decision for all of them. To the other sites a group is one transaction; to whoever asked, each is its own.
 //!
 //! How many rounds may be on their way follows from how long one takes ([`Gathering::rounds_allowed`]): few where a round costs more work than
-//! time, many where it is far. So a ready transaction waits for a small part of a round, or not at all. (Group commit: DeWitt et al.,
+//! time, many where it is far. So a ready transaction waits for a small part of a round, or not at all; and a round that takes longer than most
+//! holds nobody up. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
 //! "Implementation Techniques for Main Memory Database Systems", 1984, section 5.2, there for the log.)
 //!
 //! Invariants: no member of a group uses what another one changes, so each may be taken for the first; nothing is told of a member before the
 //! outcome of its group; a group that aborts leaves nothing, and each of its members is then judged alone, under its own identifier.
 
 use crate::limits::{
-    GATHER_PATIENCE, GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, GROUP_MAX, ROUND_SLACK_PARTS, ROUNDS_MAX,
+    GATHER_PATIENCE, GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, GATHERED_RANGES_MAX, GROUP_MAX, ROUND_SLACK_PARTS,
+    ROUNDS_MAX,
 };
 use messages::commit::CommitRequest;
 use messages::planted::{Bug, Planted};
@@ -48,6 +50,10 @@ pub(crate) struct Gathering {
     voting: usize,
     /// The time of a round when little else is under way, nanoseconds.
     round: u64,
+    /// The time that half of the rounds take.
+    median: u64,
+    /// When the last prepare was sent (boot clock).
+    sent_at: u64,
     /// How far apart rounds begin, nanoseconds.
     round_pace: u64,
     /// Members of a group, at most: less after each that aborts, more after each that commits.
@@ -62,6 +68,8 @@ impl Gathering {
             alone: VecDeque::new(),
             voting: 0,
             round: 0,
+            median: 0,
+            sent_at: 0,
             round_pace,
             group_max: GROUP_MAX,
         }
@@ -69,7 +77,8 @@ impl Gathering {
 
     /// A transaction is ready.
     pub(crate) fn add(&mut self, ready: Ready) {
-        let queue = if may_gather(&ready.history) { &mut self.ready } else { &mut self.alone };
+        let has_lost = ready.age.first != ready.transaction;
+        let queue = if has_lost || !may_gather(&ready.history) { &mut self.alone } else { &mut self.ready };
         queue.push_back(ready);
     }
 
@@ -91,15 +100,19 @@ impl Gathering {
     }
 
     /// A prepare was sent.
-    pub(crate) fn sent(&mut self) {
+    pub(crate) fn sent(&mut self, now: Now) {
         self.voting += 1;
+        self.sent_at = now.boot;
     }
 
     /// A transaction, or a group of so many members, has committed, so long after its prepare was sent (nanoseconds); or it has aborted.
     pub(crate) fn decided(&mut self, members: usize, committed_after: Option<u64>) {
         self.voting -= 1;
         if let Some(took) = committed_after {
-            self.round = if self.round == 0 { took } else { took.min(self.round + self.round / ROUND_SLACK_PARTS) };
+            let took = took.max(1);
+            let known = if self.median == 0 { (took, took) } else { (self.round, self.median) };
+            self.round = took.min(known.0 + slack(known.0));
+            self.median = if took > known.1 { known.1 + slack(known.1) } else { known.1 - slack(known.1) }.max(1);
             if members >= self.group_max {
                 self.group_max = (self.group_max + 1).min(GROUP_MAX);
             }
@@ -122,34 +135,47 @@ impl Gathering {
             return vec![alone];
         }
         let Some(first) = self.ready.front() else { return Vec::new() };
-        if self.voting >= self.rounds_allowed() && now.boot < first.since + GATHER_PATIENCE {
+        let is_due = self.voting < self.rounds_allowed()
+            || now.boot >= self.sent_at + self.median.max(self.round_pace)
+            || now.boot >= first.since + GATHER_PATIENCE;
+        if !is_due {
             return Vec::new();
         }
         if self.ready.len() == 1 || self.group_max == 1 {
             return self.ready.pop_front().into_iter().collect();
         }
-        let mut fits = Vec::with_capacity(self.ready.len());
+        let (mut group, mut rest) = (Vec::new(), VecDeque::new());
         let mut uses = Uses::default();
-        let mut members = 0;
-        for ready in &self.ready {
-            let joins = members < self.group_max && (uses.admit(&ready.history) || planted.is(Bug::GatheredDependent));
-            members += usize::from(joins);
-            fits.push(joins);
+        // Borrowed from here while the group is chosen.
+        let ready = std::mem::take(&mut self.ready);
+        let mut joins = Vec::with_capacity(ready.len());
+        for ready in &ready {
+            let is_full = joins.iter().filter(|joins| **joins).count() >= self.group_max;
+            joins.push(!is_full && (uses.admit(&ready.history) || planted.is(Bug::GatheredDependent)));
         }
-        let (group, rest) =
-            std::mem::take(&mut self.ready).into_iter().zip(fits).partition::<Vec<_>, _>(|(_, fits)| *fits);
-        self.ready.extend(rest.into_iter().map(|(ready, _)| ready));
-        group.into_iter().map(|(ready, _)| ready).collect()
+        for (ready, joins) in ready.into_iter().zip(joins) {
+            match joins {
+                true => group.push(ready),
+                false => rest.push_back(ready),
+            }
+        }
+        self.ready = rest;
+        group
     }
+}
+
+/// A part of a time, by which an estimate follows it.
+fn slack(time: u64) -> u64 {
+    time.div_ceil(ROUND_SLACK_PARTS).max(1)
 }
 
 /// Whether it may commit with others: it is small, and changes rows only.
 fn may_gather(history: &History) -> bool {
-    let items = history.reads.len() + history.ranges.len() + history.writes.len() + history.increments.len();
-    let rows = || history.writes.iter().filter_map(|write| write.row.as_ref());
+    let items = history.reads.len() + history.writes.len() + history.increments.len();
     history.drops.is_empty()
         && items <= GATHERED_ITEMS_MAX
-        && rows().map(|row| row.len()).sum::<usize>() <= GATHERED_BYTES_MAX
+        && history.ranges.len() <= GATHERED_RANGES_MAX
+        && history.bytes() <= GATHERED_BYTES_MAX
         && history.writes.iter().all(|write| write.table != TableId::CATALOG)
 }
 
@@ -158,7 +184,7 @@ fn may_gather(history: &History) -> bool {
 enum Use {
     /// Some have read this version.
     Read(Timestamp),
-    /// One writes it, whoever else has read it or not.
+    /// One alone uses it.
     Written,
     /// Some add so much to it.
     Added(Addends),
@@ -169,14 +195,17 @@ enum Use {
 struct Uses<'a> {
     items: FxHashMap<(TableId, &'a Key), Use>,
     ranges: Vec<&'a KeyRange>,
+    bytes: usize,
 }
 
 impl<'a> Uses<'a> {
     /// Takes in what one more uses. False, and nothing has changed: it depends on what another changes, or the other way round.
     fn admit(&mut self, history: &'a History) -> bool {
-        if !self.is_independent(history) {
+        let bytes = self.bytes + history.bytes();
+        if bytes > GATHERED_BYTES_MAX || !self.is_independent(history) {
             return false;
         }
+        self.bytes = bytes;
         for read in &history.reads {
             self.items.entry((read.table, &read.key)).or_insert(Use::Read(read.seen));
         }
@@ -188,12 +217,11 @@ impl<'a> Uses<'a> {
                 Entry::Vacant(entry) => {
                     entry.insert(Use::Added(increment.addends.clone()));
                 }
-                Entry::Occupied(mut entry) => {
-                    let Use::Added(sums) = entry.get_mut() else {
-                        unreachable!("what is added to is used by adding only")
-                    };
-                    *sums = sum(sums, &increment.addends).expect("it was found to fit");
-                }
+                Entry::Occupied(mut entry) => match entry.get_mut() {
+                    Use::Added(sums) => *sums = sum(sums, &increment.addends).expect("it was found to fit"),
+                    // Its own read, of a statement that was rolled back: nobody else may use the item.
+                    own => *own = Use::Written,
+                },
             }
         }
         self.ranges.extend(history.ranges.iter().map(|read| &read.range));
@@ -225,11 +253,13 @@ impl<'a> Uses<'a> {
     }
 }
 
-/// Both sums; `None` when a number gets too large.
+/// Both sums; `None` when a number gets too large, or when one is added and the other subtracted: where the sum of both fits a column, each alone
+/// might not, in either order.
 fn sum(left: &Addends, right: &Addends) -> Option<Addends> {
     let mut sums = left.clone();
     for (column, number) in right {
         match sums.iter_mut().find(|(own, _)| own == column) {
+            Some((_, sum)) if (*sum < 0) != (*number < 0) => return None,
             Some((_, sum)) => *sum = sum.checked_add(*number)?,
             None => sums.push((*column, *number)),
         }
@@ -287,6 +317,11 @@ mod tests {
         History { writes: vec![Write { table: TABLE, key: key(name), row: None }], ..History::default() }
     }
 
+    fn with_read(mut history: History, name: &str) -> History {
+        history.reads = reads(name, 1).reads;
+        history
+    }
+
     fn adds(name: &str, number: i64) -> History {
         let addends = [(1, number)].into_iter().collect();
         History { increments: vec![Increment { table: TABLE, key: key(name), addends }], ..History::default() }
@@ -309,8 +344,13 @@ mod tests {
             (reads("a", 1), writes("b"), true),
             (writes("a"), writes("a"), false),
             (writes("a"), adds("a", 1), false),
-            (adds("a", 1), adds("a", -1), true),
+            (adds("a", 1), adds("a", 2), true),
+            (adds("a", 1), adds("a", -1), false),
             (adds("a", i64::MAX), adds("a", 1), false),
+            // A statement has read it and was rolled back; what was added before stands.
+            (with_read(adds("a", 1), "a"), adds("a", 1), false),
+            (with_read(adds("a", 1), "a"), reads("a", 1), false),
+            (with_read(adds("a", 1), "a"), adds("b", 1), true),
             (scans("a", "c"), writes("b"), false),
             (scans("a", "c"), adds("b", 1), false),
             (scans("a", "c"), writes("c"), true),
@@ -329,10 +369,8 @@ mod tests {
     /// An item named twice in a history would be installed, or added to, twice.
     #[test]
     fn a_group_names_each_item_once() {
-        let mut first = adds("n", 5);
-        first.reads = reads("a", 1).reads;
-        let mut second = adds("n", 6);
-        second.reads = reads("a", 1).reads;
+        let first = with_read(adds("n", 5), "a");
+        let mut second = with_read(adds("n", 6), "a");
         second.increments.insert(0, adds("m", 1).increments.remove(0));
         let joined = joined(&[ready(1, first), ready(2, second), ready(3, writes("w"))]);
         assert_eq!(joined.reads, reads("a", 1).reads);
@@ -349,11 +387,19 @@ mod tests {
         let mut send = |gathering: &mut Gathering, name: &str| {
             gathering.add(ready(1, writes(name)));
             let group = gathering.next(now, Planted::none());
-            (!group.is_empty()).then(|| gathering.sent()).is_some()
+            (!group.is_empty()).then(|| gathering.sent(now)).is_some()
         };
         assert!(send(&mut gathering, "a") && !send(&mut gathering, "b"));
         gathering.decided(1, Some(10 * ROUND_PACE));
         let sent = (0..12).filter(|number| send(&mut gathering, &number.to_string())).count();
         assert_eq!(sent, 11, "b and what came next leave together, and then ten more");
+        gathering.add(ready(1, writes("late")));
+        assert!(gathering.next(now, Planted::none()).is_empty());
+        let later = Now { boot: 10 * ROUND_PACE, ..now };
+        assert_eq!(
+            gathering.next(later, Planted::none()).len(),
+            2,
+            "a round that takes longer than most holds nobody up"
+        );
     }
 }

@@ -54,6 +54,8 @@ pub(crate) struct HomeTransaction {
     members: Vec<Ready>,
     phase: Phase,
     sent_at: u64,
+    /// What is not answered is sent again after this long.
+    resend_after: u64,
     begun_at: u64,
     /// How often it was sent again.
     resent: u32,
@@ -139,6 +141,7 @@ impl AtomicityController {
             members,
             phase: Phase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
+            resend_after: (history.written_bytes() as u64 * limits::RESEND_FOR_BYTE).clamp(RESEND, limits::RESEND_MAX),
             begun_at: now.boot,
             resent: 0,
             waiting: BTreeMap::new(),
@@ -147,7 +150,7 @@ impl AtomicityController {
         let gathered = home.members.iter().map(|member| member.transaction).collect();
         let twice = self.home.insert(transaction, home);
         assert!(twice.is_none(), "a transaction identifier commits once");
-        self.gathering.sent();
+        self.gathering.sent(now);
         self.counters.prepares += epoch.others(self.site).count() as u64;
         self.send_prepare(transaction, epoch.others(self.site), outbox);
         self.prepare(now, Prepare { transaction, age, order, participants, history, gathered }, outbox);
@@ -234,8 +237,17 @@ impl AtomicityController {
             self.counters.committed_in_memory += members.len() as u64;
             Receipt::Memory { copies: epoch.up().count() as u16 }
         };
+        self.finish_members(transaction, outbox);
         self.answer_commit(&members, timestamp, receipt, outbox);
         self.send_decisions(transaction, outbox);
+    }
+
+    /// What those have accessed that have committed together, or will not be judged alone.
+    fn finish_members(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        let home = self.home.get_mut(&transaction).expect("only a known transaction is decided");
+        for member in std::mem::take(&mut home.members) {
+            self.finish_locks(member.transaction, outbox);
+        }
     }
 
     fn answer_commit(
@@ -351,16 +363,17 @@ impl AtomicityController {
 
     /// Nothing is left of it: whoever asked for it is told, or each that it consists of is judged alone.
     fn tell_abort(&mut self, transaction: TransactionId, members: Vec<Ready>, conflict: Conflict, outbox: &mut Outbox) {
-        match members.is_empty() {
-            true => answer_abort(transaction, conflict, outbox),
-            false => self.gathering.part(members),
+        match self.standing {
+            _ if members.is_empty() => answer_abort(transaction, conflict, outbox),
+            Standing::Active => self.gathering.part(members),
+            Standing::Stopped => self.waiting.extend(members.into_iter().map(Ready::into_request)),
         }
     }
 
     /// Lost votes and acknowledgements are asked for again; a voter that stays silent is named.
     pub(crate) fn resend(&mut self, now: Now, outbox: &mut Outbox) {
-        let due: Vec<TransactionId> =
-            self.home.iter().filter(|(_, home)| now.boot >= home.sent_at + RESEND).map(|(id, _)| *id).collect();
+        let is_due = |home: &HomeTransaction| now.boot >= home.sent_at + home.resend_after;
+        let due: Vec<TransactionId> = self.home.iter().filter(|(_, home)| is_due(home)).map(|(id, _)| *id).collect();
         for transaction in due {
             let home = self.home.get_mut(&transaction).expect("collected just above");
             home.sent_at = now.boot;
@@ -446,6 +459,7 @@ impl AtomicityController {
         for (transaction, home) in std::mem::take(&mut self.home) {
             let Phase::Resolved(outcome) = home.phase else { panic!("an activated epoch leaves no vote open") };
             let members = home.names(transaction);
+            home.members.iter().for_each(|member| self.finish_locks(member.transaction, outbox));
             self.counters.resolved += 1;
             match outcome {
                 Outcome::Commit(timestamp) => {

@@ -17,12 +17,19 @@ pub const INQUIRE_MAX: usize = 256;
 /// A participant counts as silent only when it was asked so many times again.
 pub const SILENT_AFTER_RESENDS: u32 = 10;
 
+/// A prepare is sent again after so long for each byte that it writes, as if the network carried ten million bytes in a second: sent sooner, it
+/// would only stand in its own way.
+pub const RESEND_FOR_BYTE: u64 = SECOND / 10_000_000;
+/// But never later than after this.
+pub const RESEND_MAX: u64 = SECOND;
 /// Members of a group of transactions that commit together.
 pub const GROUP_MAX: usize = 32;
 /// A transaction that reads and writes more items and ranges than this commits alone.
 pub const GATHERED_ITEMS_MAX: usize = 64;
-/// And one whose new rows take more bytes than this.
-pub const GATHERED_BYTES_MAX: usize = 16 << 10;
+/// So does one that reads more ranges.
+pub const GATHERED_RANGES_MAX: usize = 4;
+/// Bytes of keys and rows in one group: so that its prepare still goes as a datagram.
+pub const GATHERED_BYTES_MAX: usize = 24 << 10;
 /// A ready transaction is sent after this long, whatever is on its way.
 pub const GATHER_PATIENCE: u64 = 2 * MILLISECOND;
 /// Rounds begin so far apart, unless fewer than this are on their way.

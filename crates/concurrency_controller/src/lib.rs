@@ -157,7 +157,8 @@ impl ConcurrencyController {
     }
 
     /// Locks a whole history, or makes it wait, or lets it die (rule 3). A transaction that executed here stops executing: its accesses
-    /// give way to its commit-locks, or to nothing if it dies; so do those of the transactions that it consists of.
+    /// give way to its commit-locks, or to nothing if it dies. Those of the transactions that it consists of stay: if it comes to nothing each of
+    /// them is judged alone, as if it had not been in company.
     fn commit_lock(
         &mut self,
         now: Now,
@@ -173,14 +174,12 @@ impl ConcurrencyController {
         }
         let mut executed = std::iter::once(&transaction).chain(gathered);
         if let Some(conflict) = executed.find_map(|&executed| self.executing.doomed(executed)) {
-            reply_commit_lock(transaction, Some(conflict.clone()), outbox);
-            return self.forget_accesses(now, gathered, outbox);
+            return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
         }
         let first = self.executing.goes_first(now.boot, (transaction, age), &history, &*self.sequencer);
         if let Some(conflict) = first.filter(|_| !self.planted.is(Bug::LongWaiterPassed)) {
             self.counters.commit_lock_deaths += 1;
-            reply_commit_lock(transaction, Some(conflict), outbox);
-            return self.forget_accesses(now, gathered, outbox);
+            return reply_commit_lock(transaction, Some(conflict), outbox);
         }
         let (verdict, killed) = self.commit_locks.lock(transaction, age, history.clone());
         for dead in &killed {
@@ -188,9 +187,8 @@ impl ConcurrencyController {
             reply_commit_lock(dead.transaction, Some(dead.conflict.clone()), outbox);
         }
         let mut freed = self.executing.forget(transaction);
-        freed.extend(gathered.iter().flat_map(|&gathered| self.executing.forget(gathered)));
         if !matches!(verdict, Verdict::Dies(_)) {
-            let (doomed, more) = self.executing.doom(transaction, &history, &*self.sequencer);
+            let (doomed, more) = self.executing.doom(transaction, gathered, &history, &*self.sequencer);
             freed.extend(more);
             for loser in doomed {
                 self.counters.doomed += 1;
@@ -212,12 +210,6 @@ impl ConcurrencyController {
         }
         let histories = killed.iter().flat_map(|dead| places(&dead.history)).map(|(place, _)| place);
         self.go_on(now, histories.chain(freed.iter().map(Place::from)), outbox);
-    }
-
-    /// These transactions execute no more.
-    fn forget_accesses(&mut self, now: Now, transactions: &[TransactionId], outbox: &mut Outbox) {
-        let freed: Vec<Target> = transactions.iter().flat_map(|&executed| self.executing.forget(executed)).collect();
-        self.go_on(now, freed.iter().map(Place::from), outbox);
     }
 
     fn finish(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {

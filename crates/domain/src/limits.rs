@@ -12,7 +12,7 @@ pub const REST_BYTES_MAX: u64 = 64 << 10;
 pub const REST_CHECKPOINT_BYTES: u64 = 512 << 10;
 /// Messages that one call may deliver inside a site before something is badly wrong.
 pub const MESSAGES_PER_CALL_MAX: usize = 10_000_000;
-/// How long servers in other processes are called (boot clock, in nanoseconds) before the caller has its turn,
+/// How long messages inside a site are delivered (boot clock, in nanoseconds) before the caller has its turn,
 pub const RUN_TIME_MAX: u64 = 5 * MILLISECOND;
 
 const _: () =

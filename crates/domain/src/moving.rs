@@ -189,7 +189,7 @@ mod tests {
         domain.deliver_all(&mut slow, [close(1), other.clone(), close(2)]);
         assert_eq!(driver(&domain), (2, before + 2), "nobody has said that he will come back");
         assert!(!domain.is_behind());
-        domain.give_turns(crate::Turns::WhileCalling);
+        domain.give_turns(crate::Turns::Always);
         domain.deliver_all(&mut slow, [close(3), other, close(4)]);
         assert_eq!(driver(&domain), (3, before + 3), "its time is over");
         let mut turns = 0;

@@ -77,7 +77,7 @@ impl Core {
         self.output.new_life = Some(domain.catalog_rows()?);
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
-        domain.give_turns(Turns::WhileCalling);
+        domain.give_turns(Turns::Always);
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }

@@ -59,6 +59,7 @@ impl Turn<'_> {
     /// Something failed: tells the client, and passes over what depends on it.
     pub fn fail(&mut self, error: &SqlError) {
         backend::error(&mut self.session.output, Severity::Error, error);
+        self.session.is_due = true;
         if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
             self.query(QueryRequest::Stop);
         }
