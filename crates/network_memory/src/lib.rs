@@ -45,7 +45,8 @@
 //!
 //! A server that ends in order saves its memory, and goes on as the same incarnation when it has reloaded it; the paper's server with an
 //! uninterruptible power supply. One that starts empty counts for nothing until the writer, or a recovery, has begun an epoch with its
-//! new incarnation, and restored it. Under a lease such an epoch is established by k members that have kept their memory, or by all members: n = k
+//! new incarnation, and restored it. Under a lease the same goes for one that has kept its memory, but did not answer whoever has accepted a
+//! loss; and there such an epoch is established by k members that have kept their memory, or by all members: n = k
 //! means that every member is needed. Clocks of two hosts may differ in speed by one part in [`limits::DRIFT_PARTS`]; nothing else is
 //! assumed of them but that they go on while a host is suspended: a virtual machine that is stopped from outside, or restored from a snapshot,
 //! is not covered.
@@ -55,6 +56,7 @@
 //! Whoever opens a log asks all servers before it seals any: an attempt that may not get through, or reaches too few, leaves the writer alone.
 //! Accepting a loss gives up memories; where the log may be recovered anywhere it gives up no server that does not answer, because
 //! those could be enough for a writer that is cut off; and it holds the seal for a lease, because servers may have forgotten what they had answered.
+//! It gives up no memory that is not wanting: as long as enough have kept theirs, an attempt to accept a loss that breaks off is one like any other.
 //!
 //! In reading order: [`names`] and [`message`] are the words; [`server`] is the memory server and [`writer`] the writer, pure machines both, over
 //! a local log (`journal`); [`simulation`] runs them under faults with a checker outside, and [`planted`] lists the bugs that it must find;

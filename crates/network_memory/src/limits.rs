@@ -53,6 +53,9 @@ pub const LEASE_MARGIN: u64 = LEASE / 40;
 pub const VOUCHED: u64 = LEASE - LEASE_MARGIN;
 /// By so much the numbers of whoever accepts a loss lie above those that he knows of: nobody who may still write without his knowing counts so far.
 pub const ACCEPTED_STEP: u64 = 1 << 32;
+/// The highest number of an epoch, a position or a generation: nobody counts so far, and counting on from there does not overflow. A message with a
+/// higher one is malformed, and an epoch with a higher one does not begin: a server that took it could never be sealed again.
+pub const NUMBER_MAX: u64 = u64::MAX / 2;
 /// A lease is asked for again when this much of it is left.
 pub const LEASE_RENEWAL: u64 = LEASE / 2;
 
@@ -116,6 +119,7 @@ const _: () = assert!(2 * FRAME_BYTES_MAX <= HELD_BYTES_MAX && REPLY_BYTES_MAX <
 const _: () = assert!(BATCH_BYTES as u64 * 2 <= WINDOW_BYTES, "a server need not wait for the next batch");
 const _: () = assert!(LEASE_MARGIN * DRIFT_PARTS >= 2 * LEASE, "two clocks may drift apart for a whole lease");
 const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE && SILENCE + SETTLE < VOUCHED);
+const _: () = assert!(NUMBER_MAX / ACCEPTED_STEP >= 1 << 30 && NUMBER_MAX < u64::MAX - 2 * ACCEPTED_STEP);
 const _: () = assert!(CONNECTION_SILENCE > 10 * SILENCE && CONNECT < SILENCE);
 const _: () =
     assert!(DATAGRAM_WAIT < RESEND && DATAGRAM_WAIT < DATAGRAM_PAUSE && STREAM_PAUSE < CONNECTION_SILENCE / 10);

@@ -4,7 +4,7 @@
 //! does nothing twice, and the writer asks again. Invariant: bytes of anybody are a message or a precise error; memory grows with the
 //! bytes that came, never with what they claim.
 
-use crate::limits::{BATCH_RECORDS_MAX, RECORD_BYTES_MAX};
+use crate::limits::{BATCH_RECORDS_MAX, NUMBER_MAX, RECORD_BYTES_MAX};
 use crate::names::{Configuration, Epoch, Incarnation, LogId, Mark, Position};
 use bytes::Bytes;
 use raidcomm::codec::{Codec, CodecError, Compact};
@@ -251,6 +251,9 @@ pub enum Refusal {
     /// The record has been truncated, or was never there.
     #[error("the server does not hold this record")]
     Absent,
+    /// The number of the epoch is one that no writer comes to: once it was sealed for, nobody could ever seal the log again.
+    #[error("the number of the epoch is above {NUMBER_MAX}: begin with the number that follows the last one")]
+    OutOfRange,
 }
 
 /// What a server holds of a log.
@@ -342,7 +345,33 @@ impl ToServer {
     pub fn decode(bytes: &[u8]) -> Result<ToServer, MessageError> {
         let message: ToServer = Compact::read(bytes)?;
         check_magic(message.magic)?;
-        match &message.request {
+        message.request.check()?;
+        Ok(message)
+    }
+}
+
+impl Request {
+    /// In whose name it is asked; none if in nobody's.
+    pub(crate) fn epoch(&self) -> Option<Epoch> {
+        match self {
+            Request::Seal { epoch }
+            | Request::Read { epoch, .. }
+            | Request::Restore { epoch, .. }
+            | Request::Append { epoch, .. }
+            | Request::Permit { epoch, .. }
+            | Request::Remove { epoch }
+            | Request::Look { epoch } => Some(*epoch),
+            Request::Activate { configuration, .. } => Some(configuration.epoch),
+            Request::Status => None,
+        }
+    }
+
+    /// Whether it is one that a writer sends.
+    ///
+    /// # Errors
+    /// See [`MessageError`].
+    pub(crate) fn check(&self) -> Result<(), MessageError> {
+        match self {
             Request::Restore { epoch, from, base, position, records } => {
                 check_numbers(*epoch, [*from, base.position])?;
                 check_records(*position, records)?;
@@ -351,9 +380,9 @@ impl ToServer {
                 check_numbers(*epoch, [from.position])?;
                 check_records(*position, records)?;
             }
-            Request::Activate { configuration, from, base, end, .. } => {
+            Request::Activate { configuration, basis, from, base, end } => {
                 check_configuration(configuration)?;
-                check_numbers(configuration.epoch, [*from, base.position, end.position])?;
+                check_numbers(*basis, [*from, base.position, end.position])?;
             }
             Request::Read { epoch, position } => check_numbers(*epoch, [*position])?,
             Request::Seal { epoch }
@@ -364,7 +393,7 @@ impl ToServer {
             }
             Request::Status => {}
         }
-        Ok(message)
+        Ok(())
     }
 }
 
@@ -381,13 +410,23 @@ impl ToWriter {
     pub fn decode(bytes: &[u8]) -> Result<ToWriter, MessageError> {
         let message: ToWriter = Compact::read(bytes)?;
         check_magic(message.magic)?;
-        match &message.reply {
+        message.reply.check()?;
+        Ok(message)
+    }
+}
+
+impl Reply {
+    /// Whether it is one that a server sends.
+    ///
+    /// # Errors
+    /// See [`MessageError`].
+    pub(crate) fn check(&self) -> Result<(), MessageError> {
+        match self {
             Reply::Records { position, records, .. } => check_records(*position, records)?,
             Reply::Sealed { held: Held { configuration, from, end, .. }, .. }
             | Reply::Held { held: Held { configuration, from, end, .. }, .. } => {
                 configuration.iter().try_for_each(check_configuration)?;
-                let epoch = configuration.as_ref().map_or(Epoch::default(), |configuration| configuration.epoch);
-                check_numbers(epoch, [from.position, end.position])?;
+                check_numbers(Epoch::default(), [from.position, end.position])?;
             }
             Reply::Refused { reason: Refusal::Sealed { by } | Refusal::Outdated { by }, .. } => check_numbers(*by, [])?,
             Reply::Restored { end, .. } | Reply::Activated { end, .. } | Reply::Appended { end, .. } => {
@@ -395,7 +434,7 @@ impl ToWriter {
             }
             _ => {}
         }
-        Ok(message)
+        Ok(())
     }
 }
 
@@ -420,7 +459,7 @@ pub enum MessageError {
     #[error("{0} records in a message at position {1}: out of range")]
     Many(usize, Position),
     /// No log grows to that, and no epoch either.
-    #[error("number {0} is out of range")]
+    #[error("number {0} is out of range: {NUMBER_MAX} is the highest")]
     Number(u64),
     /// Copies or members that no configuration has.
     #[error("a configuration of {members} servers with {copies} copies: out of range")]
@@ -435,9 +474,6 @@ pub enum MessageError {
 fn check_magic(magic: u16) -> Result<(), MessageError> {
     if magic == MAGIC { Ok(()) } else { Err(MessageError::Foreign(magic)) }
 }
-
-/// Half of all numbers: counting on from there does not overflow.
-const NUMBER_MAX: u64 = u64::MAX / 2;
 
 fn check_numbers<const COUNT: usize>(epoch: Epoch, positions: [Position; COUNT]) -> Result<(), MessageError> {
     let numbers = positions.into_iter().map(|position| position.0).chain([epoch.number]);
@@ -457,7 +493,7 @@ fn check_records(position: Position, records: &[Record]) -> Result<(), MessageEr
 /// Whether a configuration is one that a writer makes.
 pub(crate) fn check_configuration(configuration: &Configuration) -> Result<(), MessageError> {
     let (members, copies) = (configuration.members.len(), configuration.copies);
-    check_numbers(configuration.epoch, [Position(configuration.generation)])?;
+    check_numbers(configuration.epoch, [Position(configuration.generation), Position(configuration.continues.number)])?;
     let is_possible = copies >= 1 && usize::from(copies) <= members && members <= crate::limits::SERVERS_MAX;
     if is_possible { Ok(()) } else { Err(MessageError::Configuration { members, copies }) }
 }

@@ -94,10 +94,11 @@ pub struct Configuration {
     pub fallback: Fallback,
     /// The epoch whose log this one began with: as long as nobody has opened this one, a copy of it is a copy of that one.
     pub continues: Epoch,
-    /// How often a loss was accepted, of a disk or of memories: of two that go on with the log the one with more is right, whatever their
-    /// epochs.
+    /// How often a loss was accepted, of a disk or of memories. Of two disks that go on with the log the one with more is right, whatever their
+    /// epochs; see [`Configuration::rank`].
     pub generation: u64,
-    /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone.
+    /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone, or what lost memories have held: then
+    /// its members may stand for what none of them has.
     pub doubt: Option<Doubt>,
 }
 
@@ -124,9 +125,19 @@ impl Configuration {
         incarnation != Incarnation::NONE && self.members.iter().any(is_kept)
     }
 
-    /// What of two configurations is later, whoever has begun them.
+    /// What of two configurations is later, whoever has begun them. A disk whose loss was accepted may count on alone; where a log may be
+    /// recovered anywhere, whoever accepts a loss counts beyond anybody of whom he may not have heard
+    /// ([`crate::limits::ACCEPTED_STEP`]), and whoever is above him has been let pass by those that he has sealed: he has come to nothing.
     pub fn rank(&self) -> (u64, Epoch) {
-        (self.generation, self.epoch)
+        self.rank_of(self.epoch)
+    }
+
+    /// As [`Configuration::rank`], of a copy that is one of this epoch's log.
+    pub(crate) fn rank_of(&self, epoch: Epoch) -> (u64, Epoch) {
+        match self.fallback {
+            Fallback::RestartOnThisDisk(_) => (self.generation, epoch),
+            Fallback::UnderLease => (0, epoch),
+        }
     }
 
     /// Whether this one says that the log goes on with another disk than `other` does, and may be right.

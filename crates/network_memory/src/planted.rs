@@ -95,11 +95,17 @@ pub enum Planted {
     ClosedTooSoon,
     /// An older copy of the own disk is opened when whoever holds the last epoch's log is damaged.
     OldCopyChosen,
+    /// Who accepts a loss gives up what counted before though nothing is wanting.
+    GivenUpForNothing,
+    /// A log that is found by what an attempt has left of those that count is opened without a word on what that attempt has given up.
+    GivenUpUntold,
+    /// An accepted loss that came to nothing ranks above an epoch that was opened since.
+    AcceptedRanksAbove,
 }
 
 impl Planted {
     /// All of them.
-    pub const ALL: [Planted; 46] = [
+    pub const ALL: [Planted; 49] = [
         Planted::LeaseIgnored,
         Planted::LeaseNotWaitedFor,
         Planted::SealWithoutFence,
@@ -146,6 +152,9 @@ impl Planted {
         Planted::NotWaitedFor,
         Planted::ClosedTooSoon,
         Planted::OldCopyChosen,
+        Planted::GivenUpForNothing,
+        Planted::GivenUpUntold,
+        Planted::AcceptedRanksAbove,
     ];
 
     /// Whether random schedules come to it so rarely that it has a test of its own, which tells the accident step by step.
@@ -165,6 +174,9 @@ impl Planted {
                 | P::OldAnswersCount
                 | P::AcceptedNearby
                 | P::UnknownOverwritten
+                | P::GivenUpForNothing
+                | P::GivenUpUntold
+                | P::AcceptedRanksAbove
         )
     }
 

@@ -8,7 +8,7 @@
 mod copy;
 pub mod image;
 
-use crate::limits::{LEASE, LOGS_MAX};
+use crate::limits::{LEASE, LOGS_MAX, NUMBER_MAX};
 use crate::message::{Held, LogStatus, Refusal, Reply, Request, Status};
 use crate::names::{Epoch, Incarnation, LogId, Position};
 use crate::planted::Planted;
@@ -66,22 +66,17 @@ impl Server {
 
     /// Answers a request about a log at this time.
     pub fn handle(&mut self, now: u64, log: LogId, request: Request) -> Reply {
-        let (epoch, answer) = match request {
-            Request::Status => return Reply::Status(self.status()),
-            Request::Look { epoch } => {
+        let Some(epoch) = request.epoch() else { return Reply::Status(self.status()) };
+        let answer = match request {
+            _ if epoch.number > NUMBER_MAX => Err(Refusal::OutOfRange),
+            Request::Look { .. } => {
                 let held = self.logs.get(&log).map_or_else(Held::default, Copy::held);
                 return Reply::Held { epoch, held };
             }
-            Request::Seal { epoch } => (epoch, self.seal(now, log, epoch)),
-            Request::Remove { epoch } => (epoch, self.remove(log, epoch)),
-            Request::Read { epoch, position } => (epoch, self.read(log, epoch, position)),
-            Request::Restore { epoch, .. } | Request::Append { epoch, .. } | Request::Permit { epoch, .. } => {
-                (epoch, self.change(now, log, request))
-            }
-            Request::Activate { ref configuration, .. } => {
-                let epoch = configuration.epoch;
-                (epoch, self.change(now, log, request))
-            }
+            Request::Seal { .. } => self.seal(now, log, epoch),
+            Request::Remove { .. } => self.remove(log, epoch),
+            Request::Read { position, .. } => self.read(log, epoch, position),
+            _ => self.change(now, log, request),
         };
         answer.unwrap_or_else(|reason| {
             self.refusals += 1;

@@ -93,6 +93,24 @@ mod tests {
         );
     }
 
+    /// A host accepts a loss though enough servers have kept their memory, and its disk fails when it has begun its epoch at one server alone, where a
+    /// record rots. Another server has lost its memory meanwhile: without the rule it vouches for what that epoch was to bring it.
+    #[test]
+    fn an_accepted_loss_that_breaks_off_gives_up_nothing() {
+        assert_eq!(run(22_225_827, None).failure, None);
+        assert!(
+            run(22_225_827, Some(Planted::GivenUpForNothing)).failure.is_some(),
+            "the run does not come to it any more"
+        );
+    }
+
+    /// If this failed, a checker would take a server for one that counts because it has kept its memory, though no life of it does: it did not answer
+    /// whoever has accepted a loss, and the writer has not met it since.
+    #[test]
+    fn a_member_that_nobody_has_met_counts_as_lost() {
+        assert_eq!(run(31_190_859, None).failure, None);
+    }
+
     /// If this failed, a log that is open would count on without a server that has come back empty for as long as another one answers sooner.
     #[test]
     fn a_log_that_goes_on_to_another_epoch_waits_for_whoever_is_there() {

@@ -9,7 +9,7 @@
 //! * an epoch is established before anything is acknowledged in it: on disk, where every recovery has the disk; otherwise by k
 //!   members that have kept their memory since the configuration on which it is based, or by all members. A server that has lost its
 //!   memory has forgotten whom it had sealed for: an attempt with a higher number, which it had let pass, must find nobody any more
-//!   who has not heard of this epoch;
+//!   who has not heard of this epoch. That holds of whoever accepts a loss, too, unless something is given up;
 //! * a writer that learns of a higher epoch does nothing any more.
 //!
 //! `opening` asks for the log and seals it, `reading` reads it, and `beginning` begins an epoch; `judge` decides whether that is possible; `peers` ships and restores; `standing` decides
@@ -435,7 +435,8 @@ impl<L: Log> Writer<L> {
 
     /// Takes a server's reply.
     pub fn handle(&mut self, now: u64, server: ServerId, message: ToWriter) {
-        if message.log != self.terms.log || !self.peers.contains_key(&server) {
+        // What cannot be is as good as nothing: its server counts as silent.
+        if message.log != self.terms.log || !self.peers.contains_key(&server) || message.reply.check().is_err() {
             return;
         }
         match self.phase {

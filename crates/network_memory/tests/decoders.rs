@@ -1,6 +1,7 @@
 //! Bytes that anybody may have sent or written: a message, an image or an error, never a panic.
 
-use network_memory::message::{Record, Refusal, Reply, Request, ToServer, ToWriter};
+use network_memory::limits::NUMBER_MAX;
+use network_memory::message::{Held, MessageError, Record, Refusal, Reply, Request, ToServer, ToWriter};
 use network_memory::names::{Configuration, Epoch, Fallback, Incarnation, LogId, Mark, Member, Position, ServerId};
 use network_memory::server::image::{load, save};
 use network_memory::server::{Room, Server};
@@ -55,6 +56,39 @@ fn held(server: &mut Server) -> Vec<Vec<u8>> {
         Reply::Refused { reason: Refusal::Absent, .. } => Vec::new(),
         other => panic!("{other:?}"),
     }
+}
+
+/// If this failed, one damaged number could lock a log for ever, or make writers begin again at the lowest epoch.
+#[test]
+fn numbers_that_nobody_counts_to_are_refused() {
+    let epoch = |number| Epoch { number, writer: 9 };
+    let request = |number| {
+        let mut encoded = Vec::new();
+        Compact::append(&ToServer::new(LOG, Request::Seal { epoch: epoch(number) }), &mut encoded)
+            .expect("it has a form");
+        ToServer::decode(&encoded).err()
+    };
+    let answer = |reply: Reply| {
+        let mut encoded = Vec::new();
+        Compact::append(&ToWriter::new(LOG, Incarnation(3), reply), &mut encoded).expect("it has a form");
+        ToWriter::decode(&encoded).err()
+    };
+    let sealed = |number| answer(Reply::Refused { epoch: EPOCH, reason: Refusal::Sealed { by: epoch(number) } });
+    let continues = |number| {
+        let configuration = Some(Configuration { continues: epoch(number), ..configuration() });
+        answer(Reply::Held { epoch: EPOCH, held: Held { configuration, ..Held::default() } })
+    };
+    for number in [NUMBER_MAX + 1, u64::MAX] {
+        let error = Some(MessageError::Number(number));
+        assert_eq!((request(number), sealed(number)), (error.clone(), error.clone()));
+        assert_eq!(continues(number), error);
+    }
+    assert_eq!((request(NUMBER_MAX), sealed(NUMBER_MAX), continues(NUMBER_MAX)), (None, None, None));
+    // Whoever does without the wire is told likewise, and the log stays open to others.
+    let mut server = server(&[]);
+    let refused = server.handle(1, LOG, Request::Seal { epoch: epoch(u64::MAX) });
+    assert_eq!(refused, Reply::Refused { epoch: epoch(u64::MAX), reason: Refusal::OutOfRange });
+    assert!(matches!(server.handle(1, LOG, Request::Seal { epoch: epoch(2) }), Reply::Sealed { .. }));
 }
 
 proptest! {

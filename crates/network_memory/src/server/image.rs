@@ -5,7 +5,7 @@
 
 use super::copy::{Copy, Permit};
 use super::{Room, Server};
-use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, LEASE};
+use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, LEASE, NUMBER_MAX};
 use crate::message::{Record, check_configuration};
 use crate::names::{Configuration, Epoch, Incarnation, LogId, Mark, Position};
 use crate::planted::Planted;
@@ -145,7 +145,7 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
                 if configuration.as_ref().is_some_and(|configuration| check_configuration(configuration).is_err()) {
                     return Err(ImageError::Part("a configuration cannot be"));
                 }
-                if from.position.0 > u64::MAX / 2 || sealed.number > u64::MAX / 2 {
+                if from.position.0 > NUMBER_MAX || sealed.number > NUMBER_MAX {
                     return Err(ImageError::Part("a number is out of range"));
                 }
                 let permit = Permit { number: permit, until: is_permitted.then_some(now + LEASE) };

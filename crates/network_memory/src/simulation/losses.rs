@@ -4,7 +4,7 @@
 //! whatever else happens: then every opening finds all of it, and says so.
 
 use super::hosts::{Life, SimServer};
-use crate::names::{Configuration, Position};
+use crate::names::{Configuration, Incarnation, Position};
 use crate::server::Server;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,11 +25,13 @@ impl Losses {
         self.rotten.entry(server).or_default().push((incarnation, position));
     }
 
-    /// An epoch begins. A spare that has lost its memory since it was heard last takes the place of a member as a lost one.
+    /// An epoch begins. A spare that has lost its memory since it was heard last takes the place of a member as a lost one; so does a member none of
+    /// whose lives counts, whatever it has kept, because it did not answer whoever accepts a loss.
     pub(super) fn begins(&mut self, servers: &[SimServer], configuration: &Configuration) {
         for member in &configuration.members {
             let index = usize::from(member.server.0.port()) - 1;
             match servers.get(index).map(|server| &server.life) {
+                _ if member.incarnation == Incarnation::NONE => self.lost(index),
                 Some(Life::Up(server) | Life::Stopped(server)) if server.incarnation() == member.incarnation => {}
                 Some(Life::Saved(_)) | None => {}
                 _ => self.lost(index),

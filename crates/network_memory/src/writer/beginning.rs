@@ -4,9 +4,9 @@
 //! recovery elsewhere is possible it seals as any other, and holds the log itself.
 
 use super::peer::State;
-use super::{Event, Intent, Phase, Writer, is_passing};
+use super::{Event, Phase, Stop, Writer, is_passing};
 use crate::journal::{Journal, Standing};
-use crate::limits::FULL_PAUSE;
+use crate::limits::{FULL_PAUSE, NUMBER_MAX};
 use crate::message::Held;
 use crate::names::{Configuration, Doubt, Epoch, Fallback, Incarnation, Mark, Member, ServerId};
 use crate::planted::Planted;
@@ -24,6 +24,8 @@ pub(super) struct Beginning {
     /// The epoch of the records.
     pub(super) continues: Epoch,
     pub(super) doubt: Option<Doubt>,
+    /// What an earlier epoch had is given up, where it is wanting.
+    pub(super) gives_up: bool,
     pub(super) records: Retained,
     /// Up to here the disk has it already.
     pub(super) base: Mark,
@@ -38,6 +40,9 @@ impl<L: Log> Writer<L> {
             self.seal(now, number);
             return;
         }
+        if number > NUMBER_MAX {
+            return self.stop(Stop::NumbersUsedUp { number });
+        }
         // Nobody can recover the log without this disk, so nobody needs to be sealed.
         let beginning = Beginning {
             epoch: Epoch { number, writer: self.nonce },
@@ -45,6 +50,7 @@ impl<L: Log> Writer<L> {
             is_established: true,
             continues: self.epoch,
             doubt: None,
+            gives_up: false,
             base: self.records.end_mark(),
             records: std::mem::take(&mut self.records),
             discarded: 0,
@@ -53,46 +59,28 @@ impl<L: Log> Writer<L> {
         self.enter(now, beginning);
     }
 
-    pub(super) fn enter(&mut self, now: u64, beginning: Beginning) {
-        let Beginning { epoch, previous, is_established, continues, doubt, records, base, discarded, answers } =
-            beginning;
-        for (server, (incarnation, _)) in &answers {
+    pub(super) fn enter(&mut self, now: u64, mut beginning: Beginning) {
+        beginning.gives_up |= self.accepts_loss() && self.planted == Some(Planted::GivenUpForNothing);
+        for (server, (incarnation, _)) in &beginning.answers {
             if let Some(peer) = self.peers.get_mut(server) {
                 peer.incarnation = *incarnation;
                 peer.heard_at = Some(now);
             }
         }
-        let mut members = self.choose_members(now, previous.as_ref(), &answers);
-        for member in &mut members {
-            member.established = match &previous {
-                // What an earlier epoch had is given up, or there was none.
-                _ if self.intent == Intent::AcceptLoss && !self.opened => member.incarnation,
-                None => member.incarnation,
-                Some(previous) => previous.basis(member.server, is_established),
-            };
-        }
-        let disk = self.journal.as_ref().map(Journal::disk);
-        let always = previous.as_ref().map_or(self.terms.restart_on_this_disk, |previous| {
-            matches!(previous.fallback, Fallback::RestartOnThisDisk(_))
-        });
-        let fallback = disk.filter(|_| always).map_or(Fallback::UnderLease, Fallback::RestartOnThisDisk);
-        let generation = self.next_generation(&answers, previous.as_ref(), fallback, doubt);
-        let copies = previous.as_ref().map_or(self.terms.copies, |previous| previous.copies);
-        let told = doubt.filter(|_| self.planted != Some(Planted::DoubtForgotten));
-        let configuration = Configuration { epoch, copies, members, fallback, continues, generation, doubt: told };
+        let configuration = self.configure(now, &beginning);
         if let Some(journal) = &mut self.journal {
-            if let Err(error) = journal.enter(&configuration, base, &records) {
-                let beginning =
-                    Beginning { epoch, previous, is_established, continues, doubt, records, base, discarded, answers };
+            if let Err(error) = journal.enter(&configuration, beginning.base, &beginning.records) {
                 return self.enter_later(now, beginning, &error);
             }
             journal.request_sync();
             self.is_disk_full = false;
         }
+        let Beginning { epoch, previous, is_established, doubt, gives_up, records, discarded, answers, .. } = beginning;
         let known = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(&previous);
-        let known = known.map(|configuration| configuration.epoch).chain([continues]).collect();
-        self.basis = previous.filter(|_| self.opened || self.intent != Intent::AcceptLoss);
-        self.judged = (!always && !is_established && self.basis.is_some()).then_some(known);
+        let known = known.map(|configuration| configuration.epoch).chain([configuration.continues]).collect();
+        self.basis = previous.filter(|_| !gives_up);
+        // Where every recovery has the disk each epoch is established.
+        self.judged = (!is_established && self.basis.is_some()).then_some(known);
         self.established = false;
         self.tell_spares(&configuration.members);
         self.phase = Phase::Active;
@@ -124,20 +112,42 @@ impl<L: Log> Writer<L> {
         self.ship(now);
     }
 
+    /// With which configuration an epoch begins.
+    fn configure(&self, now: u64, beginning: &Beginning) -> Configuration {
+        let Beginning { epoch, previous, is_established, continues, doubt, gives_up, answers, .. } = beginning;
+        let previous = previous.as_ref();
+        let mut members = self.choose_members(now, previous, answers);
+        for member in &mut members {
+            member.established = match previous {
+                // Only what is wanting is given up: whoever could have begun without accepting anything needs what anybody else needs.
+                Some(previous) if !gives_up => previous.basis(member.server, *is_established),
+                _ => member.incarnation,
+            };
+        }
+        let disk = self.journal.as_ref().map(Journal::disk);
+        let always = previous.map_or(self.terms.restart_on_this_disk, |previous| {
+            matches!(previous.fallback, Fallback::RestartOnThisDisk(_))
+        });
+        let fallback = disk.filter(|_| always).map_or(Fallback::UnderLease, Fallback::RestartOnThisDisk);
+        let generation = self.next_generation(answers, previous, fallback, *gives_up);
+        let copies = previous.map_or(self.terms.copies, |previous| previous.copies);
+        let doubt = doubt.filter(|_| self.planted != Some(Planted::DoubtForgotten));
+        Configuration { epoch: *epoch, copies, members, fallback, continues: *continues, generation, doubt }
+    }
+
     /// Which of the logs that go on after an accepted loss the next epoch is of.
     fn next_generation(
         &self,
         answers: &BTreeMap<ServerId, (Incarnation, Held)>,
         previous: Option<&Configuration>,
         fallback: Fallback,
-        doubt: Option<Doubt>,
+        gives_up: bool,
     ) -> u64 {
         let named = answers.values().filter_map(|(_, held)| held.configuration.as_ref()).chain(previous);
         let rivals = named.filter(|named| named.fallback != fallback).map(|rival| rival.generation + 1);
         let generation = rivals.chain(previous.map(|previous| previous.generation)).max().unwrap_or(0);
         // Whoever has lost what could have fenced it off may live, and have counted further.
-        let gives_up = self.intent == Intent::AcceptLoss && !self.opened && doubt == Some(Doubt::LossAccepted);
-        generation + u64::from(gives_up)
+        (generation + u64::from(gives_up)).min(NUMBER_MAX)
     }
 
     /// The disk has no room for the epoch's beginning, or has failed.
@@ -202,8 +212,8 @@ impl<L: Log> Writer<L> {
         if !self.has_disk_always() {
             let all = if of_previous.is_empty() { &self.terms.servers } else { &of_previous };
             // Each life that counts is sealed for this epoch, or has counted before: whoever seals the log there hears of the epoch, though the
-            // server has not taken part in it yet. Where a loss is accepted what has counted before is given up.
-            let is_accepted = self.intent == Intent::AcceptLoss && !self.opened;
+            // server has not taken part in it yet. Whoever accepts a loss counts on no life that he has not sealed.
+            let is_accepted = self.accepts_loss();
             let member = |server: &ServerId| {
                 let sealed = answers.get(server).map(|(incarnation, _)| *incarnation);
                 let kept = || if is_accepted { Incarnation::NONE } else { old(*server) };

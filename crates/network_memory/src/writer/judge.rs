@@ -21,6 +21,14 @@
 //! * his number is higher than any that he may not have heard of ([`crate::limits::ACCEPTED_STEP`]): who was sealed does not go back to the old writer;
 //! * in his epoch those lives count that are sealed for it, and no others: a second who accepts a loss meets one of them, or does not need to.
 //!
+//! Why an attempt to accept a loss that breaks off takes nothing from others without a word:
+//! * he gives up what is wanting, and nothing else ([`Choice::gives_up`]). Who could have begun without accepting anything begins as anybody else: his
+//!   epoch is not established before it is, and until then n - k + 1 that have kept their memory since the last established one must answer, none
+//!   of them damaged. Otherwise a member that came back empty, and has never got what the attempt was to bring it, would vouch for that;
+//! * who has given something up says so in his configuration, and whoever counts its members tells the doubt, whoever's log he takes;
+//! * the higher epoch is the later one, whoever has accepted what: who begins one above an attempt that he does not know of has been let pass by n - k + 1
+//!   in whom the attempt was not activated, and never will be.
+//!
 //! What is not known is never guessed: short of the quorum the verdict is to wait, and says for whom.
 
 use super::Intent;
@@ -88,6 +96,8 @@ pub(super) struct Choice {
     pub(super) from: Mark,
     pub(super) end: Mark,
     pub(super) doubt: Option<Doubt>,
+    /// Something that was acknowledged may be given up by this very choice, which was accepted: without that there would be none.
+    pub(super) gives_up: bool,
 }
 
 /// Why a log cannot be opened yet: what it contains is indeterminate.
@@ -138,7 +148,7 @@ impl fmt::Display for Missing {
 /// See the module's description.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let held = evidence.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
-    let best = held.max_by_key(|configuration| configuration.rank());
+    let best = held.max_by_key(|configuration| rank_of(evidence, configuration, configuration.epoch));
     match evidence.own {
         Some(own) if has_disk_always(own.configuration) => {
             // Somebody has taken the log over, and has accepted that what only this disk holds is lost.
@@ -149,7 +159,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
                 None if own.is_complete => {
                     let is_blind = evidence.answers.len() < evidence.asked.len();
                     let is_doubtful = evidence.intent == Intent::AcceptLoss && is_blind;
-                    Verdict::Ready(own_choice(own, is_doubtful.then_some(Doubt::LossAccepted)))
+                    let doubt = is_doubtful.then_some(Doubt::LossAccepted);
+                    Verdict::Ready(Choice { gives_up: is_doubtful, ..own_choice(own, doubt) })
                 }
                 None => weigh(evidence, own.configuration),
                 Some((_, Fallback::RestartOnThisDisk(disk))) if evidence.intent != Intent::AcceptLoss => {
@@ -178,6 +189,14 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     }
 }
 
+/// What of two configurations is later, or of two copies: one of this epoch's log.
+fn rank_of(evidence: &Evidence<'_>, configuration: &Configuration, epoch: Epoch) -> (u64, Epoch) {
+    match evidence.planted {
+        Some(Planted::AcceptedRanksAbove) => (configuration.generation, epoch),
+        _ => configuration.rank_of(epoch),
+    }
+}
+
 /// Nobody knows the log.
 fn unknown(evidence: &Evidence<'_>) -> Verdict {
     let is_new = evidence.intent == Intent::Create
@@ -192,6 +211,7 @@ fn unknown(evidence: &Evidence<'_>) -> Verdict {
             from: Mark::default(),
             end: Mark::default(),
             doubt: None,
+            gives_up: false,
         });
     }
     let silent = evidence.asked.iter().filter(|server| !evidence.answers.contains_key(server));
@@ -214,6 +234,7 @@ fn own_choice(own: Own<'_>, doubt: Option<Doubt>) -> Choice {
         from: Mark::default(),
         end: own.end,
         doubt,
+        gives_up: false,
     }
 }
 
@@ -278,14 +299,13 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         Ok(Counted { held, is_established, is_short }) => (held, is_established, is_short),
         Err(missing) => return Verdict::Wait(missing),
     };
-    let rank = |rank: (u64, Epoch), end: Position| match evidence.planted {
-        Some(Planted::LongestWins) => ((0, Epoch::default()), end),
-        _ => (rank, end),
-    };
     let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
-    let best = counted
-        .iter()
-        .filter_map(|(_, held)| Some((rank(held.configuration.as_ref()?.rank(), held.end.position), *held)));
+    let rank = |of: &Configuration, epoch: Epoch, end: Mark| match evidence.planted {
+        Some(Planted::LongestWins) => ((0, Epoch::default()), end.position),
+        _ => (rank_of(evidence, of, epoch), end.position),
+    };
+    let of_held = |held: &Held| held.configuration.as_ref().map(|of| rank(of, of.epoch, held.end));
+    let best = counted.iter().filter_map(|(_, held)| Some((of_held(held)?, *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
     let best_epoch = best.and_then(|(_, held)| active(held));
     let epoch_of = |own: &Own<'_>| epoch_of(evidence, own, best_epoch);
@@ -294,11 +314,13 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         Some(best_epoch) => best_epoch == epoch_of(own),
         None => !is_old(evidence, own, configuration) || evidence.intent == Intent::AcceptLoss,
     };
-    let own = evidence
-        .own
-        .filter(is_of_use)
-        .map(|own| (rank((own.configuration.generation, epoch_of(&own)), own.end.position), own));
-    let accepted = is_short.then_some(Doubt::LossAccepted);
+    let own = evidence.own.filter(is_of_use);
+    let own = own.map(|own| (rank(own.configuration, epoch_of(&own), own.end), own));
+    // Memories that an earlier attempt has given up are wanting in whatever is found without them.
+    let is_accepted = configuration.doubt == Some(Doubt::LossAccepted)
+        && !has_disk_always(configuration)
+        && evidence.planted != Some(Planted::GivenUpUntold);
+    let accepted = (is_short || is_accepted).then_some(Doubt::LossAccepted);
     let best = match (best, own) {
         (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum())),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
@@ -307,7 +329,8 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
             let chosen = own_choice(own, accepted.or(own.configuration.doubt));
             // Members are those of the last configuration, which is not always that of the log.
             let (configuration, epoch) = (Some(configuration.clone()), epoch_of(&own));
-            return Verdict::Ready(Choice { configuration, is_established, epoch, ..chosen });
+            let gives_up = is_short || is_old;
+            return Verdict::Ready(Choice { configuration, is_established, epoch, gives_up, ..chosen });
         }
         (best, _) => best.expect("one of the two is there").1,
     };
@@ -338,6 +361,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
         end: best.end,
         sources: sources.into_iter().map(|(server, held)| (server, held.end.position)).collect(),
         doubt,
+        gives_up: is_short || disk_is_lost,
     })
 }
 

@@ -6,7 +6,7 @@ use super::judge::{Choice, Evidence, Lack, Missing, Own, Verdict, judge};
 use super::peer::Peer;
 use super::{Intent, Phase, Stop, Writer};
 use crate::journal::Journal;
-use crate::limits::{ACCEPTED_STEP, LEASE, OUTBID_PAUSE, PROBE_PAUSE, SETTLE, SILENCE, VOUCHED};
+use crate::limits::{ACCEPTED_STEP, LEASE, NUMBER_MAX, OUTBID_PAUSE, PROBE_PAUSE, SETTLE, SILENCE, VOUCHED};
 use crate::message::{Held, Refusal, Reply, Request};
 use crate::names::{Epoch, Fallback, Incarnation, ServerId};
 use crate::planted::Planted;
@@ -85,6 +85,9 @@ impl<L: Log> Writer<L> {
             // Servers may hold the log of the attempt that has come to nothing, and the next one may take another log: they must not
             // look like one writer's.
             self.nonce = next_nonce(self.nonce);
+        }
+        if number > NUMBER_MAX {
+            return self.stop(Stop::NumbersUsedUp { number });
         }
         let epoch = Epoch { number, writer: self.nonce };
         self.peers.values_mut().for_each(|peer| peer.asked_at = None);
@@ -226,7 +229,7 @@ impl<L: Log> Writer<L> {
     }
 
     /// Whether this opening accepts that something is lost.
-    fn accepts_loss(&self) -> bool {
+    pub(super) fn accepts_loss(&self) -> bool {
         self.intent == Intent::AcceptLoss && !self.opened
     }
 

@@ -65,9 +65,10 @@ impl<L: Log> Writer<L> {
                 Fallback::UnderLease => Stop::Fenced { by: rival.epoch },
             });
         }
-        // Somebody has accepted that this log is lost.
+        // Somebody has accepted that this log is lost. Where he had to seal it for that, whoever he has not let pass is refused by those that he has.
         if let Some(later) = &held.configuration
             && self.opened
+            && self.has_disk_always()
             && later.generation > configuration.generation
         {
             return self.stop(Stop::Fenced { by: later.epoch });

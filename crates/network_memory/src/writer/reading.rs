@@ -55,6 +55,7 @@ impl<L: Log> Writer<L> {
                 is_established,
                 continues,
                 doubt,
+                gives_up: choice.gives_up,
                 records,
                 base: own,
                 discarded: 0,
@@ -104,6 +105,7 @@ impl<L: Log> Writer<L> {
                 }
                 fetching.choice.end = fetching.fetched.end_mark();
                 fetching.choice.doubt = Some(Doubt::LossAccepted);
+                fetching.choice.gives_up = true;
                 return self.fetched(now);
             }
             let damaged = fetching.damaged.iter().map(|(server, position)| (*server, Lack::Damaged(*position)));
@@ -160,12 +162,20 @@ impl<L: Log> Writer<L> {
             discarded = beyond.filter(|&position| is_elsewhere(Position(position))).count();
             fetched
         };
-        let (previous, is_established, doubt) = (choice.configuration, choice.is_established, choice.doubt);
-        let continues = choice.epoch;
-        self.enter(
-            now,
-            Beginning { epoch, previous, is_established, continues, doubt, records, base, discarded, answers },
-        );
+        let Choice { configuration: previous, is_established, epoch: continues, doubt, gives_up, .. } = choice;
+        let beginning = Beginning {
+            epoch,
+            previous,
+            is_established,
+            continues,
+            doubt,
+            gives_up,
+            records,
+            base,
+            discarded,
+            answers,
+        };
+        self.enter(now, beginning);
     }
 
     /// A reply while the log is being read.

@@ -1,7 +1,7 @@
 //! What a writer is told when it begins, and what it tells: events, why it has stopped, how it stands.
 
 pub use crate::journal::{Boot, JournalError};
-use crate::limits::{RECORD_BYTES_MAX, SERVERS_MAX};
+use crate::limits::{NUMBER_MAX, RECORD_BYTES_MAX, SERVERS_MAX};
 use crate::names::{DiskId, Doubt, Epoch, LogId, Position, Receipt, ServerId};
 use commit_log::LogError;
 use thiserror::Error;
@@ -136,6 +136,14 @@ pub enum Stop {
         one: ServerId,
         /// By its second.
         other: ServerId,
+    },
+    /// No number is left for another epoch: a server has named one that no writer comes to by counting.
+    #[error(
+        "no epoch can follow, because {number} is above {NUMBER_MAX}, and no writer counts so far: a memory server names an epoch that never was; restart that server with an empty memory, and open the log again"
+    )]
+    NumbersUsedUp {
+        /// That would have been next.
+        number: u64,
     },
     /// It was ended here.
     #[error("the log was removed")]

@@ -1,7 +1,8 @@
 //! Accidents so rare that random schedules hardly come to them, told step by step.
 
 use super::*;
-use crate::message::Held;
+use crate::limits::NUMBER_MAX;
+use crate::message::{Held, Refusal};
 use crate::names::{DiskId, Incarnation, Mark, Member};
 use crate::server::{Room, Server};
 use commit_log::MemoryLog;
@@ -409,25 +410,107 @@ fn answers_to_old_questions_do_not_count() {
     assert_eq!(answers_from_before(Some(Planted::OldAnswersCount)), (Position(1), true));
 }
 
+/// The fourth server, where there are four.
+const D: usize = 3;
+
+/// Four servers, of which three must answer.
+fn four() -> Net {
+    let mut net = Net::new();
+    net.servers.push(Server::new(Incarnation(4), ROOM));
+    net
+}
+
+/// A writer without a disk that knows all four.
+fn begin_of_four(net: &Net, nonce: u64, intent: Intent, planted: Option<Planted>) -> Writer<MemoryLog> {
+    let servers = (0..4).map(Net::server).collect();
+    let terms = Terms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
+    Writer::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+}
+
+/// What comes of it when a record is held by B and D, these servers lose their memory, who accepts that gets no further than to D, and the record
+/// rots there: where the log ends that is opened then, and with which doubt; none if it is not.
+fn acceptance_that_breaks_off(lost: &[usize], planted: Option<Planted>) -> Option<(Position, Option<Doubt>)> {
+    let mut net = four();
+    let mut old = begin_of_four(&net, 1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
+    old.append(net.now, b"record").expect("it is open");
+    net.pass(&mut old, &[B, D], |writer| writer.acknowledged() == Position(1));
+    assert_eq!(old.acknowledged(), Position(1));
+    for &server in lost {
+        net.servers[server] = Server::new(Incarnation(11 + server as u64), ROOM);
+    }
+    let mut new = begin_of_four(&net, 2, Intent::AcceptLoss, planted);
+    net.pass_long(&mut new, &[A, B, C, D], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut new, &[D], |writer| writer.usable(u64::MAX) == 1);
+    assert_eq!((new.usable(u64::MAX), new.is_open(), new.end()), (1, false, Position(1)), "{new:?}");
+    net.servers[D].damage(LOG, Position(0));
+    let mut last = begin_of_four(&net, 3, Intent::Open, planted);
+    net.pass_long(&mut last, &[A, B, C, D], Writer::is_open);
+    last.is_open().then(|| (last.end(), last.doubt()))
+}
+
+/// If this failed, a record could be lost without a word, because somebody has tried to accept a loss that did not stand in his way.
+#[test]
+fn whoever_accepts_a_loss_gives_up_only_what_is_wanting() {
+    assert_eq!(acceptance_that_breaks_off(&[B], None), None);
+    let planted = acceptance_that_breaks_off(&[B], Some(Planted::GivenUpForNothing));
+    assert_eq!(planted, Some((Position(0), None)));
+}
+
+/// If this failed, a record could be lost without a word after its loss was accepted by somebody else, who has not opened the log.
+#[test]
+fn what_an_attempt_has_given_up_is_told() {
+    assert_eq!(acceptance_that_breaks_off(&[B, C], None), Some((Position(0), Some(Doubt::LossAccepted))));
+    let planted = acceptance_that_breaks_off(&[B, C], Some(Planted::GivenUpUntold));
+    assert_eq!(planted, Some((Position(0), None)));
+}
+
+/// What comes of it when who accepts the loss of one memory gets no further than to that server, and the log is opened without it, used, with it at
+/// last or not, and opened once more with it: where the log ends, and with which doubt.
+fn opened_after_an_acceptance(is_met: bool, planted: Option<Planted>) -> (Position, Option<Doubt>) {
+    let mut net = Net::new();
+    let mut old = net.begin(1, Intent::Create, planted);
+    net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+    net.servers[B] = Server::new(Incarnation(12), ROOM);
+    let mut accepting = net.begin(2, Intent::AcceptLoss, planted);
+    net.pass_long(&mut accepting, &[A, B], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut accepting, &[B], |writer| writer.usable(u64::MAX) == 1);
+    assert_eq!((accepting.usable(u64::MAX), accepting.is_open()), (1, false), "{accepting:?}");
+    let mut new = net.begin(3, Intent::Open, planted);
+    net.pass_long(&mut new, &[A, C], Writer::is_open);
+    new.append(net.now, b"record").expect("it is open");
+    net.pass(&mut new, &[A, C], |writer| writer.acknowledged() == Position(1));
+    assert_eq!((new.acknowledged(), new.doubt()), (Position(1), None));
+    if is_met {
+        net.pass_long(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
+        assert_eq!((new.stopped(), new.usable(u64::MAX)), (None, 3), "{new:?}");
+    }
+    let mut last = net.begin(5, Intent::Open, planted);
+    net.pass_long(&mut last, &[A, B, C], Writer::is_open);
+    (last.end(), last.doubt())
+}
+
+/// If this failed, what was acknowledged could be lost to an attempt to accept a loss that came to nothing, of which nobody knew any more.
+#[test]
+fn an_acceptance_that_came_to_nothing_takes_nothing() {
+    assert_eq!(opened_after_an_acceptance(false, None), (Position(1), None));
+    assert_eq!(opened_after_an_acceptance(true, None), (Position(1), None));
+    let planted = opened_after_an_acceptance(false, Some(Planted::AcceptedRanksAbove));
+    assert_eq!(planted, (Position(0), Some(Doubt::LossAccepted)));
+}
+
 /// What comes of it when a loss is accepted by somebody who hears of an early epoch alone, and seals a member of the latest that has not taken
 /// part in it yet: what the old writer and the new one acknowledge.
 fn member_not_yet_met(planted: Option<Planted>) -> (Position, Position) {
-    const D: usize = 3;
-    let mut net = Net::new();
-    net.servers.push(Server::new(Incarnation(4), ROOM));
-    let begin = |net: &Net, nonce: u64, intent: Intent| {
-        let servers = (0..4).map(Net::server).collect();
-        let terms = Terms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
-        Writer::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
-    };
-    let mut old = begin(&net, 9, Intent::Create);
+    let mut net = four();
+    let mut old = begin_of_four(&net, 9, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
     old.renew(net.now, 5);
     net.pass(&mut old, &[A, C, D], |writer| writer.usable(u64::MAX) == 3 && writer.established);
     assert_eq!((old.epoch.number, old.usable(u64::MAX)), (5, 3), "{old:?}");
     net.servers[A] = Server::new(Incarnation(11), ROOM);
     net.servers[D] = Server::new(Incarnation(14), ROOM);
-    let mut new = begin(&net, 2, Intent::AcceptLoss);
+    let mut new = begin_of_four(&net, 2, Intent::AcceptLoss, planted);
     net.pass_long(&mut new, &[A, B, D], |writer| matches!(writer.phase, Phase::Active));
     net.pass(&mut new, &[A, D], Writer::is_open);
     new.append(net.now, b"elsewhere").expect("it is open");
@@ -495,4 +578,39 @@ fn old_copy(planted: Option<Planted>) -> judge::Verdict {
 fn an_old_copy_is_not_opened() {
     assert!(matches!(old_copy(None), judge::Verdict::Wait(_)));
     assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::Verdict::Ready(_)));
+}
+
+/// What a writer makes of servers that say for whom they have sealed the log: when it is being opened, or, of a disk, when it is open.
+fn sealed_by(number: u64, is_open: bool) -> Writer<MemoryLog> {
+    let mut net = Net::new();
+    let terms = Terms { restart_on_this_disk: is_open, ..net.begin(1, Intent::Create, None).terms };
+    let disk = Disk { log: MemoryLog::new(), name_if_new: DiskId(1), boot: Boot(1), is_cut: false };
+    let mut writer = Writer::begin(net.now, terms, 1, Some(disk), Intent::Create, None).expect("terms that make sense");
+    if is_open {
+        net.pass(&mut writer, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    } else {
+        net.pass(&mut writer, &[A, B, C], |writer| writer.sealing().is_some());
+    }
+    let of = writer.sealing().unwrap_or(writer.epoch());
+    let reason = Refusal::Sealed { by: Epoch { number, writer: 2 } };
+    let message = ToWriter::new(LOG, Incarnation(1), Reply::Refused { epoch: of, reason });
+    writer.handle(net.now, Net::server(A), message);
+    net.pass(&mut writer, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
+    writer
+}
+
+/// If this failed, a damaged answer would stop the process, or have the writer begin again at the lowest epoch, below all that servers have sealed.
+#[test]
+fn a_number_that_nobody_counts_to_is_no_answer() {
+    for is_open in [false, true] {
+        for number in [NUMBER_MAX + 1, u64::MAX] {
+            let writer = sealed_by(number, is_open);
+            assert!(writer.is_open() && writer.epoch().number <= 2, "{writer:?}");
+        }
+        // The highest number can be told, and nothing follows it.
+        let writer = sealed_by(NUMBER_MAX, is_open);
+        assert_eq!(writer.stopped(), Some(&Stop::NumbersUsedUp { number: NUMBER_MAX + 1 }));
+        let writer = sealed_by(NUMBER_MAX - 1, is_open);
+        assert!(writer.is_open() && writer.epoch().number == NUMBER_MAX, "{writer:?}");
+    }
 }
