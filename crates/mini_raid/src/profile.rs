@@ -52,6 +52,8 @@ pub enum Leases {
     Equal(LeaseLength),
     /// Each process of a site has a setting of its own.
     Mixed,
+    /// Each process of a site has the shortest or the longest.
+    Extreme,
 }
 
 /// Lengths that sites are set to, in milliseconds.
@@ -63,6 +65,7 @@ impl Leases {
         match self {
             Leases::Equal(length) => length,
             Leases::Mixed => any_lease(random),
+            Leases::Extreme => *random.pick(&[LeaseLength::MIN, LeaseLength::MAX]),
         }
     }
 
@@ -70,7 +73,7 @@ impl Leases {
     pub fn usual(self) -> LeaseLength {
         match self {
             Leases::Equal(length) => length,
-            Leases::Mixed => LeaseLength::DEFAULT,
+            Leases::Mixed | Leases::Extreme => LeaseLength::DEFAULT,
         }
     }
 }
@@ -127,7 +130,8 @@ impl Profile {
         profile.leases = match random.below(4) {
             0 => profile.leases,
             1 => Leases::Equal(any_lease(random)),
-            _ => Leases::Mixed,
+            2 => Leases::Mixed,
+            _ => Leases::Extreme,
         };
         for kind in Kind::ALL {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);

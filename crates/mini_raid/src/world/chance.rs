@@ -203,21 +203,33 @@ impl World {
         self.plan_fault(length, Fault::Cut { links, cut: false });
     }
 
-    /// A site is cut off, and perhaps another soon after it. The others give them up long before their leases end. One that sleeps meanwhile has
-    /// not kept its clients waiting for what the others do not answer any more: when it wakes up they ask it at once.
+    /// A site is cut off, and perhaps another soon after it. The others give them up long before their leases end.
     fn isolate(&mut self) {
+        if self.random.one_in(3) {
+            return self.leave_asleep();
+        }
         let mut after = 0;
         for _ in 0..if self.random.one_in(2) { 2 } else { 1 } {
             let (site, oracle) = (self.site(), self.random.one_in(3));
-            let mut length = 100 * MILLISECOND + self.random.around(500 * MILLISECOND);
-            if self.random.one_in(2) {
-                let lease = self.look(site).lease();
-                let asleep = self.random.between(lease / 4, lease);
-                length += asleep;
-                self.plan_fault(after, Fault::Pause { site, length: asleep });
-            }
+            let length = 100 * MILLISECOND + self.random.around(500 * MILLISECOND);
             self.plan_fault(after, Fault::Isolate { site, oracle, length });
             after += 20 * MILLISECOND + self.random.around(80 * MILLISECOND);
+        }
+    }
+
+    /// A site sleeps while it is cut off and given up, and wakes up under leases that still last, for all it knows. What it has voted for is
+    /// decided before the cut and waits to be heard, so nothing holds up what its clients ask for then.
+    fn leave_asleep(&mut self) {
+        let site = self.site();
+        let lease = self.look(site).lease();
+        let asleep = self.random.between(lease / 4, lease);
+        let cut_after = 20 * MILLISECOND + self.random.around(40 * MILLISECOND);
+        let length = asleep + self.random.around(lease);
+        self.strike(Fault::Pause { site, length: asleep });
+        self.plan_fault(cut_after, Fault::Isolate { site, oracle: true, length });
+        for other in (1..=self.sites()).filter(|other| *other != site) {
+            let notice = SiteNotice::PeerLost { site: SiteId(site as u16) };
+            self.plan_fault(cut_after, Fault::Notice { site: other, notice });
         }
     }
 
