@@ -39,7 +39,9 @@ use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;
 use messages::trace::{Event, Selection, Tracer};
-use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp};
+use messages::{
+    Envelope, EpochNumber, Incarnation, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp,
+};
 use place::{Answer, Place, Question};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
@@ -58,6 +60,8 @@ pub struct Settings {
     pub incarnation: Incarnation,
     /// All sites of the instance.
     pub sites: Vec<SiteId>,
+    /// How long the leases are to last that it asks for.
+    pub lease: LeaseLength,
     /// The concurrency-control method.
     pub method: Method,
     /// Bytes of row versions kept in memory.
@@ -174,7 +178,7 @@ pub struct Domain<L: Log> {
 impl<L: Log> Domain<L> {
     /// Builds the servers and replays the log.
     pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
-        let Settings { site, incarnation, planted, .. } = settings;
+        let Settings { site, incarnation, lease, planted, .. } = settings;
         let access = access_manager::Settings {
             memory_bytes_max: settings.memory_bytes_max,
             old_version_bytes_max: settings.old_version_bytes_max,
@@ -185,7 +189,7 @@ impl<L: Log> Domain<L> {
         let told = Position(access_manager.replay_from());
         // What installs before what reads.
         let places = [
-            Place::here(ReplicationController::new(site, incarnation, &settings.sites, planted)),
+            Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
             Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
             Place::here(ConcurrencyController::new(settings.method, planted)),
             Place::here(access_manager),

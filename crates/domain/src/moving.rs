@@ -139,6 +139,7 @@ mod tests {
             site: SiteId(1),
             incarnation: Incarnation(1),
             sites: vec![SiteId(1)],
+            lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             memory_bytes_max: 1 << 20,
             old_version_bytes_max: 1 << 18,

@@ -9,6 +9,7 @@ use crate::network::Weather;
 use crate::random::Random;
 use crate::workload::Mix;
 use domain::ROUND_PACE;
+use messages::LeaseLength;
 use messages::epoch::Method;
 use messages::limits::{MILLISECOND, SECOND};
 
@@ -41,8 +42,47 @@ pub struct Profile {
     pub fault_every: u64,
     /// How long a dead process stays dead, on average.
     pub dead_for: u64,
+    /// How long leases last.
+    pub leases: Leases,
     /// What clients do.
     pub mix: Mix,
+}
+
+/// How long the leases are that sites ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leases {
+    /// The same everywhere.
+    Equal(LeaseLength),
+    /// Each process of a site has a setting of its own.
+    Mixed,
+    /// Each process of a site has the shortest or the longest.
+    Extreme,
+}
+
+/// Lengths that sites are set to, in milliseconds.
+const LEASES_MS: [u64; 6] = [LeaseLength::MIN.milliseconds(), 250, 400, 600, 800, LeaseLength::MAX.milliseconds()];
+
+impl Leases {
+    /// For a process that starts.
+    pub fn draw(self, random: &mut Random) -> LeaseLength {
+        match self {
+            Leases::Equal(length) => length,
+            Leases::Mixed => any_lease(random),
+            Leases::Extreme => *random.pick(&[LeaseLength::MIN, LeaseLength::MAX]),
+        }
+    }
+
+    /// About how long a lease lasts.
+    pub fn usual(self) -> LeaseLength {
+        match self {
+            Leases::Equal(length) => length,
+            Leases::Mixed | Leases::Extreme => LeaseLength::DEFAULT,
+        }
+    }
+}
+
+fn any_lease(random: &mut Random) -> LeaseLength {
+    LeaseLength::from_milliseconds(*random.pick(&LEASES_MS)).expect("it is in range")
 }
 
 impl Profile {
@@ -62,6 +102,7 @@ impl Profile {
             faults: Vec::new(),
             fault_every: SECOND,
             dead_for: SECOND,
+            leases: Leases::Equal(LeaseLength::DEFAULT),
             mix: Mix::draw(random, sites, counters),
         }
     }
@@ -90,6 +131,12 @@ impl Profile {
         if counters && random.one_in(3) {
             profile.old_version_bytes_max = *random.pick(&[200, 1 << 10, 1 << 12]);
         }
+        profile.leases = match random.below(4) {
+            0 => profile.leases,
+            1 => Leases::Equal(any_lease(random)),
+            2 => Leases::Mixed,
+            _ => Leases::Extreme,
+        };
         for kind in Kind::ALL {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);
             if weight > 0 {

@@ -112,6 +112,7 @@ impl Cluster {
             site,
             incarnation: LIFE,
             sites: sites.to_vec(),
+            lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             memory_bytes_max: MEMORY_BYTES,
             old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,

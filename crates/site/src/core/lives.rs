@@ -63,6 +63,7 @@ impl Core {
             site: self.config.site(),
             incarnation,
             sites,
+            lease: self.config.lease(),
             method: self.config.method.into(),
             memory_bytes_max: self.config.memory_mb << 20,
             old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
