@@ -1,7 +1,7 @@
 //! Transactions of this home that are ready while others are on their way gather, and commit together: one prepare, one vote of each site, one
 //! decision for all of them. To the other sites a group is one transaction; to whoever asked, each is its own.
 //!
-//! How many rounds may be on their way follows from how long one takes ([`Gathering::rounds_allowed`]): few where a round costs more work than
+//! How many rounds may be on their way follows from how long one takes (`Gathering::rounds_allowed`): few where a round costs more work than
 //! time, many where it is far. So a ready transaction waits for a small part of a round, or not at all; and a round that takes longer than most
 //! holds nobody up. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
 //! "Implementation Techniques for Main Memory Database Systems", 1984, section 5.2, there for the log.)
@@ -384,7 +384,7 @@ mod tests {
     fn rounds_that_take_long_overlap() {
         let now = Now { boot: 0, wall_micros: 0 };
         let mut gathering = Gathering::new(ROUND_PACE);
-        let mut send = |gathering: &mut Gathering, name: &str| {
+        let send = |gathering: &mut Gathering, name: &str| {
             gathering.add(ready(1, writes(name)));
             let group = gathering.next(now, Planted::none());
             (!group.is_empty()).then(|| gathering.sent(now)).is_some()
