@@ -1,7 +1,7 @@
 //! Bounds of the access manager. All of them keep one `handle` or `tick` below about 5 ms, far below a lease.
 
-use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX, LEASE, QUERY_BATCH_ROWS, SILENT_VOTER};
-use messages::{Key, TableId};
+use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX, QUERY_BATCH_ROWS, SILENT_VOTER};
+use messages::{Key, LeaseLength, TableId};
 
 /// Bytes of versions kept in memory unless the site says otherwise.
 pub const MEMORY_BYTES: usize = 1 << 30;
@@ -67,4 +67,7 @@ const _: () = assert!(SCAN_ROWS_MAX < SCAN_WORK_MAX, "a scan looks at more than 
 const _: () = assert!(LOAD_BYTES_MAX <= SCAN_BYTES_MAX, "a visit to the store fits in an answer");
 const _: () = assert!(COPY_ITEMS_MAX <= COPY_WORK_MAX, "one message of copies makes progress");
 const _: () = assert!(COPY_BYTES_MAX <= SCAN_BYTES_MAX, "a copier reads no more than a scan");
-const _: () = assert!(LEASE < TOMBSTONE_RETENTION, "deletions outlive the leases of those who missed them");
+const _: () = assert!(
+    LeaseLength::MAX.waited_out() < TOMBSTONE_RETENTION,
+    "deletions outlive the leases of those who missed them, however long these are"
+);

@@ -85,23 +85,20 @@ impl Companions {
 
     /// Who has waited longest for something that the transaction has written.
     fn next_for(&self, transaction: &Transaction) -> Option<SessionId> {
-        if self.waiting.is_empty() {
-            return None;
-        }
         let waiting = transaction.file().items().filter_map(|item| self.waiting.get(item)?.front());
         waiting.min().map(|(_, session)| *session)
     }
 
     /// The transaction is over: whoever waits for that is told within this step.
     pub fn decided(&mut self, reply: &CommitReply) {
+        if self.committing.is_empty() {
+            return;
+        }
         let (transaction, outcome) = match reply {
             CommitReply::Committed { transaction, receipt, .. } => (*transaction, Ok(*receipt)),
             CommitReply::Aborted { transaction, conflict } => (*transaction, Err(conflict.clone())),
             _ => return,
         };
-        if self.committing.is_empty() {
-            return;
-        }
         let companions = self.committing.remove(&transaction).unwrap_or_default();
         if let Ok(receipt) = outcome {
             self.counters.committed += companions.len() as u64;
@@ -151,6 +148,9 @@ impl Session {
 
     /// The program has run well. Whoever waits for what it has written goes on in its transaction, if anybody does.
     pub(crate) fn hand_on(&mut self, exchange: &mut Exchange) -> bool {
+        if exchange.shared.companions.waiting.is_empty() {
+            return false;
+        }
         let (Some(work), Some(transaction)) = (&mut self.work, &mut self.transaction) else { return false };
         let goes_on = !work.is_alone()
             && transaction.can_be_joint()

@@ -8,7 +8,7 @@ use crate::exchange::{Exchange, Owner, Shared};
 use crate::session::Session;
 use crate::transaction::Transaction;
 use messages::access::AccessReply;
-use messages::commit::CommitReply;
+use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
@@ -136,6 +136,11 @@ impl ActionDriver {
                 self.about(transaction, now, outbox, |session, exchange| session.access_is_busy(exchange));
             }
             ConcurrencyReply::Doomed { transaction, conflict } => {
+                if !self.shared.transactions.contains_key(&transaction) {
+                    // Its session has gone, and it may not have been sent yet.
+                    let withdraw = CommitRequest::Withdraw { transaction, conflict };
+                    return outbox.local(ServerKind::AtomicityController, Message::CommitRequest(withdraw));
+                }
                 self.about(transaction, now, outbox, |session, exchange| {
                     session.doomed(transaction, conflict, exchange);
                 });

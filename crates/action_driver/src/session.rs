@@ -10,6 +10,7 @@ use crate::execution::Execution;
 use crate::failure;
 use crate::transaction::Transaction;
 use crate::work::{Job, ScanJob, Waits, Work};
+use messages::commit::CommitRequest;
 use messages::concurrency::ConcurrencyRequest;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
@@ -191,7 +192,10 @@ impl Session {
 
     /// A prepared transaction took what this one has accessed.
     pub fn doomed(&mut self, doomed: TransactionId, conflict: Conflict, exchange: &mut Exchange) {
-        let Some(transaction) = &mut self.transaction else { return };
+        let Some(transaction) = &mut self.transaction else {
+            // It may not have been sent yet.
+            return exchange.commit(CommitRequest::Withdraw { transaction: doomed, conflict });
+        };
         if transaction.identity.is_none_or(|(own, _)| own != doomed) {
             return;
         }

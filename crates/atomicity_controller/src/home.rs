@@ -4,8 +4,9 @@
 //! knows of it; a decision is forgotten only once every participant has logged it; `unfinished` holds exactly the orders of
 //! `home`, so its lowest key is the mark.
 
+use crate::gathering::{Ready, joined};
 use crate::participant::Prepare;
-use crate::{AfterSync, AtomicityController, limits};
+use crate::{AfterSync, AtomicityController, Standing, limits};
 use messages::commit::{CommitMessage, CommitReply, EpochReply, Outcome, Vote};
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
@@ -49,14 +50,28 @@ pub(crate) struct HomeTransaction {
     order: u64,
     participants: Vec<SiteId>,
     history: Arc<History>,
+    /// What it consists of, if those are several.
+    members: Vec<Ready>,
     phase: Phase,
     sent_at: u64,
+    /// What is not answered is sent again after this long.
+    resend_after: u64,
     begun_at: u64,
     /// How often it was sent again.
     resent: u32,
     /// When (boot clock) a voter last said that its vote waits.
     waiting: BTreeMap<SiteId, u64>,
     accused: BTreeSet<SiteId>,
+}
+
+impl HomeTransaction {
+    /// The transactions that were asked for: itself, or those that it consists of.
+    fn names(&self, own: TransactionId) -> Vec<TransactionId> {
+        match self.members.is_empty() {
+            true => vec![own],
+            false => self.members.iter().map(|member| member.transaction).collect(),
+        }
+    }
 }
 
 /// Rule 9: with too few copies in memory every vote waits for its site's disk, so that nobody reads a commit that a loss of power
@@ -66,26 +81,54 @@ pub(crate) fn votes_from_disk(epoch: &Epoch) -> bool {
 }
 
 impl AtomicityController {
-    /// Rule 2: one multicast carries the whole history.
-    pub(crate) fn commit(
-        &mut self,
-        now: Now,
-        transaction: TransactionId,
-        age: Age,
-        history: Arc<History>,
-        outbox: &mut Outbox,
-    ) {
-        let epoch = self.epoch.clone().expect("commits are taken only in an active epoch");
+    /// The action driver has executed it.
+    pub(crate) fn ready(&mut self, ready: Ready, outbox: &mut Outbox) {
+        let epoch = self.epoch.as_ref().expect("commits are taken only in an active epoch");
+        let transaction = ready.transaction;
         assert_eq!(transaction.home, self.site, "a transaction commits at its home site");
         let may_add = epoch.is_whole() || self.planted.is(Bug::IncrementsWhileJoining);
-        if !history.increments.is_empty() && !may_add {
+        if let (Some(first), false) = (ready.history.increments.first(), may_add) {
             // A copy that is not complete has nothing to add to. Nobody else has heard of it yet.
             self.finish_locks(transaction, outbox);
-            let first = history.increments.first();
-            let item = first.map(|first| Item { table: first.table, key: first.key.clone() });
+            let item = Some(Item { table: first.table, key: first.key.clone() });
             let conflict = Conflict { kind: ConflictKind::IncrementRefused, item, other: None };
             return answer_abort(transaction, conflict, outbox);
         }
+        self.gathering.add(ready);
+    }
+
+    /// It has lost what it had accessed. Once its prepare has been sent the votes decide.
+    pub(crate) fn withdraw(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
+        if self.gathering.take_back(transaction).is_some() {
+            self.finish_locks(transaction, outbox);
+            answer_abort(transaction, conflict, outbox);
+        }
+    }
+
+    /// Sends what is ready, as far as it does not gather.
+    pub(crate) fn send_ready(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.standing == Standing::Stopped {
+            return;
+        }
+        loop {
+            let mut group = self.gathering.next(now, self.planted);
+            match group.len() {
+                0 => return,
+                1 => self.commit(now, group.remove(0), Vec::new(), outbox),
+                _ => {
+                    let transaction = self.new_identifier();
+                    let age = group.iter().map(|member| member.age).min().expect("a group has members");
+                    let history = Arc::new(joined(&group));
+                    self.commit(now, Ready { transaction, age, history, since: now.boot }, group, outbox);
+                }
+            }
+        }
+    }
+
+    /// Rule 2: one multicast carries the whole history.
+    fn commit(&mut self, now: Now, ready: Ready, members: Vec<Ready>, outbox: &mut Outbox) {
+        let Ready { transaction, age, history, .. } = ready;
+        let epoch = self.epoch.clone().expect("commits are taken only in an active epoch");
         let order = self.next_order;
         self.next_order += 1;
         self.unfinished.insert(order, transaction);
@@ -95,18 +138,22 @@ impl AtomicityController {
             order,
             participants: participants.clone(),
             history: history.clone(),
+            members,
             phase: Phase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
+            resend_after: (history.written_bytes() as u64 * limits::RESEND_FOR_BYTE).clamp(RESEND, limits::RESEND_MAX),
             begun_at: now.boot,
             resent: 0,
             waiting: BTreeMap::new(),
             accused: BTreeSet::new(),
         };
+        let gathered = home.members.iter().map(|member| member.transaction).collect();
         let twice = self.home.insert(transaction, home);
         assert!(twice.is_none(), "a transaction identifier commits once");
+        self.gathering.sent(now);
         self.counters.prepares += epoch.others(self.site).count() as u64;
         self.send_prepare(transaction, epoch.others(self.site), outbox);
-        self.prepare(now, Prepare { transaction, age, order, participants, history }, outbox);
+        self.prepare(now, Prepare { transaction, age, order, participants, history, gathered }, outbox);
     }
 
     fn send_prepare(&self, transaction: TransactionId, sites: impl IntoIterator<Item = SiteId>, outbox: &mut Outbox) {
@@ -166,45 +213,66 @@ impl AtomicityController {
                 *proposals = Some((low, high));
                 self.clock.merge(proposal);
                 if missing.is_empty() {
-                    self.decide_commit(transaction, high, outbox);
+                    self.decide_commit(now, transaction, high, outbox);
                 }
             }
             Vote::No { conflict } => self.decide_abort(transaction, conflict, outbox),
         }
     }
 
-    fn decide_commit(&mut self, transaction: TransactionId, clock: u64, outbox: &mut Outbox) {
+    fn decide_commit(&mut self, now: Now, transaction: TransactionId, clock: u64, outbox: &mut Outbox) {
         let epoch = self.epoch.clone().expect("votes are counted only in an active epoch");
         let timestamp = Timestamp { epoch: epoch.number, clock, transaction };
         let outcome = Outcome::Commit(timestamp);
         self.set_decided(transaction, outcome, None);
+        let home = &self.home[&transaction];
+        let members = home.names(transaction);
+        self.gathering.decided(members.len(), Some(now.boot.saturating_sub(home.begun_at)));
         self.counters.rounds += u64::from(epoch.members.len() > 1);
         self.apply(transaction, outcome, epoch.number, outbox);
         let receipt = if votes_from_disk(&epoch) {
             self.counters.syncs_before_answer += 1;
             Receipt::Disk
         } else {
-            self.counters.committed_in_memory += 1;
+            self.counters.committed_in_memory += members.len() as u64;
             Receipt::Memory { copies: epoch.up().count() as u16 }
         };
-        self.answer_commit(transaction, timestamp, receipt, outbox);
+        self.finish_members(transaction, outbox);
+        self.answer_commit(&members, timestamp, receipt, outbox);
         self.send_decisions(transaction, outbox);
+    }
+
+    /// What those have accessed that have committed together, or will not be judged alone.
+    fn finish_members(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        let home = self.home.get_mut(&transaction).expect("only a known transaction is decided");
+        for member in std::mem::take(&mut home.members) {
+            self.finish_locks(member.transaction, outbox);
+        }
     }
 
     fn answer_commit(
         &mut self,
-        transaction: TransactionId,
+        transactions: &[TransactionId],
         timestamp: Timestamp,
         receipt: Receipt,
         outbox: &mut Outbox,
     ) {
-        self.counters.committed += 1;
-        let reply = CommitReply::Committed { transaction, timestamp, receipt };
-        outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+        let number = transactions.len() as u64;
+        self.counters.committed += number;
+        self.counters.committed_together += number - 1;
+        for &transaction in transactions {
+            let reply = CommitReply::Committed { transaction, timestamp, receipt };
+            outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
+        }
     }
 
-    pub(crate) fn answer_from_disk(&mut self, transaction: TransactionId, timestamp: Timestamp, outbox: &mut Outbox) {
-        self.answer_commit(transaction, timestamp, Receipt::Disk, outbox);
+    pub(crate) fn answer_from_disk(
+        &mut self,
+        transactions: &[TransactionId],
+        timestamp: Timestamp,
+        outbox: &mut Outbox,
+    ) {
+        self.answer_commit(transactions, timestamp, Receipt::Disk, outbox);
     }
 
     pub(crate) fn decide_abort(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
@@ -212,8 +280,10 @@ impl AtomicityController {
         self.set_decided(transaction, Outcome::Abort, Some(conflict.clone()));
         self.apply(transaction, Outcome::Abort, epoch.number, outbox);
         self.counters.aborted += 1;
+        self.gathering.decided(self.home[&transaction].members.len().max(1), None);
         if self.answers_aborts_early() {
-            answer_abort(transaction, conflict, outbox);
+            let members = std::mem::take(&mut self.home.get_mut(&transaction).expect("decided just above").members);
+            self.tell_abort(transaction, members, conflict, outbox);
         } else if votes_from_disk(&epoch) {
             self.wait_for_own_disk(transaction, outbox);
         }
@@ -282,18 +352,28 @@ impl AtomicityController {
             return;
         }
         let (order, outcome, conflict) = (home.order, *outcome, conflict.clone());
-        self.home.remove(&transaction);
+        let home = self.home.remove(&transaction).expect("looked at just above");
         self.unfinished.remove(&order);
         self.participants.finished_below(self.site, self.incarnation, self.mark());
         if outcome == Outcome::Abort && !self.answers_aborts_early() {
-            answer_abort(transaction, conflict.expect("an abort by votes has a reason"), outbox);
+            let conflict = conflict.expect("an abort by votes has a reason");
+            self.tell_abort(transaction, home.members, conflict, outbox);
+        }
+    }
+
+    /// Nothing is left of it: whoever asked for it is told, or each that it consists of is judged alone.
+    fn tell_abort(&mut self, transaction: TransactionId, members: Vec<Ready>, conflict: Conflict, outbox: &mut Outbox) {
+        match self.standing {
+            _ if members.is_empty() => answer_abort(transaction, conflict, outbox),
+            Standing::Active => self.gathering.part(members),
+            Standing::Stopped => self.waiting.extend(members.into_iter().map(Ready::into_request)),
         }
     }
 
     /// Lost votes and acknowledgements are asked for again; a voter that stays silent is named.
     pub(crate) fn resend(&mut self, now: Now, outbox: &mut Outbox) {
-        let due: Vec<TransactionId> =
-            self.home.iter().filter(|(_, home)| now.boot >= home.sent_at + RESEND).map(|(id, _)| *id).collect();
+        let is_due = |home: &HomeTransaction| now.boot >= home.sent_at + home.resend_after;
+        let due: Vec<TransactionId> = self.home.iter().filter(|(_, home)| is_due(home)).map(|(id, _)| *id).collect();
         for transaction in due {
             let home = self.home.get_mut(&transaction).expect("collected just above");
             home.sent_at = now.boot;
@@ -375,22 +455,27 @@ impl AtomicityController {
     /// The new epoch is active: answer what the change decided.
     pub(crate) fn answer_resolved(&mut self, outbox: &mut Outbox) {
         self.unfinished.clear();
+        self.gathering.all_decided();
         for (transaction, home) in std::mem::take(&mut self.home) {
             let Phase::Resolved(outcome) = home.phase else { panic!("an activated epoch leaves no vote open") };
+            let members = home.names(transaction);
+            home.members.iter().for_each(|member| self.finish_locks(member.transaction, outbox));
             self.counters.resolved += 1;
             match outcome {
                 Outcome::Commit(timestamp) => {
                     let epoch = self.epoch.clone().expect("set by the activation");
                     let copies = epoch.up().count() as u16;
                     if copies >= epoch.required_copies {
-                        self.answer_commit(transaction, timestamp, Receipt::Memory { copies }, outbox);
+                        self.answer_commit(&members, timestamp, Receipt::Memory { copies }, outbox);
                     } else {
-                        self.sync_then(AfterSync::Answer(transaction, timestamp), outbox);
+                        self.sync_then(AfterSync::Answer(members, timestamp), outbox);
                     }
                 }
                 Outcome::Abort => {
                     self.counters.aborted += 1;
-                    answer_abort(transaction, Conflict::of(ConflictKind::EpochChanged), outbox);
+                    for member in members {
+                        answer_abort(member, Conflict::of(ConflictKind::EpochChanged), outbox);
+                    }
                 }
             }
         }

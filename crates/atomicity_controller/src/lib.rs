@@ -8,12 +8,14 @@
 //! activate. In reading order:
 //!
 //! * [`clock`]: the site's hybrid clock;
+//! * [`gathering`]: transactions of this site that commit together;
 //! * [`home`]: transactions that this site coordinates;
 //! * [`participant`]: this site's votes, its own transactions included;
 //! * [`snapshot`]: where read-only transactions begin;
 //! * [`resolution`]: outcomes after an epoch change.
 
 pub mod clock;
+pub mod gathering;
 pub mod home;
 pub mod limits;
 pub mod participant;
@@ -21,6 +23,7 @@ pub mod resolution;
 pub mod snapshot;
 
 use clock::HybridClock;
+use gathering::{Gathering, Ready};
 use home::HomeTransaction;
 use messages::access::AccessRequest;
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
@@ -42,6 +45,8 @@ use std::sync::Arc;
 pub struct Counters {
     /// Transactions of this home that committed.
     pub committed: u64,
+    /// Of them, those that committed in a round of others, the first of each not counted.
+    pub committed_together: u64,
     /// Of them, those answered from memory: no disk sync between request and answer.
     pub committed_in_memory: u64,
     /// Transactions of this home that aborted after their prepare.
@@ -74,8 +79,8 @@ enum AfterSync {
     Vote(TransactionId),
     /// Acknowledge an abort to its home site, which may be this one.
     Acknowledge(SiteId, TransactionId),
-    /// Answer a resolved commit that waited for the disk.
-    Answer(TransactionId, Timestamp),
+    /// Answer a resolved commit, of one or several, that waited for the disk.
+    Answer(Vec<TransactionId>, Timestamp),
     /// Report how far everything is synced.
     Report(EpochNumber, u64),
 }
@@ -91,6 +96,7 @@ pub struct AtomicityController {
     clock: HybridClock,
     next_sequence: u64,
     next_order: u64,
+    gathering: Gathering,
     home: BTreeMap<TransactionId, HomeTransaction>,
     /// Orders of this home that are not finished: the mark is the lowest.
     unfinished: BTreeMap<u64, TransactionId>,
@@ -108,8 +114,9 @@ pub struct AtomicityController {
 }
 
 impl AtomicityController {
-    /// A controller of this life of a site, in no epoch yet.
-    pub fn new(site: SiteId, incarnation: Incarnation, planted: Planted) -> AtomicityController {
+    /// A controller of this life of a site, in no epoch yet. `round_pace`: so many nanoseconds apart it begins rounds while one is on its way;
+    /// [`limits::ROUND_PACE`] outside the simulator.
+    pub fn new(site: SiteId, incarnation: Incarnation, round_pace: u64, planted: Planted) -> AtomicityController {
         AtomicityController {
             site,
             incarnation,
@@ -119,6 +126,7 @@ impl AtomicityController {
             clock: HybridClock::default(),
             next_sequence: 1,
             next_order: 1,
+            gathering: Gathering::new(round_pace),
             home: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             participants: Participants::default(),
@@ -159,19 +167,24 @@ impl AtomicityController {
     fn request(&mut self, now: Now, request: CommitRequest, outbox: &mut Outbox) {
         match request {
             CommitRequest::Begin { tag } => {
-                let transaction =
-                    TransactionId { home: self.site, incarnation: self.incarnation, sequence: self.next_sequence };
-                self.next_sequence += 1;
+                let transaction = self.new_identifier();
                 let age = Age { clock: self.clock.tick(now), first: transaction };
                 let reply = CommitReply::Begun { tag, transaction, age };
                 outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
             }
             stopped if self.standing == Standing::Stopped => self.waiting.push(stopped),
             CommitRequest::Commit { transaction, age, history } => {
-                self.commit(now, transaction, age, history, outbox);
+                self.ready(Ready { transaction, age, history, since: now.boot }, outbox);
             }
+            CommitRequest::Withdraw { transaction, conflict } => self.withdraw(transaction, conflict, outbox),
             CommitRequest::BeginSnapshot { tag } => self.begin_snapshot(now, tag, outbox),
         }
+    }
+
+    fn new_identifier(&mut self) -> TransactionId {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        TransactionId { home: self.site, incarnation: self.incarnation, sequence }
     }
 
     fn epoch_request(&mut self, now: Now, request: EpochRequest, outbox: &mut Outbox) {
@@ -236,7 +249,7 @@ impl AtomicityController {
                 self.acknowledged(home, transaction, outbox);
             }
             Some(AfterSync::Acknowledge(home, transaction)) => self.acknowledge_later(home, transaction),
-            Some(AfterSync::Answer(transaction, timestamp)) => self.answer_from_disk(transaction, timestamp, outbox),
+            Some(AfterSync::Answer(transactions, timestamp)) => self.answer_from_disk(&transactions, timestamp, outbox),
             Some(AfterSync::Report(epoch, clock)) => {
                 let reply = EpochReply::SyncedThrough { epoch, clock };
                 outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
@@ -273,6 +286,7 @@ impl Server for AtomicityController {
             Message::Checkpoint => self.checkpoint(outbox),
             other => tracing::error!(?other, "not a message for an atomicity controller"),
         }
+        self.send_ready(now, outbox);
     }
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
@@ -282,6 +296,7 @@ impl Server for AtomicityController {
             self.inquire(now, outbox);
             self.report_synced(now, outbox);
             self.tell_clock(now, outbox);
+            self.send_ready(now, outbox);
         }
     }
 
@@ -308,7 +323,8 @@ impl AtomicityController {
                     return;
                 }
                 self.participants.finished_below(transaction.home, transaction.incarnation, finished_below);
-                let prepare = participant::Prepare { transaction, age, order, participants, history };
+                let prepare =
+                    participant::Prepare { transaction, age, order, participants, history, gathered: Vec::new() };
                 self.prepare(now, prepare, outbox);
             }
             CommitMessage::Waiting { transaction } => self.voter_waits(now, from, transaction),

@@ -5,6 +5,7 @@
 
 mod replay;
 
+use crate::gathering::Ready;
 use crate::home::votes_from_disk;
 use crate::{AfterSync, AtomicityController, Standing, limits};
 use messages::access::AccessRequest;
@@ -30,6 +31,8 @@ pub(crate) struct Prepare {
     pub(crate) order: u64,
     pub(crate) participants: Vec<SiteId>,
     pub(crate) history: Arc<History>,
+    /// Transactions of this site that it consists of, if those are several.
+    pub(crate) gathered: Vec<TransactionId>,
 }
 
 /// How far this site is with a transaction.
@@ -203,7 +206,7 @@ impl Participation {
 impl AtomicityController {
     /// Rule 3, first half: commit-lock the whole history.
     pub(crate) fn prepare(&mut self, now: Now, prepare: Prepare, outbox: &mut Outbox) {
-        let Prepare { transaction, age, order, participants, history } = prepare;
+        let Prepare { transaction, age, order, participants, history, gathered } = prepare;
         let again = self.planted.is(Bug::DuplicatePrepareExecuted) || self.planted.is(Bug::OldMessagesCount);
         if self.participants.is_below_mark(transaction, order) && !again {
             return;
@@ -225,7 +228,7 @@ impl AtomicityController {
         if self.planted.is(Bug::IncrementsPassReaders) {
             Arc::make_mut(&mut locked).increments.clear();
         }
-        let lock = ConcurrencyRequest::CommitLock { transaction, age, history: locked };
+        let lock = ConcurrencyRequest::CommitLock { transaction, age, history: locked, gathered };
         let participation = Participation {
             epoch,
             order,
@@ -516,6 +519,8 @@ impl AtomicityController {
     /// Rule 7: no vote any more. What was not voted for never will be.
     pub(crate) fn stop(&mut self, outbox: &mut Outbox) {
         self.standing = Standing::Stopped;
+        let ready = self.gathering.take_all();
+        self.waiting.extend(ready.map(Ready::into_request));
         let judging: Vec<TransactionId> = (self.participants.all.iter())
             .filter(|(_, participation)| matches!(participation.stage, Stage::Locking | Stage::Checking))
             .map(|(transaction, _)| *transaction)

@@ -116,7 +116,7 @@ fn commit_locks() -> impl FnMut(u64) {
         let age = Age { clock: number, first: transaction };
         let writes = (0..ITEMS).map(|item| messages::Write { table: TableId(20), key: key(number, item), row: None });
         let history = Arc::new(History { writes: writes.collect(), ..History::default() });
-        let lock = ConcurrencyRequest::CommitLock { transaction, age, history };
+        let lock = ConcurrencyRequest::CommitLock { transaction, age, history, gathered: Vec::new() };
         ask(&mut controller, &mut outbox, lock);
         let transaction = id(number.saturating_sub(OPEN));
         ask(&mut controller, &mut outbox, ConcurrencyRequest::Finish { transaction });

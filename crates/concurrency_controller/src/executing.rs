@@ -300,10 +300,12 @@ impl Executing {
         None
     }
 
-    /// Dooms whoever loses an access to the commit-locks of this transaction, in the order of their identifiers.
+    /// Dooms whoever loses an access to the commit-locks of this transaction, in the order of their identifiers, but for those that it consists
+    /// of.
     pub fn doom(
         &mut self,
         prepared: TransactionId,
+        gathered: &[TransactionId],
         history: &History,
         sequencer: &dyn Sequencer,
     ) -> (Vec<Doomed>, Freed) {
@@ -311,7 +313,7 @@ impl Executing {
         if !self.held.is_empty() {
             for (place, mode) in places(history) {
                 let _ = self.held.conflicts(place, prepared, mode, |holder| {
-                    if sequencer.loses(holder.mode, mode) {
+                    if sequencer.loses(holder.mode, mode) && !gathered.contains(&holder.transaction) {
                         losers.entry(holder.transaction).or_insert(place);
                     }
                     ControlFlow::Continue(())

@@ -110,8 +110,8 @@ impl ConcurrencyController {
             ConcurrencyRequest::Access { transaction, age, target, kind, may_wait } => {
                 self.access(now, (transaction, age), target, (kind, may_wait), outbox);
             }
-            ConcurrencyRequest::CommitLock { transaction, age, history } => {
-                self.commit_lock(now, transaction, age, history, outbox);
+            ConcurrencyRequest::CommitLock { transaction, age, history, gathered } => {
+                self.commit_lock(now, (transaction, age), history, &gathered, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
             ConcurrencyRequest::HandOver { transaction, to } => {
@@ -157,13 +157,14 @@ impl ConcurrencyController {
     }
 
     /// Locks a whole history, or makes it wait, or lets it die (rule 3). A transaction that executed here stops executing: its accesses
-    /// give way to its commit-locks, or to nothing if it dies.
+    /// give way to its commit-locks, or to nothing if it dies. Those of the transactions that it consists of stay: if it comes to nothing each of
+    /// them is judged alone, as if it had not been in company.
     fn commit_lock(
         &mut self,
         now: Now,
-        transaction: TransactionId,
-        age: Age,
+        (transaction, age): (TransactionId, Age),
         history: Arc<History>,
+        gathered: &[TransactionId],
         outbox: &mut Outbox,
     ) {
         match self.commit_locks.holds(transaction) {
@@ -171,7 +172,8 @@ impl ConcurrencyController {
             Some(false) => return,
             None => self.counters.commit_locks += 1,
         }
-        if let Some(conflict) = self.executing.doomed(transaction) {
+        let mut executed = std::iter::once(&transaction).chain(gathered);
+        if let Some(conflict) = executed.find_map(|&executed| self.executing.doomed(executed)) {
             return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
         }
         let first = self.executing.goes_first(now.boot, (transaction, age), &history, &*self.sequencer);
@@ -186,7 +188,7 @@ impl ConcurrencyController {
         }
         let mut freed = self.executing.forget(transaction);
         if !matches!(verdict, Verdict::Dies(_)) {
-            let (doomed, more) = self.executing.doom(transaction, &history, &*self.sequencer);
+            let (doomed, more) = self.executing.doom(transaction, gathered, &history, &*self.sequencer);
             freed.extend(more);
             for loser in doomed {
                 self.counters.doomed += 1;

@@ -4,7 +4,7 @@
 //! was not added and not removed. The table itself lets locks conflict: whoever uses it decides who waits. Everything that
 //! is visited comes in key order, then in the order of adding.
 
-use crate::limits::IDLE_STORAGES_MAX;
+use crate::limits::{IDLE_STORAGES_MAX, SPAN_ITEMS_MIN};
 use crate::segments::Segments;
 use messages::concurrency::{AccessKind, Target};
 use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
 
 /// How something is locked.
@@ -84,6 +84,8 @@ pub enum Place<'a> {
     Point(TableId, &'a Key),
     /// Everything between two keys.
     Range(&'a KeyRange),
+    /// Everything from one key to another, both included.
+    Span(TableId, &'a Key, &'a Key),
 }
 
 impl<'a> From<&'a Target> for Place<'a> {
@@ -101,26 +103,58 @@ impl Place<'_> {
         let (table, key) = match self {
             Place::Point(table, key) => (table, key),
             Place::Range(range) => (range.table, &range.low),
+            Place::Span(table, low, _) => (table, low),
         };
         Item { table, key: key.clone() }
     }
 
     fn table(self) -> TableId {
         match self {
-            Place::Point(table, _) => table,
+            Place::Point(table, _) | Place::Span(table, ..) => table,
             Place::Range(range) => range.table,
         }
     }
+
+    /// A span as a range.
+    fn range(self) -> Option<KeyRange> {
+        let Place::Span(table, low, high) = self else { return None };
+        Some(KeyRange { table, low: low.clone(), high: Some(high.successor()) })
+    }
 }
 
-/// What a history commit-locks: writes exclusive; what is added to with others that add; items and ranges read shared.
+/// What a history commit-locks: writes exclusive; what is added to with others that add; items and ranges read shared. A storage of which it
+/// names more than [`SPAN_ITEMS_MIN`] items is locked from the first to the last of them, because no transaction may keep its site from renewing its
+/// leases for as long as so many locks take.
 pub fn places(history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
-    let writes = history.writes.iter().map(|write| (Place::Point(write.table, &write.key), Mode::Exclusive));
+    let writes = || history.writes.iter().map(|write| (write.table, &write.key));
+    let reads = || history.reads.iter().map(|read| (read.table, &read.key));
     let increments = history.increments.iter();
     let increments = increments.map(|added| (Place::Point(added.table, &added.key), Mode::Increment));
-    let reads = history.reads.iter().map(|read| (Place::Point(read.table, &read.key), Mode::Shared));
     let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
-    writes.chain(increments).chain(reads).chain(ranges)
+    let written = points_and_spans(history.writes.len(), writes).map(|place| (place, Mode::Exclusive));
+    let read = points_and_spans(history.reads.len(), reads).map(|place| (place, Mode::Shared));
+    written.chain(increments).chain(read).chain(ranges)
+}
+
+/// The items, but of a storage of which they are many what lies from the first to the last of them.
+fn points_and_spans<'a, I: Iterator<Item = (TableId, &'a Key)>>(
+    number: usize,
+    items: impl Fn() -> I,
+) -> impl Iterator<Item = Place<'a>> {
+    let mut storages: BTreeMap<TableId, (usize, Place<'a>)> = BTreeMap::new();
+    if number > SPAN_ITEMS_MIN {
+        for (table, key) in items() {
+            let (number, span) = storages.entry(table).or_insert((0, Place::Span(table, key, key)));
+            *number += 1;
+            if let Place::Span(_, low, high) = span {
+                (*low, *high) = ((*low).min(key), (*high).max(key));
+            }
+        }
+        storages.retain(|_, (number, _)| *number > SPAN_ITEMS_MIN);
+    }
+    let spans: SmallVec<[Place<'a>; 1]> = storages.values().map(|(_, span)| *span).collect();
+    let points = items().filter(move |(table, _)| !storages.contains_key(table));
+    spans.into_iter().chain(points.map(|(table, key)| Place::Point(table, key)))
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -183,6 +217,7 @@ impl Storage {
                 self.points.get(key).into_iter().flatten().copied().try_for_each(&mut *visit)?;
                 self.ranges.at(key).iter().copied().try_for_each(visit)
             }
+            Place::Span(..) => unreachable!("made a range by whoever asks"),
             Place::Range(range) => {
                 let high = range.high.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
                 let in_order = self.in_order.get_or_init(|| self.points.keys().cloned().collect());
@@ -211,6 +246,8 @@ impl LockTable {
     /// Adds a lock. False when it need not be removed: the transaction has that item already (now in a mode that covers both), or
     /// the range has no key.
     pub fn add(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) -> bool {
+        let range = place.range();
+        let place = range.as_ref().map_or(place, Place::Range);
         if matches!(place, Place::Range(range) if range.is_empty()) {
             return false;
         }
@@ -219,6 +256,7 @@ impl LockTable {
         let holder = Holder { transaction, mode };
         match place {
             Place::Point(_, key) => storage.add_point(key, holder),
+            Place::Span(..) => unreachable!("made a range above"),
             Place::Range(range) => {
                 storage.unshared += usize::from(mode != Mode::Shared);
                 storage.ranges.add(range, holder);
@@ -229,6 +267,8 @@ impl LockTable {
 
     /// Removes a lock: of an item in whatever mode, nothing if there is none; of a range as it was added.
     pub fn remove(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) {
+        let range = place.range();
+        let place = range.as_ref().map_or(place, Place::Range);
         if matches!(place, Place::Range(range) if range.is_empty()) {
             return;
         }
@@ -239,6 +279,7 @@ impl LockTable {
         }
         match place {
             Place::Point(_, key) => storage.remove_point(key, transaction),
+            Place::Span(..) => unreachable!("made a range above"),
             Place::Range(range) => {
                 storage.unshared -= usize::from(mode != Mode::Shared);
                 storage.ranges.remove(range, Holder { transaction, mode });
@@ -260,6 +301,8 @@ impl LockTable {
         mode: Mode,
         mut visit: impl FnMut(Holder) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let range = place.range();
+        let place = range.as_ref().map_or(place, Place::Range);
         let Some(storage) = self.storages.get(&place.table()) else { return ControlFlow::Continue(()) };
         let nothing = matches!(place, Place::Range(range) if range.is_empty());
         if nothing || (mode == Mode::Shared && storage.unshared == 0) {
@@ -276,6 +319,8 @@ impl LockTable {
 
     /// Whether this transaction has a lock that conflicts with such a lock of another.
     pub fn stands_in_the_way(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> bool {
+        let range = place.range();
+        let place = range.as_ref().map_or(place, Place::Range);
         let Some(storage) = self.storages.get(&place.table()) else { return false };
         if matches!(place, Place::Range(range) if range.is_empty()) {
             return false;
@@ -291,6 +336,8 @@ impl LockTable {
 
     /// How this transaction stands to a place, in one search.
     pub fn standing(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> Standing {
+        let range = place.range();
+        let place = range.as_ref().map_or(place, Place::Range);
         let nothing = matches!(place, Place::Range(range) if range.is_empty());
         if nothing {
             return Standing::Covered;
@@ -307,6 +354,7 @@ impl LockTable {
             Place::Point(_, key) => {
                 storage.points.get(key).is_some_and(|holders| has(holders)) || has(storage.ranges.at(key))
             }
+            Place::Span(..) => unreachable!("made a range above"),
             Place::Range(range) => {
                 let covered = storage.ranges.overlapping(range).all(&mut has);
                 // Points do not cover a range, and shared ones do not stand in a reader's way.

@@ -1,8 +1,8 @@
 //! Delivering: messages inside a site, in the order in which they were sent, on the caller's thread.
 //!
-//! Where all servers are here, it goes on until nothing is left: that takes microseconds a message. A call to another process can take as long as
-//! the operating system likes, and one statement can take many: then the caller is given its turn after [`limits::RUN_TIME_MAX`], for leases are
-//! among what waits in other queues, and comes back for the rest, if it has said that it will. Invariant: that changes no order, neither of messages nor of records.
+//! A message takes microseconds, but one of a large transaction, or a call to another process, takes many, and one statement can take many of either: so
+//! the caller is given its turn after [`limits::RUN_TIME_MAX`], for leases are among what waits in other queues, and comes back for the rest, if
+//! it has said that it will. Invariant: that changes no order, neither of messages nor of records.
 
 use crate::place::{Place, SERVERS};
 use crate::{Clock, Domain, Remote, index, limits};
@@ -18,8 +18,6 @@ use messages::{Envelope, Message, ServerKind};
 pub enum Turns {
     /// The domain is never behind.
     Never,
-    /// While a server is in another process.
-    WhileCalling,
     /// Wherever servers are.
     Always,
 }
@@ -71,12 +69,7 @@ impl<L: Log> Domain<L> {
 
     /// Delivers until nothing is left to deliver inside the site, or its time is over.
     pub(crate) fn run(&mut self, clock: &mut Clock<'_>) {
-        let in_turns = match self.turns {
-            Turns::Never => false,
-            Turns::WhileCalling => self.calls_out(),
-            Turns::Always => true,
-        };
-        self.run_for(clock, in_turns.then_some(limits::RUN_TIME_MAX));
+        self.run_for(clock, (self.turns == Turns::Always).then_some(limits::RUN_TIME_MAX));
     }
 
     /// Delivers until nothing is left to deliver inside the site, or this time is over; one message at least.

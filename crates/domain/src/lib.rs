@@ -22,6 +22,7 @@ mod watches;
 
 pub use action_driver::Counters as CompanionCounters;
 pub use atomicity_controller::Counters as CommitCounters;
+pub use atomicity_controller::limits::ROUND_PACE;
 pub use delivery::Turns;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
@@ -38,7 +39,9 @@ use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;
 use messages::trace::{Event, Selection, Tracer};
-use messages::{Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp};
+use messages::{
+    Envelope, EpochNumber, Incarnation, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp,
+};
 use place::{Answer, Place, Question};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
@@ -57,6 +60,8 @@ pub struct Settings {
     pub incarnation: Incarnation,
     /// All sites of the instance.
     pub sites: Vec<SiteId>,
+    /// How long the leases are to last that it asks for.
+    pub lease: LeaseLength,
     /// The concurrency-control method.
     pub method: Method,
     /// Bytes of row versions kept in memory.
@@ -65,6 +70,8 @@ pub struct Settings {
     pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges that were read.
     pub recent_writes_max: usize,
+    /// How far apart rounds of commits begin while one is on its way, nanoseconds.
+    pub round_pace: u64,
     /// Seeds what SQL calls random.
     pub seed: u64,
     /// The clause to leave out, in the simulator.
@@ -171,7 +178,7 @@ pub struct Domain<L: Log> {
 impl<L: Log> Domain<L> {
     /// Builds the servers and replays the log.
     pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
-        let Settings { site, incarnation, planted, .. } = settings;
+        let Settings { site, incarnation, lease, planted, .. } = settings;
         let access = access_manager::Settings {
             memory_bytes_max: settings.memory_bytes_max,
             old_version_bytes_max: settings.old_version_bytes_max,
@@ -182,8 +189,8 @@ impl<L: Log> Domain<L> {
         let told = Position(access_manager.replay_from());
         // What installs before what reads.
         let places = [
-            Place::here(ReplicationController::new(site, incarnation, &settings.sites, planted)),
-            Place::here(AtomicityController::new(site, incarnation, planted)),
+            Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
+            Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
             Place::here(ConcurrencyController::new(settings.method, planted)),
             Place::here(access_manager),
             Place::here(ActionDriver::new(planted, settings.seed)),

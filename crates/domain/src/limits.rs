@@ -1,6 +1,7 @@
 //! Bounds of a domain.
 
-use messages::limits::{LEASE_RENEWAL, MILLISECOND, SECOND};
+use messages::LeaseLength;
+use messages::limits::{MILLISECOND, SECOND};
 
 /// Bytes of log after which a checkpoint begins. A start replays so much and what came while the store took it.
 pub const CHECKPOINT_BYTES: u64 = 32 << 20;
@@ -12,9 +13,11 @@ pub const REST_BYTES_MAX: u64 = 64 << 10;
 pub const REST_CHECKPOINT_BYTES: u64 = 512 << 10;
 /// Messages that one call may deliver inside a site before something is badly wrong.
 pub const MESSAGES_PER_CALL_MAX: usize = 10_000_000;
-/// How long servers in other processes are called (boot clock, in nanoseconds) before the caller has its turn,
+/// How long messages inside a site are delivered (boot clock, in nanoseconds) before the caller has its turn,
 pub const RUN_TIME_MAX: u64 = 5 * MILLISECOND;
 
-const _: () =
-    assert!(4 * RUN_TIME_MAX < LEASE_RENEWAL, "which lets leases be renewed in time, whatever a statement costs");
+const _: () = assert!(
+    4 * RUN_TIME_MAX < LeaseLength::MIN.renewal(),
+    "which lets leases be renewed in time, however short they are and whatever a statement costs"
+);
 const _: () = assert!(REST_BYTES_MAX < REST_CHECKPOINT_BYTES && REST_CHECKPOINT_BYTES < CHECKPOINT_BYTES);

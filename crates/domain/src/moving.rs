@@ -139,10 +139,12 @@ mod tests {
             site: SiteId(1),
             incarnation: Incarnation(1),
             sites: vec![SiteId(1)],
+            lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             memory_bytes_max: 1 << 20,
             old_version_bytes_max: 1 << 18,
             recent_writes_max: 100,
+            round_pace: crate::ROUND_PACE,
             seed: 1,
             planted: Planted::none(),
         };
@@ -188,7 +190,7 @@ mod tests {
         domain.deliver_all(&mut slow, [close(1), other.clone(), close(2)]);
         assert_eq!(driver(&domain), (2, before + 2), "nobody has said that he will come back");
         assert!(!domain.is_behind());
-        domain.give_turns(crate::Turns::WhileCalling);
+        domain.give_turns(crate::Turns::Always);
         domain.deliver_all(&mut slow, [close(3), other, close(4)]);
         assert_eq!(driver(&domain), (3, before + 3), "its time is over");
         let mut turns = 0;

@@ -23,10 +23,10 @@ pub mod running;
 pub mod supervisor;
 
 use crate::limits;
-use messages::{InstanceId, SiteId};
+use messages::{InstanceId, LeaseLength, SiteId};
 use process::Name;
 use serde::{Deserialize, Serialize};
-use site::config::{Channels, ConfigError, DatagramFaults, MethodName};
+use site::config::{Channels, ConfigError, DatagramFaults, MethodName, default_lease};
 use site::layout::Layout;
 use site::protection::make_keys;
 use site::{OracleConfig, SiteConfig};
@@ -129,6 +129,8 @@ pub struct Wish {
     pub required_copies: Option<u16>,
     /// Megabytes of rows that each site keeps in memory.
     pub memory_mb: Option<usize>,
+    /// How long the sites' leases last, in milliseconds.
+    pub lease_ms: Option<u64>,
     /// Memory servers that keep the sites' logs.
     pub memory: Option<Vec<SocketAddr>>,
     /// By what messages go between the processes.
@@ -160,6 +162,8 @@ struct Description {
     workers: usize,
     memory_mb: usize,
     required_copies: u16,
+    #[serde(default = "default_lease")]
+    lease_ms: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     memory: Vec<SocketAddr>,
     #[serde(default)]
@@ -237,6 +241,11 @@ impl Cluster {
         &self.sites
     }
 
+    /// How long the leases last that its sites were first set to, in milliseconds.
+    pub fn lease_ms(&self) -> u64 {
+        self.description.lease_ms
+    }
+
     /// All its processes, the oracle first.
     pub fn names(&self) -> Vec<Name> {
         let sites = self.sites.keys().map(|site| Name::Site(*site));
@@ -292,6 +301,7 @@ impl Cluster {
         same("--workers", &stored.workers, wish.workers.map(text))?;
         same("--required-copies", &stored.required_copies, wish.required_copies.map(|copies| text(copies.into())))?;
         same("--memory-mb", &stored.memory_mb, wish.memory_mb.map(text))?;
+        same("--lease-ms", &stored.lease_ms, wish.lease_ms.map(|length| length.to_string()))?;
         same("--memory", &addresses(&stored.memory), wish.memory.as_deref().map(addresses))?;
         same("--encrypt", &stored.encrypt, wish.encrypt.map(|encrypt| encrypt.to_string()))?;
         same("--channels", &stored.channels, wish.channels.map(|channels| channels.to_string()))
@@ -342,6 +352,7 @@ impl Cluster {
                     layout: stored.layout,
                     workers: stored.workers,
                     memory_mb: stored.memory_mb,
+                    lease_ms: stored.lease_ms,
                     memory: stored.memory.clone(),
                     memory_copies: 0,
                     boot: 0,
@@ -392,6 +403,10 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         let max = limits::SITES_MAX;
         return Err(ClusterError::Range(format!("--required-copies must be 1 to {max}, not {required_copies}")));
     }
+    let lease_ms = wish.lease_ms.unwrap_or_else(default_lease);
+    if let Err(range) = LeaseLength::from_milliseconds(lease_ms) {
+        return Err(ClusterError::Range(format!("--lease-ms {lease_ms}: {range}")));
+    }
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = wish.port.unwrap_or(5433);
     if port.checked_add(count - 1).is_none() {
@@ -416,6 +431,7 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
         workers: wish.workers.unwrap_or(1),
         memory_mb: wish.memory_mb.unwrap_or(site::limits::MEMORY_BYTES_DEFAULT >> 20),
         required_copies,
+        lease_ms,
         memory: wish.memory.clone().unwrap_or_default(),
         // Who wants to see encryption does not want memory that is shared instead.
         channels: wish.channels.unwrap_or(if encrypt { Channels::Datagrams } else { Channels::Fastest }),
@@ -505,6 +521,7 @@ mod tests {
             (wish(17), "--sites"),
             (Wish { port: Some(65_534), ..Wish::default() }, "--port"),
             (Wish { required_copies: Some(0), ..Wish::default() }, "--required-copies"),
+            (Wish { lease_ms: Some(100), ..Wish::default() }, "--lease-ms 100: a lease must last 200 to 1000 ms"),
         ] {
             let error = Cluster::open_or_create(folder.path(), &wish).expect_err("impossible").to_string();
             assert!(error.contains(part), "{error}");

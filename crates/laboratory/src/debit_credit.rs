@@ -6,7 +6,7 @@
 //!
 //! * [`load`]: makes and fills the tables as `pgbench -i` does;
 //! * [`ledger`]: what a client was told; * [`client`]: a client; * [`crew`]: many of them, over all sites;
-//! * [`audit`]: the database against the ledgers; * [`gap`]: how long nobody could commit.
+//! * [`pace`]: a bounded rate; * [`audit`]: the database against the ledgers; * [`gap`]: how long nobody could commit.
 
 pub mod audit;
 pub mod client;
@@ -14,6 +14,7 @@ pub mod crew;
 pub mod gap;
 pub mod ledger;
 pub mod load;
+pub mod pace;
 
 use crate::limits;
 use std::net::SocketAddr;

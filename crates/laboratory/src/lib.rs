@@ -6,14 +6,18 @@
 //! * [`cluster`]: an oracle and some sites on this machine, each a process of its own: files, processes, orders, supervision;
 //! * [`debit_credit`]: pgbench's tables, clients that book into them, and the audit that finds every lost or doubled booking;
 //! * [`demo`]: a cluster under load that loses a site and takes it back;
-//! * [`returning`]: how soon a site that was away answers again;
+//! * [`returning`]: how soon a site that was away answers again; [`interruption`]: how long the others do not when one is killed;
+//! * [`soak`]: a mixed load and a kill a minute for an hour, and what that costs in memory and disk; * [`machine`]: what figures depend on;
 //! * [`trace`]: what became of each message, read offline;
 //! * [`screen`]: what a person sees of long work.
 
 pub mod cluster;
 pub mod debit_credit;
 pub mod demo;
+pub mod interruption;
 pub mod limits;
+pub mod machine;
 pub mod returning;
 pub mod screen;
+pub mod soak;
 pub mod trace;

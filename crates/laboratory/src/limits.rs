@@ -64,6 +64,37 @@ pub const ASK_INTERVAL: Duration = Duration::from_millis(1);
 pub const RESUME_TIME_MAX: Duration = Duration::from_secs(60);
 /// How long clients may take to end their last transaction.
 pub const CLIENTS_END_TIME_MAX: Duration = Duration::from_secs(60);
+/// How often a surviving site is asked for a row, and for a change of one, while another is killed.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// Answers that each poller has before a kill, at least; up to twice as many, so that kills come at any time between two renewals of a lease;
+/// and after the survivors serve again.
+pub const POLLS_AROUND: u64 = 200;
+/// Syncs of which the median is shown.
+pub const SYNC_SAMPLES: usize = 64;
+
+/// How often the sites are measured during a soak.
+pub const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+/// In each turn of a soak a site is killed after so long,
+pub const SOAK_KILL_AFTER: Duration = Duration::from_secs(10);
+/// is started again after so long,
+pub const SOAK_RETURN_AFTER: Duration = Duration::from_secs(20);
+/// and the load ends after so long, so that the books can be closed,
+pub const SOAK_LOAD: Duration = Duration::from_secs(50);
+/// before the turn is over.
+pub const SOAK_TURN: Duration = Duration::from_secs(60);
+/// How long a long reader stays.
+pub const LONG_READER: Duration = Duration::from_secs(15);
+/// How often it looks whether it still sees the same.
+pub const LONG_READER_LOOKS: Duration = Duration::from_millis(500);
+/// So many parts of a soak's samples are put aside as warm-up, compared, and compared with that.
+pub const SOAK_PARTS: usize = 3;
+/// A soak is flat if the last part's median is at most so many percent of that of the part before it,
+pub const FLAT_PERCENT: u64 = 120;
+/// or higher by no more than this, in bytes of memory or disk,
+pub const FLAT_BYTES: u64 = 8 << 20;
+/// or in file descriptors or threads.
+pub const FLAT_COUNT: u64 = 8;
+
 /// How often the progress line is drawn on a terminal.
 pub const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 /// How often progress is printed where there is no terminal.
@@ -72,6 +103,11 @@ pub const PRINT_INTERVAL: Duration = Duration::from_secs(2);
 const _: () = assert!(RESTART_PAUSE_MIN.as_nanos() < RESTART_PAUSE_MAX.as_nanos());
 const _: () = assert!(RETRY_PAUSE_MIN.as_nanos() < RETRY_PAUSE_MAX.as_nanos());
 const _: () = assert!(LOOK_INTERVAL.as_nanos() < ORDER_TIME_MAX.as_nanos());
+const _: () = assert!(
+    SOAK_KILL_AFTER.as_nanos() < SOAK_RETURN_AFTER.as_nanos()
+        && SOAK_RETURN_AFTER.as_nanos() + LONG_READER.as_nanos() < SOAK_LOAD.as_nanos()
+        && SOAK_LOAD.as_nanos() < SOAK_TURN.as_nanos()
+);
 // An order to kill may find the cluster busy with stopping a process.
 const _: () = assert!(STOP_TIME_MAX.as_nanos() < ORDER_TIME_MAX.as_nanos());
 const _: () = assert!(SCALE_MAX as u64 * 100_000 < 1 << 31);

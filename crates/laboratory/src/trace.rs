@@ -144,14 +144,15 @@ impl Trace {
         }
         let mut rows: Vec<_> = kinds.into_iter().collect();
         rows.sort_by_key(|(_, took)| std::cmp::Reverse(took.iter().sum::<u64>()));
-        let header = format!("{:<58}{:>10}{:>12}{:>12}", "message", "count", "median us", "99% us");
+        let header = format!("{:<58}{:>10}{:>12}{:>12}{:>12}", "message", "count", "median us", "99% us", "longest us");
         say(text, format_args!("\n{header}"));
         for ((crossing, from, to, name), mut took) in rows {
             let (median, high) = (percentile(&mut took, 50), percentile(&mut took, 99));
             let between = if crossing { ", between sites" } else { "" };
             let message = format!("{name}, {} to {}{between}", short(from), short(to));
             let count = of(took.len() as f64);
-            say(text, format_args!("{message:<58}{count:>10.2}{median:>12.2}{high:>12.2}"));
+            let longest = percentile(&mut took, 100);
+            say(text, format_args!("{message:<58}{count:>10.2}{median:>12.2}{high:>12.2}{longest:>12.2}"));
         }
     }
 

@@ -103,6 +103,14 @@ pub enum CommitRequest {
         /// What it read and wrote; it writes something.
         history: Arc<History>,
     },
+    /// This transaction has lost what it had accessed since it was to be committed: `Aborted` follows, unless its prepare has been sent, which
+    /// decides then.
+    Withdraw {
+        /// Which transaction.
+        transaction: TransactionId,
+        /// To whom it has lost.
+        conflict: Conflict,
+    },
     /// A read-only transaction begins: note everything this site has voted for and not decided, wait for those outcomes, then
     /// answer `SnapshotBegun` with the site's clock.
     BeginSnapshot {

@@ -79,6 +79,9 @@ pub enum ConcurrencyRequest {
         age: Age,
         /// What it read and wrote.
         history: Arc<History>,
+        /// Executing transactions that it consists of, if those are several. They are not in its way, and keep what they have accessed until each
+        /// is finished or commit-locked by itself. One of them that is doomed dooms it.
+        gathered: Vec<TransactionId>,
     },
     /// Atomicity controller: the site has voted yes for this commit-locked transaction, with this proposed clock.
     Voted {

@@ -209,6 +209,21 @@ impl History {
         self.writes.is_empty() && self.increments.is_empty() && self.drops.is_empty()
     }
 
+    /// Bytes of the keys and rows that it writes: most of what it takes on its way.
+    pub fn written_bytes(&self) -> usize {
+        let written = |write: &Write| write.key.as_bytes().len() + write.row.as_ref().map_or(0, |row| row.len());
+        self.writes.iter().map(written).sum()
+    }
+
+    /// Bytes of all keys and rows in it, about what it takes on its way.
+    pub fn bytes(&self) -> usize {
+        let ends = |read: &RangeRead| read.range.low.0.len() + read.range.high.as_ref().map_or(0, |high| high.0.len());
+        let reads = self.reads.iter().map(|read| read.key.0.len() + size_of::<Timestamp>());
+        let increments = self.increments.iter().map(|added| added.key.0.len() + added.addends.len() * size_of::<i64>());
+        let read: usize = reads.chain(self.ranges.iter().map(ends)).sum();
+        self.written_bytes() + read + increments.sum::<usize>()
+    }
+
     /// Every item that it changes.
     pub fn changed(&self) -> impl Iterator<Item = (TableId, &Key)> {
         let written = self.writes.iter().map(|write| (write.table, &write.key));

@@ -9,7 +9,7 @@
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
 //! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
-//! * [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`planted`]: the simulator's switches.
+//! * [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`planted`]: the simulator's switches.
 
 pub mod access;
 pub mod commit;
@@ -21,6 +21,7 @@ pub mod identifiers;
 pub mod item;
 pub mod item_name;
 pub mod label;
+pub mod lease;
 pub mod limits;
 pub mod log_record;
 pub mod oracle;
@@ -41,6 +42,7 @@ pub use epoch::{Epoch, Member, MemberState};
 pub use identifiers::{EpochNumber, Incarnation, OracleLife, SessionId, TableId, TransactionId};
 pub use item::{Addends, History, Increment, Item, ItemRead, Key, KeyRange, RangeRead, Row, Write};
 pub use item_name::ItemName;
+pub use lease::LeaseLength;
 pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
 pub use server::{Envelope, Message, Now, Outbox, Server};
 pub use timestamp::{Age, Timestamp};

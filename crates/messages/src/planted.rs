@@ -60,6 +60,7 @@ bugs! {
     SnapshotMovesUp = "snapshot-moves-up", rule 5: "a snapshot reader reads each item at the clock of that moment";
     NoLeaseCheck = "no-lease-check", rule 6: "a site reads without a lease, before and after";
     LeaseFromReceipt = "lease-from-receipt", rule 6: "a lease runs from the grant's receipt";
+    OwnLeaseWaitedOut = "own-lease-waited-out", rule 7: "a grantor waits out leases of the length that it asks for itself";
     ReadBelowFloor = "read-below-floor", rule 10: "a snapshot below a refreshed item's floor is read as if nothing were there";
     RangeNotChecked = "range-not-checked", rule 3: "what was read as a range is neither guarded at home nor checked for rows that came since";
     VoteBeforeLog = "vote-before-log", rule 3: "a yes vote leaves without a prepared record";
@@ -114,6 +115,7 @@ bugs! {
     LongWaiterPassed = "long-waiter-passed", rule 3: "younger prepares of other sites pass an access however long it has waited";
     CompanionAnsweredEarly = "companion-answered-early", rule 4: "a program that commits in the transaction of another is answered before that has committed";
     GuestLeavesWrites = "guest-leaves-writes", rule 4: "what a program has written that starts over by itself is committed with those before it";
+    GatheredDependent = "gathered-dependent", rule 3: "transactions commit as one although one of them uses what another changes";
     NeededVersionPruned = "needed-version-pruned", rule 5: "of the snapshots in use only the oldest keeps versions from being pruned";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }

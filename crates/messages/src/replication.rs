@@ -8,6 +8,7 @@ use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::EpochNumber;
 use crate::identifiers::{Incarnation, TableId};
 use crate::item::{Item, KeyRange};
+use crate::lease::LeaseLength;
 use crate::timestamp::Timestamp;
 use raidcomm::address::SiteId;
 use serde::{Deserialize, Serialize};
@@ -17,15 +18,19 @@ use std::sync::Arc;
 /// Between the replication controllers of two sites.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ReplicationMessage {
-    /// Member to member, at every renewal: let me read until you have not heard of me for a while. Lost: the next one serves.
+    /// Member to member, at every renewal: let me read until you have not heard of me for so long. Lost: the next one serves.
     LeaseRequest {
         /// The asker's boot clock when it sent this, in nanoseconds.
         sent_at: u64,
+        /// How long the lease is to last: the asker's setting, the same for all of its life.
+        length: LeaseLength,
     },
-    /// Answers `LeaseRequest`, only in the same epoch and unless sealed: the lease runs for `limits::LEASE` **from `sent_at`**.
+    /// Answers `LeaseRequest`, only in the same epoch and unless sealed: the lease runs for `length` **from `sent_at`**.
     LeaseGrant {
         /// Echoed.
         sent_at: u64,
+        /// For how long the grantor has promised not to let others pass: echoed.
+        length: LeaseLength,
     },
     /// Proposer to the members of the sealed and the new epoch: vote and grant no more in `epoch`. Resent until answered.
     Seal {

@@ -105,7 +105,7 @@ fn messages() -> Vec<Message> {
         recent: vec![(timestamp(), vec![item(1), item(2)])],
     };
     let replication = [
-        ReplicationMessage::LeaseRequest { sent_at: 1 << 60 },
+        ReplicationMessage::LeaseRequest { sent_at: 1 << 60, length: messages::LeaseLength::DEFAULT },
         ReplicationMessage::EpochIs { epoch: epoch() },
         ReplicationMessage::Report { epoch: EpochNumber(8), proposal: proposal(), report: Arc::new(member_report) },
         ReplicationMessage::Join { last: None, was_up: true, reachable: vec![SiteId(2)] },

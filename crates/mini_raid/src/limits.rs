@@ -1,6 +1,7 @@
 //! Bounds of the simulated world, in nanoseconds of true time unless the name says otherwise.
 
-use messages::limits::{CLOCK_JUMP_MICROS_MAX, LEASE, MILLISECOND, SECOND, SERVICE_PATIENCE, SILENT_VOTER};
+use messages::LeaseLength;
+use messages::limits::{CLOCK_JUMP_MICROS_MAX, MILLISECOND, SECOND, SERVICE_PATIENCE, SILENT_VOTER};
 
 /// One microsecond.
 pub const MICROSECOND: u64 = 1_000;
@@ -33,4 +34,4 @@ pub const CYCLE_PRINTED_MAX: usize = 12;
 
 const _: () = assert!(2 * WALL_OFFSET_MICROS_MAX as u64 <= CLOCK_JUMP_MICROS_MAX, "sites believe each other's clocks");
 const _: () = assert!(TICK <= 10 * MILLISECOND, "servers are promised a tick that often");
-const _: () = assert!(LEASE < SETTLE && SERVICE_PATIENCE < RECOVERY_MAX);
+const _: () = assert!(LeaseLength::MAX.waited_out() < SETTLE && SERVICE_PATIENCE < RECOVERY_MAX);

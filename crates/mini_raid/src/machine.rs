@@ -6,7 +6,7 @@
 use crate::clock::MachineClock;
 use crate::limits;
 use crate::mover::Mover;
-use crate::profile::Profile;
+use crate::profile::{Leases, Profile};
 use crate::random::Random;
 use crate::run::Bounds;
 use access_manager::MemoryStore;
@@ -78,6 +78,8 @@ pub struct Machine {
     random: Random,
     mover: Mover,
     turns: Turns,
+    /// How long the leases are that a process of it asks for.
+    leases: Leases,
     stall: Stall,
     /// Mean time of a sync.
     sync_latency: u64,
@@ -110,10 +112,12 @@ impl Machine {
             site: SiteId(site as u16),
             incarnation: Incarnation(0),
             sites: (1..=sites as u16).map(SiteId).collect(),
+            lease: profile.leases.draw(random),
             method: profile.method,
             memory_bytes_max: profile.memory_bytes_max,
             old_version_bytes_max: profile.old_version_bytes_max,
             recent_writes_max: profile.recent_writes_max,
+            round_pace: profile.round_pace,
             seed: random.draw(),
             planted,
         };
@@ -135,6 +139,7 @@ impl Machine {
             store: MemoryStore::new(),
             mover: Mover::new(settings.seed, bounds.moves),
             turns: if bounds.turns { Turns::Always } else { Turns::Never },
+            leases: profile.leases,
             settings,
             stall: Stall { left, every, length, count: 0 },
             sync_latency: profile.sync_latency,
@@ -155,6 +160,11 @@ impl Machine {
         matches!(self.process, Process::Asking { .. } | Process::Running(_))
     }
 
+    /// How long the leases are that its process asks for.
+    pub fn lease(&self) -> u64 {
+        self.settings.lease.nanoseconds()
+    }
+
     /// No more pauses between messages.
     pub fn steady(&mut self) {
         self.stall = Stall { left: u64::MAX, every: 0, length: 0, ..self.stall };
@@ -173,6 +183,11 @@ impl Machine {
     /// Programs that have committed in the transaction of another, in this life.
     pub fn companions(&self) -> u64 {
         self.domain().map_or(0, |domain| domain.companions().committed)
+    }
+
+    /// Transactions that have committed in a round of others, in this life.
+    pub fn gathered(&self) -> u64 {
+        self.domain().map_or(0, |domain| domain.commits().committed_together)
     }
 
     /// The log, wherever it is.
@@ -234,6 +249,7 @@ impl Machine {
     /// The process starts, over a disk that has been repaired.
     pub fn begin_process(&mut self, now: u64) {
         let mut log = self.end();
+        self.settings.lease = self.leases.draw(&mut self.random);
         self.again = false;
         self.disk.failing = false;
         self.disk.full = false;

@@ -8,6 +8,8 @@ use crate::limits::MICROSECOND;
 use crate::network::Weather;
 use crate::random::Random;
 use crate::workload::Mix;
+use domain::ROUND_PACE;
+use messages::LeaseLength;
 use messages::epoch::Method;
 use messages::limits::{MILLISECOND, SECOND};
 
@@ -24,6 +26,8 @@ pub struct Profile {
     pub old_version_bytes_max: usize,
     /// Writes a site remembers per storage for checking ranges.
     pub recent_writes_max: usize,
+    /// How far apart rounds of commits begin while one is on its way.
+    pub round_pace: u64,
     /// Clocks run at most so much too fast or slow, in parts per million.
     pub clock_rate_max: i64,
     /// Pauses inside a process: mean number of messages between two, mean length.
@@ -38,8 +42,47 @@ pub struct Profile {
     pub fault_every: u64,
     /// How long a dead process stays dead, on average.
     pub dead_for: u64,
+    /// How long leases last.
+    pub leases: Leases,
     /// What clients do.
     pub mix: Mix,
+}
+
+/// How long the leases are that sites ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leases {
+    /// The same everywhere.
+    Equal(LeaseLength),
+    /// Each process of a site has a setting of its own.
+    Mixed,
+    /// Each process of a site has the shortest or the longest.
+    Extreme,
+}
+
+/// Lengths that sites are set to, in milliseconds.
+const LEASES_MS: [u64; 6] = [LeaseLength::MIN.milliseconds(), 250, 400, 600, 800, LeaseLength::MAX.milliseconds()];
+
+impl Leases {
+    /// For a process that starts.
+    pub fn draw(self, random: &mut Random) -> LeaseLength {
+        match self {
+            Leases::Equal(length) => length,
+            Leases::Mixed => any_lease(random),
+            Leases::Extreme => *random.pick(&[LeaseLength::MIN, LeaseLength::MAX]),
+        }
+    }
+
+    /// About how long a lease lasts.
+    pub fn usual(self) -> LeaseLength {
+        match self {
+            Leases::Equal(length) => length,
+            Leases::Mixed | Leases::Extreme => LeaseLength::DEFAULT,
+        }
+    }
+}
+
+fn any_lease(random: &mut Random) -> LeaseLength {
+    LeaseLength::from_milliseconds(*random.pick(&LEASES_MS)).expect("it is in range")
 }
 
 impl Profile {
@@ -51,6 +94,7 @@ impl Profile {
             memory_bytes_max: 1 << 30,
             old_version_bytes_max: 1 << 28,
             recent_writes_max: 1 << 14,
+            round_pace: ROUND_PACE,
             clock_rate_max: 1,
             stalls: (0, 0),
             sync_latency: MILLISECOND,
@@ -58,6 +102,7 @@ impl Profile {
             faults: Vec::new(),
             fault_every: SECOND,
             dead_for: SECOND,
+            leases: Leases::Equal(LeaseLength::DEFAULT),
             mix: Mix::draw(random, sites, counters),
         }
     }
@@ -86,10 +131,24 @@ impl Profile {
         if counters && random.one_in(3) {
             profile.old_version_bytes_max = *random.pick(&[200, 1 << 10, 1 << 12]);
         }
+        profile.leases = match random.below(4) {
+            0 => profile.leases,
+            1 => Leases::Equal(any_lease(random)),
+            2 => Leases::Mixed,
+            _ => Leases::Extreme,
+        };
         for kind in Kind::ALL {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);
             if weight > 0 {
                 profile.faults.push((*kind, weight * kind.weight()));
+            }
+        }
+        if random.one_in(2) {
+            // One round at a time, unless it takes long: what is committed under load is so with others.
+            profile.round_pace = SECOND;
+            if random.one_in(2) {
+                profile.mix.clients = profile.mix.clients.max(4 * sites);
+                profile.mix.pause = MILLISECOND;
             }
         }
         profile

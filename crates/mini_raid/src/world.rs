@@ -256,7 +256,11 @@ impl World {
         }
         let companions: u64 = self.machines.iter().flatten().map(Machine::companions).sum();
         if companions > 0 {
-            self.statistics.other.insert("committed with others", companions);
+            self.statistics.other.insert("programs committed with others", companions);
+        }
+        let gathered: u64 = self.machines.iter().flatten().map(Machine::gathered).sum();
+        if gathered > 0 {
+            self.statistics.other.insert("transactions gathered", gathered);
         }
         let stalls: u64 = self.machines.iter().flatten().map(Machine::stalls).sum();
         if stalls > 0 {

@@ -16,6 +16,7 @@ const SELDOM: &[Bug] = &[
     Bug::PostForgetsAdditions,
     Bug::FloorOutlivesCopy,
     Bug::LongWaiterPassed,
+    Bug::OwnLeaseWaitedOut,
     Bug::NoLeaseCheck,
     Bug::ReadBelowFloor,
     Bug::NoBecomesYes,

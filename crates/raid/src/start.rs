@@ -57,6 +57,12 @@ pub struct Options {
     /// Megabytes of rows that each site keeps in memory; further rows come from disk. [default: 512]
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
+    /// Milliseconds that a site's lease lasts, 200 to 1000. [default: 400]
+    ///
+    /// When a site dies, the others serve nothing for about so long. A site that pauses for five sixths of it is taken for dead, and must come
+    /// back. For a cluster that exists, change `lease_ms` in site-N/site.toml and restart the sites one by one.
+    #[arg(long, value_name = "MS")]
+    lease_ms: Option<u64>,
     /// Memory servers (`raid memory`) that keep the sites' logs, with commas between them.
     ///
     /// A commit that would wait for the disk, because a site is alone or the last copy, waits for the memory of two of them instead.
@@ -142,6 +148,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         workers: options.workers,
         required_copies: options.required_copies,
         memory_mb: options.memory_mb,
+        lease_ms: options.lease_ms,
         memory: options.memory.clone(),
         channels: options.channels.map(Channels::from),
         encrypt: options.encrypt.then_some(true),

@@ -8,12 +8,13 @@ use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessRequest, StaleSet};
 use messages::commit::{EpochRequest, TransactionsReport};
 use messages::epoch::ProposalId;
-use messages::limits::{LEASE, LEASE_MARGIN, RESEND};
+use messages::limits::RESEND;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::replication::{MemberReport, ReplicationMessage, SiteNotice};
 use messages::{
-    Epoch, EpochNumber, Incarnation, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+    Epoch, EpochNumber, Incarnation, Item, LeaseLength, MemberState, Message, Now, Outbox, ServerKind, SiteId,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -367,10 +368,11 @@ impl ReplicationController {
         }
         let only = change.parent.as_deref().filter(|_| self.planted.is(Bug::WaitOnlyForLatestEvictee));
         let granted = self.leases.granted_to_outsiders(&change.epoch, only);
-        // After a total failure nobody remembers what was granted: one whole lease is waited for. Before the first epoch nothing was.
+        // After a total failure nobody remembers what was granted, nor how long leases were: the longest is waited for that can be. Before the
+        // first epoch nothing was granted.
         let forgotten = match self.restarted_in {
             Some(_) if change.epoch.number > EpochNumber(1) => {
-                self.started_at.map_or(u64::MAX, |started| started + LEASE + LEASE_MARGIN)
+                self.started_at.map_or(u64::MAX, |started| started + LeaseLength::MAX.waited_out())
             }
             _ => 0,
         };

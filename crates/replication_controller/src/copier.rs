@@ -5,7 +5,7 @@
 
 use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
-use messages::limits::{COPY_ITEMS_MAX, LEASE_RENEWAL};
+use messages::limits::COPY_ITEMS_MAX;
 use messages::planted::Bug;
 use messages::replication::{ReplicationMessage, ServiceReply};
 use messages::{EpochNumber, Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
@@ -241,7 +241,7 @@ impl ReplicationController {
             self.sync_then(AfterSync::Refreshed(items, storages), outbox);
         }
         let recovering = epoch.members[&self.site].state == MemberState::Recovering;
-        if recovering && self.copiers.current && now.boot >= self.copiers.current_told_at + LEASE_RENEWAL {
+        if recovering && self.copiers.current && now.boot >= self.copiers.current_told_at + limits::CURRENT_INTERVAL {
             self.copiers.current_told_at = now.boot;
             for site in epoch.up().filter(|site| *site != self.site) {
                 self.to_peer(site, ReplicationMessage::Current, outbox);

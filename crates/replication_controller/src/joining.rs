@@ -207,7 +207,7 @@ impl ReplicationController {
         let since = *self.joiners.restart_since.get_or_insert(now.boot);
         let rank = last.up().filter(|site| *site < self.site).count() as u64;
         let others = if self.joiners.alone && !missing.is_empty() { limits::RESTART_ALONE } else { 0 };
-        if now.boot >= since + rank * limits::MINORITY_PATIENCE + others {
+        if now.boot >= since + rank * limits::minority_patience(self.lease) + others {
             if others > 0 {
                 tracing::warn!(?missing, last = %last.number, "this site restarts the instance without these sites, as it was told to: \
                     what they have and this site's log has not is lost");

@@ -1,13 +1,24 @@
 //! Leases between members (rule 6), and whom they make us suspect.
 //!
 //! Inequality: a holder counts its lease from when it *asked*, the grantor from when it *granted*, plus a margin for clocks of
-//! different rates; so the grantor's end is never before the holder's.
+//! different rates; so the grantor's end is never before the holder's. Whoever asks says how long the lease is to last, and the grantor
+//! remembers the latest end that it has promised: sites may be set differently, and each otherwise in its next life.
+//!
+//! What each use of a length rests on:
+//!
+//! * what a *grantor waits out* is what it has granted, to whichever life (`granted_to_outsiders`); its own setting says nothing of that;
+//! * what was granted *is forgotten* by a grantor that dies. As long as some up member of the epoch goes on in the life in which it granted,
+//!   it remembers its own grant, and a lease counts only together with those of all other members: so the earliest end of all is never
+//!   after that one. After a total failure nobody remembers: `change` waits for [`LeaseLength::MAX`], from the start of this life on, before
+//!   which the last grant was. A site that restarts the instance alone looks out for others even longer (`limits::RESTART_ALONE`);
+//! * *suspicion* decides no more than when a change is proposed. It goes by the longer one of the two ends' leases: so both ends of a broken link
+//!   suspect each other after the same time, a site that is set to bear long pauses is not evicted by one that is not, and nothing is lost by
+//!   it, because the longer lease must be waited out, or is one's own and still lasts.
 
 use crate::{ReplicationController, limits};
-use messages::limits::{LEASE, LEASE_MARGIN, LEASE_RENEWAL, SUSPICION};
 use messages::planted::Bug;
 use messages::replication::ReplicationMessage;
-use messages::{Epoch, Incarnation, Now, Outbox, SiteId};
+use messages::{Epoch, Incarnation, LeaseLength, Now, Outbox, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +29,8 @@ pub(crate) struct Leases {
     held: BTreeMap<SiteId, u64>,
     /// Until when every life that was ever granted a lease may read, by this site's clock.
     granted: BTreeMap<(SiteId, Incarnation), u64>,
+    /// How long the leases are that other members ask for, as they have said last.
+    lengths: BTreeMap<SiteId, LeaseLength>,
     /// The other members' lives in the epoch at hand.
     lives: BTreeMap<SiteId, Incarnation>,
     heard: BTreeMap<SiteId, u64>,
@@ -38,6 +51,7 @@ impl Leases {
         self.accused.clear();
         self.lives = epoch.others(own).map(|site| (site, epoch.members[&site].incarnation)).collect();
         self.lost.retain(|site, _| self.lives.contains_key(site));
+        self.lengths.retain(|site, _| self.lives.contains_key(site));
         self.round_trips.clear();
         self.heard = self.lives.keys().map(|site| (*site, now.boot)).collect();
         self.renewed_at = 0;
@@ -76,11 +90,13 @@ impl Leases {
     }
 
     /// Members that are silent, whose connection broke, who do not vote, or who grant nothing though they are heard: they may not hear.
-    pub(crate) fn suspects(&self, now: Now) -> BTreeSet<SiteId> {
+    /// `own` is the length of this site's leases.
+    pub(crate) fn suspects(&self, own: LeaseLength, now: Now) -> BTreeSet<SiteId> {
         let suspected = |site: &SiteId| {
-            let silent = self.heard.get(site).is_none_or(|heard| now.boot > heard + SUSPICION);
+            let suspicion = self.lengths.get(site).map_or(own, |theirs| own.max(*theirs)).suspicion();
+            let silent = self.heard.get(site).is_none_or(|heard| now.boot > heard + suspicion);
             let lost = self.lost.get(site).is_some_and(|lost| now.boot > lost + limits::LOST_PATIENCE);
-            let deaf = self.unanswered.get(site).is_some_and(|since| now.boot > since + SUSPICION);
+            let deaf = self.unanswered.get(site).is_some_and(|since| now.boot > since + suspicion);
             silent || deaf || lost || self.accused.contains(site)
         };
         self.lives.keys().copied().filter(suspected).collect()
@@ -114,6 +130,12 @@ impl Leases {
         self.granted.iter().filter(|(who, _)| outside(who)).map(|(_, until)| *until).max().unwrap_or(0)
     }
 
+    /// Notes what a life has asked for and is granted now. What it was granted before may last longer.
+    fn grant(&mut self, who: (SiteId, Incarnation), until: u64) {
+        let end = self.granted.entry(who).or_default();
+        *end = until.max(*end);
+    }
+
     /// What is over need not be remembered.
     fn trim(&mut self, now: Now) {
         self.granted.retain(|_, until| *until > now.boot);
@@ -123,7 +145,7 @@ impl Leases {
 impl ReplicationController {
     pub(crate) fn renew_leases(&mut self, now: Now, outbox: &mut Outbox) {
         let Some(epoch) = self.serving().cloned() else { return };
-        let interval = if self.leases.hold_all(now) { LEASE_RENEWAL } else { limits::LEASE_FIRST };
+        let interval = if self.leases.hold_all(now) { self.lease.renewal() } else { limits::LEASE_FIRST };
         if now.boot < self.leases.renewed_at + interval {
             return;
         }
@@ -132,22 +154,48 @@ impl ReplicationController {
         for site in epoch.others(self.site) {
             self.leases.unanswered.entry(site).or_insert(now.boot);
         }
-        self.to_peers(epoch.others(self.site), ReplicationMessage::LeaseRequest { sent_at: now.boot }, outbox);
+        self.to_peers(epoch.others(self.site), self.lease_request(now), outbox);
     }
 
-    pub(crate) fn lease_asked(&mut self, now: Now, from: SiteId, life: Incarnation, sent_at: u64, outbox: &mut Outbox) {
+    fn lease_request(&self, now: Now) -> ReplicationMessage {
+        ReplicationMessage::LeaseRequest { sent_at: now.boot, length: self.lease }
+    }
+
+    /// The longest lease that any member of the epoch at hand asks for, as far as is known.
+    pub(crate) fn longest_lease(&self) -> LeaseLength {
+        self.leases.lengths.values().copied().fold(self.lease, LeaseLength::max)
+    }
+
+    pub(crate) fn lease_asked(
+        &mut self,
+        now: Now,
+        (from, life): (SiteId, Incarnation),
+        sent_at: u64,
+        length: LeaseLength,
+        outbox: &mut Outbox,
+    ) {
         if self.leases.accused.contains(&from) {
             return;
         }
-        self.leases.granted.insert((from, life), now.boot + LEASE + LEASE_MARGIN);
-        self.to_peer(from, ReplicationMessage::LeaseGrant { sent_at }, outbox);
+        self.leases.lengths.insert(from, length);
+        let counted = if self.planted.is(Bug::OwnLeaseWaitedOut) { self.lease } else { length };
+        self.leases.grant((from, life), now.boot + counted.waited_out());
+        self.to_peer(from, ReplicationMessage::LeaseGrant { sent_at, length }, outbox);
         if !self.leases.holds(from, now) {
             // It serves by now, so what it was asked before it did is asked again without waiting.
-            self.to_peer(from, ReplicationMessage::LeaseRequest { sent_at: now.boot }, outbox);
+            self.to_peer(from, self.lease_request(now), outbox);
         }
     }
 
-    pub(crate) fn lease_granted(&mut self, now: Now, from: SiteId, sent_at: u64, outbox: &mut Outbox) {
+    /// No lease is longer than this site asks for, whatever a grant says.
+    pub(crate) fn lease_granted(
+        &mut self,
+        now: Now,
+        from: SiteId,
+        sent_at: u64,
+        length: LeaseLength,
+        outbox: &mut Outbox,
+    ) {
         if sent_at > now.boot {
             tracing::warn!(%from, "a grant of a lease that was not asked for yet");
             return;
@@ -161,7 +209,7 @@ impl ReplicationController {
             .or_insert(time);
         let start = if self.planted.is(Bug::LeaseFromReceipt) { now.boot } else { sent_at };
         let held = self.leases.held.entry(from).or_default();
-        *held = (*held).max(start + LEASE);
+        *held = (*held).max(start + length.min(self.lease).nanoseconds());
         self.answer_questions(now, outbox);
     }
 }

@@ -39,8 +39,8 @@ use messages::planted::{Bug, Planted};
 use messages::replication::{ReplicationMessage, Service, ServiceReply, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Envelope, Epoch, EpochNumber, Incarnation, MemberState, Message, Now, OracleLife, Outbox, Server, ServerKind,
-    SiteId,
+    Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, MemberState, Message, Now, OracleLife, Outbox, Server,
+    ServerKind, SiteId,
 };
 use proposal::{Proposals, SealAsked};
 use replay::LogTail;
@@ -82,6 +82,8 @@ pub struct ReplicationController {
     pub(crate) site: SiteId,
     pub(crate) incarnation: Incarnation,
     pub(crate) planted: Planted,
+    /// How long the leases are to last that this life asks for.
+    pub(crate) lease: LeaseLength,
     pub(crate) state: State,
     /// The highest epoch known to exist.
     pub(crate) known: Option<Arc<Epoch>>,
@@ -144,12 +146,19 @@ pub struct Status {
 }
 
 impl ReplicationController {
-    /// A controller of this life of a site. `sites` are all sites of the instance, as configured.
-    pub fn new(site: SiteId, incarnation: Incarnation, sites: &[SiteId], planted: Planted) -> ReplicationController {
+    /// A controller of this life of a site. `sites` are all sites of the instance, as configured; it asks for leases of length `lease`.
+    pub fn new(
+        site: SiteId,
+        incarnation: Incarnation,
+        sites: &[SiteId],
+        lease: LeaseLength,
+        planted: Planted,
+    ) -> ReplicationController {
         ReplicationController {
             site,
             incarnation,
             planted,
+            lease,
             state: State::Joining,
             known: None,
             logged: None,
@@ -372,10 +381,12 @@ impl ReplicationController {
             return;
         }
         match message {
-            ReplicationMessage::LeaseRequest { sent_at } => {
-                self.lease_asked(now, from, header.incarnation, sent_at, outbox);
+            ReplicationMessage::LeaseRequest { sent_at, length } => {
+                self.lease_asked(now, (from, header.incarnation), sent_at, length, outbox);
             }
-            ReplicationMessage::LeaseGrant { sent_at } => self.lease_granted(now, from, sent_at, outbox),
+            ReplicationMessage::LeaseGrant { sent_at, length } => {
+                self.lease_granted(now, from, sent_at, length, outbox);
+            }
             ReplicationMessage::SyncedThrough { clock } => self.fail_locks.synced(from, (epoch.number, clock)),
             ReplicationMessage::Refreshed { items, storages, everything } => {
                 self.fail_locks.refreshed(from, &items, &storages, everything);

@@ -1,6 +1,8 @@
 //! Bounds of the replication controller; times in nanoseconds of the boot clock.
 
-use messages::limits::{LEASE, LEASE_MARGIN, LEASE_RENEWAL, MILLISECOND, RESEND, SECOND, SUSPICION, SYNC_STALL};
+use messages::LeaseLength;
+use messages::lease::SEAL_ANSWER;
+use messages::limits::{MILLISECOND, RESEND, SECOND, SYNC_STALL};
 
 /// A broken connection counts as a death when it has not come back by then.
 pub const LOST_PATIENCE: u64 = 10 * MILLISECOND;
@@ -9,17 +11,17 @@ pub const LEASE_FIRST: u64 = 10 * MILLISECOND;
 /// The next member in order proposes when the one before it has not within this time.
 pub const PROPOSE_STAGGER: u64 = 40 * MILLISECOND;
 /// A member that sees no more than half of the epoch lets others propose first: those who hear it, but are not answered by it, take up to
-/// a renewal longer to suspect it than it takes to suspect them, and then seal and sync.
-pub const MINORITY_PATIENCE: u64 = 2 * LEASE_RENEWAL + 50 * MILLISECOND;
-/// A member that does not answer a seal within this time is left out.
-pub const SEAL_ANSWER: u64 = SUSPICION;
+/// a renewal longer to suspect it than it takes to suspect them, and then seal and sync. `longest` is the longest lease that any of them asks for.
+pub const fn minority_patience(longest: LeaseLength) -> u64 {
+    2 * longest.renewal() + 50 * MILLISECOND
+}
 /// How often the oracle is asked for the epoch, at most.
 pub const ORACLE_READ_INTERVAL: u64 = RESEND;
 /// How often the oracle is told the epoch that this site knows, when nothing else asks it.
 pub const CONFIRM_INTERVAL: u64 = SECOND;
 /// A change that is not complete by then goes on without those who have not logged it. A member may be slow because its disk is; who is
 /// silent, or has a disk that has stalled, is not waited for so long.
-pub const CHANGE_PATIENCE: u64 = SYNC_STALL + SUSPICION;
+pub const CHANGE_PATIENCE: u64 = SYNC_STALL + SEAL_ANSWER;
 /// Between two ticks of a site that was not stopped itself lies less than this.
 pub const OWN_PAUSE: u64 = 100 * MILLISECOND;
 /// A restart of the instance that has lost a member for this long begins again.
@@ -31,7 +33,7 @@ pub const SYNCED_NOTE_INTERVAL: u64 = 500 * MILLISECOND;
 /// A proposal that got nowhere is tried again after this time.
 pub const PROPOSE_AGAIN: u64 = 100 * MILLISECOND;
 /// A site heard from within this time is reachable.
-pub const REACHABLE: u64 = 2 * SUSPICION;
+pub const REACHABLE: u64 = SECOND;
 /// A site that was taken in once is taken in again at once; after that it waits at least this long, and each time twice as long,
 pub const JOIN_PAUSE_MIN: u64 = 100 * MILLISECOND;
 /// but no longer than this,
@@ -40,6 +42,8 @@ pub const JOIN_PAUSE_MAX: u64 = 3 * SECOND;
 pub const JOIN_FORGET: u64 = 10 * SECOND;
 /// A copier that was not answered asks another member after this time.
 pub const COPY_ANSWER: u64 = 200 * MILLISECOND;
+/// How often a recovering site whose copy is current says so, until the next epoch has it up.
+pub const CURRENT_INTERVAL: u64 = 100 * MILLISECOND;
 /// How often a recovering site tells the others which items are refreshed and synced.
 pub const REFRESHED_INTERVAL: u64 = 50 * MILLISECOND;
 /// Copiers that reads wait for and that are under way at once; more queue.
@@ -50,7 +54,11 @@ pub const CHAIN_MAX: usize = 1_024;
 /// commit within `SYNC_STALL`, after which a member that does not sync is none.
 pub const RECENT_MAX: usize = 200_000;
 
-const _: () = assert!(LOST_PATIENCE < LEASE_RENEWAL && PROPOSE_STAGGER < SEAL_ANSWER);
-const _: () = assert!(LEASE + LEASE_MARGIN < RESTART_ALONE && REACHABLE < RESTART_ALONE);
-const _: () = assert!(RESEND < SUSPICION, "a change must be heard of before it is suspected");
+const _: () = assert!(LOST_PATIENCE < LeaseLength::MIN.renewal() && PROPOSE_STAGGER < SEAL_ANSWER);
+const _: () = assert!(
+    OWN_PAUSE < LeaseLength::MIN.suspicion(),
+    "what a site does not take for a pause of its own costs nobody else"
+);
+const _: () = assert!(LeaseLength::MAX.waited_out() < RESTART_ALONE && REACHABLE < RESTART_ALONE);
+const _: () = assert!(4 * LeaseLength::MAX.renewal() < REACHABLE, "who holds a lease and asks for it is heard of");
 const _: () = assert!(COPY_ANSWER < SECOND && JOIN_PAUSE_MIN < JOIN_PAUSE_MAX && JOIN_PAUSE_MAX < JOIN_FORGET);

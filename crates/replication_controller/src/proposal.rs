@@ -5,7 +5,8 @@
 
 use crate::{AfterSync, ReplicationController, State, limits};
 use messages::epoch::{Member, ProposalId};
-use messages::limits::{RESEND, SEAL_PATIENCE};
+use messages::lease::SEAL_ANSWER;
+use messages::limits::RESEND;
 use messages::log_record::LogRecord;
 use messages::oracle::OracleRequest;
 use messages::planted::Bug;
@@ -82,7 +83,7 @@ impl Proposals {
 
     /// Whether a change of the set of sites waits for an oracle that does not answer.
     pub(crate) fn lacks_oracle(&self, now: Now) -> bool {
-        self.oracle_asked_since.is_some_and(|since| now.boot >= since + limits::SEAL_ANSWER)
+        self.oracle_asked_since.is_some_and(|since| now.boot >= since + SEAL_ANSWER)
     }
 
     /// The oracle was asked for something that a change needs.
@@ -145,7 +146,7 @@ impl ReplicationController {
     fn restart_again(&mut self, base: &Epoch, now: Now, outbox: &mut Outbox) {
         let restarting = base.has(self.site, self.incarnation) && base.members[&self.site].state == MemberState::Up;
         // A member that is heard of and merely slow is waited for: nobody else can serve meanwhile.
-        let suspects = self.leases.suspects(now);
+        let suspects = self.leases.suspects(self.lease, now);
         let gone = |site: SiteId| {
             suspects.contains(&site) || self.joiners.has_later_life(site, base.members[&site].incarnation)
         };
@@ -162,7 +163,7 @@ impl ReplicationController {
 
     /// The planted bug: a sealed member goes on after a time-out, though it has told what it knows.
     fn unseal(&mut self, now: Now, outbox: &mut Outbox) {
-        if now.boot < self.sealed_at + SEAL_PATIENCE / 8 {
+        if now.boot < self.sealed_at + self.lease.seal_patience() / 8 {
             return;
         }
         let epoch = match &self.state {
@@ -173,7 +174,7 @@ impl ReplicationController {
             },
             _ => return,
         };
-        self.sealed_at = u64::MAX - SEAL_PATIENCE;
+        self.sealed_at = u64::MAX - self.lease.seal_patience();
         if let State::Member(epoch) = &self.state {
             self.sealed_through = EpochNumber(epoch.number.0 - 1);
         }
@@ -182,13 +183,13 @@ impl ReplicationController {
     }
 
     fn wants_change(&self, base: &Arc<Epoch>, now: Now) -> bool {
-        if !self.leases.suspects(now).is_empty() {
+        if !self.leases.suspects(self.lease, now).is_empty() {
             return true;
         }
         // Whoever sealed it may have given up, in the middle of a change too: then nobody else ends this epoch.
         let sealed = base.number <= self.sealed_through;
         match &self.state {
-            _ if sealed && now.boot >= self.sealed_at + SEAL_PATIENCE => true,
+            _ if sealed && now.boot >= self.sealed_at + self.lease.seal_patience() => true,
             State::Changing(change) => !change.holding_up(self.site, now).is_empty(),
             _ if sealed => false,
             _ => self.joiners.wants_change(base, &self.reachable_members(base, now), now),
@@ -197,7 +198,7 @@ impl ReplicationController {
 
     /// Members that are not suspected, the own site included.
     fn reachable_members(&self, base: &Epoch, now: Now) -> Vec<SiteId> {
-        let mut suspects = self.leases.suspects(now);
+        let mut suspects = self.leases.suspects(self.lease, now);
         if let State::Changing(change) = &self.state {
             suspects.extend(change.holding_up(self.site, now));
         }
@@ -213,7 +214,8 @@ impl ReplicationController {
         let reachable = self.reachable_members(base, now);
         let ahead = reachable.iter().filter(|site| **site < self.site && base.up().any(|up| up == **site)).count();
         let minority = 2 * reachable.len() <= base.members.len() && base.members.len() > 2;
-        ahead as u64 * limits::PROPOSE_STAGGER + if minority { limits::MINORITY_PATIENCE } else { 0 }
+        ahead as u64 * limits::PROPOSE_STAGGER
+            + if minority { limits::minority_patience(self.longest_lease()) } else { 0 }
     }
 
     fn propose(&mut self, now: Now, base: Arc<Epoch>, outbox: &mut Outbox) {
@@ -397,12 +399,12 @@ impl ReplicationController {
         let since = proposal.stage_since;
         let due = now.boot >= proposal.sent_at + RESEND;
         match &mut proposal.stage {
-            Stage::Reading if now.boot >= since + limits::SEAL_ANSWER => self.give_up(now),
+            Stage::Reading if now.boot >= since + SEAL_ANSWER => self.give_up(now),
             Stage::Reading if due => {
                 proposal.sent_at = now.boot;
                 self.read_oracle(now, outbox);
             }
-            Stage::Sealing { sealed } if now.boot >= since + limits::SEAL_ANSWER => {
+            Stage::Sealing { sealed } if now.boot >= since + SEAL_ANSWER => {
                 // Whoever has not answered is left out, if those who have include an up member: this site.
                 proposal.candidates.retain(|site| sealed.contains_key(site));
                 if sealed.contains_key(&self.site) {

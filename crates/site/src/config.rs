@@ -4,7 +4,7 @@ use crate::layout::Layout;
 use crate::protection::{self, ProtectionError, Wanted};
 use messages::epoch::Method;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
-use messages::{InstanceId, SiteId};
+use messages::{InstanceId, LeaseLength, SiteId};
 use raidcomm::datagrams::faults::{Faults, FaultsError};
 use raidcomm::keys::Keys;
 use raidcomm::limits::{DATAGRAM_BYTES_MAX, DATAGRAM_BYTES_MIN};
@@ -71,6 +71,9 @@ pub struct SiteConfig {
     /// Megabytes of row versions kept in memory.
     #[serde(default = "default_memory")]
     pub memory_mb: usize,
+    /// How long the leases last that it asks for, in milliseconds.
+    #[serde(default = "default_lease")]
+    pub lease_ms: u64,
     /// Memory servers that keep its log, so that commits which would wait for the disk do not; none: its log is on its disk alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<SocketAddr>,
@@ -221,6 +224,11 @@ fn default_memory() -> usize {
     crate::limits::MEMORY_BYTES_DEFAULT >> 20
 }
 
+/// How long leases last unless a site is told otherwise, in milliseconds.
+pub const fn default_lease() -> u64 {
+    LeaseLength::DEFAULT.milliseconds()
+}
+
 const CONTRADICTION: &str = "keys encrypt everything, and clear = true wants nothing encrypted: leave one of them out";
 
 /// What `raid config` prints.
@@ -238,6 +246,8 @@ keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); witho
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store
+lease_ms = 400                     # milliseconds, 200 to 1000, that a lease of this site lasts: after its death the others serve nothing for about so
+                                   # long, and a pause of five sixths of it takes the site for dead; sites may differ, see the README
 # memory = [\"10.0.0.7:7901\", \"10.0.0.8:7901\"]   # memory servers (`raid memory`) that keep its log: a commit that would wait for the disk,
                                    # because this site is alone or the last copy, waits for their memory instead
 # memory_copies = 2                # so many of them must hold a commit; without it two, or all if there are fewer
@@ -287,6 +297,9 @@ impl SiteConfig {
         if config.datagram_bytes > 0 && !(DATAGRAM_BYTES_MIN..=DATAGRAM_BYTES_MAX).contains(&config.datagram_bytes) {
             return Err(wrong("datagram_bytes must be 512 to 65000, or 0 for as many as the network carries"));
         }
+        if let Err(range) = LeaseLength::from_milliseconds(config.lease_ms) {
+            return Err(wrong(&format!("lease_ms = {}: {range}", config.lease_ms)));
+        }
         if config.memory.len() > network_memory::limits::SERVERS_MAX {
             return Err(wrong("memory must name 16 servers at most"));
         }
@@ -314,6 +327,11 @@ impl SiteConfig {
     /// The site.
     pub fn site(&self) -> SiteId {
         SiteId(self.id)
+    }
+
+    /// How long the leases last that it asks for.
+    pub fn lease(&self) -> LeaseLength {
+        LeaseLength::from_milliseconds(self.lease_ms).expect("checked when it was read")
     }
 
     /// How its messages to other sites are protected.
@@ -414,6 +432,27 @@ mod tests {
         std::fs::write(&path, site.replace("# clear", "clear")).expect("the folder can be written");
         let error = SiteConfig::read(&path).expect_err("one of them would not be what its writer wanted").to_string();
         assert!(error.contains("leave one of them out"), "{error}");
+    }
+
+    /// A lease that is too short costs memberships, one that is too long would not be waited out after a total failure.
+    #[test]
+    fn a_lease_out_of_range_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("site.toml");
+        let (site, _) = EXPLAINED.split_once("# The oracle").expect("both are explained");
+        for (length, allowed) in [(199, false), (200, true), (1_000, true), (1_001, false)] {
+            std::fs::write(&path, site.replace("lease_ms = 400", &format!("lease_ms = {length}"))).expect("a file");
+            match SiteConfig::read(&path) {
+                Ok(config) => assert!(allowed && config.lease().milliseconds() == length),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(
+                        !allowed && text.contains(&format!("lease_ms = {length}: a lease must last 200")),
+                        "{text}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -293,7 +293,7 @@ fn counted(commits: domain::CommitCounters, companions: domain::CompanionCounter
     Commits {
         committed: commits.committed + companions.committed,
         committed_in_memory: commits.committed_in_memory + companions.in_memory,
-        committed_together: companions.committed,
+        committed_together: commits.committed_together + companions.committed,
         aborted: commits.aborted,
         prepares: commits.prepares,
         prepares_resent: commits.prepares_resent,

@@ -417,7 +417,9 @@ impl Worker {
         touched.dedup();
         for session in touched.drain(..) {
             let Some(client) = self.clients.get_mut(&session) else { continue };
+            let held = self.user_interface.holds_output(session);
             let gone = match self.user_interface.output(session) {
+                Some(_) if held => false,
                 Some(output) => !client.write(output),
                 None => true,
             };

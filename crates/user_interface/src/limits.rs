@@ -51,6 +51,8 @@ pub const CATALOG_PATIENCE: u64 = SECOND;
 /// How long a connection may take until it has said who it is, in nanoseconds (PostgreSQL's `authentication_timeout`): silent ones
 /// would take the places of clients.
 pub const STARTUP_PATIENCE: u64 = 60 * SECOND;
+/// Output of a statement under way is sent once it is so many bytes: PostgreSQL's buffer (`PQ_SEND_BUFFER_SIZE`).
+pub const OUTPUT_HELD_MAX: usize = 8 << 10;
 /// Bytes of output above which no more rows of a query are asked for.
 pub const OUTPUT_BYTES_HIGH: usize = 1 << 20;
 /// Rows handed to the action driver at a time by COPY and INSERT ... SELECT.

@@ -162,6 +162,11 @@ impl UserInterface {
         self.sessions.get_mut(&session).map(|session| &mut session.output)
     }
 
+    /// Whether the output is not to be sent yet, because more is about to follow.
+    pub fn holds_output(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(Session::holds_output)
+    }
+
     /// Whether the socket is to be closed once the output is sent.
     pub fn finished(&self, session: SessionId) -> bool {
         self.sessions.get(&session).is_none_or(|session| session.phase == Phase::Finished)
@@ -226,6 +231,7 @@ impl UserInterface {
     ) -> Option<T> {
         self.now = now;
         let session = self.sessions.get_mut(&id)?;
+        session.is_due &= !session.output.is_empty();
         let before = (session.output.len(), session.takes_input(), session.phase);
         let mut turn = Turn { shared: &mut self.shared, session, now, outbox };
         let result = handle(&mut turn);

@@ -264,6 +264,7 @@ impl World {
                 let snapshot = Timestamp::snapshot(self.epoch, self.clock);
                 Some(CommitReply::SnapshotBegun { tag, snapshot })
             }
+            CommitRequest::Withdraw { transaction, conflict } => Some(CommitReply::Aborted { transaction, conflict }),
             CommitRequest::Commit { transaction, age, history } => {
                 self.ages.push(age);
                 if self.hold_commits {
@@ -425,6 +426,7 @@ fn describe(message: &Message) -> Option<String> {
         Message::Service(ServiceRequest::Refresh { range: stale, .. }) => format!("refresh {}", range(stale)),
         Message::CommitRequest(CommitRequest::Begin { .. }) => "begin".into(),
         Message::CommitRequest(CommitRequest::BeginSnapshot { .. }) => "begin snapshot".into(),
+        Message::CommitRequest(CommitRequest::Withdraw { transaction, .. }) => format!("withdraw {transaction}"),
         Message::CommitRequest(CommitRequest::Commit { transaction, history, .. }) => {
             let read =
                 |read: &messages::ItemRead| format!("{}[{:?}]@{}", storage(read.table), read.key, read.seen.clock);

@@ -54,6 +54,7 @@ scripts! {
     commit_waits_for_the_disk: "With too few copies an answer must not leave before the log is synced.";
     abort_waits_for_the_disk: "With too few copies an abort must be on disk at every participant before the client hears of it: the votes are.";
     abort_is_acknowledged: "A client must not be told of an abort while a participant could still commit.";
+    gathering: "What is ready while others are on their way must commit together, if nobody depends on another, and be told apart.";
     increments: "What is added to must not be expected for ever, nor be committed where a copy is not complete.";
     older_waits: "A vote must wait for the commit-locks, and a killed waiter must vote no.";
     lost_messages: "Whatever is lost must be sent again, and asked for again, with the same words.";

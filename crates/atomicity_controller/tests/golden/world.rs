@@ -4,7 +4,7 @@
 //!
 //! * `after MS`: time passes, then a tick; `wall MS`: the wall clock is set; it starts at 0 and does not go by itself
 //! * `activate N: SITES`; a `+` behind a site makes it recovering; `required K` copies
-//! * `commit T age A read X.. write X..`, `begin`, `snapshot TAG`
+//! * `commit T age A read X.. write X.. add X..`, `withdraw T`, `begin`, `snapshot TAG`. Groups take identifiers of their own, from 1.1.1 on
 //! * `locked T`, `refused T` (the concurrency controller), `stands T`, `changed T` (the access manager), `synced TOKEN`
 //! * `SITE [in N] [life L] prepare T order O below B age A write X..`, `yes T C`, `no T`, `commit T order O at C`, `abort T order O`,
 //!   `ack T..`, `inquire T..`
@@ -12,6 +12,7 @@
 //! * `logged N life L: SITES`, `checkpoint`, `restart life L` (a new controller replays everything logged)
 
 use atomicity_controller::AtomicityController;
+use atomicity_controller::limits::ROUND_PACE;
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::{
     CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState,
@@ -109,7 +110,7 @@ fn epoch(number: u64, sites: Words, required: u16) -> Arc<Epoch> {
 impl World {
     pub fn new() -> World {
         World {
-            controller: AtomicityController::new(OWN, Incarnation(1), Planted::none()),
+            controller: AtomicityController::new(OWN, Incarnation(1), ROUND_PACE, Planted::none()),
             now: Now { boot: 0, wall_micros: 0 },
             epoch: EpochNumber(0),
             required: 2,
@@ -143,7 +144,7 @@ impl World {
 
     fn local(&mut self, first: &str, words: &mut Words, outbox: &mut Outbox) {
         let message = match first {
-            "commit" | "begin" | "snapshot" => Message::CommitRequest(driver(first, words)),
+            "commit" | "withdraw" | "begin" | "snapshot" => Message::CommitRequest(driver(first, words)),
             "locked" => lock_reply(word(words), None),
             "refused" => lock_reply(word(words), Some(Conflict::of(ConflictKind::YoungerDies))),
             "stands" => check_reply(word(words), None),
@@ -283,7 +284,7 @@ impl World {
 
     fn restart(&mut self, words: &mut Words, outbox: &mut Outbox) {
         let life = keyed(words, "life") as u32;
-        self.controller = AtomicityController::new(OWN, Incarnation(life), Planted::none());
+        self.controller = AtomicityController::new(OWN, Incarnation(life), ROUND_PACE, Planted::none());
         self.members.clear();
         for record in &self.log {
             self.controller.replay(record, outbox);
@@ -316,6 +317,10 @@ fn driver(first: &str, words: &mut Words) -> CommitRequest {
             let transaction = transaction(word(words));
             let age = Age { clock: keyed(words, "age"), first: transaction };
             CommitRequest::Commit { transaction, age, history: history(words) }
+        }
+        "withdraw" => {
+            let conflict = Conflict::of(ConflictKind::PreparedElsewhere);
+            CommitRequest::Withdraw { transaction: transaction(word(words)), conflict }
         }
         "begin" => CommitRequest::Begin { tag: 1 },
         _ => CommitRequest::BeginSnapshot { tag: number(words) },
@@ -402,8 +407,9 @@ fn said(message: &Message) -> String {
         Message::CommitReply(CommitReply::Begun { transaction, age, .. }) => {
             format!("begun {transaction} age {}", age.clock)
         }
-        Message::Concurrency(ConcurrencyRequest::CommitLock { transaction, history, .. }) => {
-            format!("commit-lock {transaction} write {}", written(history))
+        Message::Concurrency(ConcurrencyRequest::CommitLock { transaction, history, gathered, .. }) => {
+            let gathered = if gathered.is_empty() { String::new() } else { format!(" for {}", names(gathered)) };
+            format!("commit-lock {transaction} write {}{gathered}", written(history))
         }
         Message::Concurrency(ConcurrencyRequest::Voted { transaction, proposal }) => {
             format!("voted {transaction} {}:{}", proposal.epoch.0, proposal.clock)

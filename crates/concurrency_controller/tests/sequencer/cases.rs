@@ -1,7 +1,7 @@
 //! Single cases: waits, upgrades, deadlocks, phantoms, wait-die, doom, readers of snapshots. A transaction is older the lower its number.
 
 use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
-use concurrency_controller::limits::{ACCESS_PATIENCE, OWED_TIME};
+use concurrency_controller::limits::{ACCESS_PATIENCE, OWED_TIME, SPAN_ITEMS_MIN};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::item::Write;
@@ -93,6 +93,50 @@ fn what_is_handed_over_to_a_doomed_transaction_is_free() {
     let told = site.commit_lock(transaction(THERE, 50), history(&[], &[], &[7]));
     assert_eq!(told, ["1 doomed: taken elsewhere", "50 commit-locks granted"]);
     assert_eq!(site.hand_over(own(2), own(1)), ["3 granted"]);
+}
+
+/// Otherwise those that commit together would doom each other; and one whose company is refused would find its rows taken, though it has lost
+/// to nobody.
+#[test]
+fn those_that_commit_together_keep_their_accesses() {
+    let mut site = locking();
+    assert_eq!(site.write(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.write(own(2), item(8)), ["2 granted"]);
+    assert_eq!(site.write(own(3), item(7)), NOTHING);
+    let both = history(&[], &[], &[7, 8]);
+    assert_eq!(site.commit_lock_of(own(10), &[own(1), own(2)], both), ["10 commit-locks granted"]);
+    assert_eq!(site.finish(own(10)), NOTHING, "refused elsewhere: each of them is judged alone");
+    assert_eq!(site.commit_lock(own(1), history(&[], &[], &[7])), ["1 commit-locks granted"]);
+    assert_eq!(site.finish(own(1)), ["3 granted"]);
+    let told = site.commit_lock(transaction(THERE, 50), history(&[], &[], &[8]));
+    assert_eq!(told, ["2 doomed: taken elsewhere", "50 commit-locks granted"]);
+    let told = site.commit_lock_of(own(11), &[own(2), own(3)], history(&[], &[], &[7, 8]));
+    assert_eq!(told, ["11 commit-locks taken elsewhere"], "one of them is doomed");
+    for over in [own(2), own(3), own(11), transaction(THERE, 50)] {
+        site.finish(over);
+    }
+    assert!(site.is_idle());
+}
+
+/// A lock for each of a hundred thousand rows takes longer than a site may be silent. What lies between them is locked with them, what lies
+/// outside is not, and nothing of it stays.
+#[test]
+fn a_large_transaction_locks_from_its_first_to_its_last_item() {
+    let mut site = locking();
+    let mut large = History::clone(&history(&[], &[], &[10, 20]));
+    let between = (0..SPAN_ITEMS_MIN as u16).map(|number| Key::new(&[[10].as_slice(), &number.to_be_bytes()].concat()));
+    large.writes.extend(between.map(|key| Write { table: TABLE, key, row: None }));
+    assert_eq!(site.commit_lock(own(1), Arc::new(large)), ["1 commit-locks granted"]);
+    assert_eq!(site.write(own(2), item(15)), NOTHING, "it lies between two of them");
+    assert_eq!(site.write(own(3), item(9)), ["3 granted"]);
+    assert_eq!(site.write(own(4), item(21)), ["4 granted"]);
+    let younger = site.commit_lock(transaction(THERE, 50), history(&[], &[], &[20]));
+    assert_eq!(younger, ["50 commit-locks dies"]);
+    assert_eq!(site.finish(own(1)), ["2 granted"]);
+    for over in [2, 3, 4] {
+        site.finish(own(over));
+    }
+    assert!(site.is_idle());
 }
 
 /// Otherwise sites that add to an item without a pause would keep out whoever reads it, for ever.

@@ -244,7 +244,7 @@ impl World {
             let writes: Vec<u8> = running.writes.iter().copied().collect();
             let adds: Vec<u8> = running.adds.iter().copied().collect();
             let history = adding(&history(&reads, &running.ranges, &writes), &adds);
-            ConcurrencyRequest::CommitLock { transaction: id, age: age(id), history }
+            ConcurrencyRequest::CommitLock { transaction: id, age: age(id), history, gathered: Vec::new() }
         };
         let long_waiter = self.long_waiter(id);
         let replies = self.site.ask(request);

@@ -143,7 +143,18 @@ impl Site {
     }
 
     pub fn commit_lock(&mut self, transaction: TransactionId, history: Arc<History>) -> Vec<String> {
-        said(&self.ask(ConcurrencyRequest::CommitLock { transaction, age: age(transaction), history }))
+        self.commit_lock_of(transaction, &[], history)
+    }
+
+    /// Of a transaction that consists of others.
+    pub fn commit_lock_of(
+        &mut self,
+        transaction: TransactionId,
+        gathered: &[TransactionId],
+        history: Arc<History>,
+    ) -> Vec<String> {
+        let gathered = gathered.to_vec();
+        said(&self.ask(ConcurrencyRequest::CommitLock { transaction, age: age(transaction), history, gathered }))
     }
 
     pub fn voted(&mut self, transaction: TransactionId, clock: u64) {

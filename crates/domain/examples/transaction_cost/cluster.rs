@@ -112,10 +112,12 @@ impl Cluster {
             site,
             incarnation: LIFE,
             sites: sites.to_vec(),
+            lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             memory_bytes_max: MEMORY_BYTES,
             old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
+            round_pace: domain::ROUND_PACE,
             seed: u64::from(site.0),
             planted: Planted::none(),
         };

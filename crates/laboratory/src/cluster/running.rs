@@ -72,7 +72,12 @@ impl Running {
 
     /// Starts three new sites on free ports, in a folder that holds no cluster yet, and waits until all serve.
     pub fn start_new(program: &Path, folder: &Path, stop: &AtomicBool) -> Result<Running, RunError> {
-        let wish = Wish { sites: Some(3), port: Some(0), ..Wish::default() };
+        Running::start_wished(program, folder, &Wish::default(), stop)
+    }
+
+    /// As [`Running::start_new`], and otherwise as wished.
+    pub fn start_wished(program: &Path, folder: &Path, wish: &Wish, stop: &AtomicBool) -> Result<Running, RunError> {
+        let wish = Wish { sites: Some(3), port: Some(0), ..wish.clone() };
         let mut running = Running::start(program, Cluster::create(folder, &wish)?)?;
         running.wait_until_up(stop)?;
         Ok(running)

@@ -84,9 +84,15 @@ pub struct Audit {
 impl Audit {
     /// Everything that is wrong, in sentences; empty when all is well.
     pub fn complaints(&self) -> Vec<String> {
+        self.complaints_since(0)
+    }
+
+    /// As [`Audit::complaints`], when all balances added up to `opening` before the first transaction that is in the history.
+    pub fn complaints_since(&self, opening: i64) -> Vec<String> {
         let mut complaints = Vec::new();
         for (site, audit) in &self.sites {
-            let Books { accounts, tellers, branches, history, .. } = audit.books;
+            let Books { accounts, tellers, branches, .. } = audit.books;
+            let history = opening + audit.books.history;
             if accounts != tellers || accounts != branches || accounts != history {
                 complaints.push(format!(
                     "site {site}: the books do not balance: accounts {accounts}, tellers {tellers}, branches {branches}, \

@@ -6,6 +6,7 @@
 //! left alone, since it may still commit, and the client looks it up before the books are closed; until then it goes on with the next.
 
 use super::ledger::{Fate, Ledger, mark};
+use super::pace::Pace;
 use super::{ACCOUNTS, BRANCHES, TELLERS, connect, explain};
 use crate::limits;
 use postgres::error::SqlState;
@@ -27,6 +28,8 @@ pub struct Shared {
     pub scale: u32,
     /// Time counts from here.
     pub begun: Instant,
+    /// When each transaction begins; without it, after the one before.
+    pub pace: Option<Pace>,
     /// Set: end after the transaction under way.
     pub stop: AtomicBool,
     /// Acknowledged so far.
@@ -126,6 +129,9 @@ pub fn run(shared: &Shared, number: u32) -> Account {
     let random = Random::new(u64::from(number) << 32 | u64::from(std::process::id()));
     let mut worker = Worker { shared, random, next_site: home, home, session: None, account };
     while !worker.stopped() {
+        if let Some(pace) = &shared.pace {
+            pace.wait_for_turn(&shared.stop);
+        }
         worker.one_transaction();
     }
     worker.account

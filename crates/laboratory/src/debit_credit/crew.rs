@@ -3,6 +3,7 @@
 //! Invariant: a crew that is dropped has told its clients to stop; one that is gathered has heard from all of them.
 
 use super::client::{Account, Shared, run};
+use super::pace::Pace;
 use crate::limits;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,14 +32,20 @@ pub struct Counts {
 }
 
 impl Crew {
-    /// Sets clients to work, their homes being the sites in turn.
+    /// Sets clients to work, their homes being the sites in turn, each as fast as it can.
     pub fn start(sites: Vec<(u16, SocketAddr)>, scale: u32, clients: usize) -> Crew {
+        Crew::start_paced(sites, scale, clients, None)
+    }
+
+    /// As [`Crew::start`], but all together make no more than `rate` transactions a second.
+    pub fn start_paced(sites: Vec<(u16, SocketAddr)>, scale: u32, clients: usize, rate: Option<u32>) -> Crew {
         assert!((1..=limits::CLIENTS_MAX).contains(&clients), "the number of clients was checked when it was read");
         assert!(!sites.is_empty(), "clients need a site");
         let shared = Arc::new(Shared {
             sites,
             scale,
             begun: Instant::now(),
+            pace: rate.map(Pace::new),
             stop: AtomicBool::new(false),
             acknowledged: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),

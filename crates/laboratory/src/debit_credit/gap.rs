@@ -12,6 +12,11 @@ pub fn longest(
 ) -> Option<u64> {
     let mut times: Vec<u64> = commits.filter(|commit| counts(commit.site)).map(|commit| commit.at_us).collect();
     times.sort_unstable();
+    longest_between(&times, from_us, to_us)
+}
+
+/// The same of any answers, whose times are sorted.
+pub fn longest_between(times: &[u64], from_us: u64, to_us: u64) -> Option<u64> {
     let touching = times.windows(2).filter(|pair| pair[1] >= from_us && pair[0] <= to_us);
     touching.map(|pair| pair[1] - pair[0]).max()
 }

@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::faults::{Blow, Fault, Kind, Trap};
 use crate::message_kind::{CHANGE_KINDS, KINDS};
 use messages::SiteId;
-use messages::limits::{LEASE, MILLISECOND, SECOND};
+use messages::limits::{MILLISECOND, SECOND};
 use messages::replication::SiteNotice;
 
 /// What a joiner says before it dies once more.
@@ -40,12 +40,18 @@ impl World {
         1 + self.random.index(self.sites())
     }
 
+    /// About how long a lease lasts.
+    fn lease(&self) -> u64 {
+        self.profile.leases.usual().nanoseconds()
+    }
+
     /// How long something lasts: mostly short, sometimes longer than a lease, rarely much longer.
     fn length(&mut self) -> u64 {
+        let lease = self.lease();
         match self.random.below(8) {
             0..=2 => self.random.around(30 * MILLISECOND),
-            3..=5 => self.random.around(LEASE),
-            6 => LEASE + self.random.around(SECOND),
+            3..=5 => self.random.around(lease),
+            6 => lease + self.random.around(SECOND),
             _ => self.random.around(3 * SECOND),
         }
     }
@@ -199,6 +205,9 @@ impl World {
 
     /// A site is cut off, and perhaps another soon after it. The others give them up long before their leases end.
     fn isolate(&mut self) {
+        if self.random.one_in(3) {
+            return self.leave_asleep();
+        }
         let mut after = 0;
         for _ in 0..if self.random.one_in(2) { 2 } else { 1 } {
             let (site, oracle) = (self.site(), self.random.one_in(3));
@@ -208,12 +217,29 @@ impl World {
         }
     }
 
+    /// A site sleeps while it is cut off and given up, and wakes up under leases that still last, for all it knows. What it has voted for is
+    /// decided before the cut and waits to be heard, so nothing holds up what its clients ask for then.
+    fn leave_asleep(&mut self) {
+        let site = self.site();
+        let lease = self.look(site).lease();
+        let asleep = self.random.between(lease / 4, lease);
+        let cut_after = 20 * MILLISECOND + self.random.around(40 * MILLISECOND);
+        let length = asleep + self.random.around(lease);
+        self.strike(Fault::Pause { site, length: asleep });
+        self.plan_fault(cut_after, Fault::Isolate { site, oracle: true, length });
+        for other in (1..=self.sites()).filter(|other| *other != site) {
+            let notice = SiteNotice::PeerLost { site: SiteId(site as u16) };
+            self.plan_fault(cut_after, Fault::Notice { site: other, notice });
+        }
+    }
+
     /// A site hears late and is not heard: it is evicted while grants are on their way to it.
     fn late_leases(&mut self) {
         let site = self.site();
-        let by = self.random.between(LEASE / 2, LEASE);
+        let lease = self.look(site).lease();
+        let by = self.random.between(lease / 2, lease);
         let after = self.random.around(50 * MILLISECOND);
-        let length = LEASE + self.random.around(SECOND);
+        let length = lease + self.random.around(SECOND);
         let others: Vec<usize> = (1..=self.sites()).filter(|other| *other != site).collect();
         for other in &others {
             self.network.slow(*other, site, by);
@@ -241,7 +267,7 @@ impl World {
         };
         let (kind, most) = *self.random.pick(&[("join", 12), ("incarnate", 1), ("incarnate", 2)]);
         let count = self.random.between(1, most + 1) as u32;
-        let length = LEASE + self.random.around(LEASE);
+        let length = self.lease() + self.random.around(self.lease());
         let evicted = Trap { kind, from: Some(site), count, blow: Blow::IsolateThird, length, then: vec![dies], until };
         self.traps.push(evicted);
     }
@@ -362,7 +388,7 @@ impl World {
         self.traps.extend(chain);
         // Something has to set an epoch change off.
         let (site, dead_for) = (self.site(), self.dead_for());
-        let length = LEASE + self.random.around(LEASE);
+        let length = self.lease() + self.random.around(self.lease());
         match self.random.below(3) {
             0 => self.plan_fault(0, Fault::Pause { site, length }),
             _ => self.plan_fault(0, Fault::Kill { site, dead_for }),

@@ -190,6 +190,37 @@ fn the_returning_site_is_measured() {
     }
 }
 
+/// The experiment checks each read and every booking, and the length of leases that was asked for must be the cluster's.
+#[test]
+fn the_gap_after_a_kill_is_measured() {
+    let _turn = turn();
+    let report = succeeds(Command::new(raid()).args(["bench", "gap", "--kills", "3", "--lease-ms", "300"]));
+    for part in [
+        "none is lost, none is there twice",
+        "3 kills; leases of 300 ms",
+        "no write acknowledged for",
+        "no read answered for",
+    ] {
+        assert!(report.contains(part), "{part:?} is missing:\n{report}");
+    }
+}
+
+/// A minute is too short for a verdict on memory; on the books it is not.
+#[test]
+fn a_soak_loses_nothing() {
+    let _turn = turn();
+    let output = Command::new(raid()).args(["bench", "soak", "--minutes", "1"]).output().expect("it runs");
+    let report = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "with 1 kills",
+        "othing is lost, nothing is doubled, all copies are equal",
+        "site 3: resident memory",
+        "the oracle",
+    ] {
+        assert!(report.contains(part), "{part:?} is missing:\n{report}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 /// The demonstration checks itself: its exit status is its verdict.
 #[test]
 fn the_demonstration_ends_well() {

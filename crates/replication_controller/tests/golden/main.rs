@@ -54,6 +54,7 @@ macro_rules! scripts {
 scripts! {
     first_start: "An instance must begin only with all its sites, and also when its first start was cut short.";
     leases: "A site must not serve without a lease from every other member, however late a grant comes.";
+    lease_lengths: "A site must wait out what it has granted, however short or long its own leases are, and after a total failure the longest.";
     suspicion: "A silent member must be evicted by one proposal: oracle, seals, swap, reports, leases, records.";
     lost_swap_answer: "A swap whose answer is lost must be settled by its proposal, not tried as another.";
     lost_messages: "Each message of a change may be lost once; the change must complete all the same.";

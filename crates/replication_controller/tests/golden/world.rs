@@ -5,7 +5,7 @@
 //! Items are letters of one storage, transactions home.life.sequence, times milliseconds.
 //!
 //! * `init SITES`, `after MS`, `start S`, `kill S`, `break S` (killed, and its connections break), `wipe S` (of its disk)
-//! * `pause S`, `resume S`, `cut A B`, `mend A B`, `deaf S` (it hears no other site), `oracle down`, `oracle up`, `oracle back` (it has forgotten its last
+//! * `lease S MS` (of its next lives; 600 ms otherwise), `pause S`, `resume S`, `cut A B`, `mend A B`, `deaf S` (it hears no other site), `oracle down`, `oracle up`, `oracle back` (it has forgotten its last
 //!   epoch, is another process, and has not heard all), `oracle settled`, `told S by P` (of that epoch), `lose N WORD..` (the next N messages that read so, or
 //!   `A > B: WORD..`), `lose nothing`
 //! * `write X at C` (committed at all members), `decided T X at C on S`, `prepared T X on SITES`, `synced S E C`, `forget S X` (lost with its log's end)
@@ -23,19 +23,22 @@ use messages::planted::Planted;
 use messages::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Age, Envelope, Epoch, EpochNumber, History, Incarnation, Item, KeyRange, Message, Now, OracleLife, Outbox, Server,
-    ServerKind, SiteId, TableId, Timestamp, TransactionId,
+    Age, Envelope, Epoch, EpochNumber, History, Incarnation, Item, KeyRange, LeaseLength, Message, Now, OracleLife,
+    Outbox, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId,
 };
 use replication_controller::ReplicationController;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 pub const TABLE: TableId = TableId(20);
+/// How long leases last where a script says nothing else, in milliseconds.
+const LEASE_MS: u64 = 600;
 
 /// A site: the controller, and what its disk, its copy and its atomicity controller hold.
 pub struct Node {
     controller: ReplicationController,
     life: Incarnation,
+    lease: LeaseLength,
     running: bool,
     paused: bool,
     slow_disk: bool,
@@ -134,6 +137,9 @@ impl World {
                 let node = self.node(who);
                 (node.log, node.stale, node.rows) = (Vec::new(), StaleSet::default(), BTreeMap::new());
             }
+            ["lease", who, length] => {
+                self.node(who).lease = LeaseLength::from_milliseconds(number(length)).expect("it is in range");
+            }
             ["pause", who] => self.node(who).paused = true,
             ["resume", who] => self.resume(site(who)),
             ["disk", who, state] => {
@@ -221,10 +227,12 @@ impl World {
         self.sites = sites.iter().map(|name| site(name)).collect();
         self.oracle = epoch_zero(&self.sites);
         (self.nodes, self.losses, self.cuts) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
+        let lease = LeaseLength::from_milliseconds(LEASE_MS).expect("it is in range");
         for who in self.sites.clone() {
             let node = Node {
-                controller: ReplicationController::new(who, Incarnation(0), &self.sites, Planted::none()),
+                controller: ReplicationController::new(who, Incarnation(0), &self.sites, lease, Planted::none()),
                 life: Incarnation(0),
+                lease,
                 running: false,
                 paused: false,
                 slow_disk: false,
@@ -264,7 +272,7 @@ impl World {
         let sites = self.sites.clone();
         let node = self.nodes.get_mut(&who).expect("listed");
         node.life.0 += 1;
-        node.controller = ReplicationController::new(who, node.life, &sites, Planted::none());
+        node.controller = ReplicationController::new(who, node.life, &sites, node.lease, Planted::none());
         (node.running, node.paused, node.slow_disk) = (true, false, false);
         node.unsynced.clear();
         node.inbox.clear();

@@ -63,10 +63,12 @@ impl Core {
             site: self.config.site(),
             incarnation,
             sites,
+            lease: self.config.lease(),
             method: self.config.method.into(),
             memory_bytes_max: self.config.memory_mb << 20,
             old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
+            round_pace: domain::ROUND_PACE,
             seed: self.nonce_seed,
             planted: messages::planted::Planted::none(),
         };
@@ -76,7 +78,7 @@ impl Core {
         self.output.new_life = Some(domain.catalog_rows()?);
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
-        domain.give_turns(Turns::WhileCalling);
+        domain.give_turns(Turns::Always);
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }

@@ -59,6 +59,7 @@ impl Turn<'_> {
     /// Something failed: tells the client, and passes over what depends on it.
     pub fn fail(&mut self, error: &SqlError) {
         backend::error(&mut self.session.output, Severity::Error, error);
+        self.session.is_due = true;
         if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
             self.query(QueryRequest::Stop);
         }
@@ -118,6 +119,7 @@ impl Turn<'_> {
         self.session.deadline = None;
         let status = self.session.status();
         backend::ready_for_query(&mut self.session.output, status);
+        self.session.is_due = true;
     }
 
     /// The action driver's reply to the end of an implicit transaction.

@@ -42,7 +42,11 @@ impl Turn<'_> {
                 self.close_target(target);
                 Ok(())
             }
-            // The caller sends whatever there is after each turn; what else comes here was left over by a COPY that failed.
+            Frontend::Flush => {
+                self.session.is_due = true;
+                Ok(())
+            }
+            // What else comes here was left over by a COPY that failed.
             _ => Ok(()),
         };
         if let Err(error) = done {

@@ -76,6 +76,7 @@ impl Turn<'_> {
         self.session.phase = Phase::Ready;
         self.session.deadline = None;
         backend::ready_for_query(&mut self.session.output, b'I');
+        self.session.is_due = true;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: `open` is true exactly while the action driver holds a transaction for the session, as far as its replies tell.
 
 use crate::errors::SqlError;
+use crate::limits::OUTPUT_HELD_MAX;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
@@ -284,6 +285,8 @@ pub struct Session {
     pub is_refused: bool,
     /// What is to be sent.
     pub output: BytesMut,
+    /// Whether something in it must not wait for what is under way.
+    pub is_due: bool,
     /// Whether the session is among those that the caller is to look at.
     pub listed: bool,
     /// Who it says it is.
@@ -338,6 +341,7 @@ impl Session {
             phase: Phase::Startup,
             is_refused: false,
             output: BytesMut::new(),
+            is_due: false,
             listed: false,
             user: String::new(),
             database: String::new(),
@@ -369,6 +373,12 @@ impl Session {
             Work::Statement(execution) => execution.step == Step::CopyData,
             _ => false,
         }
+    }
+
+    /// Whether its output waits, to leave with what is under way: each packet costs both ends more than its bytes. As PostgreSQL does, nothing is
+    /// held back that Sync or Flush ends, that is a notice, or that is much.
+    pub fn holds_output(&self) -> bool {
+        self.phase == Phase::Ready && !self.takes_input() && !self.is_due && self.output.len() < OUTPUT_HELD_MAX
     }
 
     /// The status that ReadyForQuery shows.

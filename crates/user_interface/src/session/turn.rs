@@ -70,6 +70,7 @@ impl Turn<'_> {
     /// Tells the client something that is no error.
     pub fn notice(&mut self, severity: Severity, notice: &SqlError) {
         backend::error(&mut self.session.output, severity, notice);
+        self.session.is_due = true;
     }
 
     /// A warning.

@@ -1,0 +1,405 @@
+//! Transactions of this home that are ready while others are on their way gather, and commit together: one prepare, one vote of each site, one
+//! decision for all of them. To the other sites a group is one transaction; to whoever asked, each is its own.
+//!
+//! How many rounds may be on their way follows from how long one takes (`Gathering::rounds_allowed`): few where a round costs more work than
+//! time, many where it is far. So a ready transaction waits for a small part of a round, or not at all; and a round that takes longer than most
+//! holds nobody up. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
+//! "Implementation Techniques for Main Memory Database Systems", 1984, section 5.2, there for the log.)
+//!
+//! Invariants: no member of a group uses what another one changes, so each may be taken for the first; nothing is told of a member before the
+//! outcome of its group; a group that aborts leaves nothing, and each of its members is then judged alone, under its own identifier.
+
+use crate::limits::{
+    GATHER_PATIENCE, GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, GATHERED_RANGES_MAX, GROUP_MAX, ROUND_SLACK_PARTS,
+    ROUNDS_MAX,
+};
+use messages::commit::CommitRequest;
+use messages::planted::{Bug, Planted};
+use messages::{Addends, Age, History, Increment, Key, KeyRange, Now, TableId, Timestamp, TransactionId};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// A transaction that its home site has executed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Ready {
+    pub(crate) transaction: TransactionId,
+    pub(crate) age: Age,
+    pub(crate) history: Arc<History>,
+    /// Since when (boot clock).
+    pub(crate) since: u64,
+}
+
+impl Ready {
+    /// As it was asked for.
+    pub(crate) fn into_request(self) -> CommitRequest {
+        let Ready { transaction, age, history, .. } = self;
+        CommitRequest::Commit { transaction, age, history }
+    }
+}
+
+/// What is ready to be committed and has not been sent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Gathering {
+    ready: VecDeque<Ready>,
+    /// Those that commit by themselves, at once: too large, or members of a group that has aborted.
+    alone: VecDeque<Ready>,
+    /// Rounds on their way: prepares sent and not decided.
+    voting: usize,
+    /// The time of a round when little else is under way, nanoseconds.
+    round: u64,
+    /// The time that half of the rounds take.
+    median: u64,
+    /// When the last prepare was sent (boot clock).
+    sent_at: u64,
+    /// How far apart rounds begin, nanoseconds.
+    round_pace: u64,
+    /// Members of a group, at most: less after each that aborts, more after each that commits.
+    group_max: usize,
+}
+
+impl Gathering {
+    /// Nothing is ready. Rounds begin `round_pace` nanoseconds apart while one is on its way.
+    pub(crate) fn new(round_pace: u64) -> Gathering {
+        Gathering {
+            ready: VecDeque::new(),
+            alone: VecDeque::new(),
+            voting: 0,
+            round: 0,
+            median: 0,
+            sent_at: 0,
+            round_pace,
+            group_max: GROUP_MAX,
+        }
+    }
+
+    /// A transaction is ready.
+    pub(crate) fn add(&mut self, ready: Ready) {
+        let has_lost = ready.age.first != ready.transaction;
+        let queue = if has_lost || !may_gather(&ready.history) { &mut self.alone } else { &mut self.ready };
+        queue.push_back(ready);
+    }
+
+    /// Takes back one that has not been sent.
+    pub(crate) fn take_back(&mut self, transaction: TransactionId) -> Option<Ready> {
+        let position = self.ready.iter().position(|ready| ready.transaction == transaction)?;
+        self.ready.remove(position)
+    }
+
+    /// Takes back all of them, in the order in which they became ready.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ready> + use<> {
+        std::mem::take(&mut self.alone).into_iter().chain(std::mem::take(&mut self.ready))
+    }
+
+    /// A group has aborted: each of its members commits alone, if it can.
+    pub(crate) fn part(&mut self, members: Vec<Ready>) {
+        self.group_max = (self.group_max / 2).max(1);
+        self.alone.extend(members);
+    }
+
+    /// A prepare was sent.
+    pub(crate) fn sent(&mut self, now: Now) {
+        self.voting += 1;
+        self.sent_at = now.boot;
+    }
+
+    /// A transaction, or a group of so many members, has committed, so long after its prepare was sent (nanoseconds); or it has aborted.
+    pub(crate) fn decided(&mut self, members: usize, committed_after: Option<u64>) {
+        self.voting -= 1;
+        if let Some(took) = committed_after {
+            let took = took.max(1);
+            let known = if self.median == 0 { (took, took) } else { (self.round, self.median) };
+            self.round = took.min(known.0 + slack(known.0));
+            self.median = if took > known.1 { known.1 + slack(known.1) } else { known.1 - slack(known.1) }.max(1);
+            if members >= self.group_max {
+                self.group_max = (self.group_max + 1).min(GROUP_MAX);
+            }
+        }
+    }
+
+    /// An epoch change has decided what was on its way.
+    pub(crate) fn all_decided(&mut self) {
+        self.voting = 0;
+    }
+
+    /// How many rounds may be on their way: one begins every `round_pace` if all take as long as the last quick one.
+    fn rounds_allowed(&self) -> usize {
+        (1 + self.round / self.round_pace).min(ROUNDS_MAX) as usize
+    }
+
+    /// Whom to send now: one transaction, or several that are independent of each other. Empty: nobody.
+    pub(crate) fn next(&mut self, now: Now, planted: Planted) -> Vec<Ready> {
+        if let Some(alone) = self.alone.pop_front() {
+            return vec![alone];
+        }
+        let Some(first) = self.ready.front() else { return Vec::new() };
+        let is_due = self.voting < self.rounds_allowed()
+            || now.boot >= self.sent_at + self.median.max(self.round_pace)
+            || now.boot >= first.since + GATHER_PATIENCE;
+        if !is_due {
+            return Vec::new();
+        }
+        if self.ready.len() == 1 || self.group_max == 1 {
+            return self.ready.pop_front().into_iter().collect();
+        }
+        let (mut group, mut rest) = (Vec::new(), VecDeque::new());
+        let mut uses = Uses::default();
+        // Borrowed from here while the group is chosen.
+        let ready = std::mem::take(&mut self.ready);
+        let mut joins = Vec::with_capacity(ready.len());
+        for ready in &ready {
+            let is_full = joins.iter().filter(|joins| **joins).count() >= self.group_max;
+            joins.push(!is_full && (uses.admit(&ready.history) || planted.is(Bug::GatheredDependent)));
+        }
+        for (ready, joins) in ready.into_iter().zip(joins) {
+            match joins {
+                true => group.push(ready),
+                false => rest.push_back(ready),
+            }
+        }
+        self.ready = rest;
+        group
+    }
+}
+
+/// A part of a time, by which an estimate follows it.
+fn slack(time: u64) -> u64 {
+    time.div_ceil(ROUND_SLACK_PARTS).max(1)
+}
+
+/// Whether it may commit with others: it is small, and changes rows only.
+fn may_gather(history: &History) -> bool {
+    let items = history.reads.len() + history.writes.len() + history.increments.len();
+    history.drops.is_empty()
+        && items <= GATHERED_ITEMS_MAX
+        && history.ranges.len() <= GATHERED_RANGES_MAX
+        && history.bytes() <= GATHERED_BYTES_MAX
+        && history.writes.iter().all(|write| write.table != TableId::CATALOG)
+}
+
+/// How the members of a group use an item.
+#[derive(Debug)]
+enum Use {
+    /// Some have read this version.
+    Read(Timestamp),
+    /// One alone uses it.
+    Written,
+    /// Some add so much to it.
+    Added(Addends),
+}
+
+/// What the members of a group use.
+#[derive(Debug, Default)]
+struct Uses<'a> {
+    items: FxHashMap<(TableId, &'a Key), Use>,
+    ranges: Vec<&'a KeyRange>,
+    bytes: usize,
+}
+
+impl<'a> Uses<'a> {
+    /// Takes in what one more uses. False, and nothing has changed: it depends on what another changes, or the other way round.
+    fn admit(&mut self, history: &'a History) -> bool {
+        let bytes = self.bytes + history.bytes();
+        if bytes > GATHERED_BYTES_MAX || !self.is_independent(history) {
+            return false;
+        }
+        self.bytes = bytes;
+        for read in &history.reads {
+            self.items.entry((read.table, &read.key)).or_insert(Use::Read(read.seen));
+        }
+        for write in &history.writes {
+            self.items.insert((write.table, &write.key), Use::Written);
+        }
+        for increment in &history.increments {
+            match self.items.entry((increment.table, &increment.key)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Use::Added(increment.addends.clone()));
+                }
+                Entry::Occupied(mut entry) => match entry.get_mut() {
+                    Use::Added(sums) => *sums = sum(sums, &increment.addends).expect("it was found to fit"),
+                    // Its own read, of a statement that was rolled back: nobody else may use the item.
+                    own => *own = Use::Written,
+                },
+            }
+        }
+        self.ranges.extend(history.ranges.iter().map(|read| &read.range));
+        true
+    }
+
+    fn is_independent(&self, history: &History) -> bool {
+        let reads_the_same = history.reads.iter().all(|read| match self.items.get(&(read.table, &read.key)) {
+            None => true,
+            Some(Use::Read(seen)) => *seen == read.seen,
+            Some(Use::Written | Use::Added(_)) => false,
+        });
+        let adds = |increment: &Increment| match self.items.get(&(increment.table, &increment.key)) {
+            None => true,
+            Some(Use::Added(sums)) => sum(sums, &increment.addends).is_some(),
+            Some(Use::Read(_) | Use::Written) => false,
+        };
+        let in_range =
+            |range: &KeyRange, table: TableId, key: &Key| range.table == table && range.contains(key.as_bytes());
+        let is_changed = |range: &KeyRange| {
+            let changed = self.items.iter().filter(|(_, item)| !matches!(item, Use::Read(_)));
+            changed.into_iter().any(|((table, key), _)| in_range(range, *table, key))
+        };
+        reads_the_same
+            && history.writes.iter().all(|write| !self.items.contains_key(&(write.table, &write.key)))
+            && history.increments.iter().all(adds)
+            && !history.ranges.iter().any(|read| is_changed(&read.range))
+            && !history.changed().any(|(table, key)| self.ranges.iter().any(|range| in_range(range, table, key)))
+    }
+}
+
+/// Both sums; `None` when a number gets too large, or when one is added and the other subtracted: where the sum of both fits a column, each alone
+/// might not, in either order.
+fn sum(left: &Addends, right: &Addends) -> Option<Addends> {
+    let mut sums = left.clone();
+    for (column, number) in right {
+        match sums.iter_mut().find(|(own, _)| own == column) {
+            Some((_, sum)) if (*sum < 0) != (*number < 0) => return None,
+            Some((_, sum)) => *sum = sum.checked_add(*number)?,
+            None => sums.push((*column, *number)),
+        }
+    }
+    Some(sums)
+}
+
+/// The history of a group: what its members read and wrote, each item once.
+pub(crate) fn joined(members: &[Ready]) -> History {
+    let mut joined = History::default();
+    let mut reads = FxHashMap::default();
+    let mut increments: BTreeMap<(TableId, &Key), Addends> = BTreeMap::new();
+    for history in members.iter().map(|member| &*member.history) {
+        for read in &history.reads {
+            if reads.insert((read.table, &read.key), read.seen).is_none() {
+                joined.reads.push(read.clone());
+            }
+        }
+        joined.ranges.extend_from_slice(&history.ranges);
+        joined.writes.extend_from_slice(&history.writes);
+        for increment in &history.increments {
+            let sums = increments.entry((increment.table, &increment.key)).or_default();
+            *sums = sum(sums, &increment.addends).expect("members of a group were found to fit");
+        }
+    }
+    let increment =
+        |((table, key), addends): ((TableId, &Key), Addends)| Increment { table, key: key.clone(), addends };
+    joined.increments = increments.into_iter().map(increment).collect();
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::ROUND_PACE;
+    use messages::{Incarnation, ItemRead, RangeRead, SiteId, Write};
+
+    const TABLE: TableId = TableId(20);
+
+    fn key(name: &str) -> Key {
+        Key::new(name.as_bytes())
+    }
+
+    fn reads(name: &str, clock: u64) -> History {
+        let seen = Timestamp { clock, ..Timestamp::ZERO };
+        History { reads: vec![ItemRead { table: TABLE, key: key(name), seen }], ..History::default() }
+    }
+
+    fn scans(low: &str, high: &str) -> History {
+        let range = KeyRange { table: TABLE, low: key(low), high: Some(key(high)) };
+        History { ranges: vec![RangeRead { range, as_of: Timestamp::ZERO }], ..History::default() }
+    }
+
+    fn writes(name: &str) -> History {
+        History { writes: vec![Write { table: TABLE, key: key(name), row: None }], ..History::default() }
+    }
+
+    fn with_read(mut history: History, name: &str) -> History {
+        history.reads = reads(name, 1).reads;
+        history
+    }
+
+    fn adds(name: &str, number: i64) -> History {
+        let addends = [(1, number)].into_iter().collect();
+        History { increments: vec![Increment { table: TABLE, key: key(name), addends }], ..History::default() }
+    }
+
+    fn ready(sequence: u64, history: History) -> Ready {
+        let transaction = TransactionId { home: SiteId(1), incarnation: Incarnation(1), sequence };
+        let age = Age { clock: sequence, first: transaction };
+        Ready { transaction, age, history: Arc::new(history), since: 0 }
+    }
+
+    /// Two that commit as one although one of them has read what the other changes could not have run one after the other.
+    #[test]
+    fn who_depends_on_another_stays_out_of_its_group() {
+        let pairs = [
+            (reads("a", 1), reads("a", 1), true),
+            (reads("a", 1), reads("a", 2), false),
+            (reads("a", 1), writes("a"), false),
+            (reads("a", 1), adds("a", 1), false),
+            (reads("a", 1), writes("b"), true),
+            (writes("a"), writes("a"), false),
+            (writes("a"), adds("a", 1), false),
+            (adds("a", 1), adds("a", 2), true),
+            (adds("a", 1), adds("a", -1), false),
+            (adds("a", i64::MAX), adds("a", 1), false),
+            // A statement has read it and was rolled back; what was added before stands.
+            (with_read(adds("a", 1), "a"), adds("a", 1), false),
+            (with_read(adds("a", 1), "a"), reads("a", 1), false),
+            (with_read(adds("a", 1), "a"), adds("b", 1), true),
+            (scans("a", "c"), writes("b"), false),
+            (scans("a", "c"), adds("b", 1), false),
+            (scans("a", "c"), writes("c"), true),
+            (scans("a", "c"), reads("b", 1), true),
+            (scans("a", "c"), scans("b", "d"), true),
+        ];
+        for (left, right, independent) in pairs {
+            for (first, second) in [(&left, &right), (&right, &left)] {
+                let mut uses = Uses::default();
+                assert!(uses.admit(first), "whoever comes first depends on nobody");
+                assert_eq!(uses.admit(second), independent, "{first:?} and {second:?}");
+            }
+        }
+    }
+
+    /// An item named twice in a history would be installed, or added to, twice.
+    #[test]
+    fn a_group_names_each_item_once() {
+        let first = with_read(adds("n", 5), "a");
+        let mut second = with_read(adds("n", 6), "a");
+        second.increments.insert(0, adds("m", 1).increments.remove(0));
+        let joined = joined(&[ready(1, first), ready(2, second), ready(3, writes("w"))]);
+        assert_eq!(joined.reads, reads("a", 1).reads);
+        assert_eq!(joined.writes, writes("w").writes);
+        let sums = [adds("m", 1).increments, adds("n", 11).increments].concat();
+        assert_eq!(joined.increments, sums);
+    }
+
+    /// While one round is on its way the others gather; where a round takes long, more are on their way, so that nobody waits for a whole one.
+    #[test]
+    fn rounds_that_take_long_overlap() {
+        let now = Now { boot: 0, wall_micros: 0 };
+        let mut gathering = Gathering::new(ROUND_PACE);
+        let send = |gathering: &mut Gathering, name: &str| {
+            gathering.add(ready(1, writes(name)));
+            let group = gathering.next(now, Planted::none());
+            (!group.is_empty()).then(|| gathering.sent(now)).is_some()
+        };
+        assert!(send(&mut gathering, "a") && !send(&mut gathering, "b"));
+        gathering.decided(1, Some(10 * ROUND_PACE));
+        let sent = (0..12).filter(|number| send(&mut gathering, &number.to_string())).count();
+        assert_eq!(sent, 11, "b and what came next leave together, and then ten more");
+        gathering.add(ready(1, writes("late")));
+        assert!(gathering.next(now, Planted::none()).is_empty());
+        let later = Now { boot: 10 * ROUND_PACE, ..now };
+        assert_eq!(
+            gathering.next(later, Planted::none()).len(),
+            2,
+            "a round that takes longer than most holds nobody up"
+        );
+    }
+}
