@@ -108,7 +108,7 @@ pub struct Writer<L> {
     lease: Lease,
     renewal_at: u64,
     renewal_pause: u64,
-    /// The longest that it waits when it is outbid next is twice this.
+    /// When it was outbid last it waited for a part of this; next time it is a part of twice this.
     outbid_pause: u64,
     requests: VecDeque<(ServerId, Request)>,
     events: VecDeque<Event>,

@@ -115,27 +115,37 @@ impl<L: Log> Writer<L> {
         });
     }
 
-    /// Seals it again after a while, because another one has done so in the meantime. Until then nobody is sealed, so that the other one gets on.
+    /// Tries it again after a while, because another one has sealed it in the meantime. Until then nobody is sealed, so that the other one gets on.
     pub(super) fn seal_later(&mut self, now: u64, by: Epoch) {
         let number = self.beyond(by.number);
-        self.prepare_sealing(now, number, false, BTreeSet::new());
+        self.prepare_sealing(now, number, !self.opened, BTreeSet::new());
         self.wait_outbid(now, number);
     }
 
     /// Another one has sealed the log with a higher number: waits before it is tried with this one.
     fn wait_outbid(&mut self, now: u64, number: u64) {
         let Phase::Sealing(sealing) = &mut self.phase else { return };
-        if sealing.outbid.is_none() {
+        // Nobody outbids a log that is open without stopping its writer: it has no rival to be waited for.
+        if self.opened {
+            self.outbid_pause = OUTBID_PAUSE_MIN;
+        } else if sealing.outbid.is_none() {
             self.outbid_pause = (2 * self.outbid_pause).clamp(OUTBID_PAUSE_MIN, OUTBID_PAUSE_MAX);
         }
         sealing.outbid = Some((number, now + next_nonce(self.nonce ^ number) % self.outbid_pause));
+        self.missing = None;
+    }
+
+    /// The pause of a writer that was outbid is over. The other one may have opened the log meanwhile: whoever cannot get through any more
+    /// must not disturb him, and asks again before he seals anybody.
+    fn try_again(&mut self, now: u64, number: u64) {
+        if self.opened { self.seal(now, number) } else { self.look(now, number) }
     }
 
     pub(super) fn tick_sealing(&mut self, now: u64) {
         let Phase::Sealing(sealing) = &mut self.phase else { return };
         if let Some((number, at)) = sealing.outbid {
             if at <= now {
-                self.seal(now, number);
+                self.try_again(now, number);
             }
             return;
         }
