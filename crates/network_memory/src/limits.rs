@@ -72,8 +72,11 @@ pub const SETTLE: u64 = 100 * MILLISECOND;
 pub const RENEWAL_PAUSE_MIN: u64 = 100 * MILLISECOND;
 /// See [`RENEWAL_PAUSE_MIN`].
 pub const RENEWAL_PAUSE_MAX: u64 = 5 * SECOND;
-/// A writer that was outbid tries again after a part of this.
-pub const OUTBID_PAUSE: u64 = 200 * MILLISECOND;
+/// A writer that was outbid tries again after a part of this, drawn anew each time. It doubles each time up to the longest: of two that open a log at
+/// the same time one must be left alone for as long as opening it takes, which reads the whole log and restores it on k servers.
+pub const OUTBID_PAUSE_MIN: u64 = 200 * MILLISECOND;
+/// See [`OUTBID_PAUSE_MIN`].
+pub const OUTBID_PAUSE_MAX: u64 = 64 * OUTBID_PAUSE_MIN;
 /// A server that was full is tried again after this.
 pub const FULL_PAUSE: u64 = 500 * MILLISECOND;
 
@@ -119,6 +122,11 @@ const _: () = assert!(2 * FRAME_BYTES_MAX <= HELD_BYTES_MAX && REPLY_BYTES_MAX <
 const _: () = assert!(BATCH_BYTES as u64 * 2 <= WINDOW_BYTES, "a server need not wait for the next batch");
 const _: () = assert!(LEASE_MARGIN * DRIFT_PARTS >= 2 * LEASE, "two clocks may drift apart for a whole lease");
 const _: () = assert!(LEASE_RENEWAL > SILENCE / 2 && LEASE_RENEWAL < LEASE && SILENCE + SETTLE < VOUCHED);
+const _: () = assert!(OUTBID_PAUSE_MIN > SETTLE, "one of two is let alone now and then");
+const _: () = assert!(
+    OUTBID_PAUSE_MAX > 2 * (2 * LEASE + SILENCE + SETTLE),
+    "who accepts a loss waits for a lease and holds one"
+);
 const _: () = assert!(NUMBER_MAX / ACCEPTED_STEP >= 1 << 30 && NUMBER_MAX < u64::MAX - 2 * ACCEPTED_STEP);
 const _: () = assert!(CONNECTION_SILENCE > 10 * SILENCE && CONNECT < SILENCE);
 const _: () =

@@ -108,6 +108,8 @@ pub struct Writer<L> {
     lease: Lease,
     renewal_at: u64,
     renewal_pause: u64,
+    /// When it was outbid last it waited for a part of this; next time it is a part of twice this.
+    outbid_pause: u64,
     requests: VecDeque<(ServerId, Request)>,
     events: VecDeque<Event>,
 }
@@ -199,6 +201,7 @@ impl<L: Log> Writer<L> {
             lease: Lease::default(),
             renewal_at: 0,
             renewal_pause: 0,
+            outbid_pause: 0,
             requests: VecDeque::new(),
             events: VecDeque::new(),
         };

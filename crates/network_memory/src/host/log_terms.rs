@@ -66,7 +66,7 @@ pub enum RemoteLogError {
     Indeterminate(Missing),
     /// The servers did not get so far in time.
     #[error(
-        "the log was not opened in time: its servers hold it, but fewer than enough of them, or the local disk is full"
+        "the log was not opened in time: its servers hold it, but fewer than enough of them, or the local disk is full, or somebody else opens it at the same time"
     )]
     Slow,
     /// The writer has stopped.

@@ -6,7 +6,9 @@ use super::judge::{Choice, Evidence, Lack, Missing, Own, Verdict, judge};
 use super::peer::Peer;
 use super::{Intent, Phase, Stop, Writer};
 use crate::journal::Journal;
-use crate::limits::{ACCEPTED_STEP, LEASE, NUMBER_MAX, OUTBID_PAUSE, PROBE_PAUSE, SETTLE, SILENCE, VOUCHED};
+use crate::limits::{
+    ACCEPTED_STEP, LEASE, NUMBER_MAX, OUTBID_PAUSE_MAX, OUTBID_PAUSE_MIN, PROBE_PAUSE, SETTLE, SILENCE, VOUCHED,
+};
 use crate::message::{Held, Refusal, Reply, Request};
 use crate::names::{Epoch, Fallback, Incarnation, ServerId};
 use crate::planted::Planted;
@@ -81,6 +83,12 @@ impl<L: Log> Writer<L> {
     }
 
     fn begin_sealing(&mut self, now: u64, number: u64, is_asking: bool, expected: BTreeSet<ServerId>) {
+        self.prepare_sealing(now, number, is_asking, expected);
+        self.tick_sealing(now);
+    }
+
+    /// As `begin_sealing`, and asks nobody yet.
+    fn prepare_sealing(&mut self, now: u64, number: u64, is_asking: bool, expected: BTreeSet<ServerId>) {
         if !self.opened && self.epoch.writer == self.nonce && self.planted != Some(Planted::NonceKept) {
             // Servers may hold the log of the attempt that has come to nothing, and the next one may take another log: they must not
             // look like one writer's.
@@ -105,23 +113,39 @@ impl<L: Log> Writer<L> {
             not_before: 0,
             outbid: None,
         });
-        self.tick_sealing(now);
     }
 
-    /// Seals it again after a while, because another one has done so in the meantime.
+    /// Tries it again after a while, because another one has sealed it in the meantime. Until then nobody is sealed, so that the other one gets on.
     pub(super) fn seal_later(&mut self, now: u64, by: Epoch) {
         let number = self.beyond(by.number);
-        self.seal(now, number);
-        if let Phase::Sealing(sealing) = &mut self.phase {
-            sealing.outbid = Some((number, now + self.nonce % OUTBID_PAUSE));
+        self.prepare_sealing(now, number, !self.opened, BTreeSet::new());
+        self.wait_outbid(now, number);
+    }
+
+    /// Another one has sealed the log with a higher number: waits before it is tried with this one.
+    fn wait_outbid(&mut self, now: u64, number: u64) {
+        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        // Nobody outbids a log that is open without stopping its writer: it has no rival to be waited for.
+        if self.opened {
+            self.outbid_pause = OUTBID_PAUSE_MIN;
+        } else if sealing.outbid.is_none() {
+            self.outbid_pause = (2 * self.outbid_pause).clamp(OUTBID_PAUSE_MIN, OUTBID_PAUSE_MAX);
         }
+        sealing.outbid = Some((number, now + next_nonce(self.nonce ^ number) % self.outbid_pause));
+        self.missing = None;
+    }
+
+    /// The pause of a writer that was outbid is over. The other one may have opened the log meanwhile: whoever cannot get through any more
+    /// must not disturb him, and asks again before he seals anybody.
+    fn try_again(&mut self, now: u64, number: u64) {
+        if self.opened { self.seal(now, number) } else { self.look(now, number) }
     }
 
     pub(super) fn tick_sealing(&mut self, now: u64) {
         let Phase::Sealing(sealing) = &mut self.phase else { return };
         if let Some((number, at)) = sealing.outbid {
             if at <= now {
-                self.seal(now, number);
+                self.try_again(now, number);
             }
             return;
         }
@@ -320,8 +344,7 @@ impl<L: Log> Writer<L> {
                 }
                 let number = by.number.max(sealing.outbid.map_or(0, |(number, _)| number));
                 let number = self.beyond(number);
-                let Phase::Sealing(sealing) = &mut self.phase else { return };
-                sealing.outbid = Some((number, now + self.nonce % OUTBID_PAUSE));
+                self.wait_outbid(now, number);
             }
             (Phase::Fetching(_), reply) => self.hear_reading(now, server, incarnation, reply),
             _ => {}

@@ -154,6 +154,7 @@ impl<L: Log> Writer<L> {
         // The entry that begins the epoch, and establishes it, stands behind the last record of its journal.
         if if self.has_disk_always() { self.established } else { is_held } {
             self.opened = true;
+            self.outbid_pause = 0;
             self.is_complete = false;
             if let Some(event) = self.beginning.take() {
                 self.tell(event);

@@ -1,5 +1,7 @@
 //! Accidents so rare that random schedules hardly come to them, told step by step.
 
+mod rivals;
+
 use super::*;
 use crate::limits::NUMBER_MAX;
 use crate::message::{Held, Refusal};
@@ -126,6 +128,9 @@ fn forgotten_seal(planted: Option<Planted>) -> (Position, Position) {
     net.seal(&mut first, B);
     let mut second = net.begin(8, Intent::Open, planted);
     net.seal(&mut second, B);
+    // The first has outbid it.
+    net.seal(&mut second, B);
+    assert_eq!(second.sealing().map(|epoch| epoch.number), Some(2), "{second:?}");
     // B forgets that. The old writer begins another epoch for it, of which C learns no more than the seal.
     net.servers[B] = Server::new(Incarnation(4), ROOM);
     old.disconnected(net.now, Net::server(B));
