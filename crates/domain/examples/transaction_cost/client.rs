@@ -1,6 +1,5 @@
 //! A client as pgbench is one: prepared statements over the extended protocol, the TPC-B-like transaction in seven requests.
 
-use crate::cluster::Cluster;
 use bytes::{Buf, BufMut, BytesMut};
 use messages::SessionId;
 
@@ -33,6 +32,18 @@ const COPY_ROWS: i64 = 2_000;
 /// Turns within which an answer comes, whatever it waits for.
 const PATIENCE: u32 = 100_000;
 
+/// Where clients' bytes go: the user interface of a site.
+pub trait Door {
+    /// One more client.
+    fn open(&mut self, session: SessionId);
+    /// Takes what a client has sent.
+    fn receive(&mut self, session: SessionId, input: &mut BytesMut);
+    /// Moves what there is for a client to the end of `into`.
+    fn answer(&mut self, session: SessionId, into: &mut BytesMut);
+    /// What was asked goes on, and time with it.
+    fn pass_time(&mut self);
+}
+
 /// See the module's description.
 pub struct Client {
     session: SessionId,
@@ -48,7 +59,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client of this number, which is also what its transactions are drawn from.
+    /// The client of this session, whose transactions are drawn from its number.
     pub fn new(number: u64, accounts: i64, calls: bool) -> Client {
         let (input, output) = (BytesMut::new(), BytesMut::new());
         Client {
@@ -69,36 +80,36 @@ impl Client {
         self.done
     }
 
-    /// Connects to the first site.
-    pub fn connect(&mut self, cluster: &mut Cluster) -> Result<(), String> {
-        cluster.open(self.session);
+    /// Connects.
+    pub fn connect(&mut self, door: &mut impl Door) -> Result<(), String> {
+        door.open(self.session);
         let words = b"\0\x03\0\0user\0example\0database\0raid\0\0";
         self.input.put_u32(4 + words.len() as u32);
         self.input.put_slice(words);
-        self.ask(cluster)
+        self.ask(door)
     }
 
     /// Names the statements of the transaction.
-    pub fn prepare(&mut self, cluster: &mut Cluster) -> Result<(), String> {
+    pub fn prepare(&mut self, door: &mut impl Door) -> Result<(), String> {
         for (number, statement) in self.statements.iter().enumerate() {
             self.message(b'P', |body| {
                 body.put_slice(format!("P0_{number}\0{statement}\0").as_bytes());
                 body.put_u16(0);
             });
             self.message(b'S', |_| {});
-            self.ask(cluster)?;
+            self.ask(door)?;
         }
         Ok(())
     }
 
-    fn simple(&mut self, cluster: &mut Cluster, sql: &str) -> Result<(), String> {
+    fn simple(&mut self, door: &mut impl Door, sql: &str) -> Result<(), String> {
         self.message(b'Q', |body| body.put_slice(format!("{sql}\0").as_bytes()));
-        self.ask(cluster)
+        self.ask(door)
     }
 
     /// Sends the next statement if the last one is answered. An error is what the site has answered instead.
-    pub fn go_on(&mut self, cluster: &mut Cluster) -> Result<(), String> {
-        if (self.step > 0 || self.done > 0) && !self.is_answered(cluster)? {
+    pub fn go_on(&mut self, door: &mut impl Door) -> Result<(), String> {
+        if (self.step > 0 || self.done > 0) && !self.is_answered(door)? {
             return Ok(());
         }
         if self.step == self.statements.len() {
@@ -120,7 +131,7 @@ impl Client {
             _ => self.execute(&[]),
         }
         self.step += 1;
-        cluster.receive(self.session, &mut self.input);
+        door.receive(self.session, &mut self.input);
         Ok(())
     }
 
@@ -153,24 +164,24 @@ impl Client {
     }
 
     /// Sends what there is and waits for the answer.
-    fn ask(&mut self, cluster: &mut Cluster) -> Result<(), String> {
-        cluster.receive(self.session, &mut self.input);
+    fn ask(&mut self, door: &mut impl Door) -> Result<(), String> {
+        door.receive(self.session, &mut self.input);
         for _ in 0..PATIENCE {
-            if self.is_answered(cluster)? {
+            if self.is_answered(door)? {
                 return Ok(());
             }
-            cluster.pass_time();
+            door.pass_time();
         }
         Err(format!("{} is not answered", self.session))
     }
 
     /// Whether all that was asked is answered, or rows to copy are wanted. An error is one of the site's.
-    fn is_answered(&mut self, cluster: &mut Cluster) -> Result<bool, String> {
+    fn is_answered(&mut self, door: &mut impl Door) -> Result<bool, String> {
         if !self.input.is_empty() {
             // A session that has its answer goes on with what was sent meanwhile.
-            cluster.receive(self.session, &mut self.input);
+            door.receive(self.session, &mut self.input);
         }
-        cluster.answer(self.session, &mut self.output);
+        door.answer(self.session, &mut self.output);
         let mut answered = false;
         while self.output.len() >= 5 {
             let length = 1 + (&self.output[1..5]).get_u32() as usize;
@@ -195,24 +206,24 @@ impl Client {
 }
 
 /// Makes pgbench's tables, with rows in them.
-pub fn fill_tables(client: &mut Client, cluster: &mut Cluster, accounts: i64) -> Result<(), String> {
+pub fn fill_tables(client: &mut Client, door: &mut impl Door, accounts: i64) -> Result<(), String> {
     for statement in SCHEMA.into_iter().chain([PROCEDURE]) {
-        client.simple(cluster, statement)?;
+        client.simple(door, statement)?;
     }
     let row = |number: i64, of_each: i64| format!("{number}\t{}\t0\t\n", (number - 1) / of_each + 1);
     let branches = (1..=BRANCHES).map(|number| format!("{number}\t0\t\n")).collect();
-    copy(client, cluster, "pgbench_branches", branches)?;
-    copy(client, cluster, "pgbench_tellers", (1..=TELLERS).map(|number| row(number, 10)).collect())?;
+    copy(client, door, "pgbench_branches", branches)?;
+    copy(client, door, "pgbench_tellers", (1..=TELLERS).map(|number| row(number, 10)).collect())?;
     for first in (1..=accounts).step_by(COPY_ROWS as usize) {
         let rows = (first..=accounts.min(first + COPY_ROWS - 1)).map(|number| row(number, 100_000));
-        copy(client, cluster, "pgbench_accounts", rows.collect())?;
+        copy(client, door, "pgbench_accounts", rows.collect())?;
     }
     Ok(())
 }
 
-fn copy(client: &mut Client, cluster: &mut Cluster, table: &str, rows: String) -> Result<(), String> {
-    client.simple(cluster, &format!("COPY {table} FROM STDIN"))?;
+fn copy(client: &mut Client, door: &mut impl Door, table: &str, rows: String) -> Result<(), String> {
+    client.simple(door, &format!("COPY {table} FROM STDIN"))?;
     client.message(b'd', |body| body.put_slice(rows.as_bytes()));
     client.message(b'c', |_| {});
-    client.ask(cluster)
+    client.ask(door)
 }

@@ -2,8 +2,10 @@
 //!
 //! Invariant: nothing is lost; what a site sends leaves when the turn of the site ends, and comes together with what others have sent it.
 
+use crate::client::Door;
 use crate::meter::{Meter, Step};
 use access_manager::MemoryStore;
+use bytes::BytesMut;
 use commit_log::MemoryLog;
 use domain::{Domain, Settings};
 use messages::access::AccessReply;
@@ -67,6 +69,39 @@ fn envelope(from: (SiteId, ServerKind), to: (SiteId, ServerKind), message: Messa
         epoch: EpochNumber(0),
         incarnation: LIFE,
         message,
+    }
+}
+
+/// Clients of the first site. Everything that was sent arrives when time passes.
+impl Door for Cluster {
+    fn open(&mut self, session: SessionId) {
+        self.sites[0].user_interface.open(session);
+    }
+
+    fn receive(&mut self, session: SessionId, input: &mut BytesMut) {
+        let Cluster { sites, outbox, meter, boot, .. } = self;
+        let user_interface = &mut sites[0].user_interface;
+        meter.run(Step::Ask, || user_interface.receive(at(boot), session, input, outbox));
+        self.submit(0);
+    }
+
+    fn answer(&mut self, session: SessionId, into: &mut BytesMut) {
+        let user_interface = &mut self.sites[0].user_interface;
+        user_interface.pending().for_each(drop);
+        if let Some(output) = user_interface.output(session) {
+            into.extend_from_slice(output);
+            output.clear();
+        }
+    }
+
+    fn pass_time(&mut self) {
+        self.deliver_frames();
+        self.boot.set(self.boot.get() + TURN);
+        if self.boot.get() >= self.ticked_at + TICK {
+            self.ticked_at = self.boot.get();
+            self.tick();
+            self.deliver_frames();
+        }
     }
 }
 
@@ -142,38 +177,9 @@ impl Cluster {
         self.meter.report(transactions)
     }
 
-    /// A client of the first site.
-    pub fn open(&mut self, session: SessionId) {
-        self.sites[0].user_interface.open(session);
-    }
-
-    /// Takes what a client of the first site has sent.
-    pub fn receive(&mut self, session: SessionId, input: &mut bytes::BytesMut) {
-        let Cluster { sites, outbox, meter, boot, .. } = self;
-        let user_interface = &mut sites[0].user_interface;
-        meter.run(Step::Ask, || user_interface.receive(at(boot), session, input, outbox));
-        self.submit(0);
-    }
-
-    /// Moves what there is for a client to the end of `into`.
-    pub fn answer(&mut self, session: SessionId, into: &mut bytes::BytesMut) {
-        let user_interface = &mut self.sites[0].user_interface;
-        user_interface.pending().for_each(drop);
-        if let Some(output) = user_interface.output(session) {
-            into.extend_from_slice(output);
-            output.clear();
-        }
-    }
-
-    /// Everything that was sent arrives, and time goes on.
-    pub fn pass_time(&mut self) {
-        self.deliver_frames();
-        self.boot.set(self.boot.get() + TURN);
-        if self.boot.get() >= self.ticked_at + TICK {
-            self.ticked_at = self.boot.get();
-            self.tick();
-            self.deliver_frames();
-        }
+    /// The servers of the first site, which go on without the others, and what its boot clock says.
+    pub fn into_first(mut self) -> (Domain<MemoryLog>, u64) {
+        (self.sites.swap_remove(0).domain, self.boot.get())
     }
 
     fn tick(&mut self) {

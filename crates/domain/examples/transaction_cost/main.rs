@@ -1,9 +1,12 @@
 //! Measures what a transaction of pgbench costs in the servers of all sites, by step, and so what bounds them on one core:
-//! `cargo run --release -p domain --example transaction_cost -- [--sites N] [--call] [--accounts N] [--transactions N] [--clients N]`.
+//! `cargo run --release -p domain --example transaction_cost -- [--sites N] [--call] [--accounts N] [--transactions N] [--clients N]
+//! [--workers N]`.
 //!
 //! `--call` makes DebitCredit one request, a call of a procedure, instead of pgbench's seven.
 //!
-//! Everything runs on one thread, without sockets, files and other processes, so that the processor's time can be told on a machine that has
+//! `--workers` runs one site by 1 to N threads, as a site's process does, and tells what they do under the servers' lock.
+//!
+//! Otherwise everything runs on one thread, without sockets, files and other processes, so that the processor's time can be told on a machine that has
 //! other things to do. Messages between sites are encoded and decoded as on a real line; logs and stores are in memory. What is not in
 //! it: system calls, waking, and the store's thread.
 
@@ -12,8 +15,9 @@
 mod client;
 mod cluster;
 mod meter;
+mod workers;
 
-use client::Client;
+use client::{Client, Door};
 use cluster::Cluster;
 use std::error::Error;
 use std::time::Instant;
@@ -24,6 +28,8 @@ const ACCOUNTS: i64 = 200_000;
 const SITES_MAX: u32 = 7;
 /// Transactions that are measured.
 const TRANSACTIONS: u64 = 20_000;
+/// Threads, at most.
+const WORKERS_MAX: u32 = 64;
 /// Clients, all of them at the first site.
 const CLIENTS: u64 = 16;
 
@@ -32,8 +38,8 @@ const CLIENTS: u64 = 16;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut sites, mut accounts, mut transactions, mut clients, mut calls) =
-        (3, ACCOUNTS, TRANSACTIONS, CLIENTS, false);
+    let (mut sites, mut accounts, mut transactions, mut clients, mut calls, mut workers) =
+        (3, ACCOUNTS, TRANSACTIONS, CLIENTS, false, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         if name == "--call" {
@@ -47,16 +53,21 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--sites" if number <= SITES_MAX => sites = number as u16,
             "--accounts" => accounts = number.into(),
             "--transactions" => transactions = number.into(),
+            "--workers" if number <= WORKERS_MAX => workers = Some(number),
             "--clients" => clients = number.into(),
             _ => return Err(format!("there is no {name} {number}: see the top of this file").into()),
         }
     }
-    let mut cluster = Cluster::start(sites)?;
+    let mut cluster = Cluster::start(if workers.is_some() { 1 } else { sites })?;
     let mut all: Vec<Client> = (1..=clients).map(|number| Client::new(number, accounts, calls)).collect();
     for client in &mut all {
         client.connect(&mut cluster)?;
     }
     client::fill_tables(&mut all[0], &mut cluster, accounts)?;
+    if let Some(workers) = workers {
+        let (domain, boot) = cluster.into_first();
+        return Ok(workers::compare(domain, boot, workers, clients, accounts, calls, transactions)?);
+    }
     for client in &mut all {
         client.prepare(&mut cluster)?;
     }

@@ -1,0 +1,338 @@
+//! Several threads over the servers of one site: what each does by itself, what it does under their lock, and what that bounds on more
+//! processors than this machine has.
+//!
+//! Each worker has clients and a user interface of its own, as in a site's process; what its clients ask in a turn runs under the lock at once.
+//! The model is a closed queueing network of one server, the lock, and as many customers as workers, solved by mean value analysis
+//! (Reiser and Lavenberg, Journal of the ACM 27, 1980). Its times are those of one worker, who never waits.
+
+use crate::client::{Client, Door};
+use bytes::BytesMut;
+use commit_log::MemoryLog;
+use domain::Domain;
+use messages::access::AccessReply;
+use messages::limits::MILLISECOND;
+use messages::{
+    Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, Server, ServerKind, SessionId, SiteId,
+    Timestamp,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::{Duration, Instant};
+use user_interface::UserInterface;
+
+/// The site.
+const SITE: SiteId = SiteId(1);
+/// A session's number says above these bits whose it is.
+const SESSION_BITS: u32 = 48;
+/// Sessions of the one before have smaller numbers.
+const FIRST_SESSION: u64 = 1_000;
+/// Nanoseconds between two ticks.
+const TICK: u64 = 5 * MILLISECOND;
+/// Longer than a turn takes: the thread was kept waiting by other programs, and counts as an average one.
+const INTERRUPTED: Duration = Duration::from_millis(1);
+/// Numbers of processors that the model tells of.
+const MODELLED: [u32; 5] = [1, 2, 4, 8, 16];
+/// Wake-ups that are measured.
+const WAKE_UPS: u32 = 2_000;
+
+/// All rows of the catalog.
+type Catalog = Vec<(Key, Timestamp, Option<Row>)>;
+
+/// What the workers share.
+struct Shared {
+    domain: Mutex<Domain<MemoryLog>>,
+    /// Answers that another worker's turn has brought.
+    mail: Vec<Mutex<Vec<Envelope>>>,
+    begun: Instant,
+    /// What the boot clock said then.
+    boot: u64,
+    ends: AtomicBool,
+}
+
+impl Shared {
+    fn now(&self) -> Now {
+        let boot = self.boot + self.begun.elapsed().as_nanos() as u64;
+        Now { boot, wall_micros: 1_700_000_000_000_000 + boot / 1_000 }
+    }
+}
+
+/// Where the time of a worker goes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    transactions: u64,
+    turns: u64,
+    measured: u64,
+    all: Duration,
+    waiting: Duration,
+    holding: Duration,
+}
+
+struct Worker {
+    number: usize,
+    shared: Arc<Shared>,
+    user_interface: UserInterface,
+    outbox: Outbox,
+    requests: Vec<Envelope>,
+    ticked_at: u64,
+    times: Times,
+}
+
+impl Worker {
+    fn new(number: usize, shared: Arc<Shared>, catalog: Catalog) -> Worker {
+        let mut user_interface =
+            UserInterface::new(user_interface::Config::new(SITE, "example", "0", number as u32 + 1, number as u64 + 1));
+        user_interface.load_catalog(catalog);
+        Worker {
+            number,
+            shared,
+            user_interface,
+            outbox: Outbox::default(),
+            requests: Vec::new(),
+            ticked_at: 0,
+            times: Times::default(),
+        }
+    }
+
+    fn collect(&mut self) {
+        for outgoing in self.outbox.messages.drain(..) {
+            self.requests.push(Envelope {
+                from_site: SITE,
+                from: ServerKind::UserInterface,
+                to_site: SITE,
+                to: outgoing.to,
+                epoch: EpochNumber(0),
+                incarnation: Incarnation(0),
+                message: outgoing.message,
+            });
+        }
+    }
+
+    /// Runs what was asked. Returns the answers.
+    fn exchange(&mut self) -> Vec<Envelope> {
+        let shared = self.shared.clone();
+        let mut clock = || shared.now();
+        let ticks = self.number == 0 && clock().boot >= self.ticked_at + TICK;
+        let asked = Instant::now();
+        let mut domain = shared.domain.lock().expect("no holder of this lock panics");
+        let taken = Instant::now();
+        domain.deliver_all(&mut clock, self.requests.drain(..));
+        if ticks {
+            self.ticked_at = clock().boot;
+            domain.log_mut().complete_sync();
+            domain.poll_log(&mut clock);
+            domain.tick(&mut clock);
+        }
+        let effects = domain.take_effects();
+        drop(domain);
+        let (waited, held) = (taken - asked, taken.elapsed());
+        self.times.turns += 1;
+        if waited.max(held) < INTERRUPTED {
+            self.times.measured += 1;
+            self.times.waiting += waited;
+            self.times.holding += held;
+        }
+        assert!(effects.failed.is_none(), "nothing can fail here: {:?}", effects.failed);
+        effects.local
+    }
+
+    fn route(&mut self, answers: Vec<Envelope>) {
+        for answer in answers {
+            match &answer.message {
+                Message::SessionReply(session, _) => {
+                    let worker = (session.0 >> SESSION_BITS) as usize;
+                    if worker == self.number {
+                        self.user_interface.handle(self.shared.now(), answer, &mut self.outbox);
+                    } else {
+                        self.shared.mail[worker].lock().expect("no holder of this lock panics").push(answer);
+                    }
+                }
+                Message::AccessReply(AccessReply::CatalogRows { .. }) => {
+                    unreachable!("the tables stay what they are")
+                }
+                _ => {}
+            }
+        }
+        self.collect();
+    }
+}
+
+impl Door for Worker {
+    fn open(&mut self, session: SessionId) {
+        self.user_interface.open(session);
+    }
+
+    fn receive(&mut self, session: SessionId, input: &mut BytesMut) {
+        self.user_interface.receive(self.shared.now(), session, input, &mut self.outbox);
+        self.collect();
+    }
+
+    fn answer(&mut self, session: SessionId, into: &mut BytesMut) {
+        if let Some(output) = self.user_interface.output(session) {
+            into.extend_from_slice(output);
+            output.clear();
+        }
+    }
+
+    fn pass_time(&mut self) {
+        let mail = std::mem::take(&mut *self.shared.mail[self.number].lock().expect("no holder of this lock panics"));
+        self.route(mail);
+        let answers = self.exchange();
+        self.route(answers);
+        self.user_interface.pending().for_each(drop);
+    }
+}
+
+/// Runs `transactions` by one worker, and by more up to `workers`, and prints what each takes and what the model makes of it.
+pub fn compare(
+    mut domain: Domain<MemoryLog>,
+    boot: u64,
+    workers: u32,
+    clients: u64,
+    accounts: i64,
+    calls: bool,
+    transactions: u64,
+) -> Result<(), String> {
+    println!(
+        "one site, {clients} clients, {} processors; microseconds of a transaction\n{:>8} {:>12} {:>10} {:>12} {:>12}",
+        std::thread::available_parallelism().map_or(0, usize::from),
+        "workers",
+        "transactions",
+        "by itself",
+        "under lock",
+        "wait for it"
+    );
+    let mut alone = (0.0, 0.0);
+    for number in 1..=workers {
+        let begun = Instant::now();
+        let shared = Shared {
+            mail: (0..number).map(|_| Mutex::default()).collect(),
+            boot: boot + u64::from(number) * 60_000 * MILLISECOND,
+            begun,
+            ends: AtomicBool::new(false),
+            domain: Mutex::new(domain),
+        };
+        let (rate, [own, held, waited], returned) = run(shared, number, clients, accounts, calls, transactions)?;
+        domain = returned;
+        println!("{number:>8} {rate:>12.0} {own:>10.2} {held:>12.2} {waited:>12.2}");
+        if number == 1 {
+            alone = (own, held);
+        }
+    }
+    let wake = wake_up();
+    println!("waking a sleeping thread: {wake:.1} us");
+    println!("model{:>15} {:>34}", "transactions", "if each sleeps before its turn");
+    for processors in MODELLED {
+        let (own, held) = alone;
+        // A turn of a worker has as many transactions as it has clients, at most.
+        let slept = wake * f64::from(processors) / clients as f64;
+        println!("{processors:>5} {:>14.0} {:>34.0}", rate(processors, own, held), rate(processors, own + slept, held));
+    }
+    println!("bound {:>14.0} {:>34.0}: one after the other under the lock", 1e6 / alone.1, 1e6 / alone.1);
+    Ok(())
+}
+
+/// The rate, the times of a transaction (by itself, under the lock, waiting for it), and the servers.
+type Ran = (f64, [f64; 3], Domain<MemoryLog>);
+
+fn run(
+    shared: Shared,
+    workers: u32,
+    clients: u64,
+    accounts: i64,
+    calls: bool,
+    transactions: u64,
+) -> Result<Ran, String> {
+    let shared = Arc::new(shared);
+    let catalog = shared.domain.lock().map_err(|error| error.to_string())?.catalog_rows();
+    let catalog = catalog.map_err(|error| error.to_string())?;
+    let barrier = Arc::new(Barrier::new(workers as usize));
+    let share = transactions / u64::from(workers);
+    let threads: Vec<_> = (0..workers as usize)
+        .map(|number| {
+            let worker = Worker::new(number, shared.clone(), catalog.clone());
+            let of_worker = (0..clients).filter(|client| client % u64::from(workers) == number as u64);
+            // Sessions of each run are new ones.
+            let first = FIRST_SESSION * u64::from(workers);
+            let sessions = of_worker.map(|client| ((number as u64) << SESSION_BITS) | (first + client));
+            let all: Vec<Client> = sessions.map(|session| Client::new(session, accounts, calls)).collect();
+            let barrier = barrier.clone();
+            std::thread::spawn(move || work(worker, all, share, &barrier))
+        })
+        .collect();
+    let mut sums = Times::default();
+    for thread in threads {
+        let times = thread.join().map_err(|_| "a worker has panicked".to_owned())??;
+        sums.transactions += times.transactions;
+        // What was not measured counts as the average.
+        let scale = times.turns as f64 / times.measured.max(1) as f64;
+        sums.all += times.all;
+        sums.waiting += times.waiting.mul_f64(scale);
+        sums.holding += times.holding.mul_f64(scale);
+    }
+    let per = |time: Duration| time.as_secs_f64() * 1e6 / sums.transactions as f64;
+    let own = per(sums.all.saturating_sub(sums.waiting + sums.holding));
+    let rate = sums.transactions as f64 / (sums.all.as_secs_f64() / f64::from(workers));
+    let shared = Arc::into_inner(shared).ok_or("a worker has not ended")?;
+    let domain = shared.domain.into_inner().map_err(|error| error.to_string())?;
+    Ok((rate, [own, per(sums.holding), per(sums.waiting)], domain))
+}
+
+/// A worker: warms up, then all begin together, and end together.
+fn work(mut worker: Worker, mut clients: Vec<Client>, transactions: u64, barrier: &Barrier) -> Result<Times, String> {
+    for client in &mut clients {
+        client.connect(&mut worker)?;
+        client.prepare(&mut worker)?;
+    }
+    barrier.wait();
+    worker.times = Times::default();
+    let begun = Instant::now();
+    let done = |clients: &[Client]| clients.iter().map(Client::done).sum::<u64>();
+    while !worker.shared.ends.load(Ordering::Relaxed) {
+        for client in &mut clients {
+            client.go_on(&mut worker)?;
+        }
+        worker.pass_time();
+        if done(&clients) >= transactions {
+            worker.shared.ends.store(true, Ordering::Relaxed);
+        }
+    }
+    worker.times.all = begun.elapsed();
+    worker.times.transactions = done(&clients);
+    barrier.wait();
+    Ok(worker.times)
+}
+
+/// Transactions a second of so many workers.
+fn rate(workers: u32, own: f64, held: f64) -> f64 {
+    let (mut queue, mut rate) = (0.0, 0.0);
+    for customers in 1..=workers {
+        let stay = held * (1.0 + queue);
+        rate = f64::from(customers) / (own + stay);
+        queue = rate * stay;
+    }
+    rate * 1e6
+}
+
+/// Microseconds from waking a thread that sleeps until it runs: half of a round between two.
+fn wake_up() -> f64 {
+    let main = std::thread::current();
+    let turn = Arc::new(AtomicBool::new(false));
+    let told = turn.clone();
+    let other = std::thread::spawn(move || {
+        for _ in 0..WAKE_UPS {
+            while !told.swap(false, Ordering::AcqRel) {
+                std::thread::park();
+            }
+            main.unpark();
+        }
+    });
+    let begun = Instant::now();
+    for _ in 0..WAKE_UPS {
+        turn.store(true, Ordering::Release);
+        other.thread().unpark();
+        std::thread::park();
+    }
+    let us = begun.elapsed().as_secs_f64() * 1e6 / f64::from(WAKE_UPS) / 2.0;
+    drop(other.join());
+    us
+}
