@@ -46,6 +46,9 @@ pub struct Status {
     pub durability: String,
     /// Commits that some member has not synced: the window at risk if all sites lose power at once.
     pub unsynced_commits: u64,
+    /// How long the leases last that it asks for, in milliseconds; its death is felt for at most that long, and a little.
+    #[serde(default)]
+    pub lease_ms: u64,
     /// Its log.
     pub log: Log,
     /// Its connections with other sites and the oracle (site 0).
@@ -229,7 +232,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         let refusal = Some("it waits for the oracle to give it an incarnation".to_owned());
         let state = "starting".to_owned();
         let rest = Status::default();
-        return Status { site: config.id, state, refusal, peers, strangers, clients, layout, servers, ..rest };
+        let lease_ms = config.lease_ms;
+        return Status { site: config.id, state, refusal, lease_ms, peers, strangers, clients, layout, servers, ..rest };
     };
     let replication = domain.replication();
     for peer in &mut peers {
@@ -247,6 +251,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         copied_bytes: replication.copied_bytes,
         commits: counted(domain.commits(), domain.companions()),
         unsynced_commits: replication.unsynced_commits,
+        lease_ms: config.lease_ms,
         log: Log {
             bytes_appended: log.bytes_appended,
             bytes_to_replay: domain.bytes_to_replay(),
