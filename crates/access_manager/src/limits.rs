@@ -49,8 +49,13 @@ pub const POST_HASTE: usize = 4;
 /// A post rests this many times as long as the store took for the last write, unless much is not in the store yet.
 pub const POST_REST: u64 = 2;
 
-/// Items that the eviction sweep looks at after each message, while memory is short.
+/// Items that the eviction sweep looks at after each message that has brought something to memory, while memory is short,
 pub const SWEEP_PER_MESSAGE: usize = 16;
+/// and one more for so many bytes that it has brought, so that what is brought goes again however much that is and however few ticks there are:
+/// fewer bytes than any item costs, because an item that was read is passed over once,
+pub const SWEEP_BYTES: usize = 64;
+/// but no more than this.
+pub const SWEEP_PER_MESSAGE_MAX: usize = 4_000;
 /// Items that the eviction sweep looks at in each tick, while memory is short.
 pub const SWEEP_PER_TICK: usize = 2_000;
 /// Items of a dropped storage that are freed in each tick.
@@ -73,6 +78,7 @@ const _: () = assert!(
 const _: () =
     assert!(UNPOSTED_SHARE > 1 && POST_HASTE > 1, "what is in the store has room too, and comes there sooner");
 const _: () = assert!(2 * POST_WRITE_BYTES < UNPOSTED_BYTES_MAX, "the store takes many bites of what may wait for it");
+const _: () = assert!(LOAD_ROWS_MAX < SWEEP_PER_MESSAGE_MAX, "more can go than one visit to the store brings");
 const _: () = assert!(SCAN_ROWS_MAX < SCAN_WORK_MAX, "a scan looks at more than it returns");
 const _: () = assert!(LOAD_BYTES_MAX <= SCAN_BYTES_MAX, "a visit to the store fits in an answer");
 const _: () = assert!(COPY_ITEMS_MAX <= COPY_WORK_MAX, "one message of copies makes progress");

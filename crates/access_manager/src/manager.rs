@@ -6,7 +6,7 @@ use crate::backlog::{Backlog, unposted_bytes_max};
 use crate::chain::{Seen, Version};
 use crate::escrow::Escrow;
 use crate::limits::{MEMORY_BYTES, OLD_VERSIONS_PER_TICK, OLD_VERSIONS_SHARE};
-use crate::limits::{RECENT_WRITES_MAX, SWEEP_PER_MESSAGE, SWEEP_PER_TICK};
+use crate::limits::{RECENT_WRITES_MAX, SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
 use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::posting::{Metadata, Poster};
@@ -435,8 +435,10 @@ impl Server for AccessManager {
             _ => Ok(()),
         };
         self.stop_if(outcome, outbox);
-        if self.local.tally.all > before {
-            self.sweeper.sweep(&mut self.local, SWEEP_PER_MESSAGE);
+        let brought = self.local.tally.all.saturating_sub(before);
+        if brought > 0 {
+            let items = SWEEP_PER_MESSAGE + brought / SWEEP_BYTES;
+            self.sweeper.sweep(&mut self.local, items.min(SWEEP_PER_MESSAGE_MAX));
         }
     }
 

@@ -1,6 +1,6 @@
-//! What is installed and not in the store yet.
+//! What memory holds: rows that are not in the store yet, and rows that come from it.
 
-use crate::site::{Site, writes};
+use crate::site::{Site, range, writes};
 use access_manager::Settings;
 use messages::Message;
 use messages::access::{AccessReply, AccessRequest};
@@ -59,6 +59,8 @@ fn a_post_that_is_urgent_does_not_rest() {
         }
         let begun = site.boot;
         site.send(Message::Access(AccessRequest::Post { tag: 9 }));
+        // Which the post under way does not bring to the store.
+        site.install(30, writes(&[("later", Some("row"))]));
         site.store.hold(true);
         for _ in 0..50 {
             site.tick(MILLISECOND);
@@ -73,4 +75,29 @@ fn a_post_that_is_urgent_does_not_rest() {
     };
     let (urgent, leisurely) = (ticks(100), ticks(1 << 20));
     assert!(urgent + 50 * MILLISECOND < leisurely, "{urgent} ns and {leisurely} ns");
+}
+
+/// A scan of a table that memory cannot hold must not fill memory, however few ticks there are meanwhile.
+#[test]
+fn a_scan_of_more_than_memory_keeps_to_its_bound() {
+    const ROWS: u64 = 4_000;
+    let mut site = Site::new(Settings { memory_bytes_max: 20_000, ..Settings::default() });
+    for number in 0..ROWS {
+        let name = format!("{number:06}");
+        site.install(10 + number, writes(&[(&name, Some("row"))]));
+    }
+    site.oldest(10 + ROWS);
+    site.post();
+    for round in 0..50 {
+        site.tick(MILLISECOND);
+        assert!(round < 49 || site.manager.memory_bytes() <= 20_000, "{} bytes", site.manager.memory_bytes());
+    }
+    let mut most = 0;
+    for first in (0..ROWS).step_by(100) {
+        let (low, high) = (format!("{first:06}"), format!("{:06}", first + 100));
+        let rows = site.scan(range(&low, Some(&high)), None, 1_000, false).expect("nothing is stale");
+        assert_eq!(rows.len(), 100);
+        most = most.max(site.manager.memory_bytes());
+    }
+    assert!(most <= 2 * 20_000, "{most} bytes of rows in memory, of 20,000");
 }
