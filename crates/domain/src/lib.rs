@@ -212,7 +212,7 @@ impl<L: Log> Domain<L> {
             checkpoint: None,
             checkpointed_at: log.first(),
             replays_from: log.first(),
-            growth: Growth { looked: (log.appended(), 0), checkpoint_ends: log.first() },
+            growth: Growth { looked: (log.appended(), 0), counts_from: log.first() },
             post_is_urgent: false,
             turns: Turns::Never,
             next_tag: 1,
@@ -234,7 +234,7 @@ impl<L: Log> Domain<L> {
     fn replay(&mut self, told: Position) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
         let start = self.replay_start(told);
-        (self.checkpointed_at, self.replays_from, self.growth.checkpoint_ends) = (start, start, start);
+        (self.checkpointed_at, self.replays_from, self.growth.counts_from) = (start, start, start);
         let mut next = Some(start);
         while let Some(position) = next.take() {
             // In batches, because a reader borrows the log and replaying needs the servers.
@@ -446,7 +446,7 @@ impl<L: Log> Domain<L> {
         self.next_tag += 1;
         self.checkpoint = Some(Checkpoint::Posting { start, tag });
         self.checkpointed_at = start;
-        self.growth.checkpoint_ends = self.log.appended();
+        self.growth.counts_from = start;
         let told = self.places[index(ServerKind::AccessManager)].checkpoint_from(start.0);
         if !self.has(ServerKind::AccessManager, told) {
             return;
@@ -465,7 +465,11 @@ impl<L: Log> Domain<L> {
         let end = self.log.appended();
         let rests = self.growth.rests(clock().boot, end);
         if rests || self.post_is_urgent || end.0 > self.checkpointed_at.0 + limits::CHECKPOINT_BYTES {
+            let is_new = self.checkpoint.is_none();
             self.begin_checkpoint(clock);
+            if rests && is_new {
+                self.growth.counts_from = self.log.appended();
+            }
         }
     }
 
