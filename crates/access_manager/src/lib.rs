@@ -11,11 +11,12 @@
 //! * `chain`, `ranges`, `recent`: the versions of one item, sets of keys, the latest writes of one storage; `snapshots`: which versions are
 //!   needed;
 //! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets; `old_versions`: what
-//!   readers may cost;
+//!   readers may cost; `backlog`: what writers may;
 //! * `check`: whether what a transaction has read still stands; `escrow`: what is undecided and will be added to rows;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
 
+mod backlog;
 mod chain;
 mod check;
 mod copies;
@@ -33,6 +34,7 @@ mod snapshots;
 mod stale;
 pub mod store;
 
+pub use backlog::unposted_bytes_max;
 pub use manager::{AccessManager, Settings};
 pub use memory::MemoryStore;
 pub use store::{Store, StoreError};

@@ -9,6 +9,10 @@ pub const MEMORY_BYTES: usize = 1 << 30;
 pub const OLD_VERSIONS_SHARE: usize = 4;
 /// Bytes that an item costs while it has old versions, beside these.
 pub const OLD_VERSIONS_QUEUED_BYTES: usize = size_of::<(TableId, Key)>();
+/// Of the bytes of versions kept in memory, what is not in the store yet may take one part in so many,
+pub const UNPOSTED_SHARE: usize = 2;
+/// but never more than this: a start would replay it.
+pub const UNPOSTED_BYTES_MAX: usize = 256 << 20;
 /// Items whose old versions are looked at in each tick.
 pub const OLD_VERSIONS_PER_TICK: usize = 100;
 /// So many times as many are looked at while old versions take more than half of what they may: then one item for each that is
@@ -39,11 +43,19 @@ pub const POST_WRITE_ITEMS: usize = 64_000;
 /// Bytes after which no more are gathered.
 pub const POST_WRITE_BYTES: usize = 16 << 20;
 
-/// A post rests this many times as long as the store took for the last write.
+/// So many times as many while much is not in the store yet.
+pub const POST_HASTE: usize = 4;
+
+/// A post rests this many times as long as the store took for the last write, unless much is not in the store yet.
 pub const POST_REST: u64 = 2;
 
-/// Items that the eviction sweep looks at after each message, while memory is short.
+/// Items that the eviction sweep looks at after each message that has brought something to memory, while memory is short,
 pub const SWEEP_PER_MESSAGE: usize = 16;
+/// and one more for so many bytes that it has brought, so that what is brought goes again however much that is and however few ticks there are:
+/// fewer bytes than any item costs, because an item that was read is passed over once,
+pub const SWEEP_BYTES: usize = 64;
+/// but no more than this.
+pub const SWEEP_PER_MESSAGE_MAX: usize = 4_000;
 /// Items that the eviction sweep looks at in each tick, while memory is short.
 pub const SWEEP_PER_TICK: usize = 2_000;
 /// Items of a dropped storage that are freed in each tick.
@@ -63,6 +75,10 @@ const _: () = assert!(
     OLD_VERSIONS_SHARE > 1 && OLD_VERSIONS_HASTE > 1,
     "old versions are bounded, and looked at sooner than made"
 );
+const _: () =
+    assert!(UNPOSTED_SHARE > 1 && POST_HASTE > 1, "what is in the store has room too, and comes there sooner");
+const _: () = assert!(2 * POST_WRITE_BYTES < UNPOSTED_BYTES_MAX, "the store takes many bites of what may wait for it");
+const _: () = assert!(LOAD_ROWS_MAX < SWEEP_PER_MESSAGE_MAX, "more can go than one visit to the store brings");
 const _: () = assert!(SCAN_ROWS_MAX < SCAN_WORK_MAX, "a scan looks at more than it returns");
 const _: () = assert!(LOAD_BYTES_MAX <= SCAN_BYTES_MAX, "a visit to the store fits in an answer");
 const _: () = assert!(COPY_ITEMS_MAX <= COPY_WORK_MAX, "one message of copies makes progress");

@@ -2,10 +2,11 @@
 //!
 //! Invariant: once the store has failed, nothing is answered any more: a site whose disk is gone must look dead, not wrong.
 
+use crate::backlog::{Backlog, unposted_bytes_max};
 use crate::chain::{Seen, Version};
 use crate::escrow::Escrow;
 use crate::limits::{MEMORY_BYTES, OLD_VERSIONS_PER_TICK, OLD_VERSIONS_SHARE};
-use crate::limits::{RECENT_WRITES_MAX, SWEEP_PER_MESSAGE, SWEEP_PER_TICK};
+use crate::limits::{RECENT_WRITES_MAX, SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
 use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::posting::{Metadata, Poster};
@@ -26,6 +27,8 @@ use std::sync::Arc;
 pub struct Settings {
     /// Bytes of versions kept in memory; what is not in the store yet stays beyond it.
     pub memory_bytes_max: usize,
+    /// Bytes that may be installed and not in the store before the atomicity controller is told to hold what this site commits.
+    pub unposted_bytes_max: usize,
     /// Bytes of old versions kept for snapshots; beyond that the oldest snapshot is given up.
     pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges: a transaction that read a range longer ago is too old.
@@ -38,6 +41,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             memory_bytes_max: MEMORY_BYTES,
+            unposted_bytes_max: unposted_bytes_max(MEMORY_BYTES),
             old_version_bytes_max: MEMORY_BYTES / OLD_VERSIONS_SHARE,
             recent_writes_max: RECENT_WRITES_MAX,
             planted: Planted::none(),
@@ -56,6 +60,7 @@ pub struct AccessManager {
     pub(crate) planted: Planted,
     graveyard: Graveyard,
     sweeper: Sweeper,
+    backlog: Backlog,
     halted: bool,
     /// The log is being replayed: nobody reads, and nobody will read what is older.
     replaying: bool,
@@ -76,6 +81,7 @@ impl AccessManager {
             planted: settings.planted,
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
+            backlog: Backlog::new(settings.unposted_bytes_max),
             halted: false,
             replaying: true,
             checkpoint: 0,
@@ -130,6 +136,11 @@ impl AccessManager {
     /// Bytes of versions in memory.
     pub fn memory_bytes(&self) -> usize {
         self.local.tally.all
+    }
+
+    /// Bytes of versions in memory whose newest is not in the store.
+    pub fn unposted_bytes(&self) -> usize {
+        self.local.tally.unposted
     }
 
     /// Bytes of versions in memory that are not the newest of their items.
@@ -376,8 +387,9 @@ impl AccessManager {
     }
 
     fn post(&mut self, now: Now, outbox: &mut Outbox) -> Result<(), StoreError> {
-        let AccessManager { local, poster, graveyard, garbage, .. } = self;
-        poster.step(now.boot, local, graveyard, garbage, outbox)
+        let AccessManager { local, poster, graveyard, garbage, backlog, .. } = self;
+        let hurries = backlog.is_large(local.tally.unposted);
+        poster.step(now.boot, hurries, local, graveyard, garbage, outbox)
     }
 
     /// Stops for good when the store has failed.
@@ -423,8 +435,10 @@ impl Server for AccessManager {
             _ => Ok(()),
         };
         self.stop_if(outcome, outbox);
-        if self.local.tally.all > before {
-            self.sweeper.sweep(&mut self.local, SWEEP_PER_MESSAGE);
+        let brought = self.local.tally.all.saturating_sub(before);
+        if brought > 0 {
+            let items = SWEEP_PER_MESSAGE + brought / SWEEP_BYTES;
+            self.sweeper.sweep(&mut self.local, items.min(SWEEP_PER_MESSAGE_MAX));
         }
     }
 
@@ -438,6 +452,7 @@ impl Server for AccessManager {
         self.graveyard.bury(now.boot, &mut self.local);
         self.sweeper.sweep(&mut self.local, SWEEP_PER_TICK);
         self.garbage.free(&mut self.local);
+        self.backlog.tell(self.local.tally.unposted, outbox);
     }
 
     fn replay(&mut self, record: &LogRecord, outbox: &mut Outbox) {

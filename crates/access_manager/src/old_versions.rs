@@ -19,19 +19,25 @@ pub(crate) struct Tally {
     pub(crate) all: usize,
     /// Of all versions but the newest ones.
     pub(crate) old: usize,
+    /// Of chains whose newest version is not in the store.
+    pub(crate) unposted: usize,
 }
 
 impl Tally {
     /// A chain comes, or is as it is now.
     pub(crate) fn add(&mut self, chain: &Chain) {
-        self.all += chain.bytes();
+        let bytes = chain.bytes();
+        self.all += bytes;
         self.old += chain.old_bytes();
+        self.unposted += if chain.dirty { bytes } else { 0 };
     }
 
     /// A chain goes, or is about to be changed.
     pub(crate) fn subtract(&mut self, chain: &Chain) {
-        self.all -= chain.bytes();
+        let bytes = chain.bytes();
+        self.all -= bytes;
         self.old -= chain.old_bytes();
+        self.unposted -= if chain.dirty { bytes } else { 0 };
     }
 }
 

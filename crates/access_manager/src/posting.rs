@@ -7,7 +7,7 @@
 //! could take the drop and leave the table.
 
 use crate::chain::Generation;
-use crate::limits::{POST_ITEMS_PER_TICK, POST_REST, POST_WRITE_BYTES, POST_WRITE_ITEMS};
+use crate::limits::{POST_HASTE, POST_ITEMS_PER_TICK, POST_REST, POST_WRITE_BYTES, POST_WRITE_ITEMS};
 use crate::local::Local;
 use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
@@ -172,10 +172,11 @@ impl Poster {
         }
     }
 
-    /// Does one bit of work, if the store is ready for it.
+    /// Does one bit of work, if the store is ready for it; a larger one, without rests, when it hurries.
     pub(crate) fn step(
         &mut self,
         boot: u64,
+        hurries: bool,
         local: &mut Local,
         graveyard: &mut Graveyard,
         garbage: &mut Garbage,
@@ -184,21 +185,25 @@ impl Poster {
         let Some(posting) = &mut self.posting else {
             return Ok(());
         };
-        if !posting.logged || boot < self.rests_until || !local.store.is_idle()? {
+        let rests = boot < self.rests_until && !hurries;
+        if !posting.logged || rests || !local.store.is_idle()? {
             return Ok(());
         }
         if let Some(handed_over) = posting.handed_over.take() {
             self.rests_until = boot + POST_REST * (boot - handed_over);
-            return Ok(());
+            if !hurries {
+                return Ok(());
+            }
         }
+        let items = if hurries { POST_HASTE * POST_ITEMS_PER_TICK } else { POST_ITEMS_PER_TICK };
         if posting.settling.len() > 0 {
-            posting.settle(boot, local, graveyard);
+            posting.settle(items, boot, local, graveyard);
             return Ok(());
         }
         for table in posting.drops.drain(..) {
             garbage.take(local.remove_storage(table));
         }
-        if posting.gather(local) {
+        if posting.gather(items, local) {
             return Ok(());
         }
         posting.metadata.replay_from = self.replay_from;
@@ -226,9 +231,9 @@ impl Poster {
 }
 
 impl Posting {
-    /// Takes up more items that have something to post. Whether it should go on.
-    fn gather(&mut self, local: &Local) -> bool {
-        for (table, key) in self.items.by_ref().take(POST_ITEMS_PER_TICK) {
+    /// Takes up so many more items that have something to post. Whether it should go on.
+    fn gather(&mut self, items: usize, local: &Local) -> bool {
+        for (table, key) in self.items.by_ref().take(items) {
             let chain = local.storages.get(&table).and_then(|storage| storage.chains.get(&key));
             let Some(due) = chain.and_then(|chain| chain.due(self.generation)) else {
                 continue;
@@ -251,11 +256,11 @@ impl Posting {
         local.store.write(writes, self.metadata.encode());
     }
 
-    /// The store has written these: what is still newest is in the store now.
-    fn settle(&mut self, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
+    /// The store has written so many of these: what is still newest is in the store now.
+    fn settle(&mut self, items: usize, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
         let posting = local.posting;
         let forgets_additions = local.planted.is(Bug::PostForgetsAdditions);
-        for (table, key, timestamp) in self.settling.by_ref().take(POST_ITEMS_PER_TICK) {
+        for (table, key, timestamp) in self.settling.by_ref().take(items) {
             let storage = local.storages.get_mut(&table);
             let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
                 continue;

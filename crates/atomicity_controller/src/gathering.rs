@@ -6,6 +6,9 @@
 //! holds nobody up. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
 //! "Implementation Techniques for Main Memory Database Systems", 1984, section 5.2, there for the log.)
 //!
+//! Whoever changes something waits here while too much of what was installed is not in the store (`AccessReply::Room`): nobody has heard of it yet,
+//! so it holds up no other site and no reader of a snapshot.
+//!
 //! Invariants: no member of a group uses what another one changes, so each may be taken for the first; nothing is told of a member before the
 //! outcome of its group; a group that aborts leaves nothing, and each of its members is then judged alone, under its own identifier.
 
@@ -58,6 +61,10 @@ pub(crate) struct Gathering {
     round_pace: u64,
     /// Members of a group, at most: less after each that aborts, more after each that commits.
     group_max: usize,
+    /// Bytes that may be written before there is too much that is not in the store,
+    room: u64,
+    /// and bytes that what is on its way writes.
+    on_way: u64,
 }
 
 impl Gathering {
@@ -72,6 +79,8 @@ impl Gathering {
             sent_at: 0,
             round_pace,
             group_max: GROUP_MAX,
+            room: u64::MAX,
+            on_way: 0,
         }
     }
 
@@ -84,8 +93,10 @@ impl Gathering {
 
     /// Takes back one that has not been sent.
     pub(crate) fn take_back(&mut self, transaction: TransactionId) -> Option<Ready> {
-        let position = self.ready.iter().position(|ready| ready.transaction == transaction)?;
-        self.ready.remove(position)
+        [&mut self.alone, &mut self.ready].into_iter().find_map(|queue| {
+            let position = queue.iter().position(|ready| ready.transaction == transaction)?;
+            queue.remove(position)
+        })
     }
 
     /// Takes back all of them, in the order in which they became ready.
@@ -99,15 +110,23 @@ impl Gathering {
         self.alone.extend(members);
     }
 
-    /// A prepare was sent.
-    pub(crate) fn sent(&mut self, now: Now) {
+    /// So many bytes may be written.
+    pub(crate) fn set_room(&mut self, bytes: u64) {
+        self.room = bytes;
+    }
+
+    /// A prepare was sent, of a history that writes so many bytes.
+    pub(crate) fn sent(&mut self, now: Now, bytes: u64) {
         self.voting += 1;
+        self.on_way += bytes;
         self.sent_at = now.boot;
     }
 
-    /// A transaction, or a group of so many members, has committed, so long after its prepare was sent (nanoseconds); or it has aborted.
-    pub(crate) fn decided(&mut self, members: usize, committed_after: Option<u64>) {
+    /// A transaction, or a group of so many members, which writes so many bytes, has committed, so long after its prepare was sent
+    /// (nanoseconds); or it has aborted.
+    pub(crate) fn decided(&mut self, members: usize, bytes: u64, committed_after: Option<u64>) {
         self.voting -= 1;
+        self.on_way -= bytes;
         if let Some(took) = committed_after {
             let took = took.max(1);
             let known = if self.median == 0 { (took, took) } else { (self.round, self.median) };
@@ -121,7 +140,7 @@ impl Gathering {
 
     /// An epoch change has decided what was on its way.
     pub(crate) fn all_decided(&mut self) {
-        self.voting = 0;
+        (self.voting, self.on_way) = (0, 0);
     }
 
     /// How many rounds may be on their way: one begins every `round_pace` if all take as long as the last quick one.
@@ -131,6 +150,9 @@ impl Gathering {
 
     /// Whom to send now: one transaction, or several that are independent of each other. Empty: nobody.
     pub(crate) fn next(&mut self, now: Now, planted: Planted) -> Vec<Ready> {
+        if self.room <= self.on_way {
+            return self.next_without_changes();
+        }
         if let Some(alone) = self.alone.pop_front() {
             return vec![alone];
         }
@@ -161,6 +183,16 @@ impl Gathering {
         }
         self.ready = rest;
         group
+    }
+
+    /// Of those that are ready, the first that needs no room.
+    fn next_without_changes(&mut self) -> Vec<Ready> {
+        let changes_nothing = |ready: &Ready| ready.history.changed().next().is_none();
+        let next = [&mut self.alone, &mut self.ready].into_iter().find_map(|queue| {
+            let position = queue.iter().position(changes_nothing)?;
+            queue.remove(position)
+        });
+        next.into_iter().collect()
     }
 }
 
@@ -387,10 +419,10 @@ mod tests {
         let send = |gathering: &mut Gathering, name: &str| {
             gathering.add(ready(1, writes(name)));
             let group = gathering.next(now, Planted::none());
-            (!group.is_empty()).then(|| gathering.sent(now)).is_some()
+            (!group.is_empty()).then(|| gathering.sent(now, 1)).is_some()
         };
         assert!(send(&mut gathering, "a") && !send(&mut gathering, "b"));
-        gathering.decided(1, Some(10 * ROUND_PACE));
+        gathering.decided(1, 1, Some(10 * ROUND_PACE));
         let sent = (0..12).filter(|number| send(&mut gathering, &number.to_string())).count();
         assert_eq!(sent, 11, "b and what came next leave together, and then ten more");
         gathering.add(ready(1, writes("late")));
@@ -401,5 +433,31 @@ mod tests {
             2,
             "a round that takes longer than most holds nobody up"
         );
+    }
+
+    /// Who writes while there is no room fills memory; who waits for room that is there, or for room that it does not need, waits for nothing.
+    #[test]
+    fn who_changes_something_waits_for_room() {
+        let now = Now { boot: 0, wall_micros: 0 };
+        let mut gathering = Gathering::new(ROUND_PACE);
+        let names = |group: Vec<Ready>| group.iter().map(|ready| ready.transaction.sequence).collect::<Vec<_>>();
+        gathering.set_room(0);
+        for (sequence, history) in [(1, writes("a")), (2, adds("b", 1)), (3, reads("c", 1))] {
+            gathering.add(ready(sequence, history));
+        }
+        let retried = Ready { age: ready(9, reads("d", 1)).age, ..ready(4, writes("d")) };
+        gathering.add(retried);
+        assert_eq!(names(gathering.next(now, Planted::none())), [3]);
+        assert_eq!(names(gathering.next(now, Planted::none())), [0; 0]);
+        gathering.set_room(100);
+        assert_eq!(names(gathering.next(now, Planted::none())), [4]);
+        gathering.sent(now, 100);
+        assert_eq!(names(gathering.next(now, Planted::none())), [0; 0], "what is on its way needs the room");
+        gathering.decided(1, 100, None);
+        gathering.set_room(0);
+        let second = ready(2, History::default()).transaction;
+        assert!(gathering.take_back(second).is_some(), "it can still be taken back");
+        gathering.set_room(u64::MAX);
+        assert_eq!(names(gathering.next(now, Planted::none())), [1]);
     }
 }

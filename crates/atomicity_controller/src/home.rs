@@ -133,6 +133,7 @@ impl AtomicityController {
         self.next_order += 1;
         self.unfinished.insert(order, transaction);
         let participants: Vec<SiteId> = epoch.members.keys().copied().collect();
+        let bytes = history.written_bytes() as u64;
         let home = HomeTransaction {
             age,
             order,
@@ -141,7 +142,7 @@ impl AtomicityController {
             members,
             phase: Phase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
-            resend_after: (history.written_bytes() as u64 * limits::RESEND_FOR_BYTE).clamp(RESEND, limits::RESEND_MAX),
+            resend_after: (bytes * limits::RESEND_FOR_BYTE).clamp(RESEND, limits::RESEND_MAX),
             begun_at: now.boot,
             resent: 0,
             waiting: BTreeMap::new(),
@@ -150,7 +151,7 @@ impl AtomicityController {
         let gathered = home.members.iter().map(|member| member.transaction).collect();
         let twice = self.home.insert(transaction, home);
         assert!(twice.is_none(), "a transaction identifier commits once");
-        self.gathering.sent(now);
+        self.gathering.sent(now, bytes);
         self.counters.prepares += epoch.others(self.site).count() as u64;
         self.send_prepare(transaction, epoch.others(self.site), outbox);
         self.prepare(now, Prepare { transaction, age, order, participants, history, gathered }, outbox);
@@ -226,8 +227,8 @@ impl AtomicityController {
         let outcome = Outcome::Commit(timestamp);
         self.set_decided(transaction, outcome, None);
         let home = &self.home[&transaction];
-        let members = home.names(transaction);
-        self.gathering.decided(members.len(), Some(now.boot.saturating_sub(home.begun_at)));
+        let (members, bytes) = (home.names(transaction), home.history.written_bytes() as u64);
+        self.gathering.decided(members.len(), bytes, Some(now.boot.saturating_sub(home.begun_at)));
         self.counters.rounds += u64::from(epoch.members.len() > 1);
         self.apply(transaction, outcome, epoch.number, outbox);
         let receipt = if votes_from_disk(&epoch) {
@@ -280,7 +281,8 @@ impl AtomicityController {
         self.set_decided(transaction, Outcome::Abort, Some(conflict.clone()));
         self.apply(transaction, Outcome::Abort, epoch.number, outbox);
         self.counters.aborted += 1;
-        self.gathering.decided(self.home[&transaction].members.len().max(1), None);
+        let home = &self.home[&transaction];
+        self.gathering.decided(home.members.len().max(1), home.history.written_bytes() as u64, None);
         if self.answers_aborts_early() {
             let members = std::mem::take(&mut self.home.get_mut(&transaction).expect("decided just above").members);
             self.tell_abort(transaction, members, conflict, outbox);

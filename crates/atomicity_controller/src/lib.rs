@@ -281,6 +281,7 @@ impl Server for AtomicityController {
             Message::AccessReply(messages::access::AccessReply::CheckReply { transaction, conflict }) => {
                 self.checked(now, transaction, conflict, outbox);
             }
+            Message::AccessReply(messages::access::AccessReply::Room { bytes }) => self.gathering.set_room(bytes),
             Message::EpochRequest(request) => self.epoch_request(now, request, outbox),
             Message::Synced(token) => self.synced(now, token, outbox),
             Message::Checkpoint => self.checkpoint(outbox),

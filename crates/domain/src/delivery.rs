@@ -129,6 +129,7 @@ impl<L: Log> Domain<L> {
         match envelope.message {
             Message::Site(notice) => self.effects.notices.push(notice),
             Message::AccessReply(AccessReply::Posted { tag }) => self.posted(tag),
+            Message::AccessReply(AccessReply::Room { bytes }) => self.post_is_urgent = bytes < u64::MAX,
             _ => self.effects.local.push(envelope),
         }
     }

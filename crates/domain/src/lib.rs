@@ -66,6 +66,8 @@ pub struct Settings {
     pub method: Method,
     /// Bytes of row versions kept in memory.
     pub memory_bytes_max: usize,
+    /// Bytes that may be installed and not in the store before this site's transactions wait.
+    pub unposted_bytes_max: usize,
     /// Bytes of old versions kept for snapshots.
     pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges that were read.
@@ -168,6 +170,8 @@ pub struct Domain<L: Log> {
     /// The store has what stands before this.
     replays_from: Position,
     growth: Growth,
+    /// Much of what was installed is not in the store.
+    post_is_urgent: bool,
     turns: Turns,
     next_tag: u64,
     tracer: Tracer,
@@ -181,6 +185,7 @@ impl<L: Log> Domain<L> {
         let Settings { site, incarnation, lease, planted, .. } = settings;
         let access = access_manager::Settings {
             memory_bytes_max: settings.memory_bytes_max,
+            unposted_bytes_max: settings.unposted_bytes_max,
             old_version_bytes_max: settings.old_version_bytes_max,
             recent_writes_max: settings.recent_writes_max,
             planted,
@@ -207,7 +212,8 @@ impl<L: Log> Domain<L> {
             checkpoint: None,
             checkpointed_at: log.first(),
             replays_from: log.first(),
-            growth: Growth { looked: (log.appended(), 0), checkpoint_ends: log.first() },
+            growth: Growth { looked: (log.appended(), 0), counts_from: log.first() },
+            post_is_urgent: false,
             turns: Turns::Never,
             next_tag: 1,
             tracer: Tracer::default(),
@@ -228,7 +234,7 @@ impl<L: Log> Domain<L> {
     fn replay(&mut self, told: Position) -> Result<(), StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
         let start = self.replay_start(told);
-        (self.checkpointed_at, self.replays_from, self.growth.checkpoint_ends) = (start, start, start);
+        (self.checkpointed_at, self.replays_from, self.growth.counts_from) = (start, start, start);
         let mut next = Some(start);
         while let Some(position) = next.take() {
             // In batches, because a reader borrows the log and replaying needs the servers.
@@ -440,7 +446,7 @@ impl<L: Log> Domain<L> {
         self.next_tag += 1;
         self.checkpoint = Some(Checkpoint::Posting { start, tag });
         self.checkpointed_at = start;
-        self.growth.checkpoint_ends = self.log.appended();
+        self.growth.counts_from = start;
         let told = self.places[index(ServerKind::AccessManager)].checkpoint_from(start.0);
         if !self.has(ServerKind::AccessManager, told) {
             return;
@@ -458,8 +464,12 @@ impl<L: Log> Domain<L> {
     fn advance_checkpoint(&mut self, clock: &mut Clock<'_>) {
         let end = self.log.appended();
         let rests = self.growth.rests(clock().boot, end);
-        if rests || end.0 > self.checkpointed_at.0 + limits::CHECKPOINT_BYTES {
+        if rests || self.post_is_urgent || end.0 > self.checkpointed_at.0 + limits::CHECKPOINT_BYTES {
+            let is_new = self.checkpoint.is_none();
             self.begin_checkpoint(clock);
+            if rests && is_new {
+                self.growth.counts_from = self.log.appended();
+            }
         }
     }
 

@@ -142,6 +142,7 @@ mod tests {
             lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             memory_bytes_max: 1 << 20,
+            unposted_bytes_max: 1 << 19,
             old_version_bytes_max: 1 << 18,
             recent_writes_max: 100,
             round_pace: crate::ROUND_PACE,

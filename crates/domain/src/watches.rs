@@ -8,8 +8,9 @@ use messages::limits::SYNC_STALL;
 pub(crate) struct Growth {
     /// Where the log ended when it was looked at last, and when that was (boot clock).
     pub(crate) looked: (Position, u64),
-    /// Where the last checkpoint's records end: they are as many as they are, and no reason for another.
-    pub(crate) checkpoint_ends: Position,
+    /// From where on the log is a reason for a checkpoint at rest. Of one that began at rest, where its records end: they are as many as they
+    /// are. Of any other, where it began: what came meanwhile, and what it repeated of transactions that have ended since, need not be there.
+    pub(crate) counts_from: Position,
 }
 
 impl Growth {
@@ -21,7 +22,7 @@ impl Growth {
         }
         self.looked = (end, now);
         end.0 - before.0 < crate::limits::REST_BYTES_MAX
-            && end.0 - self.checkpoint_ends.0 > crate::limits::REST_CHECKPOINT_BYTES
+            && end.0 - self.counts_from.0 > crate::limits::REST_CHECKPOINT_BYTES
     }
 }
 
@@ -43,5 +44,25 @@ impl DiskWatch {
         self.waits = position.map(|position| (position, since));
         let stalled = now >= since + SYNC_STALL;
         (std::mem::replace(&mut self.stalled, stalled) != stalled).then_some(stalled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{REST_CHECKPOINT_BYTES, REST_INTERVAL};
+
+    /// A log that has come to rest with much to replay needs a checkpoint, whatever a checkpoint under load has noted; and not one after the other.
+    #[test]
+    fn a_log_at_rest_is_looked_at_once() {
+        let end = Position(2 * REST_CHECKPOINT_BYTES);
+        let mut growth = Growth { looked: (end, 0), counts_from: Position(0) };
+        assert!(!growth.rests(REST_INTERVAL - 1, end));
+        assert!(growth.rests(REST_INTERVAL, end));
+        growth.counts_from = end;
+        assert!(!growth.rests(2 * REST_INTERVAL, end));
+        let grown = Position(end.0 + 2 * REST_CHECKPOINT_BYTES);
+        assert!(!growth.rests(3 * REST_INTERVAL, grown), "it grows");
+        assert!(growth.rests(4 * REST_INTERVAL, grown));
     }
 }

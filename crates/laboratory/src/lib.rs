@@ -8,6 +8,7 @@
 //! * [`demo`]: a cluster under load that loses a site and takes it back;
 //! * [`returning`]: how soon a site that was away answers again; [`interruption`]: how long the others do not when one is killed;
 //! * [`soak`]: a mixed load and a kill a minute for an hour, and what that costs in memory and disk; * [`machine`]: what figures depend on;
+//! * [`larger`]: more rows than memory, and a working set that fits;
 //! * [`trace`]: what became of each message, read offline;
 //! * [`screen`]: what a person sees of long work.
 
@@ -15,6 +16,7 @@ pub mod cluster;
 pub mod debit_credit;
 pub mod demo;
 pub mod interruption;
+pub mod larger;
 pub mod limits;
 pub mod machine;
 pub mod returning;

@@ -95,6 +95,17 @@ pub const FLAT_BYTES: u64 = 8 << 20;
 /// or in file descriptors or threads.
 pub const FLAT_COUNT: u64 = 8;
 
+/// While rows are loaded and read that memory cannot hold, disk is needed for so many percent of their bytes,
+pub const LARGER_DISK_PERCENT: u64 = 160;
+/// and so much beside, for the log and what runs out last.
+pub const LARGER_DISK_BESIDE: u64 = 2 << 30;
+/// How long the store may take to have what was loaded.
+pub const LARGER_POST_TIME_MAX: Duration = Duration::from_secs(900);
+/// How often the site's memory is measured meanwhile.
+pub const LARGER_LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// Most rows: their keys are of 31 bits.
+pub const LARGER_ROWS_MAX: u64 = 2_000_000_000;
+
 /// How often the progress line is drawn on a terminal.
 pub const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 /// How often progress is printed where there is no terminal.

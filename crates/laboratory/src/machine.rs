@@ -12,6 +12,15 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Bytes that are free for this user on the disk of a folder.
+///
+/// # Errors
+/// The operating system does not tell.
+pub fn free_bytes(folder: &Path) -> Result<u64, ClusterError> {
+    let told = rustix::fs::statvfs(folder).map_err(|error| file_error(folder)(error.into()))?;
+    Ok(told.f_bavail * told.f_frsize)
+}
+
 /// Median time of `fdatasync` after a page was appended to a file in `folder`.
 ///
 /// # Errors

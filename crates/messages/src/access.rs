@@ -156,6 +156,12 @@ pub enum AccessReply {
         /// The newest of them.
         through: Timestamp,
     },
+    /// To the atomicity controller and the site, unasked, while much of what was installed is not in the store: so many more bytes may be
+    /// committed here before that is too much. 2^64 - 1: it is little again. It is told anew whenever it changes; twice is once.
+    Room {
+        /// Bytes of keys and rows.
+        bytes: u64,
+    },
     /// The outcome of a version check.
     CheckReply {
         /// Whose history.

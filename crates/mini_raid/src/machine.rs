@@ -115,6 +115,7 @@ impl Machine {
             lease: profile.leases.draw(random),
             method: profile.method,
             memory_bytes_max: profile.memory_bytes_max,
+            unposted_bytes_max: profile.unposted_bytes_max,
             old_version_bytes_max: profile.old_version_bytes_max,
             recent_writes_max: profile.recent_writes_max,
             round_pace: profile.round_pace,

@@ -22,6 +22,8 @@ pub struct Profile {
     pub required_copies: u16,
     /// Bytes of row versions a site keeps in memory.
     pub memory_bytes_max: usize,
+    /// Bytes that a site may have installed and not in its store before its transactions wait.
+    pub unposted_bytes_max: usize,
     /// Bytes of old versions a site keeps for snapshots.
     pub old_version_bytes_max: usize,
     /// Writes a site remembers per storage for checking ranges.
@@ -92,6 +94,7 @@ impl Profile {
             method: Method::Locking,
             required_copies: 2,
             memory_bytes_max: 1 << 30,
+            unposted_bytes_max: 1 << 28,
             old_version_bytes_max: 1 << 28,
             recent_writes_max: 1 << 14,
             round_pace: ROUND_PACE,
@@ -115,6 +118,10 @@ impl Profile {
         }
         if random.one_in(2) {
             profile.memory_bytes_max = 1 << 12;
+            // Of a copy, so that every other choice of a run stays what it was.
+            if random.clone().one_in(4) {
+                profile.unposted_bytes_max = 1 << 11;
+            }
         }
         profile.recent_writes_max = *random.pick(&[1, 2, 20, 1 << 14]);
         profile.clock_rate_max = *random.pick(&[100, 10_000, 20_000]);

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use communication_laboratory as communication;
 use laboratory::cluster::running::RunError;
 use laboratory::interruption::{self, InterruptionError};
+use laboratory::larger::{self, LargerError};
 use laboratory::returning::{self, ReturnError};
 use laboratory::screen::Screen;
 use laboratory::soak::{self, SoakError};
@@ -12,6 +13,7 @@ use memory_laboratory as memory;
 use messages::LeaseLength;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +21,7 @@ Examples:
   raid bench return --scale 1 --percent 50 --rounds 1
   raid bench gap --kills 100                     for how long a surviving site answers nothing when another one is killed
   raid bench soak --minutes 2 --rate 100         a mixed load with a kill a minute; 60 minutes unless told otherwise
+  raid bench larger --gigabytes 1 --memory-mb 200   more rows than memory: does a working set that fits stay fast?
   raid bench comm --list                         the experiments on communication
   raid bench comm --only calls --rounds 9        64 bytes to another process and back, at every place
   raid bench memory --quick                      the experiments on network memory, in a minute
@@ -39,6 +42,7 @@ enum Experiment {
     Return(ReturnOptions),
     Gap(GapOptions),
     Soak(SoakOptions),
+    Larger(LargerOptions),
     Comm(CommOptions),
     Memory(MemoryOptions),
 }
@@ -173,12 +177,50 @@ struct SoakOptions {
     data: Option<PathBuf>,
 }
 
+/// More rows than memory: does a working set that fits stay fast?
+///
+/// Starts one site on this machine and loads rows of a kilobyte of random text, more than it may keep in memory. Then clients read and change the working
+/// set, which is every so many-th row: alone, while others read all rows at random, and while another one scans them. Each load is printed with its
+/// answers in a second, their times, and the most memory that the site had. Before that, the same is done in a site that has the working set and no
+/// other rows. It needs room on disk, which it checks first. A wrong answer ends the experiment with status 1.
+#[derive(Args)]
+struct LargerOptions {
+    /// How much is loaded, in 1,000,000,000 bytes; parts of it are possible.
+    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = gigabytes)]
+    gigabytes: f64,
+    /// Megabytes of rows that the site keeps in memory.
+    #[arg(long, value_name = "MB", default_value_t = 2_048, value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
+    memory_mb: u32,
+    /// How much of the rows is the working set, in percent.
+    #[arg(long, value_name = "P", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=50))]
+    working_set_percent: u64,
+    /// How long each load goes on.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    seconds: u64,
+    /// Clients of each load.
+    #[arg(long, value_name = "N", default_value_t = 16,
+          value_parser = clap::value_parser!(u16).range(1..=laboratory::limits::CLIENTS_MAX as i64))]
+    clients: u16,
+    /// Keep the data here instead of in a folder that vanishes; it must hold no other cluster.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+fn gigabytes(text: &str) -> Result<f64, String> {
+    let most = laboratory::limits::LARGER_ROWS_MAX as f64 * larger::rows::ROW_BYTES as f64 / 1e9;
+    match text.parse() {
+        Ok(number) if (0.01..=most).contains(&number) => Ok(number),
+        _ => Err(format!("a number from 0.01 to {most}")),
+    }
+}
+
 /// Runs it.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
     match &options.experiment {
         Experiment::Return(options) => measure_return(options),
         Experiment::Gap(options) => measure_gap(options),
         Experiment::Soak(options) => measure_soak(options),
+        Experiment::Larger(options) => measure_larger(options),
         Experiment::Comm(options) => measure_communication(options).map_err(|failure| failure.to_string()),
         Experiment::Memory(options) => measure_memory(options).map_err(|failure| failure.to_string()),
     }
@@ -265,6 +307,30 @@ fn measure_gap(options: &GapOptions) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         Err(InterruptionError::Run(RunError::Stopped)) => Ok(ExitCode::FAILURE),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn measure_larger(options: &LargerOptions) -> Result<ExitCode, String> {
+    let LargerOptions { gigabytes, memory_mb, working_set_percent, seconds, clients, data } = options;
+    let chosen = larger::Options {
+        rows: (gigabytes * 1e9) as u64 / larger::rows::ROW_BYTES,
+        memory_mb: *memory_mb as usize,
+        working_set_percent: *working_set_percent,
+        load_time: Duration::from_secs(*seconds),
+        clients: usize::from(*clients),
+    };
+    let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+    let stop = stop::on_signal()?;
+    let mut screen = Screen::default();
+    let temporary = tempfile::Builder::new().prefix("raid-larger-").tempdir().map_err(|error| error.to_string())?;
+    let folder = data.as_deref().unwrap_or(temporary.path());
+    match larger::run(&program, folder, chosen, &stop, &mut screen) {
+        Ok(report) => {
+            screen.line(&format!("\n{report}"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(LargerError::Run(RunError::Stopped)) => Ok(ExitCode::FAILURE),
         Err(error) => Err(error.to_string()),
     }
 }

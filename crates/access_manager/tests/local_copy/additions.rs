@@ -175,7 +175,13 @@ impl State {
 
 impl Run {
     fn new(planted: Planted) -> Run {
-        let settings = Settings { memory_bytes_max: 100, recent_writes_max: 40, planted, ..Settings::default() };
+        let settings = Settings {
+            memory_bytes_max: 100,
+            unposted_bytes_max: 1 << 20,
+            recent_writes_max: 40,
+            planted,
+            ..Settings::default()
+        };
         let mut run = Run {
             site: Site::new(settings),
             state: State::default(),

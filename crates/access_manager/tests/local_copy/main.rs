@@ -1,6 +1,7 @@
 //! The access manager as other servers see it, message by message.
 
 mod additions;
+mod backlog;
 mod model;
 mod site;
 mod stale_copies;

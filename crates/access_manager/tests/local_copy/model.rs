@@ -152,7 +152,13 @@ struct Run {
 
 impl Run {
     fn new(old_version_bytes_max: usize, planted: Planted) -> Run {
-        let settings = Settings { memory_bytes_max: 2_000, old_version_bytes_max, recent_writes_max: 40, planted };
+        let settings = Settings {
+            memory_bytes_max: 2_000,
+            unposted_bytes_max: 500,
+            old_version_bytes_max,
+            recent_writes_max: 40,
+            planted,
+        };
         Run {
             site: Site::new(settings),
             model: Model::default(),

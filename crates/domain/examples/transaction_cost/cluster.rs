@@ -150,6 +150,7 @@ impl Cluster {
             lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             memory_bytes_max: MEMORY_BYTES,
+            unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),
             old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
             round_pace: domain::ROUND_PACE,

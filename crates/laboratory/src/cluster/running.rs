@@ -75,9 +75,9 @@ impl Running {
         Running::start_wished(program, folder, &Wish::default(), stop)
     }
 
-    /// As [`Running::start_new`], and otherwise as wished.
+    /// As [`Running::start_new`], and otherwise as wished, perhaps with another number of sites.
     pub fn start_wished(program: &Path, folder: &Path, wish: &Wish, stop: &AtomicBool) -> Result<Running, RunError> {
-        let wish = Wish { sites: Some(3), port: Some(0), ..wish.clone() };
+        let wish = Wish { sites: wish.sites.or(Some(3)), port: Some(0), ..wish.clone() };
         let mut running = Running::start(program, Cluster::create(folder, &wish)?)?;
         running.wait_until_up(stop)?;
         Ok(running)

@@ -66,6 +66,7 @@ impl Core {
             lease: self.config.lease(),
             method: self.config.method.into(),
             memory_bytes_max: self.config.memory_mb << 20,
+            unposted_bytes_max: access_manager::unposted_bytes_max(self.config.memory_mb << 20),
             old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
             round_pace: domain::ROUND_PACE,

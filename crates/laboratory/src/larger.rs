@@ -1,0 +1,333 @@
+//! More rows than memory: what becomes of a working set that fits when the table does not.
+//!
+//! One site, one table of rows of a kilobyte that cannot be compressed. The working set is every so many-th row, so that no page of the store and
+//! no range of keys is its own. Its figures stand beside those of the same rows in a site that has no others. Invariant: every answer is looked at:
+//! a row that is not there, or a count that is not that of the rows loaded, ends the experiment.
+//!
+//! * [`rows`]: the table; * [`clients`]: who reads and changes it; * [`report`]: what is printed.
+
+pub mod clients;
+mod report;
+pub mod rows;
+
+pub use report::{Phase, Report, Size};
+
+use crate::cluster::process::Name;
+use crate::cluster::running::{RunError, Running};
+use crate::cluster::{ClusterError, Wish, file_error};
+use crate::debit_credit::{connect, explain};
+use crate::screen::{Screen, bytes, grouped};
+use crate::soak::samples::Sample;
+use crate::{limits, machine};
+use clients::{Clients, Found, Keys, Work};
+use rows::Table;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// The only site.
+const SITE: u16 = 1;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Rows, of [`rows::ROW_BYTES`] each.
+    pub rows: u64,
+    /// Megabytes of rows that the site keeps in memory.
+    pub memory_mb: usize,
+    /// How much of the rows is the working set, in percent.
+    pub working_set_percent: u64,
+    /// How long each load goes on.
+    pub load_time: Duration,
+    /// Clients of each load.
+    pub clients: usize,
+}
+
+/// Why it ended early.
+#[derive(Debug, Error)]
+pub enum LargerError {
+    /// The cluster.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its files.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The disk is too small.
+    #[error("{folder} has {} free, and this needs {}: name a folder on a larger disk with --data, or load less with --gigabytes", bytes(*.free), bytes(*.needed))]
+    Disk {
+        /// Where the data would be.
+        folder: String,
+        /// Bytes.
+        free: u64,
+        /// Bytes.
+        needed: u64,
+    },
+    /// A statement.
+    #[error("{what} failed: {}", explain(.error))]
+    Statement {
+        /// Which.
+        what: &'static str,
+        /// What the site said.
+        error: postgres::Error,
+    },
+    /// The connection broke during COPY.
+    #[error("loading rows failed: {0}")]
+    Copy(#[from] std::io::Error),
+    /// The site's process cannot be measured.
+    #[error("the site cannot be measured: {0}")]
+    Measure(std::io::Error),
+    /// An answer that cannot be right.
+    #[error("WRONG: {0}")]
+    Wrong(String),
+}
+
+/// As an error of a statement.
+fn failed(what: &'static str) -> impl Fn(postgres::Error) -> LargerError {
+    move |error| LargerError::Statement { what, error }
+}
+
+/// Bytes that must be free on the disk: what the store takes while it compacts, the log, and the site of the working set alone.
+pub fn disk_needed(options: &Options) -> u64 {
+    let all = options.rows * rows::ROW_BYTES;
+    let alone = all * options.working_set_percent / 100;
+    (all + alone) * limits::LARGER_DISK_PERCENT / 100 + limits::LARGER_DISK_BESIDE
+}
+
+/// The experiment under way, with one site.
+struct Experiment<'a> {
+    running: Running,
+    table: Table,
+    options: Options,
+    stop: &'a AtomicBool,
+    screen: &'a mut Screen,
+    /// The most that was seen since a phase began.
+    peak: u64,
+}
+
+/// Runs it: the working set alone first, then all rows.
+///
+/// # Errors
+/// The disk has too little room, the cluster does not do what it must, an answer is wrong, or `stop` is set.
+pub fn run(
+    program: &Path,
+    folder: &Path,
+    options: Options,
+    stop: &AtomicBool,
+    screen: &mut Screen,
+) -> Result<Report, LargerError> {
+    std::fs::create_dir_all(folder).map_err(file_error(folder))?;
+    let (free, needed) = (machine::free_bytes(folder)?, disk_needed(&options));
+    if free < needed {
+        return Err(LargerError::Disk { folder: folder.display().to_string(), free, needed });
+    }
+    let sync = machine::sync_latency(&folder.join("disk"))?;
+    let (all, alone) = (Table::new(options.rows, 1), Table::new(options.rows, 100 / options.working_set_percent));
+    screen.line(&format!("{} rows of the working set alone", grouped(alone.rows())));
+    let mut small = Experiment::start(program, &folder.join("alone"), alone, options, stop, screen)?;
+    small.load()?;
+    let alone = small.measure_alone(alone)?;
+    small.end();
+    let place = folder.join("alone");
+    std::fs::remove_dir_all(&place).map_err(file_error(&place))?;
+    screen.line(&format!("{} rows", grouped(all.rows())));
+    let mut large = Experiment::start(program, &folder.join("all"), all, options, stop, screen)?;
+    let loaded = large.load()?;
+    let size = large.size()?;
+    let phases = large.measure_all(Table::new(options.rows, 100 / options.working_set_percent))?;
+    let restart = large.restart()?;
+    large.end();
+    Ok(Report { options, cores: machine::cores(), sync, loaded, size, alone, phases, restart })
+}
+
+impl<'a> Experiment<'a> {
+    fn start(
+        program: &Path,
+        folder: &Path,
+        table: Table,
+        options: Options,
+        stop: &'a AtomicBool,
+        screen: &'a mut Screen,
+    ) -> Result<Experiment<'a>, LargerError> {
+        let wish = Wish { sites: Some(1), memory_mb: Some(options.memory_mb), ..Wish::default() };
+        let running = Running::start_wished(program, folder, &wish, stop)?;
+        Ok(Experiment { running, table, options, stop, screen, peak: 0 })
+    }
+
+    /// Loads the rows, and waits until the store has them.
+    fn load(&mut self) -> Result<Phase, LargerError> {
+        self.peak = 0;
+        let begun = Instant::now();
+        let (sql, table) = (self.running.sql_addresses()[0].1, self.table);
+        let mut client = connect(sql).map_err(failed("connecting"))?;
+        table.make(&mut client).map_err(failed("CREATE TABLE"))?;
+        let mut first = 0;
+        let mut found = Found::default();
+        while first < table.rows() {
+            let asked = Instant::now();
+            let next = (first + rows::ROWS_AT_ONCE).min(table.rows());
+            table.copy(&mut client, first..next)?;
+            found.times.push(asked.elapsed());
+            first = next;
+            self.look()?;
+            let (peak, took) = (self.peak, begun.elapsed().as_secs_f64());
+            self.screen.progress(|| {
+                let rate = first as f64 * rows::ROW_BYTES as f64 / took / 1e6;
+                format!("  loaded {} rows, {rate:.1} MB/s, {} resident", grouped(first), bytes(peak))
+            });
+        }
+        let took = begun.elapsed();
+        let (stop, screen) = (self.stop, &mut *self.screen);
+        self.running.wait("the store to have what the log says", limits::LARGER_POST_TIME_MAX, stop, |statuses| {
+            let left = statuses.values().map(|status| status.log.bytes_to_replay).max().unwrap_or(u64::MAX);
+            screen.progress(|| format!("  {} of log that the store does not have yet", bytes(left)));
+            left < limits::POSTED_BYTES
+        })?;
+        let phase = Phase::new("rows are loaded", found, took, table.rows(), self.peak);
+        self.screen.line(&format!("  {phase}"));
+        Ok(phase)
+    }
+
+    /// The working set in a site that has no other rows.
+    fn measure_alone(&mut self, working_set: Table) -> Result<Vec<Phase>, LargerError> {
+        let keys = Keys::of(working_set);
+        self.warm(working_set)?;
+        let reads = self.phase("working set: reads", Work::Read, keys, None)?;
+        let changes = self.phase("working set: updates", Work::Change, keys, None)?;
+        Ok(vec![reads, changes])
+    }
+
+    /// The working set by itself and beside other loads, and these loads.
+    fn measure_all(&mut self, working_set: Table) -> Result<Vec<Phase>, LargerError> {
+        let (keys, all) = (Keys::of(working_set), Keys::of(self.table));
+        self.warm(working_set)?;
+        let mut phases = vec![
+            self.phase("working set: reads", Work::Read, keys, None)?,
+            self.phase("working set: updates", Work::Change, keys, None)?,
+            self.phase("reads, others read all rows", Work::Read, keys, Some(Work::Read))?,
+            self.phase("updates, others read all rows", Work::Change, keys, Some(Work::Read))?,
+            self.phase("reads, another scans", Work::Read, keys, Some(Work::Scan))?,
+            self.phase("all rows: reads at random", Work::Read, all, None)?,
+            self.phase("all rows: updates at random", Work::Change, all, None)?,
+        ];
+        phases.push(self.scan()?);
+        self.warm(working_set)?;
+        phases.push(self.phase("working set: reads, after all that", Work::Read, keys, None)?);
+        Ok(phases)
+    }
+
+    /// Every row of the working set is read once.
+    fn warm(&mut self, working_set: Table) -> Result<(), LargerError> {
+        let begun = Instant::now();
+        let clients = Clients::start(
+            self.running.sql_addresses()[0].1,
+            Keys::each_once(working_set),
+            self.options.clients,
+            Work::Read,
+        );
+        while !clients.have_ended() {
+            self.pause("reading the working set", begun, clients.answered())?;
+        }
+        clients.end().map(drop)
+    }
+
+    /// One load for as long as each, perhaps beside another one, of as many clients, over all rows.
+    fn phase(
+        &mut self,
+        name: &'static str,
+        work: Work,
+        keys: Keys,
+        others: Option<Work>,
+    ) -> Result<Phase, LargerError> {
+        self.peak = 0;
+        let sql = self.running.sql_addresses()[0].1;
+        let others = others.map(|work| {
+            let clients = if work == Work::Scan { 1 } else { self.options.clients };
+            Clients::start(sql, Keys::of(self.table), clients, work)
+        });
+        let clients = Clients::start(sql, keys, self.options.clients, work);
+        let begun = Instant::now();
+        while begun.elapsed() < self.options.load_time && !clients.have_ended() {
+            self.pause(name, begun, clients.answered())?;
+        }
+        let (found, took) = (clients.end()?, begun.elapsed());
+        let beside = others.map(Clients::end).transpose()?;
+        let done = found.times.len() as u64;
+        let mut phase = Phase::new(name, found, took, done, self.peak);
+        phase.others = beside.map(|found| found.times.len() as f64 / took.as_secs_f64());
+        self.screen.line(&format!("  {phase}"));
+        Ok(phase)
+    }
+
+    /// One scan of all rows by one client, on an idle site.
+    fn scan(&mut self) -> Result<Phase, LargerError> {
+        self.peak = 0;
+        let begun = Instant::now();
+        let clients = Clients::start(self.running.sql_addresses()[0].1, Keys::each_once(self.table), 1, Work::Scan);
+        while !clients.have_ended() {
+            self.pause("a full scan", begun, clients.answered())?;
+        }
+        let found = clients.end()?;
+        let took = begun.elapsed();
+        let phase = Phase::new("all rows: one full scan", found, took, self.table.rows(), self.peak);
+        self.screen.line(&format!("  {phase}"));
+        Ok(phase)
+    }
+
+    /// Kills the site and starts it again. How long until it answers the read of a row, and how much log it had to read.
+    fn restart(&mut self) -> Result<(Duration, u64), LargerError> {
+        let status = self.running.status(SITE).map_err(LargerError::Wrong)?;
+        self.running.kill(Name::Site(SITE));
+        let begun = Instant::now();
+        self.running.start_process(Name::Site(SITE))?;
+        let sql = self.running.sql_addresses()[0].1;
+        loop {
+            let read = connect(sql).and_then(|mut client| client.query_one(rows::READ, &[&0_i32]));
+            match read {
+                Ok(_) => return Ok((begun.elapsed(), status.log.bytes_to_replay)),
+                Err(error) if begun.elapsed() > limits::RETURN_TIME_MAX => {
+                    return Err(failed("a read after the restart")(error));
+                }
+                Err(_) if self.stop.load(Ordering::SeqCst) => return Err(RunError::Stopped.into()),
+                Err(_) => std::thread::sleep(limits::ASK_INTERVAL),
+            }
+        }
+    }
+
+    /// What the site takes on disk.
+    fn size(&mut self) -> Result<Size, LargerError> {
+        let sample = self.look()?;
+        Ok(Size { log: sample.log, store: sample.store })
+    }
+
+    /// Measures the site's process.
+    fn look(&mut self) -> Result<Sample, LargerError> {
+        let name = Name::Site(SITE);
+        let folder = self.running.cluster().folder_of(name);
+        let process = self.running.process(name).expect("it was started");
+        if process.ended().is_some() {
+            return Err(LargerError::Wrong(format!("the site has ended; its log says:\n{}", process.last_lines())));
+        }
+        let sample = Sample::of(process.id(), &folder).map_err(LargerError::Measure)?;
+        self.peak = self.peak.max(sample.own);
+        Ok(sample)
+    }
+
+    fn pause(&mut self, what: &str, begun: Instant, answered: u64) -> Result<(), LargerError> {
+        if self.stop.load(Ordering::SeqCst) {
+            return Err(RunError::Stopped.into());
+        }
+        self.look()?;
+        let (peak, took) = (self.peak, begun.elapsed().as_secs_f64());
+        self.screen
+            .progress(|| format!("  {what}: {took:.0} s, {} answers, {} resident", grouped(answered), bytes(peak)));
+        std::thread::sleep(limits::LARGER_LOOK_INTERVAL);
+        Ok(())
+    }
+
+    fn end(self) {
+        for complaint in self.running.stop() {
+            self.screen.line(&complaint);
+        }
+    }
+}

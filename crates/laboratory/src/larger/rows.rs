@@ -1,0 +1,121 @@
+//! The table: a key, a number, and text that cannot be compressed.
+
+use super::{LargerError, failed};
+use crate::limits;
+use postgres::Client;
+use raidcomm::transaction::random::Random;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::ops::Range;
+
+/// Bytes of a row, about: what it says, without what any database adds.
+pub const ROW_BYTES: u64 = 1_000;
+/// Letters of a row's text.
+const TEXT_LETTERS: usize = 984;
+/// Rows that are loaded in one transaction, which must stay below what one may write.
+pub const ROWS_AT_ONCE: u64 = 20_000;
+/// Reads one row.
+pub const READ: &str = "SELECT n, payload FROM larger WHERE k = $1";
+/// Changes one row.
+pub const CHANGE: &str = "UPDATE larger SET n = n + 1 WHERE k = $1";
+/// Reads all of them.
+pub const SCAN: &str = "SELECT count(*), sum(length(payload)) FROM larger";
+
+/// What letters are taken from: 64 of them, 6 bits each.
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// Every `step`-th key below a bound, from 0 on.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    rows: u64,
+    step: u64,
+}
+
+impl Table {
+    /// Of so many rows every `step`-th.
+    pub fn new(of: u64, step: u64) -> Table {
+        Table { rows: of.div_ceil(step), step }
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The key of a row, numbered from 0.
+    pub fn key(&self, number: u64) -> i32 {
+        i32::try_from(number * self.step).expect("the number of rows was checked when it was read")
+    }
+
+    /// Makes it, empty.
+    pub(super) fn make(&self, client: &mut Client) -> Result<(), postgres::Error> {
+        client.batch_execute("CREATE TABLE larger (k int PRIMARY KEY, n int NOT NULL, payload text NOT NULL)")
+    }
+
+    /// Loads some rows in a transaction of their own.
+    pub(super) fn copy(&self, client: &mut Client, numbers: Range<u64>) -> Result<(), LargerError> {
+        let mut copy = client.copy_in("COPY larger (k, n, payload) FROM STDIN").map_err(failed("COPY"))?;
+        let mut text = String::with_capacity(limits::COPY_BYTES + 2 * ROW_BYTES as usize);
+        for number in numbers {
+            let key = self.key(number);
+            write!(text, "{key}\t0\t").expect("a string takes any text");
+            push_text(&mut text, key);
+            text.push('\n');
+            if text.len() >= limits::COPY_BYTES {
+                copy.write_all(text.as_bytes())?;
+                text.clear();
+            }
+        }
+        copy.write_all(text.as_bytes())?;
+        copy.finish().map_err(failed("COPY")).map(drop)
+    }
+}
+
+/// The text of a row, always the same for a key.
+fn push_text(text: &mut String, key: i32) {
+    let mut random = Random::new((key as u64) << 20);
+    let mut left = TEXT_LETTERS;
+    while left > 0 {
+        let mut bits = random.draw();
+        for _ in 0..left.min(10) {
+            text.push(char::from(LETTERS[(bits & 63) as usize]));
+            bits >>= 6;
+        }
+        left -= left.min(10);
+    }
+}
+
+/// Whether this is the text of that row, by length.
+pub(super) fn is_text(text: &str) -> bool {
+    text.len() == TEXT_LETTERS
+}
+
+/// What [`SCAN`] answers of so many rows.
+pub(super) fn scanned(rows: u64) -> (i64, i64) {
+    (rows as i64, (rows * TEXT_LETTERS as u64) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Text that repeats would be compressed, and the table be smaller than it is said to be.
+    #[test]
+    fn texts_are_long_and_of_their_own() {
+        let text = |key| {
+            let mut text = String::new();
+            push_text(&mut text, key);
+            text
+        };
+        assert!(is_text(&text(7)) && text(7) == text(7));
+        assert!(text(7)[..20] != text(8)[..20] && text(7)[..20] != text(7)[20..40]);
+    }
+
+    /// A working set that named rows which are not there would find nothing.
+    #[test]
+    fn the_working_set_is_part_of_the_table() {
+        let (all, part) = (Table::new(1_010, 1), Table::new(1_010, 20));
+        assert_eq!((all.rows(), part.rows()), (1_010, 51));
+        assert!((0..part.rows()).all(|number| (part.key(number) as u64) < all.rows()));
+    }
+}
