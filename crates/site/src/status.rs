@@ -233,7 +233,18 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         let state = "starting".to_owned();
         let rest = Status::default();
         let lease_ms = config.lease_ms;
-        return Status { site: config.id, state, refusal, lease_ms, peers, strangers, clients, layout, servers, ..rest };
+        return Status {
+            site: config.id,
+            state,
+            refusal,
+            lease_ms,
+            peers,
+            strangers,
+            clients,
+            layout,
+            servers,
+            ..rest
+        };
     };
     let replication = domain.replication();
     for peer in &mut peers {
