@@ -4,7 +4,7 @@
 //! no range of keys is its own. Its figures stand beside those of the same rows in a site that has no others. Invariant: every answer is looked at:
 //! a row that is not there, or a count that is not that of the rows loaded, ends the experiment.
 //!
-//! * [`rows`]: the table; * [`clients`]: who reads and changes it; * [`report`]: what is printed.
+//! * [`rows`]: the table; * [`clients`]: who reads and changes it; * `report`: what is printed.
 
 pub mod clients;
 mod report;
