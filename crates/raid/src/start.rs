@@ -56,7 +56,7 @@ pub struct Options {
     required_copies: Option<u16>,
     /// Megabytes of rows that each site keeps in memory; further rows come from disk. [default: 512]
     ///
-    /// Its process takes half as much again, and up to 300 MB beside.
+    /// Its process takes half as much again, twice as much while all rows are scanned, and up to 300 MB beside.
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
     /// Milliseconds that a site's lease lasts, 200 to 1000. [default: 400]
