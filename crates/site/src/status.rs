@@ -3,7 +3,8 @@
 use crate::config::SiteConfig;
 use crate::core::Core;
 use crate::layout::{Place, name_of};
-use commit_log::Receipt;
+use crate::site_log::SiteLog;
+use commit_log::{LogStatus, Receipt};
 use messages::MemberState;
 use raidcomm::streams::Channel;
 use serde::{Deserialize, Serialize};
@@ -263,15 +264,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         commits: counted(domain.commits(), domain.companions()),
         unsynced_commits: replication.unsynced_commits,
         lease_ms: config.lease_ms,
-        log: Log {
-            bytes_appended: log.bytes_appended,
-            bytes_to_replay: domain.bytes_to_replay(),
-            syncs: log.syncs,
-            sync_latency_us_last: log.sync_latency_us_last,
-            sync_latency_us_max: log.sync_latency_us_max,
-            servers: domain.log().servers().iter().map(ToString::to_string).collect(),
-            window_bytes: log.window_bytes,
-        },
+        log: log_of(domain, &log),
         peers,
         strangers,
         clients,
@@ -283,13 +276,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         let up = epoch.up().count();
         status.epoch = epoch.number.0;
         status.required_copies = epoch.required_copies;
-        status.durability = match up >= usize::from(epoch.required_copies) {
-            true => format!("memory, {up} copies"),
-            false => match log.receipt {
-                Receipt::Memory { copies } => format!("memory, {copies} memory servers"),
-                Receipt::Disk => "disk".to_owned(),
-            },
-        };
+        status.durability = durability(up, epoch.required_copies, log.receipt);
         status.sessions = epoch.sessions.iter().map(|(site, count)| (site.0, *count)).collect();
         let member = |(site, member): (&messages::SiteId, &messages::Member)| Member {
             site: site.0,
@@ -302,6 +289,27 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         status.members = epoch.members.iter().map(member).collect();
     }
     status
+}
+
+/// What makes a commit durable while so many members are up.
+fn durability(up: usize, required_copies: u16, receipt: Receipt) -> String {
+    match (up >= usize::from(required_copies), receipt) {
+        (true, _) => format!("memory, {up} copies"),
+        (false, Receipt::Memory { copies }) => format!("memory, {copies} memory servers"),
+        (false, Receipt::Disk) => "disk".to_owned(),
+    }
+}
+
+fn log_of(domain: &domain::Domain<SiteLog>, log: &LogStatus) -> Log {
+    Log {
+        bytes_appended: log.bytes_appended,
+        bytes_to_replay: domain.bytes_to_replay(),
+        syncs: log.syncs,
+        sync_latency_us_last: log.sync_latency_us_last,
+        sync_latency_us_max: log.sync_latency_us_max,
+        servers: domain.log().servers().iter().map(ToString::to_string).collect(),
+        window_bytes: log.window_bytes,
+    }
 }
 
 /// Each program is a transaction to its client, whether it has committed alone or with others.
