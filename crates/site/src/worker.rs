@@ -1,7 +1,7 @@
 //! The event loop: clients' connections, and on the first worker also everything else of the process.
 //!
 //! A turn: take events; read what clients sent and let the user interface turn it into requests; run them all under the core's lock; let the user
-//! interface turn the answers into bytes; write once to every peer and every client that has something. So messages to a peer, and log
+//! interface turn the answers into bytes; write once to every client and every peer that has something. So messages to a peer, and log
 //! syncs, are shared by all transactions of a turn, and nobody who is awake is woken.
 //!
 //! Invariant: a session belongs to one worker for life; its number says to which.
@@ -259,6 +259,9 @@ impl Worker {
         self.read_clients(now);
         self.exchange(now, tick);
         self.write_clients();
+        // Clients first: a process of this host that is woken may take this thread's processor, and it is about to sleep anyway.
+        // The first worker turns for the connections.
+        self.turn_at = self.shared.flush().filter(|_| self.number == 0).unwrap_or(u64::MAX);
     }
 
     /// Runs requests and takes answers until neither is left.
@@ -273,8 +276,6 @@ impl Worker {
             core_turn = false;
             self.shared.exchange(self.number, &mut self.requests, turn, &mut self.mail);
         }
-        // The first worker turns for the connections.
-        self.turn_at = self.shared.flush().filter(|_| self.number == 0).unwrap_or(u64::MAX);
     }
 
     fn take_mail(&mut self, now: Now) {
