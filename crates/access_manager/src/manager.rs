@@ -81,7 +81,7 @@ impl AccessManager {
             planted: settings.planted,
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
-            backlog: Backlog::new(settings.unposted_bytes_max),
+            backlog: Backlog::new(settings.unposted_bytes_max, settings.planted),
             halted: false,
             replaying: true,
             checkpoint: 0,

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use concurrency_controller::ConcurrencyController;
+use concurrency_controller::limits::POINTS_MAX;
 use messages::concurrency::{AccessKind, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::planted::Planted;
@@ -92,7 +93,7 @@ fn ask(controller: &mut ConcurrencyController, outbox: &mut Outbox, request: Con
 
 /// Half reads, half writes, while 64 others are open.
 fn accesses(method: Method) -> impl FnMut(u64) {
-    let mut controller = ConcurrencyController::new(method, Planted::none());
+    let mut controller = ConcurrencyController::new(method, POINTS_MAX, Planted::none());
     let mut outbox = Outbox::default();
     move |number| {
         let transaction = id(number);
@@ -109,7 +110,7 @@ fn accesses(method: Method) -> impl FnMut(u64) {
 }
 
 fn commit_locks() -> impl FnMut(u64) {
-    let mut controller = ConcurrencyController::new(Method::Locking, Planted::none());
+    let mut controller = ConcurrencyController::new(Method::Locking, POINTS_MAX, Planted::none());
     let mut outbox = Outbox::default();
     move |number| {
         let transaction = id(number);

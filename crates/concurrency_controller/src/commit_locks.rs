@@ -10,7 +10,7 @@
 //! So all waits at all sites lead from older to younger transactions and close no circle; what one waits for is fixed when
 //! it comes and only shrinks; and the oldest that waits is overtaken by nobody.
 
-use crate::lock_table::{LockTable, Mode, Place, places};
+use crate::lock_table::{LockTable, Mode, Place, Placing};
 use messages::planted::{Bug, Planted};
 use messages::{Age, Conflict, ConflictKind, History, Timestamp, TransactionId};
 use rustc_hash::FxHashMap;
@@ -74,17 +74,17 @@ pub struct CommitLocks {
     transactions: FxHashMap<TransactionId, CommitLock>,
     /// Snapshot accesses that wait, and the outcomes they wait for.
     readers: FxHashMap<u64, BTreeSet<TransactionId>>,
-    planted: Planted,
+    placing: Placing,
 }
 
 impl CommitLocks {
     /// Nothing is locked.
-    pub fn new(planted: Planted) -> CommitLocks {
+    pub fn new(placing: Placing) -> CommitLocks {
         CommitLocks {
             table: LockTable::default(),
             transactions: FxHashMap::default(),
             readers: FxHashMap::default(),
-            planted,
+            placing,
         }
     }
 
@@ -112,7 +112,7 @@ impl CommitLocks {
     pub fn lock(&mut self, transaction: TransactionId, age: Age, history: Arc<History>) -> (Verdict, Vec<Killed>) {
         assert!(self.holds(transaction).is_none(), "commit-locks are asked for once: {transaction}");
         let conflicts = self.conflicts_with(transaction, &history);
-        let overtakes = self.planted.is(Bug::WaiterOvertaken);
+        let overtakes = self.placing.planted.is(Bug::WaiterOvertaken);
         let mut waits_for = BTreeSet::new();
         let mut waiting = Vec::new();
         for (other, place) in conflicts {
@@ -150,7 +150,7 @@ impl CommitLocks {
         for other in &lock.waits_for {
             self.transactions.get_mut(other).expect("it holds").awaited_by.push(transaction);
         }
-        for (place, mode) in places(&history) {
+        for (place, mode) in self.placing.places(&history) {
             self.table.add(place, transaction, mode);
         }
         let verdict = if lock.waits_for.is_empty() { Verdict::Locked } else { Verdict::Waits };
@@ -164,7 +164,7 @@ impl CommitLocks {
         if self.table.is_empty() {
             return conflicts;
         }
-        for (place, mode) in places(history) {
+        for (place, mode) in self.placing.places(history) {
             let _ = self.table.conflicts(place, own, mode, |holder| {
                 conflicts.entry(holder.transaction).or_insert(place);
                 ControlFlow::Continue(())
@@ -187,7 +187,7 @@ impl CommitLocks {
             let other = self.transactions.get_mut(other).expect("who is waited for is known");
             other.awaited_by.retain(|waiting| *waiting != transaction);
         }
-        for (place, mode) in places(&lock.history) {
+        for (place, mode) in self.placing.places(&lock.history) {
             self.table.remove(place, transaction, mode);
         }
         Some(lock)

@@ -12,7 +12,7 @@
 
 use crate::commit_locks::CommitLocks;
 use crate::limits::{ACCESS_PATIENCE, HOLDS_ASKED_MAX, OWED_TIME};
-use crate::lock_table::{Holder, LockTable, Mode, Place, Standing, places};
+use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
 use messages::{Age, Conflict, ConflictKind, History, TransactionId};
@@ -265,7 +265,7 @@ impl Executing {
         &self,
         now: u64,
         (other, age): (TransactionId, Age),
-        history: &History,
+        (placing, history): (Placing, &History),
         sequencer: &dyn Sequencer,
     ) -> Option<Conflict> {
         if self.waiting.is_empty() && now >= self.owed_until {
@@ -278,7 +278,7 @@ impl Executing {
             let granted = known.owed.filter(|(_, until)| now < *until).map(|(age, _)| age);
             waits.map(|request| request.age).or(granted).is_some_and(|own_age| is_before(holder, own_age))
         };
-        for (place, mode) in places(history) {
+        for (place, mode) in placing.places(history) {
             let mut first = None;
             let mut look = |holder: Holder| match owed(holder.transaction) {
                 true => {
@@ -306,12 +306,12 @@ impl Executing {
         &mut self,
         prepared: TransactionId,
         gathered: &[TransactionId],
-        history: &History,
+        (placing, history): (Placing, &History),
         sequencer: &dyn Sequencer,
     ) -> (Vec<Doomed>, Freed) {
         let mut losers = BTreeMap::new();
         if !self.held.is_empty() {
-            for (place, mode) in places(history) {
+            for (place, mode) in placing.places(history) {
                 let _ = self.held.conflicts(place, prepared, mode, |holder| {
                     if sequencer.loses(holder.mode, mode) && !gathered.contains(&holder.transaction) {
                         losers.entry(holder.transaction).or_insert(place);

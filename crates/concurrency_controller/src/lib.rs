@@ -25,7 +25,7 @@ pub mod sequencer;
 
 use commit_locks::{CommitLocks, Finished, Verdict};
 use executing::{Answer, Executing};
-use lock_table::{Mode, Place, places};
+use lock_table::{Mode, Place, Placing};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::log_record::LogRecord;
@@ -62,18 +62,19 @@ pub struct ConcurrencyController {
     executing: Executing,
     commit_locks: CommitLocks,
     counters: Counters,
-    planted: Planted,
+    placing: Placing,
 }
 
 impl ConcurrencyController {
-    /// A controller with nothing under way.
-    pub fn new(method: Method, planted: Planted) -> ConcurrencyController {
+    /// A controller with nothing under way, which locks so many items of a storage one by one for a commit, at most.
+    pub fn new(method: Method, points_max: usize, planted: Planted) -> ConcurrencyController {
+        let placing = Placing { points_max, planted };
         ConcurrencyController {
             sequencer: sequencer_of(method),
             executing: Executing::default(),
-            commit_locks: CommitLocks::new(planted),
+            commit_locks: CommitLocks::new(placing),
             counters: Counters::default(),
-            planted,
+            placing,
         }
     }
 
@@ -137,7 +138,7 @@ impl ConcurrencyController {
         outbox: &mut Outbox,
     ) {
         self.counters.accesses += 1;
-        if self.planted.is(Bug::RangeNotChecked) && matches!(target, Target::Range(..)) {
+        if self.placing.planted.is(Bug::RangeNotChecked) && matches!(target, Target::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
         let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
@@ -176,8 +177,8 @@ impl ConcurrencyController {
         if let Some(conflict) = executed.find_map(|&executed| self.executing.doomed(executed)) {
             return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
         }
-        let first = self.executing.goes_first(now.boot, (transaction, age), &history, &*self.sequencer);
-        if let Some(conflict) = first.filter(|_| !self.planted.is(Bug::LongWaiterPassed)) {
+        let first = self.executing.goes_first(now.boot, (transaction, age), (self.placing, &history), &*self.sequencer);
+        if let Some(conflict) = first.filter(|_| !self.placing.planted.is(Bug::LongWaiterPassed)) {
             self.counters.commit_lock_deaths += 1;
             return reply_commit_lock(transaction, Some(conflict), outbox);
         }
@@ -188,7 +189,7 @@ impl ConcurrencyController {
         }
         let mut freed = self.executing.forget(transaction);
         if !matches!(verdict, Verdict::Dies(_)) {
-            let (doomed, more) = self.executing.doom(transaction, gathered, &history, &*self.sequencer);
+            let (doomed, more) = self.executing.doom(transaction, gathered, (self.placing, &history), &*self.sequencer);
             freed.extend(more);
             for loser in doomed {
                 self.counters.doomed += 1;
@@ -208,7 +209,8 @@ impl ConcurrencyController {
                 reply_commit_lock(transaction, Some(conflict), outbox);
             }
         }
-        let histories = killed.iter().flat_map(|dead| places(&dead.history)).map(|(place, _)| place);
+        let placing = self.placing;
+        let histories = killed.iter().flat_map(|dead| placing.places(&dead.history)).map(|(place, _)| place);
         self.go_on(now, histories.chain(freed.iter().map(Place::from)), outbox);
     }
 
@@ -224,7 +226,7 @@ impl ConcurrencyController {
         for tag in readers {
             reply_snapshot(tag, outbox);
         }
-        self.go_on(now, places(&history).map(|(place, _)| place), outbox);
+        self.go_on(now, self.placing.places(&history).map(|(place, _)| place), outbox);
     }
 
     fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {

@@ -6,8 +6,9 @@ use messages::limits::{MILLISECOND, SECOND};
 /// Storages without any lock whose tables are kept for the next one; beyond it they are given back.
 pub const IDLE_STORAGES_MAX: usize = 1_024;
 
-/// A transaction that reads, or writes, more items of a storage than this commit-locks all of it from the first to the last of them.
-pub const SPAN_ITEMS_MIN: usize = 4_096;
+/// A transaction that reads, or writes, more items of a storage than this commit-locks all of it from the first to the last of them, unless a
+/// site is told otherwise.
+pub const POINTS_MAX: usize = 4_096;
 
 /// A transaction that holds at most this many accesses is first asked whether anybody waits for it at all, before the graph of waits is
 /// searched for a circle. Beyond it, asking would cost more than searching.

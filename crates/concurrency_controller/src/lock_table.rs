@@ -4,9 +4,10 @@
 //! was not added and not removed. The table itself lets locks conflict: whoever uses it decides who waits. Everything that
 //! is visited comes in key order, then in the order of adding.
 
-use crate::limits::{IDLE_STORAGES_MAX, SPAN_ITEMS_MIN};
+use crate::limits::IDLE_STORAGES_MAX;
 use crate::segments::Segments;
 use messages::concurrency::{AccessKind, Target};
+use messages::planted::{Bug, Planted};
 use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -122,39 +123,51 @@ impl Place<'_> {
     }
 }
 
-/// What a history commit-locks: writes exclusive; what is added to with others that add; items and ranges read shared. A storage of which it
-/// names more than [`SPAN_ITEMS_MIN`] items is locked from the first to the last of them, because no transaction may keep its site from renewing its
-/// leases for as long as so many locks take.
-pub fn places(history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
-    let writes = || history.writes.iter().map(|write| (write.table, &write.key));
-    let reads = || history.reads.iter().map(|read| (read.table, &read.key));
-    let increments = history.increments.iter();
-    let increments = increments.map(|added| (Place::Point(added.table, &added.key), Mode::Increment));
-    let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
-    let written = points_and_spans(history.writes.len(), writes).map(|place| (place, Mode::Exclusive));
-    let read = points_and_spans(history.reads.len(), reads).map(|place| (place, Mode::Shared));
-    written.chain(increments).chain(read).chain(ranges)
+/// How a history becomes commit-locks: always in the same way, so that what was locked can be found again.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Placing {
+    /// Items of a storage that are locked one by one, at most.
+    pub points_max: usize,
+    /// The clause to leave out, in the simulator.
+    pub planted: Planted,
 }
 
-/// The items, but of a storage of which they are many what lies from the first to the last of them.
-fn points_and_spans<'a, I: Iterator<Item = (TableId, &'a Key)>>(
-    number: usize,
-    items: impl Fn() -> I,
-) -> impl Iterator<Item = Place<'a>> {
-    let mut storages: BTreeMap<TableId, (usize, Place<'a>)> = BTreeMap::new();
-    if number > SPAN_ITEMS_MIN {
-        for (table, key) in items() {
-            let (number, span) = storages.entry(table).or_insert((0, Place::Span(table, key, key)));
-            *number += 1;
-            if let Place::Span(_, low, high) = span {
-                (*low, *high) = ((*low).min(key), (*high).max(key));
-            }
-        }
-        storages.retain(|_, (number, _)| *number > SPAN_ITEMS_MIN);
+impl Placing {
+    /// What a history commit-locks: writes exclusive; what is added to with others that add; items and ranges read shared. A storage of which it
+    /// names more than `points_max` items is locked from the first to the last of them, because no transaction may keep its site from renewing its
+    /// leases for as long as so many locks take.
+    pub fn places(self, history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
+        let writes = || history.writes.iter().map(|write| (write.table, &write.key));
+        let reads = || history.reads.iter().map(|read| (read.table, &read.key));
+        let increments = history.increments.iter();
+        let increments = increments.map(|added| (Place::Point(added.table, &added.key), Mode::Increment));
+        let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
+        let written = self.points_and_spans(history.writes.len(), writes).map(|place| (place, Mode::Exclusive));
+        let read = self.points_and_spans(history.reads.len(), reads).map(|place| (place, Mode::Shared));
+        written.chain(increments).chain(read).chain(ranges)
     }
-    let spans: SmallVec<[Place<'a>; 1]> = storages.values().map(|(_, span)| *span).collect();
-    let points = items().filter(move |(table, _)| !storages.contains_key(table));
-    spans.into_iter().chain(points.map(|(table, key)| Place::Point(table, key)))
+
+    /// The items, but of a storage of which they are many what lies from the first to the last of them.
+    fn points_and_spans<'a, I: Iterator<Item = (TableId, &'a Key)>>(
+        self,
+        number: usize,
+        items: impl Fn() -> I,
+    ) -> impl Iterator<Item = Place<'a>> {
+        let mut storages: BTreeMap<TableId, (usize, Place<'a>)> = BTreeMap::new();
+        if number > self.points_max {
+            for (table, key) in items() {
+                let (number, span) = storages.entry(table).or_insert((0, Place::Span(table, key, key)));
+                *number += 1;
+                let Place::Span(_, low, high) = span else { unreachable!("only spans are put there") };
+                *low = (*low).min(key);
+                *high = if self.planted.is(Bug::SpanEndsEarly) { *low } else { (*high).max(key) };
+            }
+            storages.retain(|_, (number, _)| *number > self.points_max);
+        }
+        let spans: SmallVec<[Place<'a>; 1]> = storages.values().map(|(_, span)| *span).collect();
+        let points = items().filter(move |(table, _)| !storages.contains_key(table));
+        spans.into_iter().chain(points.map(|(table, key)| Place::Point(table, key)))
+    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]

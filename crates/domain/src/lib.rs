@@ -23,6 +23,7 @@ mod watches;
 pub use action_driver::Counters as CompanionCounters;
 pub use atomicity_controller::Counters as CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
+pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
@@ -64,6 +65,8 @@ pub struct Settings {
     pub lease: LeaseLength,
     /// The concurrency-control method.
     pub method: Method,
+    /// Items of a storage that a transaction commit-locks one by one, at most.
+    pub points_max: usize,
     /// Bytes of row versions kept in memory.
     pub memory_bytes_max: usize,
     /// Bytes that may be installed and not in the store before this site's transactions wait.
@@ -196,7 +199,7 @@ impl<L: Log> Domain<L> {
         let places = [
             Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
             Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
-            Place::here(ConcurrencyController::new(settings.method, planted)),
+            Place::here(ConcurrencyController::new(settings.method, settings.points_max, planted)),
             Place::here(access_manager),
             Place::here(ActionDriver::new(planted, settings.seed)),
         ];

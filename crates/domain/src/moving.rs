@@ -52,12 +52,12 @@ impl<L: Log> Domain<L> {
     /// # Errors
     /// It is lost, and the domain has failed.
     pub fn fetch(&mut self, kind: ServerKind, stores: &mut dyn Stores) -> Result<usize, Lost> {
-        let Settings { method, planted, .. } = self.settings;
+        let Settings { method, points_max, planted, .. } = self.settings;
         let leaves_locks = kind == ServerKind::ConcurrencyController && planted.is(Bug::MoveLeavesLocks);
         self.move_by(kind, |place| {
             let state = place.take(stores)?;
             *place = match leaves_locks {
-                true => Place::here(ConcurrencyController::new(method, planted)),
+                true => Place::here(ConcurrencyController::new(method, points_max, planted)),
                 false => Place::Here(settle(kind, &state, stores)?),
             };
             Ok(state.len())
@@ -141,6 +141,7 @@ mod tests {
             sites: vec![SiteId(1)],
             lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
+            points_max: crate::POINTS_MAX,
             memory_bytes_max: 1 << 20,
             unposted_bytes_max: 1 << 19,
             old_version_bytes_max: 1 << 18,

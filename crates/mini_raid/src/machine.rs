@@ -114,6 +114,7 @@ impl Machine {
             sites: (1..=sites as u16).map(SiteId).collect(),
             lease: profile.leases.draw(random),
             method: profile.method,
+            points_max: profile.points_max,
             memory_bytes_max: profile.memory_bytes_max,
             unposted_bytes_max: profile.unposted_bytes_max,
             old_version_bytes_max: profile.old_version_bytes_max,

@@ -8,7 +8,7 @@ use crate::limits::MICROSECOND;
 use crate::network::Weather;
 use crate::random::Random;
 use crate::workload::Mix;
-use domain::ROUND_PACE;
+use domain::{POINTS_MAX, ROUND_PACE};
 use messages::LeaseLength;
 use messages::epoch::Method;
 use messages::limits::{MILLISECOND, SECOND};
@@ -20,6 +20,8 @@ pub struct Profile {
     pub method: Method,
     /// Fewer up copies than this, and commits wait for the disk.
     pub required_copies: u16,
+    /// Items of a storage that a transaction commit-locks one by one, at most.
+    pub points_max: usize,
     /// Bytes of row versions a site keeps in memory.
     pub memory_bytes_max: usize,
     /// Bytes that a site may have installed and not in its store before its transactions wait.
@@ -93,6 +95,7 @@ impl Profile {
         Profile {
             method: Method::Locking,
             required_copies: 2,
+            points_max: POINTS_MAX,
             memory_bytes_max: 1 << 30,
             unposted_bytes_max: 1 << 28,
             old_version_bytes_max: 1 << 28,
@@ -116,10 +119,14 @@ impl Profile {
         if random.one_in(2) {
             profile.method = Method::Optimistic;
         }
+        // Of a fork of a copy: what has been chosen for longer stays what it was for a seed.
+        let mut newer = random.clone().fork();
+        if newer.one_in(4) {
+            profile.points_max = *newer.pick(&[0, 1, 2]);
+        }
         if random.one_in(2) {
             profile.memory_bytes_max = 1 << 12;
-            // Of a copy, so that every other choice of a run stays what it was.
-            if random.clone().one_in(4) {
+            if newer.one_in(4) {
                 profile.unposted_bytes_max = 1 << 11;
             }
         }

@@ -1,7 +1,7 @@
 //! Single cases: waits, upgrades, deadlocks, phantoms, wait-die, doom, readers of snapshots. A transaction is older the lower its number.
 
 use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
-use concurrency_controller::limits::{ACCESS_PATIENCE, OWED_TIME, SPAN_ITEMS_MIN};
+use concurrency_controller::limits::{ACCESS_PATIENCE, OWED_TIME, POINTS_MAX};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::item::Write;
@@ -124,7 +124,7 @@ fn those_that_commit_together_keep_their_accesses() {
 fn a_large_transaction_locks_from_its_first_to_its_last_item() {
     let mut site = locking();
     let mut large = History::clone(&history(&[], &[], &[10, 20]));
-    let between = (0..SPAN_ITEMS_MIN as u16).map(|number| Key::new(&[[10].as_slice(), &number.to_be_bytes()].concat()));
+    let between = (0..POINTS_MAX as u16).map(|number| Key::new(&[[10].as_slice(), &number.to_be_bytes()].concat()));
     large.writes.extend(between.map(|key| Write { table: TABLE, key, row: None }));
     assert_eq!(site.commit_lock(own(1), Arc::new(large)), ["1 commit-locks granted"]);
     assert_eq!(site.write(own(2), item(15)), NOTHING, "it lies between two of them");

@@ -2,6 +2,7 @@
 //! hands its replies back.
 
 use concurrency_controller::ConcurrencyController;
+use concurrency_controller::limits::POINTS_MAX;
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::item::{ItemRead, RangeRead};
@@ -83,7 +84,7 @@ impl Site {
     }
 
     pub fn planted(method: Method, planted: Planted) -> Site {
-        Site { controller: ConcurrencyController::new(method, planted), now: 0 }
+        Site { controller: ConcurrencyController::new(method, POINTS_MAX, planted), now: 0 }
     }
 
     pub fn ask(&mut self, request: ConcurrencyRequest) -> Vec<ConcurrencyReply> {
