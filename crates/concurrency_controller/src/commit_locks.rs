@@ -11,7 +11,7 @@
 //! it comes and only shrinks; and the oldest that waits is overtaken by nobody.
 
 use crate::lock_table::{LockTable, Mode, Place, Placing};
-use messages::planted::{Bug, Planted};
+use messages::planted::Bug;
 use messages::{Age, Conflict, ConflictKind, History, Timestamp, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

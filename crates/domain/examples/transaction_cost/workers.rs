@@ -2,8 +2,9 @@
 //! processors than this machine has.
 //!
 //! Each worker has clients and a user interface of its own, as in a site's process; what its clients ask in a turn runs under the lock at once.
-//! The model is a closed queueing network of one server, the lock, and as many customers as workers, solved by mean value analysis
-//! (Reiser and Lavenberg, Journal of the ACM 27, 1980). Its times are those of one worker, who never waits.
+//! What a worker does is counted by its processor time, so that other programs of the machine do not count; how long it waits for the lock, by
+//! the boot clock. The model is a closed queueing network of one server, the lock, and as many customers as workers, solved by mean value
+//! analysis (Reiser and Lavenberg, Journal of the ACM 27, 1980). Its times are those of one worker, who never waits.
 
 use crate::client::{Client, Door};
 use bytes::BytesMut;
@@ -28,8 +29,6 @@ const SESSION_BITS: u32 = 48;
 const FIRST_SESSION: u64 = 1_000;
 /// Nanoseconds between two ticks.
 const TICK: u64 = 5 * MILLISECOND;
-/// Longer than a turn takes: the thread was kept waiting by other programs, and counts as an average one.
-const INTERRUPTED: Duration = Duration::from_millis(1);
 /// Numbers of processors that the model tells of.
 const MODELLED: [u32; 5] = [1, 2, 4, 8, 16];
 /// Wake-ups that are measured.
@@ -60,11 +59,20 @@ impl Shared {
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
     transactions: u64,
-    turns: u64,
-    measured: u64,
+    /// From the common begin to its end.
     all: Duration,
+    /// For the lock, asleep or not.
     waiting: Duration,
+    /// Processor time outside of the lock.
+    own: Duration,
+    /// Processor time under the lock.
     holding: Duration,
+}
+
+/// Processor time of this thread so far.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 struct Worker {
@@ -75,6 +83,8 @@ struct Worker {
     requests: Vec<Envelope>,
     ticked_at: u64,
     times: Times,
+    /// Its processor time when it last let go of the lock.
+    free_since: Duration,
 }
 
 impl Worker {
@@ -90,6 +100,7 @@ impl Worker {
             requests: Vec::new(),
             ticked_at: 0,
             times: Times::default(),
+            free_since: Duration::ZERO,
         }
     }
 
@@ -107,14 +118,20 @@ impl Worker {
         }
     }
 
-    /// Runs what was asked. Returns the answers.
+    /// Runs what was asked, if anything was. Returns the answers.
     fn exchange(&mut self) -> Vec<Envelope> {
         let shared = self.shared.clone();
         let mut clock = || shared.now();
         let ticks = self.number == 0 && clock().boot >= self.ticked_at + TICK;
+        if self.requests.is_empty() && !ticks {
+            std::thread::yield_now();
+            return Vec::new();
+        }
+        self.times.own += processor_time() - self.free_since;
         let asked = Instant::now();
         let mut domain = shared.domain.lock().expect("no holder of this lock panics");
-        let taken = Instant::now();
+        self.times.waiting += asked.elapsed();
+        let taken = processor_time();
         domain.deliver_all(&mut clock, self.requests.drain(..));
         if ticks {
             self.ticked_at = clock().boot;
@@ -124,13 +141,8 @@ impl Worker {
         }
         let effects = domain.take_effects();
         drop(domain);
-        let (waited, held) = (taken - asked, taken.elapsed());
-        self.times.turns += 1;
-        if waited.max(held) < INTERRUPTED {
-            self.times.measured += 1;
-            self.times.waiting += waited;
-            self.times.holding += held;
-        }
+        self.free_since = processor_time();
+        self.times.holding += self.free_since - taken;
         assert!(effects.failed.is_none(), "nothing can fail here: {:?}", effects.failed);
         effects.local
     }
@@ -263,43 +275,42 @@ fn run(
     for thread in threads {
         let times = thread.join().map_err(|_| "a worker has panicked".to_owned())??;
         sums.transactions += times.transactions;
-        // What was not measured counts as the average.
-        let scale = times.turns as f64 / times.measured.max(1) as f64;
         sums.all += times.all;
-        sums.waiting += times.waiting.mul_f64(scale);
-        sums.holding += times.holding.mul_f64(scale);
+        sums.waiting += times.waiting;
+        sums.own += times.own;
+        sums.holding += times.holding;
     }
     let per = |time: Duration| time.as_secs_f64() * 1e6 / sums.transactions as f64;
-    let own = per(sums.all.saturating_sub(sums.waiting + sums.holding));
     let rate = sums.transactions as f64 / (sums.all.as_secs_f64() / f64::from(workers));
     let shared = Arc::into_inner(shared).ok_or("a worker has not ended")?;
     let domain = shared.domain.into_inner().map_err(|error| error.to_string())?;
-    Ok((rate, [own, per(sums.holding), per(sums.waiting)], domain))
+    Ok((rate, [per(sums.own), per(sums.holding), per(sums.waiting)], domain))
 }
 
-/// A worker: warms up, then all begin together, and end together.
+/// A worker: warms up, then all begin together, and end together, because one has done its share or has failed.
 fn work(mut worker: Worker, mut clients: Vec<Client>, transactions: u64, barrier: &Barrier) -> Result<Times, String> {
-    for client in &mut clients {
+    let ready = clients.iter_mut().try_for_each(|client| {
         client.connect(&mut worker)?;
-        client.prepare(&mut worker)?;
-    }
+        client.prepare(&mut worker)
+    });
     barrier.wait();
+    let shared = worker.shared.clone();
     worker.times = Times::default();
+    worker.free_since = processor_time();
     let begun = Instant::now();
     let done = |clients: &[Client]| clients.iter().map(Client::done).sum::<u64>();
-    while !worker.shared.ends.load(Ordering::Relaxed) {
-        for client in &mut clients {
-            client.go_on(&mut worker)?;
+    let run = || {
+        ready?;
+        while !shared.ends.load(Ordering::Relaxed) && done(&clients) < transactions {
+            clients.iter_mut().try_for_each(|client| client.go_on(&mut worker))?;
+            worker.pass_time();
         }
-        worker.pass_time();
-        if done(&clients) >= transactions {
-            worker.shared.ends.store(true, Ordering::Relaxed);
-        }
-    }
-    worker.times.all = begun.elapsed();
-    worker.times.transactions = done(&clients);
-    barrier.wait();
-    Ok(worker.times)
+        Ok::<(), String>(())
+    };
+    let ran = run();
+    shared.ends.store(true, Ordering::Relaxed);
+    ran?;
+    Ok(Times { all: begun.elapsed(), transactions: done(&clients), ..worker.times })
 }
 
 /// Transactions a second of so many workers.
