@@ -14,8 +14,9 @@ pub use report::{Phase, Report, Size};
 
 use crate::cluster::process::Name;
 use crate::cluster::running::{RunError, Running};
-use crate::cluster::{ClusterError, Wish, file_error};
-use crate::debit_credit::{connect, explain};
+use crate::cluster::{Wish, file_error};
+use crate::debit_credit::connect;
+use crate::experiment::{ExperimentError, failed};
 use crate::screen::{Screen, bytes, grouped};
 use crate::soak::samples::Sample;
 use crate::{limits, machine};
@@ -24,7 +25,6 @@ use rows::Table;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use thiserror::Error;
 
 /// The only site.
 const SITE: u16 = 1;
@@ -42,49 +42,6 @@ pub struct Options {
     pub load_time: Duration,
     /// Clients of each load.
     pub clients: usize,
-}
-
-/// Why it ended early.
-#[derive(Debug, Error)]
-pub enum LargerError {
-    /// The cluster.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Its files.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The disk is too small.
-    #[error("{folder} has {} free, and this needs {}: name a folder on a larger disk with --data, or load less with --gigabytes", bytes(*.free), bytes(*.needed))]
-    Disk {
-        /// Where the data would be.
-        folder: String,
-        /// Bytes.
-        free: u64,
-        /// Bytes.
-        needed: u64,
-    },
-    /// A statement.
-    #[error("{what} failed: {}", explain(.error))]
-    Statement {
-        /// Which.
-        what: &'static str,
-        /// What the site said.
-        error: postgres::Error,
-    },
-    /// The connection broke during COPY.
-    #[error("loading rows failed: {0}")]
-    Copy(#[from] std::io::Error),
-    /// The site's process cannot be measured.
-    #[error("the site cannot be measured: {0}")]
-    Measure(std::io::Error),
-    /// An answer that cannot be right.
-    #[error("WRONG: {0}")]
-    Wrong(String),
-}
-
-/// As an error of a statement.
-fn failed(what: &'static str) -> impl Fn(postgres::Error) -> LargerError {
-    move |error| LargerError::Statement { what, error }
 }
 
 /// Bytes that must be free on the disk: what the store takes while it compacts, the log, and the site of the working set alone.
@@ -115,11 +72,11 @@ pub fn run(
     options: Options,
     stop: &AtomicBool,
     screen: &mut Screen,
-) -> Result<Report, LargerError> {
+) -> Result<Report, ExperimentError> {
     std::fs::create_dir_all(folder).map_err(file_error(folder))?;
     let (free, needed) = (machine::free_bytes(folder)?, disk_needed(&options));
     if free < needed {
-        return Err(LargerError::Disk { folder: folder.display().to_string(), free, needed });
+        return Err(ExperimentError::Disk { folder: folder.display().to_string(), free, needed });
     }
     let sync = machine::sync_latency(&folder.join("disk"))?;
     let (all, alone) = (Table::new(options.rows, 1), Table::new(options.rows, 100 / options.working_set_percent));
@@ -148,14 +105,14 @@ impl<'a> Experiment<'a> {
         options: Options,
         stop: &'a AtomicBool,
         screen: &'a mut Screen,
-    ) -> Result<Experiment<'a>, LargerError> {
+    ) -> Result<Experiment<'a>, ExperimentError> {
         let wish = Wish { sites: Some(1), memory_mb: Some(options.memory_mb), ..Wish::default() };
         let running = Running::start_wished(program, folder, &wish, stop)?;
         Ok(Experiment { running, table, options, stop, screen, peak: 0 })
     }
 
     /// Loads the rows, and waits until the store has them.
-    fn load(&mut self) -> Result<Phase, LargerError> {
+    fn load(&mut self) -> Result<Phase, ExperimentError> {
         self.peak = 0;
         let begun = Instant::now();
         let (sql, table) = (self.running.sql_addresses()[0].1, self.table);
@@ -189,7 +146,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The working set in a site that has no other rows.
-    fn measure_alone(&mut self, working_set: Table) -> Result<Vec<Phase>, LargerError> {
+    fn measure_alone(&mut self, working_set: Table) -> Result<Vec<Phase>, ExperimentError> {
         let keys = Keys::of(working_set);
         self.warm(working_set)?;
         let reads = self.phase("working set: reads", Work::Read, keys, None)?;
@@ -198,7 +155,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The working set by itself and beside other loads, and these loads.
-    fn measure_all(&mut self, working_set: Table) -> Result<Vec<Phase>, LargerError> {
+    fn measure_all(&mut self, working_set: Table) -> Result<Vec<Phase>, ExperimentError> {
         let (keys, all) = (Keys::of(working_set), Keys::of(self.table));
         self.warm(working_set)?;
         let mut phases = vec![
@@ -217,7 +174,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Every row of the working set is read once.
-    fn warm(&mut self, working_set: Table) -> Result<(), LargerError> {
+    fn warm(&mut self, working_set: Table) -> Result<(), ExperimentError> {
         let begun = Instant::now();
         let clients = Clients::start(
             self.running.sql_addresses()[0].1,
@@ -238,7 +195,7 @@ impl<'a> Experiment<'a> {
         work: Work,
         keys: Keys,
         others: Option<Work>,
-    ) -> Result<Phase, LargerError> {
+    ) -> Result<Phase, ExperimentError> {
         self.peak = 0;
         let sql = self.running.sql_addresses()[0].1;
         let others = others.map(|work| {
@@ -260,7 +217,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// One scan of all rows by one client, on an idle site.
-    fn scan(&mut self) -> Result<Phase, LargerError> {
+    fn scan(&mut self) -> Result<Phase, ExperimentError> {
         self.peak = 0;
         let begun = Instant::now();
         let clients = Clients::start(self.running.sql_addresses()[0].1, Keys::each_once(self.table), 1, Work::Scan);
@@ -275,8 +232,8 @@ impl<'a> Experiment<'a> {
     }
 
     /// Kills the site and starts it again. How long until it answers the read of a row, and how much log it had to read.
-    fn restart(&mut self) -> Result<(Duration, u64), LargerError> {
-        let status = self.running.status(SITE).map_err(LargerError::Wrong)?;
+    fn restart(&mut self) -> Result<(Duration, u64), ExperimentError> {
+        let status = self.running.status(SITE).map_err(ExperimentError::Wrong)?;
         self.running.kill(Name::Site(SITE));
         let begun = Instant::now();
         self.running.start_process(Name::Site(SITE))?;
@@ -295,25 +252,25 @@ impl<'a> Experiment<'a> {
     }
 
     /// What the site takes on disk.
-    fn size(&mut self) -> Result<Size, LargerError> {
+    fn size(&mut self) -> Result<Size, ExperimentError> {
         let sample = self.look()?;
         Ok(Size { log: sample.log, store: sample.store })
     }
 
     /// Measures the site's process.
-    fn look(&mut self) -> Result<Sample, LargerError> {
+    fn look(&mut self) -> Result<Sample, ExperimentError> {
         let name = Name::Site(SITE);
         let folder = self.running.cluster().folder_of(name);
         let process = self.running.process(name).expect("it was started");
         if process.ended().is_some() {
-            return Err(LargerError::Wrong(format!("the site has ended; its log says:\n{}", process.last_lines())));
+            return Err(ExperimentError::Wrong(format!("the site has ended; its log says:\n{}", process.last_lines())));
         }
-        let sample = Sample::of(process.id(), &folder).map_err(LargerError::Measure)?;
+        let sample = Sample::of(process.id(), &folder).map_err(|source| ExperimentError::Measure { name, source })?;
         self.peak = self.peak.max(sample.own);
         Ok(sample)
     }
 
-    fn pause(&mut self, what: &str, begun: Instant, answered: u64) -> Result<(), LargerError> {
+    fn pause(&mut self, what: &str, begun: Instant, answered: u64) -> Result<(), ExperimentError> {
         if self.stop.load(Ordering::SeqCst) {
             return Err(RunError::Stopped.into());
         }

@@ -8,13 +8,14 @@
 //! * [`demo`]: a cluster under load that loses a site and takes it back;
 //! * [`returning`]: how soon a site that was away answers again; [`interruption`]: how long the others do not when one is killed;
 //! * [`soak`]: a mixed load and a kill a minute for an hour, and what that costs in memory and disk; * [`machine`]: what figures depend on;
-//! * [`larger`]: more rows than memory, and a working set that fits;
+//! * [`larger`]: more rows than memory, and a working set that fits; * [`experiment`]: why any of them ends early;
 //! * [`trace`]: what became of each message, read offline;
 //! * [`screen`]: what a person sees of long work.
 
 pub mod cluster;
 pub mod debit_credit;
 pub mod demo;
+pub mod experiment;
 pub mod interruption;
 pub mod larger;
 pub mod limits;

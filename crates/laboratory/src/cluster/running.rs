@@ -49,6 +49,16 @@ pub enum RunError {
         /// The states of the sites.
         seen: String,
     },
+    /// A site that was started answers nothing.
+    #[error("site {site} answered no read within {waited_s} s of its start; its last refusal: {refusal}")]
+    NoAnswer {
+        /// Which.
+        site: u16,
+        /// How long, in seconds.
+        waited_s: u64,
+        /// What it said, or how it could not be reached.
+        refusal: String,
+    },
     /// The person at the terminal asked for an end.
     #[error("stopped")]
     Stopped,

@@ -3,8 +3,8 @@
 //! Invariant: a time is counted only of an answer that is right.
 
 use super::rows::{CHANGE, READ, SCAN, Table, is_text, scanned};
-use super::{LargerError, failed};
 use crate::debit_credit::connect;
+use crate::experiment::{ExperimentError, failed};
 use postgres::{Client, Statement};
 use raidcomm::transaction::random::Random;
 use std::net::SocketAddr;
@@ -61,7 +61,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct Clients {
     shared: Arc<Shared>,
-    clients: Vec<JoinHandle<Result<Found, LargerError>>>,
+    clients: Vec<JoinHandle<Result<Found, ExperimentError>>>,
 }
 
 impl Clients {
@@ -90,7 +90,7 @@ impl Clients {
     ///
     /// # Errors
     /// What the first of them has met.
-    pub fn end(mut self) -> Result<Found, LargerError> {
+    pub fn end(mut self) -> Result<Found, ExperimentError> {
         self.shared.stop.store(true, Ordering::SeqCst);
         let mut all = Found::default();
         for client in std::mem::take(&mut self.clients) {
@@ -106,7 +106,7 @@ impl Drop for Clients {
     }
 }
 
-fn run(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, LargerError> {
+fn run(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, ExperimentError> {
     let outcome = work_on(shared, sql, keys, number, work);
     if outcome.is_err() {
         shared.stop.store(true, Ordering::SeqCst);
@@ -114,7 +114,7 @@ fn run(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) ->
     outcome
 }
 
-fn work_on(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, LargerError> {
+fn work_on(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, ExperimentError> {
     let mut client = connect(sql).map_err(failed("connecting"))?;
     let text = match work {
         Work::Read => READ,
@@ -140,7 +140,7 @@ fn work_on(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work
     Ok(found)
 }
 
-fn ask(client: &mut Client, statement: &Statement, table: Table, row: u64, work: Work) -> Result<(), LargerError> {
+fn ask(client: &mut Client, statement: &Statement, table: Table, row: u64, work: Work) -> Result<(), ExperimentError> {
     let key = table.key(row);
     let wrong = match work {
         Work::Read => {
@@ -158,5 +158,5 @@ fn ask(client: &mut Client, statement: &Statement, table: Table, row: u64, work:
             (sums != scanned(table.rows())).then(|| format!("a scan of {} rows has found {sums:?}", table.rows()))
         }
     };
-    wrong.map_or(Ok(()), |wrong| Err(LargerError::Wrong(wrong)))
+    wrong.map_or(Ok(()), |wrong| Err(ExperimentError::Wrong(wrong)))
 }

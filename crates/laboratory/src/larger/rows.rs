@@ -1,6 +1,6 @@
 //! The table: a key, a number, and text that cannot be compressed.
 
-use super::{LargerError, failed};
+use crate::experiment::{ExperimentError, failed};
 use crate::limits;
 use postgres::Client;
 use raidcomm::transaction::random::Random;
@@ -53,7 +53,7 @@ impl Table {
     }
 
     /// Loads some rows in a transaction of their own.
-    pub(super) fn copy(&self, client: &mut Client, numbers: Range<u64>) -> Result<(), LargerError> {
+    pub(super) fn copy(&self, client: &mut Client, numbers: Range<u64>) -> Result<(), ExperimentError> {
         let mut copy = client.copy_in("COPY larger (k, n, payload) FROM STDIN").map_err(failed("COPY"))?;
         let mut text = String::with_capacity(limits::COPY_BYTES + 2 * ROW_BYTES as usize);
         for number in numbers {
@@ -62,11 +62,11 @@ impl Table {
             push_text(&mut text, key);
             text.push('\n');
             if text.len() >= limits::COPY_BYTES {
-                copy.write_all(text.as_bytes())?;
+                copy.write_all(text.as_bytes()).map_err(ExperimentError::Copy)?;
                 text.clear();
             }
         }
-        copy.write_all(text.as_bytes())?;
+        copy.write_all(text.as_bytes()).map_err(ExperimentError::Copy)?;
         copy.finish().map_err(failed("COPY")).map(drop)
     }
 }
