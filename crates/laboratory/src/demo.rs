@@ -7,17 +7,16 @@ use crate::cluster::running::{RunError, Running, Statuses, all_is_repaired, serv
 use crate::debit_credit::audit::audit;
 use crate::debit_credit::client::Commit;
 use crate::debit_credit::crew::{Counts, Crew};
+use crate::debit_credit::gap;
 use crate::debit_credit::ledger::Ledger;
 use crate::debit_credit::load::load;
-use crate::debit_credit::{connect, gap};
 use crate::experiment::ExperimentError;
+use crate::first_answer::Asking;
 use crate::limits;
 use crate::screen::{Screen, grouped};
 use report::Report;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// The site that is killed: clients' first home is site 1, and it is not the last either.
@@ -155,7 +154,9 @@ impl Demo<'_> {
         let started_us = self.now_us();
         self.running.start_process(Name::Site(VICTIM))?;
         self.screen.line(&format!("site {VICTIM} is started again at {:.1} s", started_us as f64 / 1e6));
-        let first_read = first_read(self.running.cluster().sites()[&VICTIM].sql, started);
+        let first_read = Asking::start(&self.running, VICTIM, |client| {
+            client.query_one("SELECT abalance FROM pgbench_accounts WHERE aid = 1", &[]).map(drop)
+        });
         let mut serving_ms = None;
         let mut fail_locks_max = 0;
         let milliseconds = || started.elapsed().as_millis() as u64;
@@ -188,11 +189,8 @@ impl Demo<'_> {
         let repaired_ms = milliseconds();
         let span_us = (started_us, self.now_us());
         self.screen.line(&format!("  it is up and repaired after {repaired_ms} ms"));
-        let first_read_ms = first_read.recv_timeout(limits::RETURN_TIME_MAX).map_err(|_| RunError::NoAnswer {
-            site: VICTIM,
-            waited_s: limits::RETURN_TIME_MAX.as_secs(),
-            refusal: "none was kept".to_owned(),
-        })?;
+        let first_read = first_read.wait(&mut self.running, self.stop)?;
+        let first_read_ms = (first_read.answered_at - started).as_millis() as u64;
         self.run_for(time.saturating_sub(started.elapsed()))?;
         let serving_ms = serving_ms.unwrap_or(repaired_ms);
         Ok(Return { serving_ms, first_read_ms, repaired_ms, span_us, fail_locks_max, copied_bytes })
@@ -250,24 +248,6 @@ impl Demo<'_> {
 /// The most fail-locks that any other site holds for a site.
 fn fail_locks(statuses: &Statuses, site: u16) -> u64 {
     statuses.values().filter_map(|status| status.fail_locks.get(&site)).copied().max().unwrap_or_default()
-}
-
-/// Reads one row from a site again and again until it answers; sends the time from `started`, milliseconds.
-fn first_read(sql: SocketAddr, started: Instant) -> Receiver<u64> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        while started.elapsed() < limits::RETURN_TIME_MAX {
-            let read = connect(sql)
-                .and_then(|mut client| client.query_one("SELECT abalance FROM pgbench_accounts WHERE aid = 1", &[]));
-            if read.is_ok() {
-                // Nobody listens any more when the demonstration was stopped.
-                let _ = sender.send(started.elapsed().as_millis() as u64);
-                return;
-            }
-            std::thread::sleep(limits::LOOK_INTERVAL / 4);
-        }
-    });
-    receiver
 }
 
 fn progress_line(elapsed: Duration, rate: f64, counts: Counts, sites: &[u16], statuses: &Statuses) -> String {

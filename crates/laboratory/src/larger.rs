@@ -17,10 +17,12 @@ use crate::cluster::running::{RunError, Running};
 use crate::cluster::{Wish, file_error};
 use crate::debit_credit::connect;
 use crate::experiment::{ExperimentError, failed};
+use crate::first_answer::Asking;
 use crate::screen::{Screen, bytes, grouped};
 use crate::soak::samples::Sample;
 use crate::{limits, machine};
 use clients::{Clients, Found, Keys, Work};
+use postgres::Client;
 use rows::Table;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -237,17 +239,11 @@ impl<'a> Experiment<'a> {
         self.running.kill(Name::Site(SITE));
         let begun = Instant::now();
         self.running.start_process(Name::Site(SITE))?;
-        let sql = self.running.sql_addresses()[0].1;
-        loop {
-            let read = connect(sql).and_then(|mut client| client.query_one(rows::READ, &[&0_i32]));
-            match read {
-                Ok(_) => return Ok((begun.elapsed(), status.log.bytes_to_replay)),
-                Err(error) if begun.elapsed() > limits::RETURN_TIME_MAX => {
-                    return Err(failed("a read after the restart")(error));
-                }
-                Err(_) if self.stop.load(Ordering::SeqCst) => return Err(RunError::Stopped.into()),
-                Err(_) => std::thread::sleep(limits::ASK_INTERVAL),
-            }
+        let read = |client: &mut Client| client.query(rows::READ, &[&0_i32]).map(|rows| rows::is_read(&rows));
+        let first = Asking::start(&self.running, SITE, read).wait(&mut self.running, self.stop)?;
+        match first.found {
+            true => Ok((first.answered_at - begun, status.log.bytes_to_replay)),
+            false => Err(ExperimentError::Wrong("after the restart the read of row 0 did not find it".to_owned())),
         }
     }
 

@@ -4,15 +4,15 @@
 //! answers; a stale answer ends the experiment.
 
 use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running, all_is_repaired, serve_without};
+use crate::cluster::running::{Running, all_is_repaired, serve_without};
 use crate::debit_credit::load::load;
-use crate::debit_credit::{ACCOUNTS, connect, explain};
+use crate::debit_credit::{ACCOUNTS, connect};
 use crate::experiment::{ExperimentError, failed};
+use crate::first_answer::{Answer, Asking};
 use crate::limits;
 use crate::screen::{Screen, bytes, grouped};
 use postgres::SimpleQueryMessage;
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -107,53 +107,36 @@ fn one_return(
     for read in &reads {
         right.push(answer(&mut witness, read).map_err(failed(format!("reading the changed rows at site {WITNESS}")))?);
     }
-    let mut round = Round::default();
+    let [row, all] = reads;
     let started = Instant::now();
     running.start_process(Name::Site(AWAY))?;
-    let sql = running.cluster().sites()[&AWAY].sql;
-    let mut taken = Duration::ZERO;
-    for (read, right) in reads.iter().zip(right) {
-        let answered = first_answer(sql, read, started, &mut round.connected)?;
-        taken = started.elapsed();
-        if answered != right {
-            let told =
-                format!("site {AWAY} answered {answered:?} where site {WITNESS} answers {right:?}: a stale read");
-            return Err(ExperimentError::Wrong(told));
-        }
-        if round.row.is_zero() {
-            round.row = taken;
-        }
-    }
-    round.all = taken;
+    let first = ask(running, row, &right[0], stop)?;
+    let second = ask(running, all, &right[1], stop)?;
     let statuses = running
         .wait("the site to be repaired", limits::RETURN_TIME_MAX, stop, |statuses| all_is_repaired(statuses, 3))?;
-    round.repaired = started.elapsed();
-    round.copied_bytes = statuses[&AWAY].copied_bytes;
-    Ok(round)
+    Ok(Round {
+        connected: first.connected_at - started,
+        row: first.answered_at - started,
+        all: second.answered_at - started,
+        repaired: started.elapsed(),
+        copied_bytes: statuses[&AWAY].copied_bytes,
+    })
 }
 
-/// The first answer of a site that comes back; `connected` is set when it first takes a client.
-fn first_answer(
-    sql: SocketAddr,
-    read: &str,
-    started: Instant,
-    connected: &mut Duration,
-) -> Result<Vec<String>, ExperimentError> {
-    loop {
-        let tried = connect(sql).and_then(|mut client| {
-            if connected.is_zero() {
-                *connected = started.elapsed();
-            }
-            answer(&mut client, read)
-        });
-        match tried {
-            Ok(answer) => return Ok(answer),
-            Err(error) if started.elapsed() > limits::RETURN_TIME_MAX => {
-                let waited_s = limits::RETURN_TIME_MAX.as_secs();
-                return Err(RunError::NoAnswer { site: AWAY, waited_s, refusal: explain(&error) }.into());
-            }
-            Err(_) => std::thread::sleep(limits::ASK_INTERVAL),
-        }
+/// The first answer of the site that comes back, compared with what is right.
+fn ask(
+    running: &mut Running,
+    read: String,
+    right: &[String],
+    stop: &AtomicBool,
+) -> Result<Answer<Vec<String>>, ExperimentError> {
+    let first = Asking::start(running, AWAY, move |client| answer(client, &read)).wait(running, stop)?;
+    match first.found == right {
+        true => Ok(first),
+        false => Err(ExperimentError::Wrong(format!(
+            "site {AWAY} answered {:?} where site {WITNESS} answers {right:?}: a stale read",
+            first.found
+        ))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::experiment::{ExperimentError, failed};
 use crate::limits;
-use postgres::Client;
+use postgres::{Client, Row};
 use raidcomm::transaction::random::Random;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -85,9 +85,14 @@ fn push_text(text: &mut String, key: i32) {
     }
 }
 
-/// Whether this is the text of that row, by length.
-pub(super) fn is_text(text: &str) -> bool {
+/// Whether this is the text of a row, by length.
+fn is_text(text: &str) -> bool {
     text.len() == TEXT_LETTERS
+}
+
+/// Whether this is what [`READ`] answers.
+pub(super) fn is_read(rows: &[Row]) -> bool {
+    matches!(rows, [row] if is_text(row.get(1)))
 }
 
 /// What [`SCAN`] answers of so many rows.
