@@ -23,7 +23,7 @@ use crate::soak::samples::Sample;
 use crate::{limits, machine};
 use clients::{Clients, Found, Keys, Work};
 use postgres::Client;
-use rows::Table;
+use rows::{Share, Table};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -38,8 +38,8 @@ pub struct Options {
     pub rows: u64,
     /// Megabytes of rows that the site keeps in memory.
     pub memory_mb: usize,
-    /// How much of the rows is the working set, in percent.
-    pub working_set_percent: u64,
+    /// How much of the rows is the working set.
+    pub working_set: Share,
     /// How long each load goes on.
     pub load_time: Duration,
     /// Clients of each load.
@@ -48,9 +48,8 @@ pub struct Options {
 
 /// Bytes that must be free on the disk: what the store takes while it compacts, the log, and the site of the working set alone.
 pub fn disk_needed(options: &Options) -> u64 {
-    let all = options.rows * rows::ROW_BYTES;
-    let alone = all * options.working_set_percent / 100;
-    (all + alone) * limits::LARGER_DISK_PERCENT / 100 + limits::LARGER_DISK_BESIDE
+    let rows = options.rows + options.working_set.of(options.rows).rows();
+    rows * rows::ROW_BYTES * limits::LARGER_DISK_PERCENT / 100 + limits::LARGER_DISK_BESIDE
 }
 
 /// The experiment under way, with one site.
@@ -81,11 +80,11 @@ pub fn run(
         return Err(ExperimentError::Disk { folder: folder.display().to_string(), free, needed });
     }
     let sync = machine::sync_latency(&folder.join("disk"))?;
-    let (all, alone) = (Table::new(options.rows, 1), Table::new(options.rows, 100 / options.working_set_percent));
-    screen.line(&format!("{} rows of the working set alone", grouped(alone.rows())));
-    let mut small = Experiment::start(program, &folder.join("alone"), alone, options, stop, screen)?;
+    let (all, working_set) = (Table::of(options.rows), options.working_set.of(options.rows));
+    screen.line(&format!("{} rows of the working set alone", grouped(working_set.rows())));
+    let mut small = Experiment::start(program, &folder.join("alone"), working_set, options, stop, screen)?;
     small.load()?;
-    let alone = small.measure_alone(alone)?;
+    let alone = small.measure_alone(working_set)?;
     small.end();
     let place = folder.join("alone");
     std::fs::remove_dir_all(&place).map_err(file_error(&place))?;
@@ -93,7 +92,7 @@ pub fn run(
     let mut large = Experiment::start(program, &folder.join("all"), all, options, stop, screen)?;
     let loaded = large.load()?;
     let size = large.size()?;
-    let phases = large.measure_all(Table::new(options.rows, 100 / options.working_set_percent))?;
+    let phases = large.measure_all(working_set)?;
     let restart = large.restart()?;
     large.end();
     Ok(Report { options, cores: machine::cores(), sync, loaded, size, alone, phases, restart })

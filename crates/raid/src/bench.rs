@@ -4,6 +4,7 @@ use crate::{experiment, stop};
 use clap::{Args, Subcommand};
 use communication_laboratory as communication;
 use laboratory::experiment::ExperimentError;
+use laboratory::larger::rows::Share;
 use laboratory::screen::Screen;
 use laboratory::{interruption, larger, returning, soak};
 use memory_laboratory as memory;
@@ -190,9 +191,9 @@ struct LargerOptions {
     /// Megabytes of rows that the site keeps in memory.
     #[arg(long, value_name = "MB", default_value_t = 2_048, value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
     memory_mb: u32,
-    /// How much of the rows is the working set, in percent.
-    #[arg(long, value_name = "P", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=50))]
-    working_set_percent: u64,
+    /// How much of the rows is the working set, in percent: 1, 2, 4, 5, 10, 20, 25, 50 or 100.
+    #[arg(long, value_name = "P", default_value_t)]
+    working_set_percent: Share,
     /// How long each load goes on.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: u64,
@@ -316,9 +317,40 @@ fn measure_larger(options: &LargerOptions) -> Result<ExitCode, String> {
     let chosen = larger::Options {
         rows: (gigabytes * 1e9) as u64 / larger::rows::ROW_BYTES,
         memory_mb: *memory_mb as usize,
-        working_set_percent: *working_set_percent,
+        working_set: *working_set_percent,
         load_time: Duration::from_secs(*seconds),
         clients: usize::from(*clients),
     };
     measure(larger::run, chosen, data.as_deref(), |_| true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn larger(arguments: &[&str]) -> Result<LargerOptions, clap::Error> {
+        let line = Line::try_parse_from(["bench", "larger"].iter().chain(arguments))?;
+        match line.options.experiment {
+            Experiment::Larger(options) => Ok(options),
+            _ => panic!("another experiment was read"),
+        }
+    }
+
+    /// A working set that no step makes would be measured as another one, of which the report would not tell.
+    #[test]
+    fn only_shares_that_there_are_can_be_a_working_set() {
+        let share = |percent: &str| larger(&["--working-set-percent", percent]).map(|read| read.working_set_percent);
+        assert_eq!(larger(&[]).expect("it needs no option").working_set_percent, Share::default());
+        assert_eq!(share("25").expect("every fourth row").of(100).rows(), 25);
+        let error = share("40").expect_err("every two and a half-th row").to_string();
+        assert!(error.contains("'40' for '--working-set-percent <P>'"), "{error}");
+        assert!(error.contains("only 1, 2, 4, 5, 10, 20, 25, 50, 100 are possible"), "{error}");
+    }
 }
