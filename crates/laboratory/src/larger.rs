@@ -183,9 +183,7 @@ impl<'a> Experiment<'a> {
             self.options.clients,
             Work::Read,
         );
-        while !clients.have_ended() {
-            self.pause("reading the working set", begun, clients.answered())?;
-        }
+        self.watch("reading the working set", &clients, begun, Duration::MAX)?;
         clients.end().map(drop)
     }
 
@@ -205,9 +203,7 @@ impl<'a> Experiment<'a> {
         });
         let clients = Clients::start(sql, keys, self.options.clients, work);
         let begun = Instant::now();
-        while begun.elapsed() < self.options.load_time && !clients.have_ended() {
-            self.pause(name, begun, clients.answered())?;
-        }
+        self.watch(name, &clients, begun, self.options.load_time)?;
         let (found, took) = (clients.end()?, begun.elapsed());
         let beside = others.map(Clients::end).transpose()?;
         let done = found.times.len() as u64;
@@ -222,9 +218,7 @@ impl<'a> Experiment<'a> {
         self.peak = 0;
         let begun = Instant::now();
         let clients = Clients::start(self.running.sql_addresses()[0].1, Keys::each_once(self.table), 1, Work::Scan);
-        while !clients.have_ended() {
-            self.pause("a full scan", begun, clients.answered())?;
-        }
+        self.watch("a full scan", &clients, begun, Duration::MAX)?;
         let found = clients.end()?;
         let took = begun.elapsed();
         let phase = Phase::new("all rows: one full scan", found, took, self.table.rows(), self.peak);
@@ -252,8 +246,11 @@ impl<'a> Experiment<'a> {
         Ok(Size { log: sample.log, store: sample.store })
     }
 
-    /// Measures the site's process.
+    /// Measures the site's process, unless an end was asked for.
     fn look(&mut self) -> Result<Sample, ExperimentError> {
+        if self.stop.load(Ordering::SeqCst) {
+            return Err(RunError::Stopped.into());
+        }
         let name = Name::Site(SITE);
         let folder = self.running.cluster().folder_of(name);
         let process = self.running.process(name).expect("it was started");
@@ -265,16 +262,26 @@ impl<'a> Experiment<'a> {
         Ok(sample)
     }
 
-    fn pause(&mut self, what: &str, begun: Instant, answered: u64) -> Result<(), ExperimentError> {
-        if self.stop.load(Ordering::SeqCst) {
-            return Err(RunError::Stopped.into());
+    /// Looks at the site now and then until the clients have ended or so much time has passed since they began.
+    fn watch(
+        &mut self,
+        what: &str,
+        clients: &Clients,
+        begun: Instant,
+        time_max: Duration,
+    ) -> Result<(), ExperimentError> {
+        loop {
+            self.look()?;
+            let (peak, took, answered) = (self.peak, begun.elapsed(), clients.answered());
+            self.screen.progress(|| {
+                let (seconds, answered) = (took.as_secs_f64(), grouped(answered));
+                format!("  {what}: {seconds:.0} s, {answered} answers, {} resident", bytes(peak))
+            });
+            let left = time_max.saturating_sub(begun.elapsed());
+            if clients.wait_for_end(left.min(limits::LARGER_LOOK_INTERVAL)) || begun.elapsed() >= time_max {
+                return Ok(());
+            }
         }
-        self.look()?;
-        let (peak, took) = (self.peak, begun.elapsed().as_secs_f64());
-        self.screen
-            .progress(|| format!("  {what}: {took:.0} s, {} answers, {} resident", grouped(answered), bytes(peak)));
-        std::thread::sleep(limits::LARGER_LOOK_INTERVAL);
-        Ok(())
     }
 
     fn end(self) {
