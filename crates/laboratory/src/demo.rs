@@ -4,21 +4,20 @@ pub mod report;
 
 use crate::cluster::process::Name;
 use crate::cluster::running::{RunError, Running, Statuses, all_is_repaired, serve_without, serves};
-use crate::debit_credit::audit::{AuditError, audit};
+use crate::debit_credit::audit::audit;
 use crate::debit_credit::client::Commit;
 use crate::debit_credit::crew::{Counts, Crew};
+use crate::debit_credit::gap;
 use crate::debit_credit::ledger::Ledger;
-use crate::debit_credit::load::{LoadError, load};
-use crate::debit_credit::{connect, gap};
+use crate::debit_credit::load::load;
+use crate::experiment::ExperimentError;
+use crate::first_answer::Asking;
 use crate::limits;
 use crate::screen::{Screen, grouped};
 use report::Report;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-use thiserror::Error;
 
 /// The site that is killed: clients' first home is site 1, and it is not the last either.
 const VICTIM: u16 = 2;
@@ -32,35 +31,6 @@ pub struct Options {
     pub scale: u32,
     /// Clients, spread over the sites.
     pub clients: usize,
-}
-
-/// Why it ended early.
-#[derive(Debug, Error)]
-pub enum DemoError {
-    /// The cluster.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Its files.
-    #[error(transparent)]
-    Cluster(#[from] crate::cluster::ClusterError),
-    /// The tables.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The audit.
-    #[error(transparent)]
-    Audit(#[from] AuditError),
-    /// Clients hang.
-    #[error("{count} clients did not end their transaction within {} s", limits::CLIENTS_END_TIME_MAX.as_secs())]
-    ClientsHang {
-        /// How many.
-        count: usize,
-    },
-    /// Nobody commits any more.
-    #[error("within {} s after the kill no client of a surviving site could commit", limits::RESUME_TIME_MAX.as_secs())]
-    NoResumption,
-    /// The returned site answers no read.
-    #[error("site {VICTIM} answered no read within {} s of its start", limits::RETURN_TIME_MAX.as_secs())]
-    NoRead,
 }
 
 /// What a run leaves behind.
@@ -78,7 +48,7 @@ pub fn run(
     options: Options,
     stop: &AtomicBool,
     screen: &mut Screen,
-) -> Result<Outcome, DemoError> {
+) -> Result<Outcome, ExperimentError> {
     let begun = Instant::now();
     screen.line(&format!("Three sites and an oracle, four processes on this machine, data in {}", folder.display()));
     let running = Running::start_new(program, folder, stop)?;
@@ -127,7 +97,7 @@ impl Demo<'_> {
         self.crew.elapsed().as_micros() as u64
     }
 
-    fn run_for(&mut self, time: Duration) -> Result<(), DemoError> {
+    fn run_for(&mut self, time: Duration) -> Result<(), ExperimentError> {
         let until = Instant::now() + time;
         while Instant::now() < until {
             self.look()?;
@@ -137,7 +107,7 @@ impl Demo<'_> {
     }
 
     /// One look at the sites and one line of progress.
-    fn look(&mut self) -> Result<Statuses, DemoError> {
+    fn look(&mut self) -> Result<Statuses, ExperimentError> {
         if self.stop.load(Ordering::SeqCst) {
             return Err(RunError::Stopped.into());
         }
@@ -155,7 +125,7 @@ impl Demo<'_> {
     }
 
     /// Kills the victim and waits until clients of the others commit again. Returns the time of the kill, microseconds.
-    fn kill(&mut self) -> Result<u64, DemoError> {
+    fn kill(&mut self) -> Result<u64, ExperimentError> {
         let before = self.crew.counts().acknowledged;
         let killed_at = self.now_us();
         self.running.kill(Name::Site(VICTIM));
@@ -171,19 +141,22 @@ impl Demo<'_> {
                 return Ok(killed_at);
             }
             if Instant::now() > deadline {
-                return Err(DemoError::NoResumption);
+                let what = format!("the others to serve without site {VICTIM}");
+                return Err(self.running.late(&what, limits::RESUME_TIME_MAX).into());
             }
             std::thread::sleep(limits::LOOK_INTERVAL);
         }
     }
 
     /// Starts the victim again and watches until it is repaired, at least for `time`.
-    fn take_back(&mut self, time: Duration) -> Result<Return, DemoError> {
+    fn take_back(&mut self, time: Duration) -> Result<Return, ExperimentError> {
         let started = Instant::now();
         let started_us = self.now_us();
         self.running.start_process(Name::Site(VICTIM))?;
         self.screen.line(&format!("site {VICTIM} is started again at {:.1} s", started_us as f64 / 1e6));
-        let first_read = first_read(self.running.cluster().sites()[&VICTIM].sql, started);
+        let first_read = Asking::start(&self.running, VICTIM, |client| {
+            client.query_one("SELECT abalance FROM pgbench_accounts WHERE aid = 1", &[]).map(drop)
+        });
         let mut serving_ms = None;
         let mut fail_locks_max = 0;
         let milliseconds = || started.elapsed().as_millis() as u64;
@@ -216,17 +189,18 @@ impl Demo<'_> {
         let repaired_ms = milliseconds();
         let span_us = (started_us, self.now_us());
         self.screen.line(&format!("  it is up and repaired after {repaired_ms} ms"));
-        let first_read_ms = first_read.recv_timeout(limits::RETURN_TIME_MAX).map_err(|_| DemoError::NoRead)?;
+        let first_read = first_read.wait(&mut self.running, self.stop)?;
+        let first_read_ms = (first_read.answered_at - started).as_millis() as u64;
         self.run_for(time.saturating_sub(started.elapsed()))?;
         let serving_ms = serving_ms.unwrap_or(repaired_ms);
         Ok(Return { serving_ms, first_read_ms, repaired_ms, span_us, fail_locks_max, copied_bytes })
     }
 
     /// Ends the load and audits.
-    fn close(self, options: Options, killed_at: u64, back: Return) -> Result<Outcome, DemoError> {
+    fn close(self, options: Options, killed_at: u64, back: Return) -> Result<Outcome, ExperimentError> {
         let Demo { mut running, crew, stop, screen, .. } = self;
         let elapsed = crew.elapsed();
-        let (accounts, counts) = crew.gather().map_err(|count| DemoError::ClientsHang { count })?;
+        let (accounts, counts) = crew.gather().map_err(|count| ExperimentError::ClientsHang { count })?;
         let sites = running.cluster().sites().len();
         running.wait("all sites to be up and repaired", limits::RETURN_TIME_MAX, stop, |statuses| {
             all_is_repaired(statuses, sites)
@@ -274,24 +248,6 @@ impl Demo<'_> {
 /// The most fail-locks that any other site holds for a site.
 fn fail_locks(statuses: &Statuses, site: u16) -> u64 {
     statuses.values().filter_map(|status| status.fail_locks.get(&site)).copied().max().unwrap_or_default()
-}
-
-/// Reads one row from a site again and again until it answers; sends the time from `started`, milliseconds.
-fn first_read(sql: SocketAddr, started: Instant) -> Receiver<u64> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        while started.elapsed() < limits::RETURN_TIME_MAX {
-            let read = connect(sql)
-                .and_then(|mut client| client.query_one("SELECT abalance FROM pgbench_accounts WHERE aid = 1", &[]));
-            if read.is_ok() {
-                // Nobody listens any more when the demonstration was stopped.
-                let _ = sender.send(started.elapsed().as_millis() as u64);
-                return;
-            }
-            std::thread::sleep(limits::LOOK_INTERVAL / 4);
-        }
-    });
-    receiver
 }
 
 fn progress_line(elapsed: Duration, rate: f64, counts: Counts, sites: &[u16], statuses: &Statuses) -> String {

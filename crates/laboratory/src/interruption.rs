@@ -9,21 +9,21 @@ mod report;
 
 pub use report::{Distribution, Report};
 
+use crate::cluster::Wish;
 use crate::cluster::process::Name;
 use crate::cluster::running::{RunError, Running, all_is_repaired, serve_without};
-use crate::cluster::{ClusterError, Wish};
-use crate::debit_credit::audit::{AuditError, audit};
+use crate::debit_credit::audit::audit;
 use crate::debit_credit::crew::Crew;
 use crate::debit_credit::ledger::Ledger;
-use crate::debit_credit::load::{LoadError, load};
-use crate::debit_credit::{connect, explain, gap};
+use crate::debit_credit::load::load;
+use crate::debit_credit::{connect, gap};
+use crate::experiment::{ExperimentError, failed};
 use crate::screen::Screen;
 use crate::{limits, machine};
 use poller::Pollers;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use thiserror::Error;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
@@ -36,56 +36,6 @@ pub struct Options {
     pub clients: usize,
     /// How long leases last, in milliseconds.
     pub lease_ms: u64,
-}
-
-/// Why it ended early.
-#[derive(Debug, Error)]
-pub enum InterruptionError {
-    /// The cluster.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Its files.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The tables.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The table that is polled.
-    #[error("the table that is polled cannot be made: {}", explain(.0))]
-    Table(postgres::Error),
-    /// The audit.
-    #[error(transparent)]
-    Audit(#[from] AuditError),
-    /// Clients hang.
-    #[error("{count} clients did not end their transaction within {} s", limits::CLIENTS_END_TIME_MAX.as_secs())]
-    ClientsHang {
-        /// How many.
-        count: usize,
-    },
-    /// Pollers hear nothing.
-    #[error("site {site} did not answer both pollers within {} s, {when}", limits::RESUME_TIME_MAX.as_secs())]
-    Silent {
-        /// The site that is polled.
-        site: u16,
-        /// In which part of the experiment.
-        when: &'static str,
-    },
-    /// A read of what is not true any more.
-    #[error("site {site}: {what}: a stale read")]
-    Stale {
-        /// The site that is polled.
-        site: u16,
-        /// What was read, and what should have been.
-        what: String,
-    },
-    /// The books do not balance.
-    #[error("after {kills} kills: {complaints}")]
-    Books {
-        /// How many there were.
-        kills: usize,
-        /// What is wrong.
-        complaints: String,
-    },
 }
 
 /// One kill, as the pollers of a surviving site saw it.
@@ -113,12 +63,12 @@ pub fn run(
     options: Options,
     stop: &AtomicBool,
     screen: &mut Screen,
-) -> Result<Report, InterruptionError> {
+) -> Result<Report, ExperimentError> {
     let sync = machine::sync_latency(&folder.join("disk"))?;
     let wish = Wish { lease_ms: Some(options.lease_ms), ..Wish::default() };
     let mut running = Running::start_wished(program, &folder.join("cluster"), &wish, stop)?;
     load(&running.sql_addresses(), 1, stop, screen)?;
-    poller::make_table(running.sql_addresses()[0].1).map_err(InterruptionError::Table)?;
+    poller::make_table(running.sql_addresses()[0].1).map_err(failed("making the table that is polled"))?;
     let crew = Crew::start_paced(running.sql_addresses(), 1, options.clients, Some(options.rate));
     let mut report = Report { kills: Vec::new(), lease_ms: options.lease_ms, cores: machine::cores(), sync };
     for number in 0..options.kills {
@@ -126,12 +76,13 @@ pub fn run(
         screen.progress(|| format!("  kill {} of {}: {kill}", number + 1, options.kills));
         report.kills.push(kill);
     }
-    let (accounts, counts) = crew.gather().map_err(|count| InterruptionError::ClientsHang { count })?;
+    let (accounts, counts) = crew.gather().map_err(|count| ExperimentError::ClientsHang { count })?;
     let ledgers: Vec<Ledger> = accounts.into_iter().map(|account| account.ledger).collect();
     let audit = audit(running.sql_addresses(), &ledgers, |site| screen.progress(|| format!("  auditing site {site}")))?;
     let complaints = audit.complaints();
     if !complaints.is_empty() {
-        return Err(InterruptionError::Books { kills: report.kills.len(), complaints: complaints.join("; ") });
+        let kills = report.kills.len();
+        return Err(ExperimentError::Wrong(format!("after {kills} kills: {}", complaints.join("; "))));
     }
     screen.line(&format!("{} bookings meanwhile: none is lost, none is there twice", counts.acknowledged));
     for complaint in running.stop() {
@@ -141,7 +92,7 @@ pub fn run(
 }
 
 /// Kills a site while another one is polled, and takes it back.
-fn one_kill(running: &mut Running, number: u32, stop: &AtomicBool) -> Result<Kill, InterruptionError> {
+fn one_kill(running: &mut Running, number: u32, stop: &AtomicBool) -> Result<Kill, ExperimentError> {
     let sites = running.sql_addresses();
     let (victim, _) = sites[number as usize % sites.len()];
     // The other survivor every other time: the one that proposes the change, and the one that does not.
@@ -151,21 +102,22 @@ fn one_kill(running: &mut Running, number: u32, stop: &AtomicBool) -> Result<Kil
     })?;
     let pollers = Pollers::start(sql);
     let polls = limits::POLLS_AROUND + u64::from(number) * 37 % limits::POLLS_AROUND;
-    wait_for_answers(&pollers, polls, survivor, "before a kill", stop)?;
+    wait_for_answers(running, &pollers, polls, survivor, "before a kill", stop)?;
     let killed_us = pollers.now_us();
     running.kill(Name::Site(victim));
     running.wait("the others to go on", limits::RESUME_TIME_MAX, stop, |statuses| {
         statuses.len() + 1 == sites.len() && serve_without(victim, statuses)
     })?;
-    wait_for_answers(&pollers, limits::POLLS_AROUND, survivor, "after a kill", stop)?;
+    wait_for_answers(running, &pollers, limits::POLLS_AROUND, survivor, "after a kill", stop)?;
     let started_us = pollers.now_us();
     running.start_process(Name::Site(victim))?;
     running.wait("the site to be current", limits::RETURN_TIME_MAX, stop, |statuses| {
         all_is_repaired(statuses, sites.len())
     })?;
     let current_us = pollers.now_us();
-    wait_for_answers(&pollers, limits::POLLS_AROUND, survivor, "after a return", stop)?;
-    let (writes, reads) = pollers.end().map_err(|what| InterruptionError::Stale { site: survivor, what })?;
+    wait_for_answers(running, &pollers, limits::POLLS_AROUND, survivor, "after a return", stop)?;
+    let (writes, reads) =
+        pollers.end().map_err(|what| ExperimentError::Wrong(format!("site {survivor}: {what}: a stale read")))?;
     let longest = |times: &[u64], from: u64, to: u64| {
         let micros = gap::longest_between(times, from, to).unwrap_or_default();
         Duration::from_micros(micros)
@@ -181,12 +133,13 @@ fn one_kill(running: &mut Running, number: u32, stop: &AtomicBool) -> Result<Kil
 
 /// Waits until both pollers have had so many answers more.
 fn wait_for_answers(
+    running: &mut Running,
     pollers: &Pollers,
     more: u64,
     site: u16,
     when: &'static str,
     stop: &AtomicBool,
-) -> Result<(), InterruptionError> {
+) -> Result<(), ExperimentError> {
     let (writes, reads) = pollers.answers();
     let deadline = Instant::now() + limits::RESUME_TIME_MAX;
     loop {
@@ -198,7 +151,8 @@ fn wait_for_answers(
             return Err(RunError::Stopped.into());
         }
         if Instant::now() > deadline {
-            return Err(InterruptionError::Silent { site, when });
+            let what = format!("site {site} to answer both pollers, {when}");
+            return Err(running.late(&what, limits::RESUME_TIME_MAX).into());
         }
         std::thread::sleep(limits::POLL_INTERVAL);
     }

@@ -14,17 +14,19 @@ pub use report::{Phase, Report, Size};
 
 use crate::cluster::process::Name;
 use crate::cluster::running::{RunError, Running};
-use crate::cluster::{ClusterError, Wish, file_error};
-use crate::debit_credit::{connect, explain};
+use crate::cluster::{Wish, file_error};
+use crate::debit_credit::connect;
+use crate::experiment::{ExperimentError, failed};
+use crate::first_answer::Asking;
 use crate::screen::{Screen, bytes, grouped};
 use crate::soak::samples::Sample;
 use crate::{limits, machine};
 use clients::{Clients, Found, Keys, Work};
-use rows::Table;
+use postgres::Client;
+use rows::{Share, Table};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use thiserror::Error;
 
 /// The only site.
 const SITE: u16 = 1;
@@ -36,62 +38,18 @@ pub struct Options {
     pub rows: u64,
     /// Megabytes of rows that the site keeps in memory.
     pub memory_mb: usize,
-    /// How much of the rows is the working set, in percent.
-    pub working_set_percent: u64,
+    /// How much of the rows is the working set.
+    pub working_set: Share,
     /// How long each load goes on.
     pub load_time: Duration,
     /// Clients of each load.
     pub clients: usize,
 }
 
-/// Why it ended early.
-#[derive(Debug, Error)]
-pub enum LargerError {
-    /// The cluster.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Its files.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The disk is too small.
-    #[error("{folder} has {} free, and this needs {}: name a folder on a larger disk with --data, or load less with --gigabytes", bytes(*.free), bytes(*.needed))]
-    Disk {
-        /// Where the data would be.
-        folder: String,
-        /// Bytes.
-        free: u64,
-        /// Bytes.
-        needed: u64,
-    },
-    /// A statement.
-    #[error("{what} failed: {}", explain(.error))]
-    Statement {
-        /// Which.
-        what: &'static str,
-        /// What the site said.
-        error: postgres::Error,
-    },
-    /// The connection broke during COPY.
-    #[error("loading rows failed: {0}")]
-    Copy(#[from] std::io::Error),
-    /// The site's process cannot be measured.
-    #[error("the site cannot be measured: {0}")]
-    Measure(std::io::Error),
-    /// An answer that cannot be right.
-    #[error("WRONG: {0}")]
-    Wrong(String),
-}
-
-/// As an error of a statement.
-fn failed(what: &'static str) -> impl Fn(postgres::Error) -> LargerError {
-    move |error| LargerError::Statement { what, error }
-}
-
 /// Bytes that must be free on the disk: what the store takes while it compacts, the log, and the site of the working set alone.
 pub fn disk_needed(options: &Options) -> u64 {
-    let all = options.rows * rows::ROW_BYTES;
-    let alone = all * options.working_set_percent / 100;
-    (all + alone) * limits::LARGER_DISK_PERCENT / 100 + limits::LARGER_DISK_BESIDE
+    let rows = options.rows + options.working_set.of(options.rows).rows();
+    rows * rows::ROW_BYTES * limits::LARGER_DISK_PERCENT / 100 + limits::LARGER_DISK_BESIDE
 }
 
 /// The experiment under way, with one site.
@@ -115,18 +73,18 @@ pub fn run(
     options: Options,
     stop: &AtomicBool,
     screen: &mut Screen,
-) -> Result<Report, LargerError> {
+) -> Result<Report, ExperimentError> {
     std::fs::create_dir_all(folder).map_err(file_error(folder))?;
     let (free, needed) = (machine::free_bytes(folder)?, disk_needed(&options));
     if free < needed {
-        return Err(LargerError::Disk { folder: folder.display().to_string(), free, needed });
+        return Err(ExperimentError::Disk { folder: folder.display().to_string(), free, needed });
     }
     let sync = machine::sync_latency(&folder.join("disk"))?;
-    let (all, alone) = (Table::new(options.rows, 1), Table::new(options.rows, 100 / options.working_set_percent));
-    screen.line(&format!("{} rows of the working set alone", grouped(alone.rows())));
-    let mut small = Experiment::start(program, &folder.join("alone"), alone, options, stop, screen)?;
+    let (all, working_set) = (Table::of(options.rows), options.working_set.of(options.rows));
+    screen.line(&format!("{} rows of the working set alone", grouped(working_set.rows())));
+    let mut small = Experiment::start(program, &folder.join("alone"), working_set, options, stop, screen)?;
     small.load()?;
-    let alone = small.measure_alone(alone)?;
+    let alone = small.measure_alone(working_set)?;
     small.end();
     let place = folder.join("alone");
     std::fs::remove_dir_all(&place).map_err(file_error(&place))?;
@@ -134,7 +92,7 @@ pub fn run(
     let mut large = Experiment::start(program, &folder.join("all"), all, options, stop, screen)?;
     let loaded = large.load()?;
     let size = large.size()?;
-    let phases = large.measure_all(Table::new(options.rows, 100 / options.working_set_percent))?;
+    let phases = large.measure_all(working_set)?;
     let restart = large.restart()?;
     large.end();
     Ok(Report { options, cores: machine::cores(), sync, loaded, size, alone, phases, restart })
@@ -148,14 +106,14 @@ impl<'a> Experiment<'a> {
         options: Options,
         stop: &'a AtomicBool,
         screen: &'a mut Screen,
-    ) -> Result<Experiment<'a>, LargerError> {
+    ) -> Result<Experiment<'a>, ExperimentError> {
         let wish = Wish { sites: Some(1), memory_mb: Some(options.memory_mb), ..Wish::default() };
         let running = Running::start_wished(program, folder, &wish, stop)?;
         Ok(Experiment { running, table, options, stop, screen, peak: 0 })
     }
 
     /// Loads the rows, and waits until the store has them.
-    fn load(&mut self) -> Result<Phase, LargerError> {
+    fn load(&mut self) -> Result<Phase, ExperimentError> {
         self.peak = 0;
         let begun = Instant::now();
         let (sql, table) = (self.running.sql_addresses()[0].1, self.table);
@@ -189,7 +147,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The working set in a site that has no other rows.
-    fn measure_alone(&mut self, working_set: Table) -> Result<Vec<Phase>, LargerError> {
+    fn measure_alone(&mut self, working_set: Table) -> Result<Vec<Phase>, ExperimentError> {
         let keys = Keys::of(working_set);
         self.warm(working_set)?;
         let reads = self.phase("working set: reads", Work::Read, keys, None)?;
@@ -198,7 +156,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// The working set by itself and beside other loads, and these loads.
-    fn measure_all(&mut self, working_set: Table) -> Result<Vec<Phase>, LargerError> {
+    fn measure_all(&mut self, working_set: Table) -> Result<Vec<Phase>, ExperimentError> {
         let (keys, all) = (Keys::of(working_set), Keys::of(self.table));
         self.warm(working_set)?;
         let mut phases = vec![
@@ -217,7 +175,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Every row of the working set is read once.
-    fn warm(&mut self, working_set: Table) -> Result<(), LargerError> {
+    fn warm(&mut self, working_set: Table) -> Result<(), ExperimentError> {
         let begun = Instant::now();
         let clients = Clients::start(
             self.running.sql_addresses()[0].1,
@@ -225,9 +183,7 @@ impl<'a> Experiment<'a> {
             self.options.clients,
             Work::Read,
         );
-        while !clients.have_ended() {
-            self.pause("reading the working set", begun, clients.answered())?;
-        }
+        self.watch("reading the working set", &clients, begun, Duration::MAX)?;
         clients.end().map(drop)
     }
 
@@ -238,7 +194,7 @@ impl<'a> Experiment<'a> {
         work: Work,
         keys: Keys,
         others: Option<Work>,
-    ) -> Result<Phase, LargerError> {
+    ) -> Result<Phase, ExperimentError> {
         self.peak = 0;
         let sql = self.running.sql_addresses()[0].1;
         let others = others.map(|work| {
@@ -247,9 +203,7 @@ impl<'a> Experiment<'a> {
         });
         let clients = Clients::start(sql, keys, self.options.clients, work);
         let begun = Instant::now();
-        while begun.elapsed() < self.options.load_time && !clients.have_ended() {
-            self.pause(name, begun, clients.answered())?;
-        }
+        self.watch(name, &clients, begun, self.options.load_time)?;
         let (found, took) = (clients.end()?, begun.elapsed());
         let beside = others.map(Clients::end).transpose()?;
         let done = found.times.len() as u64;
@@ -260,13 +214,11 @@ impl<'a> Experiment<'a> {
     }
 
     /// One scan of all rows by one client, on an idle site.
-    fn scan(&mut self) -> Result<Phase, LargerError> {
+    fn scan(&mut self) -> Result<Phase, ExperimentError> {
         self.peak = 0;
         let begun = Instant::now();
         let clients = Clients::start(self.running.sql_addresses()[0].1, Keys::each_once(self.table), 1, Work::Scan);
-        while !clients.have_ended() {
-            self.pause("a full scan", begun, clients.answered())?;
-        }
+        self.watch("a full scan", &clients, begun, Duration::MAX)?;
         let found = clients.end()?;
         let took = begun.elapsed();
         let phase = Phase::new("all rows: one full scan", found, took, self.table.rows(), self.peak);
@@ -275,54 +227,61 @@ impl<'a> Experiment<'a> {
     }
 
     /// Kills the site and starts it again. How long until it answers the read of a row, and how much log it had to read.
-    fn restart(&mut self) -> Result<(Duration, u64), LargerError> {
-        let status = self.running.status(SITE).map_err(LargerError::Wrong)?;
+    fn restart(&mut self) -> Result<(Duration, u64), ExperimentError> {
+        let status = self.running.status(SITE).map_err(ExperimentError::Wrong)?;
         self.running.kill(Name::Site(SITE));
         let begun = Instant::now();
         self.running.start_process(Name::Site(SITE))?;
-        let sql = self.running.sql_addresses()[0].1;
-        loop {
-            let read = connect(sql).and_then(|mut client| client.query_one(rows::READ, &[&0_i32]));
-            match read {
-                Ok(_) => return Ok((begun.elapsed(), status.log.bytes_to_replay)),
-                Err(error) if begun.elapsed() > limits::RETURN_TIME_MAX => {
-                    return Err(failed("a read after the restart")(error));
-                }
-                Err(_) if self.stop.load(Ordering::SeqCst) => return Err(RunError::Stopped.into()),
-                Err(_) => std::thread::sleep(limits::ASK_INTERVAL),
-            }
+        let read = |client: &mut Client| client.query(rows::READ, &[&0_i32]).map(|rows| rows::is_read(&rows));
+        let first = Asking::start(&self.running, SITE, read).wait(&mut self.running, self.stop)?;
+        match first.found {
+            true => Ok((first.answered_at - begun, status.log.bytes_to_replay)),
+            false => Err(ExperimentError::Wrong("after the restart the read of row 0 did not find it".to_owned())),
         }
     }
 
     /// What the site takes on disk.
-    fn size(&mut self) -> Result<Size, LargerError> {
+    fn size(&mut self) -> Result<Size, ExperimentError> {
         let sample = self.look()?;
         Ok(Size { log: sample.log, store: sample.store })
     }
 
-    /// Measures the site's process.
-    fn look(&mut self) -> Result<Sample, LargerError> {
+    /// Measures the site's process, unless an end was asked for.
+    fn look(&mut self) -> Result<Sample, ExperimentError> {
+        if self.stop.load(Ordering::SeqCst) {
+            return Err(RunError::Stopped.into());
+        }
         let name = Name::Site(SITE);
         let folder = self.running.cluster().folder_of(name);
         let process = self.running.process(name).expect("it was started");
         if process.ended().is_some() {
-            return Err(LargerError::Wrong(format!("the site has ended; its log says:\n{}", process.last_lines())));
+            return Err(ExperimentError::Wrong(format!("the site has ended; its log says:\n{}", process.last_lines())));
         }
-        let sample = Sample::of(process.id(), &folder).map_err(LargerError::Measure)?;
+        let sample = Sample::of(process.id(), &folder).map_err(|source| ExperimentError::Measure { name, source })?;
         self.peak = self.peak.max(sample.own);
         Ok(sample)
     }
 
-    fn pause(&mut self, what: &str, begun: Instant, answered: u64) -> Result<(), LargerError> {
-        if self.stop.load(Ordering::SeqCst) {
-            return Err(RunError::Stopped.into());
+    /// Looks at the site now and then until the clients have ended or so much time has passed since they began.
+    fn watch(
+        &mut self,
+        what: &str,
+        clients: &Clients,
+        begun: Instant,
+        time_max: Duration,
+    ) -> Result<(), ExperimentError> {
+        loop {
+            self.look()?;
+            let (peak, took, answered) = (self.peak, begun.elapsed(), clients.answered());
+            self.screen.progress(|| {
+                let (seconds, answered) = (took.as_secs_f64(), grouped(answered));
+                format!("  {what}: {seconds:.0} s, {answered} answers, {} resident", bytes(peak))
+            });
+            let left = time_max.saturating_sub(begun.elapsed());
+            if clients.wait_for_end(left.min(limits::LARGER_LOOK_INTERVAL)) || begun.elapsed() >= time_max {
+                return Ok(());
+            }
         }
-        self.look()?;
-        let (peak, took) = (self.peak, begun.elapsed().as_secs_f64());
-        self.screen
-            .progress(|| format!("  {what}: {took:.0} s, {} answers, {} resident", grouped(answered), bytes(peak)));
-        std::thread::sleep(limits::LARGER_LOOK_INTERVAL);
-        Ok(())
     }
 
     fn end(self) {

@@ -3,20 +3,19 @@
 //! The machine is idle but for that, so the figures are the site's own. Invariant: what it answers first is compared with what another site
 //! answers; a stale answer ends the experiment.
 
-use crate::cluster::ClusterError;
 use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running, all_is_repaired, serve_without};
-use crate::debit_credit::load::{LoadError, load};
-use crate::debit_credit::{ACCOUNTS, connect, explain};
+use crate::cluster::running::{Running, all_is_repaired, serve_without};
+use crate::debit_credit::load::load;
+use crate::debit_credit::{ACCOUNTS, connect};
+use crate::experiment::{ExperimentError, failed};
+use crate::first_answer::{Answer, Asking};
 use crate::limits;
 use crate::screen::{Screen, bytes, grouped};
 use postgres::SimpleQueryMessage;
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use thiserror::Error;
 
 /// The site that goes away.
 const AWAY: u16 = 3;
@@ -32,37 +31,6 @@ pub struct Options {
     pub percent: u32,
     /// How often.
     pub rounds: u32,
-}
-
-/// Why it ended early.
-#[derive(Debug, Error)]
-pub enum ReturnError {
-    /// The cluster.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Its files.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The tables.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A site that was not away refused a statement.
-    #[error("site {WITNESS} refused a statement: {}", explain(.0))]
-    Witness(postgres::Error),
-    /// The site answers nothing.
-    #[error("site {AWAY} answered no read within {} s of its start; its last refusal: {refusal}", limits::RETURN_TIME_MAX.as_secs())]
-    NoAnswer {
-        /// What it said, or how it could not be reached.
-        refusal: String,
-    },
-    /// The site answered what is not true any more.
-    #[error("site {AWAY} answered {answered:?} where site {WITNESS} answers {right:?}: a stale read")]
-    Stale {
-        /// By the site that was away.
-        answered: Vec<String>,
-        /// By the other one.
-        right: Vec<String>,
-    },
 }
 
 /// One return. Times are counted from the start of the process.
@@ -96,7 +64,7 @@ pub fn run(
     options: Options,
     stop: &AtomicBool,
     screen: &mut Screen,
-) -> Result<Report, ReturnError> {
+) -> Result<Report, ExperimentError> {
     let mut running = Running::start_new(program, folder, stop)?;
     load(&running.sql_addresses(), options.scale, stop, screen)?;
     let accounts = u64::from(options.scale) * u64::from(ACCOUNTS);
@@ -117,7 +85,7 @@ fn one_return(
     changed: u64,
     stop: &AtomicBool,
     screen: &mut Screen,
-) -> Result<Round, ReturnError> {
+) -> Result<Round, ExperimentError> {
     running.wait("the stores to have what the logs say", limits::POST_TIME_MAX, stop, |statuses| {
         let left = statuses.values().map(|status| status.log.bytes_to_replay).max().unwrap_or_default();
         screen.progress(|| format!("  {} of log that the stores do not have yet", bytes(left)));
@@ -127,61 +95,48 @@ fn one_return(
     running.wait("the others to go on", limits::RESUME_TIME_MAX, stop, |statuses| {
         statuses.len() == 2 && serve_without(AWAY, statuses)
     })?;
-    let mut witness = connect(running.cluster().sites()[&WITNESS].sql).map_err(ReturnError::Witness)?;
+    let mut witness =
+        connect(running.cluster().sites()[&WITNESS].sql).map_err(failed(format!("connecting with site {WITNESS}")))?;
     let change = format!("UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid <= {changed}");
-    witness.batch_execute(&change).map_err(ReturnError::Witness)?;
+    witness.batch_execute(&change).map_err(failed(format!("changing rows at site {WITNESS}")))?;
     let reads = [
         format!("SELECT abalance FROM pgbench_accounts WHERE aid = {changed}"),
         format!("SELECT count(*), sum(abalance) FROM pgbench_accounts WHERE aid <= {changed}"),
     ];
     let mut right = Vec::new();
     for read in &reads {
-        right.push(answer(&mut witness, read).map_err(ReturnError::Witness)?);
+        right.push(answer(&mut witness, read).map_err(failed(format!("reading the changed rows at site {WITNESS}")))?);
     }
-    let mut round = Round::default();
+    let [row, all] = reads;
     let started = Instant::now();
     running.start_process(Name::Site(AWAY))?;
-    let sql = running.cluster().sites()[&AWAY].sql;
-    let mut taken = Duration::ZERO;
-    for (read, right) in reads.iter().zip(right) {
-        let answered = first_answer(sql, read, started, &mut round.connected)?;
-        taken = started.elapsed();
-        if answered != right {
-            return Err(ReturnError::Stale { answered, right });
-        }
-        if round.row.is_zero() {
-            round.row = taken;
-        }
-    }
-    round.all = taken;
+    let first = ask(running, row, &right[0], stop)?;
+    let second = ask(running, all, &right[1], stop)?;
     let statuses = running
         .wait("the site to be repaired", limits::RETURN_TIME_MAX, stop, |statuses| all_is_repaired(statuses, 3))?;
-    round.repaired = started.elapsed();
-    round.copied_bytes = statuses[&AWAY].copied_bytes;
-    Ok(round)
+    Ok(Round {
+        connected: first.connected_at - started,
+        row: first.answered_at - started,
+        all: second.answered_at - started,
+        repaired: started.elapsed(),
+        copied_bytes: statuses[&AWAY].copied_bytes,
+    })
 }
 
-/// The first answer of a site that comes back; `connected` is set when it first takes a client.
-fn first_answer(
-    sql: SocketAddr,
-    read: &str,
-    started: Instant,
-    connected: &mut Duration,
-) -> Result<Vec<String>, ReturnError> {
-    loop {
-        let tried = connect(sql).and_then(|mut client| {
-            if connected.is_zero() {
-                *connected = started.elapsed();
-            }
-            answer(&mut client, read)
-        });
-        match tried {
-            Ok(answer) => return Ok(answer),
-            Err(error) if started.elapsed() > limits::RETURN_TIME_MAX => {
-                return Err(ReturnError::NoAnswer { refusal: explain(&error) });
-            }
-            Err(_) => std::thread::sleep(limits::ASK_INTERVAL),
-        }
+/// The first answer of the site that comes back, compared with what is right.
+fn ask(
+    running: &mut Running,
+    read: String,
+    right: &[String],
+    stop: &AtomicBool,
+) -> Result<Answer<Vec<String>>, ExperimentError> {
+    let first = Asking::start(running, AWAY, move |client| answer(client, &read)).wait(running, stop)?;
+    match first.found == right {
+        true => Ok(first),
+        false => Err(ExperimentError::Wrong(format!(
+            "site {AWAY} answered {:?} where site {WITNESS} answers {right:?}: a stale read",
+            first.found
+        ))),
     }
 }
 

@@ -10,14 +10,15 @@ pub mod samples;
 pub mod side_load;
 pub mod verdict;
 
+use crate::cluster::Wish;
 use crate::cluster::process::Name;
 use crate::cluster::running::{RunError, Running, Statuses, all_is_repaired};
-use crate::cluster::{ClusterError, Wish};
-use crate::debit_credit::audit::{Audit, AuditError, audit};
+use crate::debit_credit::audit::{Audit, audit};
+use crate::debit_credit::connect;
 use crate::debit_credit::crew::{Counts, Crew};
 use crate::debit_credit::ledger::Ledger;
-use crate::debit_credit::load::{LoadError, load};
-use crate::debit_credit::{connect, explain};
+use crate::debit_credit::load::load;
+use crate::experiment::{ExperimentError, failed};
 use crate::screen::{Screen, grouped};
 use crate::{limits, machine};
 use samples::{Sample, Samples, table_head, table_row};
@@ -27,7 +28,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use thiserror::Error;
 use verdict::Verdict;
 
 /// What is done.
@@ -39,45 +39,6 @@ pub struct Options {
     pub rate: u32,
     /// Clients that book.
     pub clients: usize,
-}
-
-/// Why it ended early.
-#[derive(Debug, Error)]
-pub enum SoakError {
-    /// The cluster.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Its files.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The tables.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The audit.
-    #[error(transparent)]
-    Audit(#[from] AuditError),
-    /// A statement of the soak itself.
-    #[error("{what} failed: {}", explain(.error))]
-    Statement {
-        /// Which.
-        what: &'static str,
-        /// What the site said.
-        error: postgres::Error,
-    },
-    /// Clients hang.
-    #[error("{count} clients did not end their transaction within {} s", limits::CLIENTS_END_TIME_MAX.as_secs())]
-    ClientsHang {
-        /// How many.
-        count: usize,
-    },
-    /// A process cannot be measured.
-    #[error("{name} cannot be measured: {source}")]
-    Measure {
-        /// Which.
-        name: Name,
-        /// What the operating system says.
-        source: std::io::Error,
-    },
 }
 
 /// What was found.
@@ -132,12 +93,11 @@ pub fn run(
     options: Options,
     stop: &AtomicBool,
     screen: &mut Screen,
-) -> Result<Report, SoakError> {
+) -> Result<Report, ExperimentError> {
     let sync = machine::sync_latency(&folder.join("disk"))?;
     let running = Running::start_wished(program, &folder.join("cluster"), &Wish::default(), stop)?;
     load(&running.sql_addresses(), 1, stop, screen)?;
-    side_load::make_table(running.sql_addresses()[0].1)
-        .map_err(|error| SoakError::Statement { what: "making the table of the hot row", error })?;
+    side_load::make_table(running.sql_addresses()[0].1).map_err(failed("making the table of the hot row"))?;
     let begun = Instant::now();
     let mut soak = Soak {
         running,
@@ -173,7 +133,7 @@ pub fn run(
 
 impl Soak<'_> {
     /// A minute: load, a kill, a return, and the closing of the books.
-    fn turn(&mut self, number: u32) -> Result<(), SoakError> {
+    fn turn(&mut self, number: u32) -> Result<(), ExperimentError> {
         let begun = Instant::now();
         let sites = self.running.sql_addresses();
         let (victim, _) = sites[number as usize % sites.len()];
@@ -188,7 +148,7 @@ impl Soak<'_> {
         self.running.wait("the site to be current", limits::RETURN_TIME_MAX, stop, is_repaired)?;
         side.begin_long_reader();
         self.sample_until(begun + limits::SOAK_LOAD, &crew)?;
-        let (accounts, counts) = crew.gather().map_err(|count| SoakError::ClientsHang { count })?;
+        let (accounts, counts) = crew.gather().map_err(|count| ExperimentError::ClientsHang { count })?;
         let (side, mut complaints) = side.end();
         self.running.wait("all sites to be current", limits::RETURN_TIME_MAX, stop, is_repaired)?;
         for account in &accounts {
@@ -214,15 +174,15 @@ impl Soak<'_> {
     }
 
     /// The history begins anew; balances stay, and the hot row is set back.
-    fn close_books(&mut self, audit: &Audit, sql: SocketAddr) -> Result<(), SoakError> {
+    fn close_books(&mut self, audit: &Audit, sql: SocketAddr) -> Result<(), ExperimentError> {
         self.opening = audit.sites.values().next().map_or(0, |site| site.books.accounts);
         connect(sql)
             .and_then(|mut client| client.batch_execute("TRUNCATE pgbench_history; UPDATE hot SET n = 0"))
-            .map_err(|error| SoakError::Statement { what: "closing the books", error })
+            .map_err(failed("closing the books"))
     }
 
     /// Measures every process now and then until this time.
-    fn sample_until(&mut self, until: Instant, crew: &Crew) -> Result<(), SoakError> {
+    fn sample_until(&mut self, until: Instant, crew: &Crew) -> Result<(), ExperimentError> {
         while Instant::now() < until {
             if self.sampled_at.elapsed() >= limits::SAMPLE_INTERVAL {
                 self.sampled_at = Instant::now();
@@ -242,7 +202,7 @@ impl Soak<'_> {
     }
 
     /// Every process that runs.
-    fn measure(&mut self) -> Result<Vec<(Name, Sample)>, SoakError> {
+    fn measure(&mut self) -> Result<Vec<(Name, Sample)>, ExperimentError> {
         let mut measured = Vec::new();
         for name in self.running.cluster().names() {
             let folder = self.running.cluster().folder_of(name);
@@ -251,14 +211,14 @@ impl Soak<'_> {
                 continue;
             }
             let pid = process.id();
-            let sample = Sample::of(pid, &folder).map_err(|source| SoakError::Measure { name, source })?;
+            let sample = Sample::of(pid, &folder).map_err(|source| ExperimentError::Measure { name, source })?;
             measured.push((name, sample));
         }
         Ok(measured)
     }
 
     /// A row of the table for every process, at the end of a turn.
-    fn show(&mut self, number: u32) -> Result<(), SoakError> {
+    fn show(&mut self, number: u32) -> Result<(), ExperimentError> {
         let statuses = self.running.statuses();
         for (name, sample) in self.measure()? {
             let status = match name {
@@ -270,7 +230,7 @@ impl Soak<'_> {
         Ok(())
     }
 
-    fn pause(&self) -> Result<(), SoakError> {
+    fn pause(&self) -> Result<(), ExperimentError> {
         if self.stop.load(Ordering::SeqCst) {
             return Err(RunError::Stopped.into());
         }

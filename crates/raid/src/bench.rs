@@ -1,18 +1,18 @@
 //! `raid bench`: experiments that print figures of this machine.
 
-use crate::stop;
+use crate::{experiment, stop};
 use clap::{Args, Subcommand};
 use communication_laboratory as communication;
-use laboratory::cluster::running::RunError;
-use laboratory::interruption::{self, InterruptionError};
-use laboratory::larger::{self, LargerError};
-use laboratory::returning::{self, ReturnError};
+use laboratory::experiment::ExperimentError;
+use laboratory::larger::rows::Share;
 use laboratory::screen::Screen;
-use laboratory::soak::{self, SoakError};
+use laboratory::{interruption, larger, returning, soak};
 use memory_laboratory as memory;
 use messages::LeaseLength;
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -191,9 +191,9 @@ struct LargerOptions {
     /// Megabytes of rows that the site keeps in memory.
     #[arg(long, value_name = "MB", default_value_t = 2_048, value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
     memory_mb: u32,
-    /// How much of the rows is the working set, in percent.
-    #[arg(long, value_name = "P", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=50))]
-    working_set_percent: u64,
+    /// How much of the rows is the working set, in percent: 1, 2, 4, 5, 10, 20, 25, 50 or 100.
+    #[arg(long, value_name = "P", default_value_t)]
+    working_set_percent: Share,
     /// How long each load goes on.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: u64,
@@ -275,40 +275,41 @@ fn measure_memory(options: &MemoryOptions) -> memory::Outcome<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// An experiment of the laboratory: the `raid` program, a folder of its own, what is measured, whether to stop, where to show it.
+type Measurement<Chosen, Report> =
+    fn(&Path, &Path, Chosen, &AtomicBool, &mut Screen) -> Result<Report, ExperimentError>;
+
+/// Runs an experiment and prints its report; the exit status is 0 if that is good.
+fn measure<Chosen, Report: Display>(
+    measurement: Measurement<Chosen, Report>,
+    chosen: Chosen,
+    data: Option<&Path>,
+    is_good: fn(&Report) -> bool,
+) -> Result<ExitCode, String> {
+    experiment::run(data, |program, folder, stop, screen| {
+        let report = measurement(program, folder, chosen, stop, screen)?;
+        screen.line(&format!("\n{report}"));
+        Ok(if is_good(&report) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    })
+}
+
 fn measure_return(options: &ReturnOptions) -> Result<ExitCode, String> {
-    let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    let stop = stop::on_signal()?;
-    let mut screen = Screen::default();
-    let temporary = tempfile::Builder::new().prefix("raid-bench-").tempdir().map_err(|error| error.to_string())?;
-    let folder = options.data.as_deref().unwrap_or(temporary.path());
-    let chosen = returning::Options { scale: options.scale, percent: options.percent, rounds: options.rounds };
-    match returning::run(&program, folder, chosen, &stop, &mut screen) {
-        Ok(report) => {
-            screen.line(&format!("\n{report}"));
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(ReturnError::Run(RunError::Stopped)) => Ok(ExitCode::FAILURE),
-        Err(error) => Err(error.to_string()),
-    }
+    let ReturnOptions { scale, percent, rounds, data } = options;
+    let chosen = returning::Options { scale: *scale, percent: *percent, rounds: *rounds };
+    measure(returning::run, chosen, data.as_deref(), |_| true)
 }
 
 fn measure_gap(options: &GapOptions) -> Result<ExitCode, String> {
     let GapOptions { kills, rate, clients, lease_ms, data } = options;
     let chosen =
         interruption::Options { kills: *kills, rate: *rate, clients: usize::from(*clients), lease_ms: *lease_ms };
-    let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    let stop = stop::on_signal()?;
-    let mut screen = Screen::default();
-    let temporary = tempfile::Builder::new().prefix("raid-bench-").tempdir().map_err(|error| error.to_string())?;
-    let folder = data.as_deref().unwrap_or(temporary.path());
-    match interruption::run(&program, folder, chosen, &stop, &mut screen) {
-        Ok(report) => {
-            screen.line(&format!("\n{report}"));
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(InterruptionError::Run(RunError::Stopped)) => Ok(ExitCode::FAILURE),
-        Err(error) => Err(error.to_string()),
-    }
+    measure(interruption::run, chosen, data.as_deref(), |_| true)
+}
+
+fn measure_soak(options: &SoakOptions) -> Result<ExitCode, String> {
+    let SoakOptions { minutes, rate, clients, data } = options;
+    let chosen = soak::Options { minutes: *minutes, rate: *rate, clients: usize::from(*clients) };
+    measure(soak::run, chosen, data.as_deref(), soak::Report::is_good)
 }
 
 fn measure_larger(options: &LargerOptions) -> Result<ExitCode, String> {
@@ -316,39 +317,40 @@ fn measure_larger(options: &LargerOptions) -> Result<ExitCode, String> {
     let chosen = larger::Options {
         rows: (gigabytes * 1e9) as u64 / larger::rows::ROW_BYTES,
         memory_mb: *memory_mb as usize,
-        working_set_percent: *working_set_percent,
+        working_set: *working_set_percent,
         load_time: Duration::from_secs(*seconds),
         clients: usize::from(*clients),
     };
-    let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    let stop = stop::on_signal()?;
-    let mut screen = Screen::default();
-    let temporary = tempfile::Builder::new().prefix("raid-larger-").tempdir().map_err(|error| error.to_string())?;
-    let folder = data.as_deref().unwrap_or(temporary.path());
-    match larger::run(&program, folder, chosen, &stop, &mut screen) {
-        Ok(report) => {
-            screen.line(&format!("\n{report}"));
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(LargerError::Run(RunError::Stopped)) => Ok(ExitCode::FAILURE),
-        Err(error) => Err(error.to_string()),
-    }
+    measure(larger::run, chosen, data.as_deref(), |_| true)
 }
 
-fn measure_soak(options: &SoakOptions) -> Result<ExitCode, String> {
-    let SoakOptions { minutes, rate, clients, data } = options;
-    let chosen = soak::Options { minutes: *minutes, rate: *rate, clients: usize::from(*clients) };
-    let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    let stop = stop::on_signal()?;
-    let mut screen = Screen::default();
-    let temporary = tempfile::Builder::new().prefix("raid-soak-").tempdir().map_err(|error| error.to_string())?;
-    let folder = data.as_deref().unwrap_or(temporary.path());
-    match soak::run(&program, folder, chosen, &stop, &mut screen) {
-        Ok(report) => {
-            screen.line(&format!("\n{report}"));
-            Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn larger(arguments: &[&str]) -> Result<LargerOptions, clap::Error> {
+        let line = Line::try_parse_from(["bench", "larger"].iter().chain(arguments))?;
+        match line.options.experiment {
+            Experiment::Larger(options) => Ok(options),
+            _ => panic!("another experiment was read"),
         }
-        Err(SoakError::Run(RunError::Stopped)) => Ok(ExitCode::FAILURE),
-        Err(error) => Err(error.to_string()),
+    }
+
+    /// A working set that no step makes would be measured as another one, of which the report would not tell.
+    #[test]
+    fn only_shares_that_there_are_can_be_a_working_set() {
+        let share = |percent: &str| larger(&["--working-set-percent", percent]).map(|read| read.working_set_percent);
+        assert_eq!(larger(&[]).expect("it needs no option").working_set_percent, Share::default());
+        assert_eq!(share("25").expect("every fourth row").of(100).rows(), 25);
+        let error = share("40").expect_err("every two and a half-th row").to_string();
+        assert!(error.contains("'40' for '--working-set-percent <P>'"), "{error}");
+        assert!(error.contains("only 1, 2, 4, 5, 10, 20, 25, 50, 100 are possible"), "{error}");
     }
 }

@@ -1,10 +1,8 @@
 //! `raid demo`: a cluster under load loses a site and takes it back.
 
-use crate::{start, stop};
+use crate::{experiment, start};
 use clap::Args;
-use laboratory::cluster::running::RunError;
-use laboratory::demo::{self, DemoError, Outcome};
-use laboratory::screen::Screen;
+use laboratory::demo::{self, Outcome};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -45,39 +43,27 @@ pub struct Options {
 
 /// Runs it.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
-    let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-    let stop = stop::on_signal()?;
-    let mut screen = Screen::default();
-    // Lives until the end of this function, after the cluster.
-    let temporary = match options.data {
-        Some(_) => None,
-        None => Some(tempfile::Builder::new().prefix("raid-demo-").tempdir().map_err(|error| error.to_string())?),
-    };
-    let folder = options.data.as_deref().or(temporary.as_ref().map(|folder| folder.path()));
-    let folder = folder.ok_or("there is no folder for the data")?;
     let chosen = demo::Options { seconds: options.seconds, scale: options.scale, clients: options.clients.into() };
-    let Outcome { running, report } = match demo::run(&program, folder, chosen, &stop, &mut screen) {
-        Ok(outcome) => outcome,
-        Err(DemoError::Run(RunError::Stopped)) => return Ok(ExitCode::FAILURE),
-        Err(error) => return Err(error.to_string()),
-    };
-    screen.line("");
-    screen.line(&report.to_string());
-    let complaints = report.complaints();
-    for complaint in &complaints {
-        screen.line(&format!("WRONG: {complaint}"));
-    }
-    if complaints.is_empty() {
-        screen.line("All is well: nothing is lost, nothing is doubled, the books balance at every site.");
-    }
-    if !options.exit {
-        screen.line("The cluster stays up. Connect with any of");
-        start::print_psql(&running, &mut screen);
-        screen.line("Ctrl-C ends it.");
-        while !stop.load(Ordering::SeqCst) {
-            std::thread::sleep(crate::limits::LOOK_INTERVAL);
+    experiment::run(options.data.as_deref(), |program, folder, stop, screen| {
+        let Outcome { running, report } = demo::run(program, folder, chosen, stop, screen)?;
+        screen.line("");
+        screen.line(&report.to_string());
+        let complaints = report.complaints();
+        for complaint in &complaints {
+            screen.line(&format!("WRONG: {complaint}"));
         }
-    }
-    let ended = start::end(running, &mut screen);
-    Ok(if complaints.is_empty() { ended } else { ExitCode::FAILURE })
+        if complaints.is_empty() {
+            screen.line("All is well: nothing is lost, nothing is doubled, the books balance at every site.");
+        }
+        if !options.exit {
+            screen.line("The cluster stays up. Connect with any of");
+            start::print_psql(&running, screen);
+            screen.line("Ctrl-C ends it.");
+            while !stop.load(Ordering::SeqCst) {
+                std::thread::sleep(crate::limits::LOOK_INTERVAL);
+            }
+        }
+        let ended = start::end(running, screen);
+        Ok(if complaints.is_empty() { ended } else { ExitCode::FAILURE })
+    })
 }

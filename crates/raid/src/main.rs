@@ -7,6 +7,7 @@ mod bench;
 mod cluster_folder;
 mod config;
 mod demo;
+mod experiment;
 mod failures;
 mod keys;
 mod limits;

@@ -49,6 +49,16 @@ pub enum RunError {
         /// The states of the sites.
         seen: String,
     },
+    /// A site that was started answers nothing.
+    #[error("site {site} answered no read within {waited_s} s of its start; its last refusal: {refusal}")]
+    NoAnswer {
+        /// Which.
+        site: u16,
+        /// How long, in seconds.
+        waited_s: u64,
+        /// What it said, or how it could not be reached.
+        refusal: String,
+    },
     /// The person at the terminal asked for an end.
     #[error("stopped")]
     Stopped,
@@ -206,7 +216,9 @@ impl Running {
             if stop.load(Ordering::SeqCst) {
                 return Err(RunError::Stopped);
             }
-            self.check_alive()?;
+            for name in self.cluster.names() {
+                self.check_alive(name)?;
+            }
             if Instant::now() > deadline {
                 return Err(self.late("every site to serve", limits::START_TIME_MAX));
             }
@@ -241,15 +253,12 @@ impl Running {
         complaints
     }
 
-    fn check_alive(&mut self) -> Result<(), RunError> {
-        for (name, process) in &mut self.processes {
-            if let Some(status) = process.ended() {
-                let log = self.cluster.folder_of(*name).join("log.txt");
-                let lines = process.last_lines();
-                return Err(RunError::Died { name: *name, ending: ending(status), log, lines });
-            }
-        }
-        Ok(())
+    /// Fails if a process that was started and does not serve yet has ended.
+    pub fn check_alive(&mut self, name: Name) -> Result<(), RunError> {
+        let Some(process) = self.processes.get_mut(&name) else { return Ok(()) };
+        let Some(status) = process.ended() else { return Ok(()) };
+        let log = self.cluster.folder_of(name).join("log.txt");
+        Err(RunError::Died { name, ending: ending(status), log, lines: process.last_lines() })
     }
 
     fn describe(&self, statuses: &Statuses) -> String {

@@ -2,14 +2,16 @@
 //!
 //! Invariant: a time is counted only of an answer that is right.
 
-use super::rows::{CHANGE, READ, SCAN, Table, is_text, scanned};
-use super::{LargerError, failed};
+use super::rows::{CHANGE, READ, SCAN, Table, is_read, scanned};
 use crate::debit_credit::connect;
+use crate::experiment::{ExperimentError, failed};
 use postgres::{Client, Statement};
 use raidcomm::transaction::random::Random;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -61,19 +63,26 @@ struct Shared {
 #[derive(Debug)]
 pub struct Clients {
     shared: Arc<Shared>,
-    clients: Vec<JoinHandle<Result<Found, LargerError>>>,
+    clients: Vec<JoinHandle<Result<Found, ExperimentError>>>,
+    /// Broken off by the end of the last client: nothing is ever sent.
+    at_work: Receiver<Infallible>,
 }
 
 impl Clients {
     /// Sets so many to work.
     pub fn start(sql: SocketAddr, keys: Keys, clients: usize, work: Work) -> Clients {
         let shared = Arc::new(Shared::default());
+        let (works, at_work) = channel();
         let start = |number: usize| {
-            let shared = shared.clone();
-            std::thread::spawn(move || run(&shared, sql, keys, number as u64, work))
+            let (shared, works) = (shared.clone(), works.clone());
+            std::thread::spawn(move || {
+                let outcome = run(&shared, sql, keys, number as u64, work);
+                drop(works);
+                outcome
+            })
         };
         let clients = (0..clients).map(start).collect();
-        Clients { shared, clients }
+        Clients { shared, clients, at_work }
     }
 
     /// Answers so far.
@@ -81,16 +90,16 @@ impl Clients {
         self.shared.answered.load(Ordering::Relaxed)
     }
 
-    /// Whether all have ended, or one that has failed.
-    pub fn have_ended(&self) -> bool {
-        self.clients.iter().all(JoinHandle::is_finished) || self.shared.stop.load(Ordering::SeqCst)
+    /// Waits until all have ended, but no longer than `time`. Whether they have; each ends after its statement when another one has failed.
+    pub fn wait_for_end(&self, time: Duration) -> bool {
+        self.at_work.recv_timeout(time) == Err(RecvTimeoutError::Disconnected)
     }
 
     /// Lets each end its statement.
     ///
     /// # Errors
     /// What the first of them has met.
-    pub fn end(mut self) -> Result<Found, LargerError> {
+    pub fn end(mut self) -> Result<Found, ExperimentError> {
         self.shared.stop.store(true, Ordering::SeqCst);
         let mut all = Found::default();
         for client in std::mem::take(&mut self.clients) {
@@ -106,7 +115,7 @@ impl Drop for Clients {
     }
 }
 
-fn run(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, LargerError> {
+fn run(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, ExperimentError> {
     let outcome = work_on(shared, sql, keys, number, work);
     if outcome.is_err() {
         shared.stop.store(true, Ordering::SeqCst);
@@ -114,7 +123,7 @@ fn run(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) ->
     outcome
 }
 
-fn work_on(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, LargerError> {
+fn work_on(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work) -> Result<Found, ExperimentError> {
     let mut client = connect(sql).map_err(failed("connecting"))?;
     let text = match work {
         Work::Read => READ,
@@ -140,13 +149,12 @@ fn work_on(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work
     Ok(found)
 }
 
-fn ask(client: &mut Client, statement: &Statement, table: Table, row: u64, work: Work) -> Result<(), LargerError> {
+fn ask(client: &mut Client, statement: &Statement, table: Table, row: u64, work: Work) -> Result<(), ExperimentError> {
     let key = table.key(row);
     let wrong = match work {
         Work::Read => {
             let rows = client.query(statement, &[&key]).map_err(failed("a read"))?;
-            let is_right = matches!(&rows[..], [row] if is_text(row.get(1)));
-            (!is_right).then(|| format!("the read of row {key} found {} rows", rows.len()))
+            (!is_read(&rows)).then(|| format!("the read of row {key} found {} rows", rows.len()))
         }
         Work::Change => {
             let changed = client.execute(statement, &[&key]).map_err(failed("an update"))?;
@@ -158,5 +166,24 @@ fn ask(client: &mut Client, statement: &Statement, table: Table, row: u64, work:
             (sums != scanned(table.rows())).then(|| format!("a scan of {} rows has found {sums:?}", table.rows()))
         }
     };
-    wrong.map_or(Ok(()), |wrong| Err(LargerError::Wrong(wrong)))
+    wrong.map_or(Ok(()), |wrong| Err(ExperimentError::Wrong(wrong)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// A phase that did not hear of its clients' end would measure its own waiting, and go on after a failure.
+    #[test]
+    fn the_end_of_the_clients_is_heard() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let sql = listener.local_addr().expect("it is bound");
+        let clients = Clients::start(sql, Keys::of(Table::of(1)), 3, Work::Read);
+        assert!(!clients.wait_for_end(Duration::ZERO), "nobody has answered them yet");
+        drop(listener);
+        assert!(clients.wait_for_end(Duration::from_secs(600)), "no site takes them");
+        let error = clients.end().expect_err("no site takes them").to_string();
+        assert!(error.starts_with("connecting failed"), "{error}");
+    }
 }

@@ -80,11 +80,11 @@ impl fmt::Display for Phase {
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Options { rows, memory_mb, working_set_percent, load_time, clients } = self.options;
+        let Options { rows, memory_mb, working_set, load_time, clients } = self.options;
         let megabytes = bytes(rows * rows::ROW_BYTES);
         writeln!(
             out,
-            "{megabytes} in {} rows, {memory_mb} MB of memory for rows, a working set of {working_set_percent}%; {clients} clients, {} s each; {} cores; a \
+            "{megabytes} in {} rows, {memory_mb} MB of memory for rows, a working set of {working_set}%; {clients} clients, {} s each; {} cores; a \
              disk sync takes {:.2} ms",
             grouped(rows),
             load_time.as_secs(),

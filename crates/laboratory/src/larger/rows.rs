@@ -1,12 +1,13 @@
 //! The table: a key, a number, and text that cannot be compressed.
 
-use super::{LargerError, failed};
+use crate::experiment::{ExperimentError, failed};
 use crate::limits;
-use postgres::Client;
+use postgres::{Client, Row};
 use raidcomm::transaction::random::Random;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::ops::Range;
+use std::str::FromStr;
 
 /// Bytes of a row, about: what it says, without what any database adds.
 pub const ROW_BYTES: u64 = 1_000;
@@ -24,6 +25,52 @@ pub const SCAN: &str = "SELECT count(*), sum(length(payload)) FROM larger";
 /// What letters are taken from: 64 of them, 6 bits each.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/// Part of a table: every so many-th of its rows. Invariant: its percentage divides 100, so that there is such a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    percent: u64,
+}
+
+impl Share {
+    /// All percentages of which there are shares.
+    fn percentages() -> impl Iterator<Item = u64> {
+        (1..=100).filter(|percent| 100_u64.is_multiple_of(*percent))
+    }
+
+    /// The rows of it, of so many; the first row is one of them.
+    pub fn of(self, rows: u64) -> Table {
+        let step = 100 / self.percent;
+        Table { rows: rows.div_ceil(step), step }
+    }
+}
+
+impl Default for Share {
+    /// Every twentieth row.
+    fn default() -> Share {
+        Share { percent: 5 }
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    /// From a percentage.
+    fn from_str(text: &str) -> Result<Share, String> {
+        let read = text.parse().ok().and_then(|number: u64| Share::percentages().find(|percent| *percent == number));
+        read.map(|percent| Share { percent }).ok_or_else(|| {
+            let percentages: Vec<String> = Share::percentages().map(|percent| percent.to_string()).collect();
+            format!("these rows are every so many-th of all, so only {} are possible", percentages.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Share {
+    /// As a percentage, without the sign.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.percent)
+    }
+}
+
 /// Every `step`-th key below a bound, from 0 on.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
@@ -32,9 +79,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of so many rows every `step`-th.
-    pub fn new(of: u64, step: u64) -> Table {
-        Table { rows: of.div_ceil(step), step }
+    /// So many rows.
+    pub fn of(rows: u64) -> Table {
+        Table { rows, step: 1 }
     }
 
     /// How many rows it has.
@@ -53,7 +100,7 @@ impl Table {
     }
 
     /// Loads some rows in a transaction of their own.
-    pub(super) fn copy(&self, client: &mut Client, numbers: Range<u64>) -> Result<(), LargerError> {
+    pub(super) fn copy(&self, client: &mut Client, numbers: Range<u64>) -> Result<(), ExperimentError> {
         let mut copy = client.copy_in("COPY larger (k, n, payload) FROM STDIN").map_err(failed("COPY"))?;
         let mut text = String::with_capacity(limits::COPY_BYTES + 2 * ROW_BYTES as usize);
         for number in numbers {
@@ -62,11 +109,11 @@ impl Table {
             push_text(&mut text, key);
             text.push('\n');
             if text.len() >= limits::COPY_BYTES {
-                copy.write_all(text.as_bytes())?;
+                copy.write_all(text.as_bytes()).map_err(ExperimentError::Copy)?;
                 text.clear();
             }
         }
-        copy.write_all(text.as_bytes())?;
+        copy.write_all(text.as_bytes()).map_err(ExperimentError::Copy)?;
         copy.finish().map_err(failed("COPY")).map(drop)
     }
 }
@@ -85,9 +132,14 @@ fn push_text(text: &mut String, key: i32) {
     }
 }
 
-/// Whether this is the text of that row, by length.
-pub(super) fn is_text(text: &str) -> bool {
+/// Whether this is the text of a row, by length.
+fn is_text(text: &str) -> bool {
     text.len() == TEXT_LETTERS
+}
+
+/// Whether this is what [`READ`] answers.
+pub(super) fn is_read(rows: &[Row]) -> bool {
+    matches!(rows, [row] if is_text(row.get(1)))
 }
 
 /// What [`SCAN`] answers of so many rows.
@@ -114,8 +166,21 @@ mod tests {
     /// A working set that named rows which are not there would find nothing.
     #[test]
     fn the_working_set_is_part_of_the_table() {
-        let (all, part) = (Table::new(1_010, 1), Table::new(1_010, 20));
+        let (all, part) = (Table::of(1_010), Share::default().of(1_010));
         assert_eq!((all.rows(), part.rows()), (1_010, 51));
         assert!((0..part.rows()).all(|number| (part.key(number) as u64) < all.rows()));
+    }
+
+    /// A share that is taken for another one would make the report tell of a working set that was not measured.
+    #[test]
+    fn a_share_is_as_large_as_it_says() {
+        for percent in [1, 2, 4, 5, 10, 20, 25, 50, 100] {
+            let share: Share = percent.to_string().parse().expect("it divides 100");
+            assert_eq!((share.of(10_000).rows(), share.to_string()), (percent * 100, percent.to_string()));
+        }
+        for text in ["0", "3", "40", "99", "101", "200", "-5", "5.0", "5%", ""] {
+            let error = text.parse::<Share>().expect_err("no step makes that");
+            assert!(error.contains("only 1, 2, 4, 5, 10, 20, 25, 50, 100 are possible"), "{text:?}: {error}");
+        }
     }
 }

@@ -4,9 +4,9 @@
 //! Invariant: what is counted as acknowledged was acknowledged, and a change that neither was nor was refused counts as unknown; so the hot
 //! row is the sum of the former and of some of the latter. A long reader sees the same as long as it is let.
 
-use super::SoakError;
 use crate::debit_credit::pace::Pace;
 use crate::debit_credit::{ACCOUNTS, connect};
+use crate::experiment::{ExperimentError, failed};
 use crate::limits;
 use crate::screen::grouped;
 use postgres::Client;
@@ -203,12 +203,12 @@ fn read_for_long(shared: &Shared, sql: SocketAddr) {
 ///
 /// # Errors
 /// A site does not answer.
-pub fn audit_hot_row(sites: &[(u16, SocketAddr)], counts: &SideCounts) -> Result<Vec<String>, SoakError> {
+pub fn audit_hot_row(sites: &[(u16, SocketAddr)], counts: &SideCounts) -> Result<Vec<String>, ExperimentError> {
     let mut complaints = Vec::new();
     for (site, sql) in sites {
         let row = connect(*sql)
             .and_then(|mut client| client.query_one("SELECT n FROM hot WHERE id = 1", &[]))
-            .map_err(|error| SoakError::Statement { what: "reading the hot row", error })?;
+            .map_err(failed(format!("reading the hot row at site {site}")))?;
         complaints.extend(complaint(*site, row.get(0), counts));
     }
     Ok(complaints)
