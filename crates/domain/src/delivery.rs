@@ -25,10 +25,18 @@ pub enum Turns {
 impl<L: Log> Domain<L> {
     /// Delivers a message from another site, from a session of this site, or from the world.
     pub fn deliver(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
-        if self.effects.failed.is_none() {
+        if self.effects.failed.is_none() && self.is_for_this_life(&envelope) {
             self.queue.push_back(envelope);
             self.run(clock);
         }
+    }
+
+    /// What a session asked of an earlier life is not for this one: its transaction is gone, and a COMMIT would find nothing to do and be answered.
+    /// Whoever serves the session hears of this life, and fails what was asked of the other.
+    fn is_for_this_life(&self, envelope: &Envelope) -> bool {
+        !matches!(envelope.message, Message::SessionRequest(..))
+            || envelope.incarnation == self.settings.incarnation
+            || self.settings.planted.is(Bug::OldLifeServed)
     }
 
     /// Delivers messages that came together. Where servers are called, all of them are under way at once: what they mean for the same server goes
@@ -38,6 +46,9 @@ impl<L: Log> Domain<L> {
         for envelope in envelopes {
             if self.effects.failed.is_some() {
                 return;
+            }
+            if !self.is_for_this_life(&envelope) {
+                continue;
             }
             self.queue.push_back(envelope);
             if !together {

@@ -122,6 +122,8 @@ mod tests {
         }
     }
 
+    const LIFE: Incarnation = Incarnation(2);
+
     fn close(session: u64) -> Envelope {
         Envelope {
             from_site: SiteId(1),
@@ -129,7 +131,7 @@ mod tests {
             to_site: SiteId(1),
             to: ServerKind::ActionDriver,
             epoch: EpochNumber(0),
-            incarnation: Incarnation(0),
+            incarnation: LIFE,
             message: Message::SessionRequest(SessionId(session), SessionRequest::Close),
         }
     }
@@ -137,7 +139,7 @@ mod tests {
     fn domain() -> Domain<MemoryLog> {
         let settings = Settings {
             site: SiteId(1),
-            incarnation: Incarnation(1),
+            incarnation: LIFE,
             sites: vec![SiteId(1)],
             lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
@@ -172,6 +174,19 @@ mod tests {
         assert_eq!(given, Err(Lost::Store(error.clone())));
         let failed = domain.take_effects().failed;
         assert!(matches!(failed, Some(Failure::Server { lost: Lost::Store(told), .. }) if told == error));
+    }
+
+    /// If this fails, a COMMIT that was on its way when its life ended is answered by the next one, which has none of its writes.
+    #[test]
+    fn what_a_session_asked_of_an_earlier_life_is_not_done() {
+        let mut domain = domain();
+        let clock = &mut || Now { boot: 1, wall_micros: 1 };
+        let (before, _) = driver(&domain);
+        let late = || Envelope { incarnation: Incarnation(LIFE.0 - 1), ..close(1) };
+        domain.deliver(clock, late());
+        domain.deliver_all(clock, [late(), close(2)]);
+        let (after, _) = driver(&domain);
+        assert_eq!(after, before + 1, "only what was asked of this life");
     }
 
     /// If this fails, a long statement, or a machine that has no time, keeps a site with servers in other processes from renewing its leases; or

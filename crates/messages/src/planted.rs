@@ -116,6 +116,7 @@ bugs! {
     CompanionAnsweredEarly = "companion-answered-early", rule 4: "a program that commits in the transaction of another is answered before that has committed";
     GuestLeavesWrites = "guest-leaves-writes", rule 4: "what a program has written that starts over by itself is committed with those before it";
     SpanEndsEarly = "span-ends-early", rule 3: "a storage of which a transaction names many items is commit-locked up to the first of them only";
+    OldLifeServed = "old-life-served", rule 4: "what a session asked of a life that is over is done in the next one";
     RoomNotTold = "room-not-told", rule 16: "who waits for room in memory is not told that there is room again";
     GatheredDependent = "gathered-dependent", rule 3: "transactions commit as one although one of them uses what another changes";
     NeededVersionPruned = "needed-version-pruned", rule 5: "of the snapshots in use only the oldest keeps versions from being pruned";

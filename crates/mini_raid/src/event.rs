@@ -38,6 +38,13 @@ pub enum Event {
         /// Of which start of its process.
         start: u32,
     },
+    /// Sessions of a life that is over are told so.
+    LifeOver {
+        /// Of which site.
+        site: usize,
+        /// Which.
+        sessions: Vec<SessionId>,
+    },
     /// A disk has synced what it was asked to.
     Synced {
         /// Whose disk.

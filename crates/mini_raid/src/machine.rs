@@ -66,8 +66,8 @@ pub struct Machine {
     pub away_until: u64,
     /// The servers asked for the new life themselves.
     again: bool,
-    /// Sessions and their clients.
-    pub sessions: BTreeMap<SessionId, usize>,
+    /// Sessions with their clients, and the lives in which they began.
+    pub sessions: BTreeMap<SessionId, (usize, Incarnation)>,
     /// The epoch in which it last said that it serves, and when.
     pub serving: Option<(std::sync::Arc<messages::Epoch>, u64)>,
     /// Log records before this position have been looked at by checkers.

@@ -187,6 +187,7 @@ impl World {
             Event::Connect { a, b } => self.connect(a, b),
             Event::Stalled { a, b } => self.stalled(a, b),
             Event::Request { site, session, request } => self.request(site, session, request),
+            Event::LifeOver { site, sessions } => self.life_over(site, &sessions),
             Event::Reply { client, session, reply } => self.reply(client, session, reply),
             Event::Client { client, request } => self.client(client, request),
             Event::Oracle { start } => self.oracle_synced(start),
@@ -227,6 +228,7 @@ impl World {
             Event::NextFault => (11, 0),
             Event::Fault(_) => (12, 0),
             Event::GoOn { site, .. } => (13, *site as u64),
+            Event::LifeOver { site, sessions } => (14, (*site as u64) << 32 | sessions.len() as u64),
         };
         self.statistics.mix(self.now, kind, detail);
     }

@@ -28,6 +28,7 @@ use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use raidcomm::keys::Keys;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::ops::Range;
@@ -39,6 +40,16 @@ use thiserror::Error;
 
 /// Rows of the catalog as a user interface takes them.
 pub type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
+
+/// A life that has begun, as those who serve clients hear of it: everything under way is gone. What they ask from now on says that it is
+/// for this one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewLife {
+    /// Which.
+    pub incarnation: Incarnation,
+    /// The catalog as it is now.
+    pub catalog: CatalogRows,
+}
 
 /// Why a site does not start.
 #[derive(Debug, Error)]
@@ -114,8 +125,8 @@ pub struct Output {
     pub number: u64,
     /// To user interfaces and the query processor.
     pub local: Vec<Envelope>,
-    /// A new life has begun: everything under way is gone; the catalog as it is now.
-    pub new_life: Option<CatalogRows>,
+    /// A life has begun, before anything in `local`.
+    pub new_life: Option<NewLife>,
     /// The process must end, with this message.
     pub over: Option<String>,
 }
@@ -303,7 +314,10 @@ impl Core {
                 return;
             }
             let reason = "this site is starting: it waits for the oracle to give it a new incarnation".to_owned();
-            let reply = SessionReply::Failed(Failure::Unavailable { reason });
+            let reply = match request {
+                SessionRequest::Rollback => SessionReply::RolledBack,
+                _ => SessionReply::Failed(Failure::Unavailable { reason }),
+            };
             self.output.local.push(Envelope {
                 from: ServerKind::ActionDriver,
                 to: envelope.from,

@@ -26,7 +26,7 @@ const EPOCH_2000_MICROS: i64 = 946_684_800_000_000;
 
 /// What reaches the thread.
 enum Order {
-    Request(SessionId, QueryRequest),
+    Request(SessionId, Incarnation, QueryRequest),
     Forget(SessionId),
     ForgetAll,
     Stop,
@@ -66,9 +66,9 @@ impl QueryHost {
         }
     }
 
-    /// A request of the user interface.
-    pub(crate) fn ask(&self, session: SessionId, request: QueryRequest) {
-        self.order(Order::Request(session, request));
+    /// A request of the user interface, for this life of the site.
+    pub(crate) fn ask(&self, session: SessionId, life: Incarnation, request: QueryRequest) {
+        self.order(Order::Request(session, life, request));
     }
 
     /// The session is gone.
@@ -113,7 +113,7 @@ async fn serve(mut orders: mpsc::UnboundedReceiver<Order>, shared: Arc<Shared>, 
         match order {
             Order::Stop => return,
             Order::Forget(session) => stop(&mut running, &session),
-            Order::Request(session, QueryRequest::Stop) => {
+            Order::Request(session, _, QueryRequest::Stop) => {
                 stop(&mut running, &session);
                 reply(&shared, session, QueryReply::Stopped);
             }
@@ -122,14 +122,14 @@ async fn serve(mut orders: mpsc::UnboundedReceiver<Order>, shared: Arc<Shared>, 
                     running.task.abort();
                 }
             }
-            Order::Request(session, QueryRequest::More) => match running.get(&session) {
+            Order::Request(session, _, QueryRequest::More) => match running.get(&session) {
                 Some(running) if running.more.send(()).is_ok() => {}
                 _ => reply(&shared, session, QueryReply::Rows { rows: Vec::new(), last: true }),
             },
-            Order::Request(session, request) => {
+            Order::Request(session, life, request) => {
                 stop(&mut running, &session);
                 let (more, wanted) = mpsc::unbounded_channel();
-                let job = Job { session, shared: shared.clone(), processor: processor.clone(), wanted };
+                let job = Job { session, life, shared: shared.clone(), processor: processor.clone(), wanted };
                 running.insert(session, Running { task: tokio::task::spawn_local(job.run(request)), more });
             }
         }
@@ -151,6 +151,7 @@ fn reply(shared: &Shared, session: SessionId, reply: QueryReply) {
 /// One request under way.
 struct Job {
     session: SessionId,
+    life: Incarnation,
     shared: Arc<Shared>,
     processor: Arc<Processor>,
     wanted: mpsc::UnboundedReceiver<()>,
@@ -209,6 +210,7 @@ impl Job {
     async fn stream_rows(&mut self, planned: Planned, execution: Execution) -> Result<(), Failure> {
         let tables = Arc::new(SessionTables {
             session: self.session,
+            life: self.life,
             shared: self.shared.clone(),
             relies_on: Arc::new(Mutex::new(planned.relies_on.clone())),
             turn: Arc::default(),
@@ -266,6 +268,7 @@ fn of_query(error: QueryError) -> Failure {
 /// Tables as a session's transaction sees them.
 struct SessionTables {
     session: SessionId,
+    life: Incarnation,
     shared: Arc<Shared>,
     relies_on: Arc<Mutex<Vec<(Key, Timestamp)>>>,
     /// A session asks for one batch at a time.
@@ -278,6 +281,7 @@ impl Tables for SessionTables {
     fn scan(&self, request: ScanRequest) -> BoxStream<'static, Result<ScanBatch, QueryError>> {
         let scan = Scan {
             session: self.session,
+            life: self.life,
             shared: self.shared.clone(),
             relies_on: self.relies_on.clone(),
             turn: self.turn.clone(),
@@ -296,6 +300,7 @@ impl Tables for SessionTables {
 /// One scan of a table.
 struct Scan {
     session: SessionId,
+    life: Incarnation,
     shared: Arc<Shared>,
     relies_on: Arc<Mutex<Vec<(Key, Timestamp)>>>,
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -317,7 +322,7 @@ impl Scan {
             to_site: SiteId(0),
             to: ServerKind::ActionDriver,
             epoch: EpochNumber(0),
-            incarnation: Incarnation(0),
+            incarnation: self.life,
             message: Message::SessionRequest(self.session, request),
         }]);
         let failure = match answer.await {

@@ -4,7 +4,7 @@
 //! out, each answer to the worker that owns the session.
 
 use crate::config::SiteConfig;
-use crate::core::{CatalogRows, Core, Output};
+use crate::core::{Core, NewLife, Output};
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::query_host::QueryHost;
@@ -26,7 +26,7 @@ pub(crate) enum Mail {
     /// A connection that the first worker accepted for it.
     Client(TcpStream),
     /// The site has begun a new life.
-    NewLife(Arc<CatalogRows>),
+    NewLife(Arc<NewLife>),
     /// A client of another worker wants one of this worker's sessions to cancel what it does.
     Cancel(CancelKey),
 }
@@ -86,7 +86,9 @@ impl Shared {
     pub fn submit(&self, envelopes: impl IntoIterator<Item = Envelope>) {
         match &self.heart {
             Heart::Here { core, .. } => {
-                let output = self.ask(&mut locked(core), envelopes);
+                let mut core = locked(core);
+                let output = self.ask(&mut core, envelopes);
+                // Before anybody else takes anything out of the core.
                 self.route(output, None, &mut Vec::new());
             }
             Heart::Elsewhere(front) => {
@@ -123,16 +125,16 @@ impl Shared {
     ) {
         match &self.heart {
             Heart::Here { core, .. } => {
-                let output = {
-                    let mut core = locked(core);
-                    core.deliver(requests.drain(..));
-                    match turn {
-                        Some(tick) => core.turn(tick),
-                        None => core.settle(),
-                    }
-                    self.come_back(&core);
-                    core.take_output()
-                };
+                let mut core = locked(core);
+                core.deliver(requests.drain(..));
+                match turn {
+                    Some(tick) => core.turn(tick),
+                    None => core.settle(),
+                }
+                self.come_back(&core);
+                let output = core.take_output();
+                // What others have taken out before stands in the mailbox; and nobody takes anything out in between.
+                self.take_mail(worker, mine);
                 self.route(output, Some(worker), mine);
             }
             Heart::Elsewhere(_) if requests.is_empty() => {}
@@ -198,11 +200,11 @@ impl Shared {
         if let Some((_, door)) = self.door() {
             return door.push(output);
         }
-        if let Some(rows) = output.new_life {
+        if let Some(life) = output.new_life {
             self.query.forget_all();
-            let rows = Arc::new(rows);
+            let life = Arc::new(life);
             for worker in 0..self.mailboxes.len() {
-                self.hand(worker, own, mine, Mail::NewLife(rows.clone()));
+                self.hand(worker, own, mine, Mail::NewLife(life.clone()));
             }
         }
         for envelope in output.local {

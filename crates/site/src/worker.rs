@@ -183,6 +183,8 @@ struct Worker {
     outbox: Outbox,
     requests: Vec<Envelope>,
     mail: Vec<Mail>,
+    /// The life that requests are for: the last one heard of.
+    life: Incarnation,
     touched: Vec<SessionId>,
     /// Where clients' bytes are read to; its contents mean nothing.
     scratch: Vec<u8>,
@@ -213,6 +215,7 @@ impl Worker {
             outbox: Outbox::default(),
             requests: Vec::new(),
             mail: Vec::new(),
+            life: Incarnation(0),
             touched: Vec::new(),
             scratch: vec![0; limits::CLIENT_READ_BYTES_AT_ONCE],
             ticked_at: 0,
@@ -291,9 +294,10 @@ impl Worker {
                 }
                 Mail::Client(socket) => self.add_client(socket),
                 Mail::Cancel(key) => drop(self.user_interface.cancel(key, &mut self.outbox)),
-                Mail::NewLife(rows) => {
+                Mail::NewLife(life) => {
+                    self.life = life.incarnation;
                     self.user_interface.reset(&mut self.outbox);
-                    self.user_interface.load_catalog((*rows).clone());
+                    self.user_interface.load_catalog(life.catalog.clone());
                 }
             }
         }
@@ -316,11 +320,11 @@ impl Worker {
                 to_site: site,
                 to: outgoing.to,
                 epoch: EpochNumber(0),
-                incarnation: Incarnation(0),
+                incarnation: self.life,
                 message: outgoing.message,
             };
             match envelope.message {
-                Message::Query(session, request) => self.shared.query().ask(session, request),
+                Message::Query(session, request) => self.shared.query().ask(session, self.life, request),
                 _ => self.requests.push(envelope),
             }
         }

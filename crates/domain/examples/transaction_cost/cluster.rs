@@ -24,7 +24,7 @@ use std::cell::Cell;
 use user_interface::UserInterface;
 
 /// What every life of everybody is here.
-const LIFE: Incarnation = Incarnation(1);
+pub const LIFE: Incarnation = Incarnation(1);
 /// Bytes of rows in memory at each site.
 const MEMORY_BYTES: usize = 512 << 20;
 /// Nanoseconds between two ticks, as in a site's process,

@@ -8,14 +8,14 @@
 //! moves to the other's caches.
 
 use crate::client::{Client, Door};
+use crate::cluster::LIFE;
 use bytes::BytesMut;
 use commit_log::MemoryLog;
 use domain::Domain;
 use messages::access::AccessReply;
 use messages::limits::MILLISECOND;
 use messages::{
-    Envelope, EpochNumber, Incarnation, Key, Message, Now, Outbox, Row, Server, ServerKind, SessionId, SiteId,
-    Timestamp,
+    Envelope, EpochNumber, Key, Message, Now, Outbox, Row, Server, ServerKind, SessionId, SiteId, Timestamp,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -113,7 +113,7 @@ impl Worker {
                 to_site: SITE,
                 to: outgoing.to,
                 epoch: EpochNumber(0),
-                incarnation: Incarnation(0),
+                incarnation: LIFE,
                 message: outgoing.message,
             });
         }

@@ -3,7 +3,7 @@
 use super::World;
 use crate::event::Event;
 use crate::history::Loss;
-use crate::limits::{INCARNATE_AGAIN, TICK};
+use crate::limits::{INCARNATE_AGAIN, LIFE_TOLD_AFTER, TICK};
 use crate::machine::Process;
 use commit_log::Log;
 use domain::{Effects, Remote};
@@ -114,8 +114,9 @@ impl World {
         if let Err(error) = machine.begin_life(incarnation, planted) {
             return self.fail(format!("site {site} cannot start: {error}"));
         }
-        let start = machine.start;
+        let (start, sessions) = (machine.start, machine.sessions.keys().copied().collect());
         self.say(|| format!("site {site} begins its life {}", self.look(site).incarnation.0));
+        self.agenda.plan(self.now + LIFE_TOLD_AFTER, Event::LifeOver { site, sessions });
         self.agenda.plan(self.now, Event::Tick { site, start });
         for other in (1..=self.sites()).filter(|other| *other != site) {
             let after = self.network.delay(&mut self.random, site, other) * 2;
@@ -182,7 +183,6 @@ impl World {
                 let machine = self.machine(site);
                 machine.start_again(now);
                 let start = machine.start;
-                self.lose_sessions(site);
                 self.hang_up(site, false);
                 self.agenda.plan(now, Event::Tick { site, start });
                 *self.statistics.other.entry("lives begun again").or_insert(0) += 1;

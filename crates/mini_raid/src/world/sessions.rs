@@ -8,7 +8,7 @@ use crate::history::{Fate, Transaction};
 use crate::limits::MICROSECOND;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::session::{Failure, SessionReply, SessionRequest};
-use messages::{ConflictKind, Message, ServerKind, SessionId};
+use messages::{ConflictKind, Envelope, Message, ServerKind, SessionId};
 
 /// How long a client waits for an answer before it goes elsewhere.
 const PATIENCE: u64 = 20 * SECOND;
@@ -61,7 +61,8 @@ impl World {
         self.next_session += 1;
         self.clients[client].site = site;
         self.clients[client].session = Some(session);
-        self.machine(site).sessions.insert(session, client);
+        let life = self.look(site).incarnation;
+        self.machine(site).sessions.insert(session, (client, life));
     }
 
     pub(super) fn go_on(&mut self, client: usize) {
@@ -95,20 +96,28 @@ impl World {
     }
 
     pub(super) fn request(&mut self, site: usize, session: SessionId, request: SessionRequest) {
-        if !self.look(site).sessions.contains_key(&session) {
-            return;
-        }
+        let Some((_, life)) = self.look(site).sessions.get(&session).copied() else { return };
+        let wants_answer = !matches!(request, SessionRequest::Close | SessionRequest::Cancel);
         if matches!(request, SessionRequest::Close) {
             self.machine(site).sessions.remove(&session);
         }
+        if wants_answer && self.look(site).domain().is_none() {
+            let reason = "the site has no servers now".to_owned();
+            let reply = match request {
+                SessionRequest::Rollback => SessionReply::RolledBack,
+                _ => SessionReply::Failed(Failure::Unavailable { reason }),
+            };
+            return self.answer(self.now, site, session, reply);
+        }
         let message = Message::SessionRequest(session, request);
-        let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::ActionDriver, message);
+        let inside = self.look(site).inside(ServerKind::UserInterface, ServerKind::ActionDriver, message);
+        let envelope = Envelope { incarnation: life, ..inside };
         self.act(site, |domain, clock| domain.deliver(clock, envelope));
     }
 
     /// A site answers a session.
     pub(super) fn answer(&mut self, at: u64, site: usize, session: SessionId, reply: SessionReply) {
-        if let Some(client) = self.look(site).sessions.get(&session).copied() {
+        if let Some((client, _)) = self.look(site).sessions.get(&session).copied() {
             let at = at + self.way();
             self.agenda.plan(at, Event::Reply { client, session, reply });
         }
@@ -152,9 +161,16 @@ impl World {
 
     /// The process of a site is gone, and its sessions with it.
     pub(super) fn lose_sessions(&mut self, site: usize) {
-        let sessions = std::mem::take(&mut self.machine(site).sessions);
-        for (session, client) in sessions {
-            if self.clients[client].session == Some(session) {
+        let sessions: Vec<SessionId> = self.look(site).sessions.keys().copied().collect();
+        self.life_over(site, &sessions);
+    }
+
+    /// These sessions hear, perhaps late, that the life is over in which they began.
+    pub(super) fn life_over(&mut self, site: usize, sessions: &[SessionId]) {
+        for session in sessions {
+            if let Some((client, _)) = self.machine(site).sessions.remove(session)
+                && self.clients[client].session == Some(*session)
+            {
                 self.leave(client);
             }
         }

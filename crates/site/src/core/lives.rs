@@ -2,7 +2,7 @@
 //!
 //! Invariant: what one life had open is closed before the next one opens it; a site that cannot begin one stops, and says what to do.
 
-use super::{Core, Life, StartError};
+use super::{Core, Life, NewLife, StartError};
 use crate::site_log::SiteLog;
 use crate::store::FjallStore;
 use crate::trace_file::TraceFile;
@@ -77,7 +77,7 @@ impl Core {
         let mut domain = Domain::start(settings, log, Box::new(store))?;
         let replayed = begun.elapsed() - opened;
         tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.bytes_to_replay(), "the copy is read");
-        self.output.new_life = Some(domain.catalog_rows()?);
+        self.output.new_life = Some(NewLife { incarnation, catalog: domain.catalog_rows()? });
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
         domain.give_turns(Turns::Always);

@@ -7,7 +7,7 @@
 //! Invariants: nothing of a process that has ended reaches the servers, or takes what is for the next one: its lines are of another generation; a
 //! process that leaves more than [`limits::OUTPUTS_WAITING_MAX`] outputs untaken counts as lost.
 
-use crate::core::{CatalogRows, Core, Output};
+use crate::core::{Core, NewLife, Output};
 use crate::layout::{Meeting, line};
 use crate::limits;
 use crate::shared::Shared;
@@ -38,7 +38,7 @@ pub(crate) type Parcels = Vec<Parcel>;
 pub(crate) struct Parcel {
     pub(crate) number: u64,
     pub(crate) local: Vec<Envelope>,
-    pub(crate) new_life: Option<CatalogRows>,
+    pub(crate) new_life: Option<NewLife>,
 }
 
 /// See the module's description.
