@@ -50,9 +50,13 @@ impl Stale {
         for table in &set.storages {
             self.mark_whole(*table);
         }
-        for Item { table, key } in &set.items {
-            if let Some(storage) = self.known(*table) {
-                storage.ranges.add(key, Some(&key.successor()));
+        let mut items = set.items.iter().peekable();
+        while let Some(Item { table, .. }) = items.peek() {
+            let table = *table;
+            let keys = std::iter::from_fn(|| items.next_if(|item| item.table == table)).map(|item| &item.key);
+            match self.known(table) {
+                Some(storage) => storage.ranges.add_points(keys),
+                None => keys.for_each(drop),
             }
         }
     }

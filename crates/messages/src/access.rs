@@ -7,7 +7,8 @@ use crate::conflict::Conflict;
 use crate::identifiers::{TableId, TransactionId};
 use crate::item::{History, Item, Key, KeyRange, Row};
 use crate::timestamp::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// To the access manager.
@@ -215,9 +216,10 @@ pub enum AccessReply {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaleSet {
     /// Items, present or not.
-    pub items: std::collections::BTreeSet<Item>,
+    #[serde(deserialize_with = "in_order")]
+    pub items: BTreeSet<Item>,
     /// Storages locked as a whole, because too many of their items were written, or nothing is known of the site's copy.
-    pub storages: std::collections::BTreeSet<TableId>,
+    pub storages: BTreeSet<TableId>,
     /// Everything is stale, storages not yet known included: a site that comes with an empty or foreign copy.
     pub everything: bool,
 }
@@ -227,6 +229,11 @@ impl StaleSet {
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.storages.is_empty() && !self.everything
     }
+}
+
+/// A set is told in ascending order, so it is made as a whole: one item after the other would be looked for a place for.
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<Item>, D::Error> {
+    Vec::deserialize(deserializer).map(BTreeSet::from_iter)
 }
 
 /// What a copier asks for.

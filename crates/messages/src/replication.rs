@@ -140,7 +140,7 @@ pub struct FailLockTable {
     /// What the site is known to have synced: everything that committed at or below (epoch, clock).
     pub base: (EpochNumber, u64),
     /// Written since.
-    pub stale: StaleSet,
+    pub stale: Arc<StaleSet>,
 }
 
 /// Action driver to the replication controller of its site.

@@ -77,7 +77,7 @@ fn copies() -> Arc<Copies> {
 }
 
 fn tables() -> std::collections::BTreeMap<SiteId, FailLockTable> {
-    [(SiteId(2), FailLockTable { base: (EpochNumber(7), 77), stale: stale() })].into()
+    [(SiteId(2), FailLockTable { base: (EpochNumber(7), 77), stale: Arc::new(stale()) })].into()
 }
 
 /// What crosses sites, one of each shape.

@@ -294,7 +294,7 @@ impl ReplicationController {
         }
         let (epoch, reports) = (change.epoch.clone(), change.reports.clone());
         let (fresh, restarts) = (self.is_fresh(&epoch), self.restarts(&epoch));
-        let stale = Arc::new(self.take_over(&epoch, &reports, committed, fresh));
+        let stale = self.take_over(&epoch, &reports, committed, fresh);
         // Whatever earlier epochs committed is in this copy now, or known to be stale in it.
         self.fail_locks.accounted_for((epoch.number, 0));
         self.append_chain(&epoch, &reports);

@@ -4,9 +4,9 @@
 //! for every member, `recent` holds every commit above what that member is known to have synced, so that a table can be made of
 //! it the moment the member is gone. An entry goes only when the site has a version at least as new *synced*.
 
+use crate::stale_sets::{lock, lock_all, unite};
 use crate::{ReplicationController, limits};
 use messages::access::StaleSet;
-use messages::limits::FAIL_LOCKED_ITEMS_MAX;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
@@ -41,7 +41,7 @@ impl Written {
 /// Fail-locks that this site keeps for all others.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct FailLocks {
-    tables: BTreeMap<SiteId, StaleSet>,
+    tables: BTreeMap<SiteId, Arc<StaleSet>>,
     /// What each other site is known to have synced.
     synced: BTreeMap<SiteId, Point>,
     recent: BTreeMap<Timestamp, Written>,
@@ -50,38 +50,6 @@ pub(crate) struct FailLocks {
     /// Everything at or below this is in the own copy, synced, or known to be stale there.
     complete_through: Point,
     overflow_drops: bool,
-}
-
-/// Adds an item; a full set is coarsened to whole storages.
-fn lock(stale: &mut StaleSet, item: Item, overflow_drops: bool) {
-    if stale.everything || stale.storages.contains(&item.table) {
-        return;
-    }
-    stale.items.insert(item);
-    let max = if overflow_drops { 8 } else { FAIL_LOCKED_ITEMS_MAX };
-    if stale.items.len() <= max {
-        return;
-    }
-    if overflow_drops {
-        stale.items.pop_first();
-        return;
-    }
-    let mut counts: BTreeMap<TableId, usize> = BTreeMap::new();
-    for item in &stale.items {
-        *counts.entry(item.table).or_default() += 1;
-    }
-    let largest = counts.into_iter().max_by_key(|(_, count)| *count).map(|(table, _)| table);
-    let table = largest.expect("a full set has a largest storage");
-    stale.items.retain(|item| item.table != table);
-    stale.storages.insert(table);
-}
-
-fn unite(into: &mut StaleSet, other: &StaleSet, overflow_drops: bool) {
-    into.everything |= other.everything;
-    into.storages.extend(&other.storages);
-    for item in &other.items {
-        lock(into, item.clone(), overflow_drops);
-    }
 }
 
 impl FailLocks {
@@ -112,7 +80,7 @@ impl FailLocks {
             let unknown = !self.synced.contains_key(&site) && !self.tables.contains_key(&site);
             let stale = match self.tables.get(&site) {
                 Some(stale) => stale.clone(),
-                None => StaleSet { everything: unknown, ..StaleSet::default() },
+                None => Arc::new(StaleSet { everything: unknown, ..StaleSet::default() }),
             };
             let base = of_site(&self.synced, site);
             FailLockTable { base: if restarts { base.min(self.complete_through) } else { base }, stale }
@@ -167,7 +135,7 @@ impl FailLocks {
             let (timestamp, written) = self.recent.pop_first().expect("longer than its bound");
             for site in self.members.clone() {
                 if of_site(&self.synced, site) < point(&timestamp) {
-                    let stale = self.tables.entry(site).or_default();
+                    let stale = Arc::make_mut(self.tables.entry(site).or_default());
                     written.items().into_iter().for_each(|item| lock(stale, item, self.overflow_drops));
                 }
             }
@@ -176,7 +144,7 @@ impl FailLocks {
 
     pub(crate) fn commit(&mut self, timestamp: Timestamp, history: Arc<History>) {
         for site in &self.absent {
-            let stale = self.tables.entry(*site).or_default();
+            let stale = Arc::make_mut(self.tables.entry(*site).or_default());
             for (table, key) in history.changed() {
                 lock(stale, Item { table, key: key.clone() }, self.overflow_drops);
             }
@@ -189,14 +157,16 @@ impl FailLocks {
 
     pub(crate) fn refreshed(&mut self, site: SiteId, items: &[Item], storages: &[TableId], everything: bool) {
         let Some(stale) = self.tables.get_mut(&site) else { return };
+        if everything {
+            *stale = Arc::default();
+            return;
+        }
+        let stale = Arc::make_mut(stale);
         for item in items {
             stale.items.remove(item);
         }
         for storage in storages {
             stale.storages.remove(storage);
-        }
-        if everything {
-            *stale = StaleSet::default();
         }
     }
 
@@ -237,10 +207,10 @@ fn of_site(synced: &BTreeMap<SiteId, Point>, site: SiteId) -> Point {
 }
 
 /// What the members who carry the parent epoch on say of one site: the union of their tables, the lowest and the highest base.
-fn united(reports: &[&MemberReport], site: SiteId, overflow_drops: bool) -> Option<(StaleSet, Point, Point)> {
-    let mut result: Option<(StaleSet, Point, Point)> = None;
+fn united(reports: &[&MemberReport], site: SiteId, overflow_drops: bool) -> Option<(Arc<StaleSet>, Point, Point)> {
+    let mut result: Option<(Arc<StaleSet>, Point, Point)> = None;
     for table in reports.iter().filter_map(|report| report.fail_locks.get(&site)) {
-        let (stale, low, high) = result.get_or_insert_with(|| (StaleSet::default(), table.base, table.base));
+        let (stale, low, high) = result.get_or_insert_with(|| (Arc::default(), table.base, table.base));
         unite(stale, &table.stale, overflow_drops);
         *low = (*low).min(table.base);
         *high = (*high).max(table.base);
@@ -273,7 +243,7 @@ impl ReplicationController {
         reports: &BTreeMap<SiteId, Arc<MemberReport>>,
         committed: Vec<(Timestamp, Vec<Item>)>,
         fresh: bool,
-    ) -> StaleSet {
+    ) -> Arc<StaleSet> {
         let planted = self.planted;
         self.fail_locks.overflow_drops = planted.is(Bug::OverflowDropsEntries);
         let carries = |site: &SiteId| reports.get(site).is_some_and(|report| report.transactions.joined < epoch.number);
@@ -304,7 +274,7 @@ impl ReplicationController {
         }
         match fresh {
             true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
-            false => missed,
+            false => Arc::new(missed),
         }
     }
 
@@ -324,14 +294,13 @@ impl ReplicationController {
             }
             Some((stale, low, _)) => (stale, low),
             // Before the first epoch every copy is empty, and so current.
-            None => (StaleSet::default(), Point::default()),
+            None => (Arc::default(), Point::default()),
         };
         if current {
-            stale = StaleSet::default();
+            stale = Arc::default();
         }
         if !carries {
-            let written: Vec<Item> = self.fail_locks.written_above(base).collect();
-            written.into_iter().for_each(|item| lock(&mut stale, item, drops));
+            lock_all(&mut stale, self.fail_locks.written_above(base), drops);
         }
         self.fail_locks.tables.insert(site, stale);
         self.fail_locks.synced.insert(site, base);
@@ -339,8 +308,8 @@ impl ReplicationController {
 
     /// What is stale in the copy of this site, which takes part from this epoch on. `private` is what its log has committed and some member
     /// may not have had on disk.
-    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, Vec<Item>)]) -> StaleSet {
-        let everything = StaleSet { everything: true, ..StaleSet::default() };
+    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, Vec<Item>)]) -> Arc<StaleSet> {
+        let everything = Arc::new(StaleSet { everything: true, ..StaleSet::default() });
         let Some((mut stale, low, high)) = united(carriers, self.site, self.fail_locks.overflow_drops) else {
             return everything;
         };
@@ -352,9 +321,7 @@ impl ReplicationController {
         }
         let private = private.iter().filter(|(at, _)| *at > low).flat_map(|(_, items)| items.iter().cloned());
         let own = private.chain(self.tail.items()).filter(|_| !self.planted.is(Bug::TailNotLocked));
-        for item in self.fail_locks.written_above(low).chain(own) {
-            lock(&mut stale, item, self.fail_locks.overflow_drops);
-        }
+        lock_all(&mut stale, self.fail_locks.written_above(low).chain(own), self.fail_locks.overflow_drops);
         stale
     }
 }
