@@ -404,10 +404,12 @@ impl ReplicationController {
         let own = change.reports.get(&self.site).cloned();
         let (said, everybody) = (change.said, change.epoch.clone());
         let (logged, complete) = (change.logged.clone(), change.complete.clone());
+        // A report may be large: it is encoded once for all.
+        if let Some(report) = own.filter(|_| reports) {
+            let lacking = everybody.others(self.site).filter(|site| !logged.contains(site));
+            self.to_peers(lacking, ReplicationMessage::Report { epoch, proposal, report }, outbox);
+        }
         for site in everybody.others(self.site) {
-            if let Some(report) = own.clone().filter(|_| reports && !logged.contains(&site)) {
-                self.to_peer(site, ReplicationMessage::Report { epoch, proposal, report }, outbox);
-            }
             if said && !complete.contains(&site) {
                 self.to_peer(site, ReplicationMessage::Logged { epoch, proposal, complete: false }, outbox);
             } else if !said && !reports {
