@@ -107,9 +107,13 @@ impl KeyRanges {
     }
 
     /// Adds single keys, which come in ascending order, in time linear in all ranges.
-    pub(crate) fn add_points<'a>(&mut self, keys: impl Iterator<Item = &'a Key>) {
+    pub(crate) fn add_points(&mut self, keys: impl Iterator<Item = Key>) {
         let mut known = std::mem::take(&mut self.ranges).into_iter().peekable();
-        let mut points = keys.map(|key| (key.clone(), Some(key.successor()))).peekable();
+        let point = |key: Key| {
+            let behind = key.successor();
+            (key, Some(behind))
+        };
+        let mut points = keys.map(point).peekable();
         let mut all: Vec<(Key, Option<Key>)> = Vec::with_capacity(known.len());
         loop {
             let known_first = match (known.peek(), points.peek()) {
@@ -280,7 +284,7 @@ mod tests {
             let added: Vec<Key> = added.into_iter().map(successor).collect();
             let mut expected = ranges.clone();
             added.iter().for_each(|key| expected.add(key, Some(&key.successor())));
-            ranges.add_points(added.iter());
+            ranges.add_points(added.into_iter());
             prop_assert_eq!(ranges, expected);
         }
     }

@@ -51,9 +51,8 @@ impl Stale {
             self.mark_whole(*table);
         }
         let mut items = set.items.iter().peekable();
-        while let Some(Item { table, .. }) = items.peek() {
-            let table = *table;
-            let keys = std::iter::from_fn(|| items.next_if(|item| item.table == table)).map(|item| &item.key);
+        while let Some(&Item { table, .. }) = items.peek() {
+            let keys = std::iter::from_fn(|| items.next_if(|item| item.table == table)).map(|item| item.key);
             match self.known(table) {
                 Some(storage) => storage.ranges.add_points(keys),
                 None => keys.for_each(drop),
@@ -181,14 +180,16 @@ impl Stale {
         if self.everything {
             return set;
         }
+        let mut named = Vec::new();
         for (table, storage) in &self.storages {
             if storage.ranges.extents() > 0 {
                 set.storages.insert(*table);
                 continue;
             }
             let items = storage.ranges.iter().map(|(key, _)| Item { table: *table, key: key.clone() });
-            set.items.extend(items);
+            named.extend(items);
         }
+        set.items = named.into_iter().collect();
         set
     }
 }

@@ -6,8 +6,9 @@
 use crate::conflict::Conflict;
 use crate::identifiers::{TableId, TransactionId};
 use crate::item::{History, Item, Key, KeyRange, Row};
+use crate::item_set::ItemSet;
 use crate::timestamp::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -216,8 +217,7 @@ pub enum AccessReply {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaleSet {
     /// Items, present or not.
-    #[serde(deserialize_with = "in_order")]
-    pub items: BTreeSet<Item>,
+    pub items: ItemSet,
     /// Storages locked as a whole, because too many of their items were written, or nothing is known of the site's copy.
     pub storages: BTreeSet<TableId>,
     /// Everything is stale, storages not yet known included: a site that comes with an empty or foreign copy.
@@ -229,11 +229,6 @@ impl StaleSet {
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.storages.is_empty() && !self.everything
     }
-}
-
-/// A set is told in ascending order, so it is made as a whole: one item after the other would be looked for a place for.
-fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<Item>, D::Error> {
-    Vec::deserialize(deserializer).map(BTreeSet::from_iter)
 }
 
 /// What a copier asks for.

@@ -10,7 +10,7 @@ use messages::access::StaleSet;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
-use messages::{Epoch, EpochNumber, History, Item, Now, Outbox, SiteId, TableId, Timestamp};
+use messages::{Epoch, EpochNumber, History, Item, ItemSet, Now, Outbox, SiteId, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,15 +26,25 @@ fn point(timestamp: &Timestamp) -> Point {
 #[derive(Serialize, Deserialize)]
 enum Written {
     By(Arc<History>),
-    Items(Vec<Item>),
+    Items(ItemSet),
 }
 
 impl Written {
-    fn items(&self) -> Vec<Item> {
+    fn items(&self) -> ItemSet {
         match self {
-            Written::By(history) => history.changed().map(|(table, key)| Item { table, key: key.clone() }).collect(),
+            Written::By(history) => ItemSet::packed_of(history.changed()),
             Written::Items(items) => items.clone(),
         }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Item> + '_ {
+        let (history, items) = match self {
+            Written::By(history) => (Some(history), None),
+            Written::Items(items) => (None, Some(items)),
+        };
+        let changed = history.into_iter().flat_map(|history| history.changed());
+        let changed = changed.map(|(table, key)| Item { table, key: key.clone() });
+        changed.chain(items.into_iter().flat_map(ItemSet::iter))
     }
 }
 
@@ -88,7 +98,7 @@ impl FailLocks {
         sites.copied().filter(|site| *site != own).map(|site| (site, table(site))).collect()
     }
 
-    pub(crate) fn recent(&self) -> Vec<(Timestamp, Vec<Item>)> {
+    pub(crate) fn recent(&self) -> Vec<(Timestamp, ItemSet)> {
         self.recent.iter().map(|(timestamp, written)| (*timestamp, written.items())).collect()
     }
 
@@ -108,7 +118,7 @@ impl FailLocks {
     }
 
     /// This copy begins anew: the others know what has committed. Returns what this one had remembered.
-    fn forget_recent(&mut self) -> Vec<(Point, Vec<Item>)> {
+    fn forget_recent(&mut self) -> Vec<(Point, ItemSet)> {
         let recent = std::mem::take(&mut self.recent);
         recent.into_iter().map(|(timestamp, written)| (point(&timestamp), written.items())).collect()
     }
@@ -136,7 +146,7 @@ impl FailLocks {
             for site in self.members.clone() {
                 if of_site(&self.synced, site) < point(&timestamp) {
                     let stale = Arc::make_mut(self.tables.entry(site).or_default());
-                    written.items().into_iter().for_each(|item| lock(stale, item, self.overflow_drops));
+                    written.iter().for_each(|item| lock(stale, item, self.overflow_drops));
                 }
             }
         }
@@ -162,8 +172,11 @@ impl FailLocks {
             return;
         }
         let stale = Arc::make_mut(stale);
-        for item in items {
-            stale.items.remove(item);
+        if !items.is_empty() {
+            let named = stale.items.tree_mut();
+            for item in items {
+                named.remove(item);
+            }
         }
         for storage in storages {
             stale.storages.remove(storage);
@@ -171,7 +184,7 @@ impl FailLocks {
     }
 
     /// Replays or takes over commits that some member may not have synced.
-    pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, Vec<Item>)]) {
+    pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, ItemSet)]) {
         for (timestamp, items) in commits {
             self.recent.entry(*timestamp).or_insert_with(|| Written::Items(items.clone()));
         }
@@ -195,10 +208,7 @@ impl FailLocks {
 
     /// Everything written above a point.
     fn written_above(&self, base: Point) -> impl Iterator<Item = Item> + '_ {
-        self.recent
-            .iter()
-            .filter(move |(timestamp, _)| point(timestamp) > base)
-            .flat_map(|(_, written)| written.items())
+        self.recent.iter().filter(move |(timestamp, _)| point(timestamp) > base).flat_map(|(_, written)| written.iter())
     }
 }
 
@@ -249,13 +259,15 @@ impl ReplicationController {
         let carries = |site: &SiteId| reports.get(site).is_some_and(|report| report.transactions.joined < epoch.number);
         let carriers: Vec<&MemberReport> =
             reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
-        let mut missed = StaleSet::default();
+        let committed: Vec<(Timestamp, ItemSet)> =
+            committed.into_iter().map(|(timestamp, items)| (timestamp, items.into_iter().collect())).collect();
+        let mut missed = BTreeSet::new();
         // A commit that this site's log has lost, though its site was up; or that a failed epoch, in which this site joined, had
         // not taken for one. What was prepared here is applied by now.
         let lost = carriers.iter().flat_map(|report| &report.recent).filter(|_| self.restarts(epoch));
         for (timestamp, items) in lost.chain(&committed) {
             if !fresh && !self.fail_locks.has(timestamp) {
-                missed.items.extend(items.iter().cloned());
+                missed.extend(items.iter());
             }
         }
         let private = if fresh { self.fail_locks.forget_recent() } else { Vec::new() };
@@ -274,7 +286,7 @@ impl ReplicationController {
         }
         match fresh {
             true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
-            false => Arc::new(missed),
+            false => Arc::new(StaleSet { items: missed.into(), ..StaleSet::default() }),
         }
     }
 
@@ -308,7 +320,7 @@ impl ReplicationController {
 
     /// What is stale in the copy of this site, which takes part from this epoch on. `private` is what its log has committed and some member
     /// may not have had on disk.
-    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, Vec<Item>)]) -> Arc<StaleSet> {
+    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, ItemSet)]) -> Arc<StaleSet> {
         let everything = Arc::new(StaleSet { everything: true, ..StaleSet::default() });
         let Some((mut stale, low, high)) = united(carriers, self.site, self.fail_locks.overflow_drops) else {
             return everything;
@@ -319,7 +331,7 @@ impl ReplicationController {
         if !descends || stale.everything {
             return everything;
         }
-        let private = private.iter().filter(|(at, _)| *at > low).flat_map(|(_, items)| items.iter().cloned());
+        let private = private.iter().filter(|(at, _)| *at > low).flat_map(|(_, items)| items.iter());
         let own = private.chain(self.tail.items()).filter(|_| !self.planted.is(Bug::TailNotLocked));
         lock_all(&mut stale, self.fail_locks.written_above(low).chain(own), self.fail_locks.overflow_drops);
         stale

@@ -18,15 +18,25 @@ pub(crate) fn lock(stale: &mut StaleSet, item: Item, overflow_drops: bool) {
     if stale.everything || stale.storages.contains(&item.table) {
         return;
     }
-    stale.items.insert(item);
+    stale.items.tree_mut().insert(item);
     coarsen(stale, overflow_drops);
 }
 
-/// Adds many items, in whatever order.
+/// Adds many items, in whatever order. Mostly they are there: what has committed lately was locked for whoever was away.
 pub(crate) fn lock_all(stale: &mut Arc<StaleSet>, items: impl Iterator<Item = Item>, overflow_drops: bool) {
-    let items: BTreeSet<Item> = items.collect();
-    if !items.is_empty() {
-        unite(stale, &Arc::new(StaleSet { items, ..StaleSet::default() }), overflow_drops);
+    let mut items: Vec<Item> = items.filter(|item| !stale.storages.contains(&item.table)).collect();
+    items.sort();
+    let mut named = stale.items.iter();
+    let mut last = named.next();
+    let is_there = items.iter().all(|item| {
+        while last.as_ref().is_some_and(|last| last < item) {
+            last = named.next();
+        }
+        last.as_ref() == Some(item)
+    });
+    drop((named, last));
+    if !is_there && !stale.everything {
+        unite(stale, &Arc::new(StaleSet { items: items.into_iter().collect(), ..StaleSet::default() }), overflow_drops);
     }
 }
 
@@ -38,7 +48,7 @@ pub(crate) fn unite(into: &mut Arc<StaleSet>, other: &Arc<StaleSet>, overflow_dr
         let everything = into.everything || other.everything;
         let storages: BTreeSet<TableId> = into.storages.union(&other.storages).copied().collect();
         let named = |item: &&Item| !everything && !storages.contains(&item.table);
-        let items = into.items.union(&other.items).filter(named).cloned().collect();
+        let items = into.items.tree().union(other.items.tree()).filter(named).cloned().collect();
         *into = Arc::new(StaleSet { items, storages, everything });
     }
     if into.items.len() > items_max(overflow_drops) {
@@ -54,16 +64,16 @@ fn items_max(overflow_drops: bool) -> usize {
 fn coarsen(stale: &mut StaleSet, overflow_drops: bool) {
     while stale.items.len() > items_max(overflow_drops) {
         if overflow_drops {
-            stale.items.pop_first();
+            stale.items.tree_mut().pop_first();
             continue;
         }
         let mut counts: BTreeMap<TableId, usize> = BTreeMap::new();
-        for item in &stale.items {
+        for item in stale.items.tree() {
             *counts.entry(item.table).or_default() += 1;
         }
         let largest = counts.into_iter().max_by_key(|(_, count)| *count).map(|(table, _)| table);
         let table = largest.expect("a full set has a largest storage");
-        stale.items.retain(|item| item.table != table);
+        stale.items.tree_mut().retain(|item| item.table != table);
         stale.storages.insert(table);
     }
 }
@@ -79,7 +89,7 @@ mod tests {
     }
 
     fn covers(stale: &StaleSet, item: &Item) -> bool {
-        stale.everything || stale.storages.contains(&item.table) || stale.items.contains(item)
+        stale.everything || stale.storages.contains(&item.table) || stale.items.tree().contains(item)
     }
 
     fn any_set() -> impl Strategy<Value = StaleSet> {
@@ -124,6 +134,6 @@ mod tests {
         let mut full = StaleSet { items: many(1).chain(many(2).skip(2)).collect(), ..StaleSet::default() };
         assert_eq!(full.items.len(), FAIL_LOCKED_ITEMS_MAX);
         lock(&mut full, item(3, 7), false);
-        assert_eq!((full.storages.len(), full.items.contains(&item(3, 7))), (1, true));
+        assert_eq!((full.storages.len(), full.items.tree().contains(&item(3, 7))), (1, true));
     }
 }
