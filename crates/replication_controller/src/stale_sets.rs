@@ -119,6 +119,26 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// Were an item taken for named that is not, whoever was away would read it stale.
+        #[test]
+        fn items_locked_together_are_covered(
+            set in any_set(),
+            more in proptest::collection::vec((0u32..3, 0u8..6), 0..8),
+            named in proptest::collection::vec(any::<proptest::sample::Index>(), 0..4),
+        ) {
+            let mut more: Vec<Item> = more.into_iter().map(|(table, key)| item(table, key)).collect();
+            let known: Vec<Item> = set.items.iter().collect();
+            more.extend(named.iter().filter(|_| !known.is_empty()).map(|index| index.get(&known).clone()));
+            let mut stale = Arc::new(set.clone());
+            lock_all(&mut stale, more.iter().cloned(), false);
+            for (table, key) in (0..3).flat_map(|table| (0..6).map(move |key| (table, key))) {
+                let item = item(table, key);
+                prop_assert_eq!(covers(&stale, &item), covers(&set, &item) || more.contains(&item));
+            }
+        }
+    }
+
     /// A table without a bound would fill the memory of the sites that are left.
     #[test]
     fn a_full_set_locks_its_largest_storage() {
