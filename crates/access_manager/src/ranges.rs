@@ -106,6 +106,36 @@ impl KeyRanges {
         self.put(low, high);
     }
 
+    /// Adds single keys, which come in ascending order, in time linear in all ranges.
+    pub(crate) fn add_points(&mut self, keys: impl Iterator<Item = Key>) {
+        let mut known = std::mem::take(&mut self.ranges).into_iter().peekable();
+        let point = |key: Key| {
+            let behind = key.successor();
+            (key, Some(behind))
+        };
+        let mut points = keys.map(point).peekable();
+        let mut all: Vec<(Key, Option<Key>)> = Vec::with_capacity(known.len());
+        loop {
+            let known_first = match (known.peek(), points.peek()) {
+                (Some((known, _)), Some((point, _))) => known <= point,
+                (known, _) => known.is_some(),
+            };
+            let Some((low, high)) = (if known_first { known.next() } else { points.next() }) else { break };
+            match all.last_mut() {
+                Some((_, last)) if last.as_ref().is_none_or(|last| low <= *last) => {
+                    *last = match (last.take(), high) {
+                        (Some(last), Some(high)) => Some(last.max(high)),
+                        _ => None,
+                    };
+                }
+                _ => all.push((low, high)),
+            }
+        }
+        self.points = all.iter().filter(|(low, high)| is_point(low, high.as_ref())).count();
+        // In ascending order: the tree is made as a whole.
+        self.ranges = all.into_iter().collect();
+    }
+
     pub(crate) fn remove(&mut self, low: &Key, high: Option<&Key>) {
         if !before(low, high) {
             return;
@@ -235,6 +265,27 @@ mod tests {
                     prop_assert_eq!(stop(ranges.last_gap(&from, to.as_ref())), window.iter().rfind(is(false)).map(|n| n + 1));
                 }
             }
+        }
+    }
+
+    proptest! {
+        /// What is added as a whole must be the set that one key after the other makes: else a stale key would be served, or counted wrongly.
+        #[test]
+        fn keys_are_added_together_as_one_by_one(
+            known in proptest::collection::vec((0u8..4, 0u8..5), 0..4),
+            added in proptest::collection::btree_set((0u8..4, 0usize..3), 0..12),
+        ) {
+            let mut ranges = KeyRanges::default();
+            for (low, high) in known {
+                ranges.add(&key(low), (high < 4).then(|| key(high)).as_ref());
+            }
+            // Keys that touch are among them: a key, and its successors.
+            let successor = |(number, times)| (0..times).fold(key(number), |key: Key, _| key.successor());
+            let added: Vec<Key> = added.into_iter().map(successor).collect();
+            let mut expected = ranges.clone();
+            added.iter().for_each(|key| expected.add(key, Some(&key.successor())));
+            ranges.add_points(added.into_iter());
+            prop_assert_eq!(ranges, expected);
         }
     }
 

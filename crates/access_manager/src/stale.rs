@@ -50,9 +50,12 @@ impl Stale {
         for table in &set.storages {
             self.mark_whole(*table);
         }
-        for Item { table, key } in &set.items {
-            if let Some(storage) = self.known(*table) {
-                storage.ranges.add(key, Some(&key.successor()));
+        let mut items = set.items.iter().peekable();
+        while let Some(&Item { table, .. }) = items.peek() {
+            let keys = std::iter::from_fn(|| items.next_if(|item| item.table == table)).map(|item| item.key);
+            match self.known(table) {
+                Some(storage) => storage.ranges.add_points(keys),
+                None => keys.for_each(drop),
             }
         }
     }
@@ -177,14 +180,16 @@ impl Stale {
         if self.everything {
             return set;
         }
+        let mut named = Vec::new();
         for (table, storage) in &self.storages {
             if storage.ranges.extents() > 0 {
                 set.storages.insert(*table);
                 continue;
             }
             let items = storage.ranges.iter().map(|(key, _)| Item { table: *table, key: key.clone() });
-            set.items.extend(items);
+            named.extend(items);
         }
+        set.items = named.into_iter().collect();
         set
     }
 }

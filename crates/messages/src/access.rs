@@ -6,8 +6,10 @@
 use crate::conflict::Conflict;
 use crate::identifiers::{TableId, TransactionId};
 use crate::item::{History, Item, Key, KeyRange, Row};
+use crate::item_set::ItemSet;
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// To the access manager.
@@ -215,9 +217,9 @@ pub enum AccessReply {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaleSet {
     /// Items, present or not.
-    pub items: std::collections::BTreeSet<Item>,
+    pub items: ItemSet,
     /// Storages locked as a whole, because too many of their items were written, or nothing is known of the site's copy.
-    pub storages: std::collections::BTreeSet<TableId>,
+    pub storages: BTreeSet<TableId>,
     /// Everything is stale, storages not yet known included: a site that comes with an empty or foreign copy.
     pub everything: bool,
 }

@@ -7,6 +7,7 @@ use crate::commit::{Outcome, TransactionsReport};
 use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::{EpochNumber, Incarnation, TransactionId};
 use crate::item::{History, Item, Row};
+use crate::item_set::ItemSet;
 use crate::replication::FailLockTable;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -94,7 +95,7 @@ pub enum LogRecord {
         /// Everything at or below this, epoch and clock, is in this copy.
         complete_through: (EpochNumber, u64),
         /// Items by commit.
-        commits: Vec<(Timestamp, Vec<Item>)>,
+        commits: Vec<(Timestamp, ItemSet)>,
     },
     /// Replication controller, now and then: how far each member has synced, so that a replay need not remember what is older.
     Synced {

@@ -8,6 +8,7 @@ use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::EpochNumber;
 use crate::identifiers::{Incarnation, TableId};
 use crate::item::{Item, KeyRange};
+use crate::item_set::ItemSet;
 use crate::lease::LeaseLength;
 use crate::timestamp::Timestamp;
 use raidcomm::address::SiteId;
@@ -131,7 +132,7 @@ pub struct MemberReport {
     /// Its fail-lock tables, one for every other site; those of members that are current name nothing but what these have synced.
     pub fail_locks: BTreeMap<SiteId, FailLockTable>,
     /// What has committed here and may not be synced at every member.
-    pub recent: Vec<(Timestamp, Vec<Item>)>,
+    pub recent: Vec<(Timestamp, ItemSet)>,
 }
 
 /// The fail-locks of one site, as another one keeps them.
@@ -140,7 +141,7 @@ pub struct FailLockTable {
     /// What the site is known to have synced: everything that committed at or below (epoch, clock).
     pub base: (EpochNumber, u64),
     /// Written since.
-    pub stale: StaleSet,
+    pub stale: Arc<StaleSet>,
 }
 
 /// Action driver to the replication controller of its site.

@@ -77,7 +77,7 @@ fn copies() -> Arc<Copies> {
 }
 
 fn tables() -> std::collections::BTreeMap<SiteId, FailLockTable> {
-    [(SiteId(2), FailLockTable { base: (EpochNumber(7), 77), stale: stale() })].into()
+    [(SiteId(2), FailLockTable { base: (EpochNumber(7), 77), stale: Arc::new(stale()) })].into()
 }
 
 /// What crosses sites, one of each shape.
@@ -102,7 +102,7 @@ fn messages() -> Vec<Message> {
         chain: vec![(EpochNumber(6), proposal()); 3],
         transactions: Arc::new(report()),
         fail_locks: tables(),
-        recent: vec![(timestamp(), vec![item(1), item(2)])],
+        recent: vec![(timestamp(), [item(1), item(2)].into())],
     };
     let replication = [
         ReplicationMessage::LeaseRequest { sent_at: 1 << 60, length: messages::LeaseLength::DEFAULT },
@@ -161,7 +161,7 @@ fn records() -> Vec<Vec<u8>> {
             fail_locks: tables(),
             stale: Arc::new(stale()),
         },
-        LogRecord::Recent { complete_through: (EpochNumber(8), 5), commits: vec![(timestamp(), vec![item(1)])] },
+        LogRecord::Recent { complete_through: (EpochNumber(8), 5), commits: vec![(timestamp(), [item(1)].into())] },
         LogRecord::Oracle { state: Bytes::from_static(b"the oracle's own words") },
     ];
     let encode = |record: &LogRecord| {

@@ -294,7 +294,7 @@ impl ReplicationController {
         }
         let (epoch, reports) = (change.epoch.clone(), change.reports.clone());
         let (fresh, restarts) = (self.is_fresh(&epoch), self.restarts(&epoch));
-        let stale = Arc::new(self.take_over(&epoch, &reports, committed, fresh));
+        let stale = self.take_over(&epoch, &reports, committed, fresh);
         // Whatever earlier epochs committed is in this copy now, or known to be stale in it.
         self.fail_locks.accounted_for((epoch.number, 0));
         self.append_chain(&epoch, &reports);
@@ -404,10 +404,12 @@ impl ReplicationController {
         let own = change.reports.get(&self.site).cloned();
         let (said, everybody) = (change.said, change.epoch.clone());
         let (logged, complete) = (change.logged.clone(), change.complete.clone());
+        // A report may be large: it is encoded once for all.
+        if let Some(report) = own.filter(|_| reports) {
+            let lacking = everybody.others(self.site).filter(|site| !logged.contains(site));
+            self.to_peers(lacking, ReplicationMessage::Report { epoch, proposal, report }, outbox);
+        }
         for site in everybody.others(self.site) {
-            if let Some(report) = own.clone().filter(|_| reports && !logged.contains(&site)) {
-                self.to_peer(site, ReplicationMessage::Report { epoch, proposal, report }, outbox);
-            }
             if said && !complete.contains(&site) {
                 self.to_peer(site, ReplicationMessage::Logged { epoch, proposal, complete: false }, outbox);
             } else if !said && !reports {

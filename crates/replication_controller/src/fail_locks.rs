@@ -4,13 +4,13 @@
 //! for every member, `recent` holds every commit above what that member is known to have synced, so that a table can be made of
 //! it the moment the member is gone. An entry goes only when the site has a version at least as new *synced*.
 
+use crate::stale_sets::{lock, lock_all, unite};
 use crate::{ReplicationController, limits};
 use messages::access::StaleSet;
-use messages::limits::FAIL_LOCKED_ITEMS_MAX;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
-use messages::{Epoch, EpochNumber, History, Item, Now, Outbox, SiteId, TableId, Timestamp};
+use messages::{Epoch, EpochNumber, History, Item, ItemSet, Now, Outbox, SiteId, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,22 +26,32 @@ fn point(timestamp: &Timestamp) -> Point {
 #[derive(Serialize, Deserialize)]
 enum Written {
     By(Arc<History>),
-    Items(Vec<Item>),
+    Items(ItemSet),
 }
 
 impl Written {
-    fn items(&self) -> Vec<Item> {
+    fn items(&self) -> ItemSet {
         match self {
-            Written::By(history) => history.changed().map(|(table, key)| Item { table, key: key.clone() }).collect(),
+            Written::By(history) => ItemSet::packed_of(history.changed()),
             Written::Items(items) => items.clone(),
         }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Item> + '_ {
+        let (history, items) = match self {
+            Written::By(history) => (Some(history), None),
+            Written::Items(items) => (None, Some(items)),
+        };
+        let changed = history.into_iter().flat_map(|history| history.changed());
+        let changed = changed.map(|(table, key)| Item { table, key: key.clone() });
+        changed.chain(items.into_iter().flat_map(ItemSet::iter))
     }
 }
 
 /// Fail-locks that this site keeps for all others.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct FailLocks {
-    tables: BTreeMap<SiteId, StaleSet>,
+    tables: BTreeMap<SiteId, Arc<StaleSet>>,
     /// What each other site is known to have synced.
     synced: BTreeMap<SiteId, Point>,
     recent: BTreeMap<Timestamp, Written>,
@@ -50,38 +60,6 @@ pub(crate) struct FailLocks {
     /// Everything at or below this is in the own copy, synced, or known to be stale there.
     complete_through: Point,
     overflow_drops: bool,
-}
-
-/// Adds an item; a full set is coarsened to whole storages.
-fn lock(stale: &mut StaleSet, item: Item, overflow_drops: bool) {
-    if stale.everything || stale.storages.contains(&item.table) {
-        return;
-    }
-    stale.items.insert(item);
-    let max = if overflow_drops { 8 } else { FAIL_LOCKED_ITEMS_MAX };
-    if stale.items.len() <= max {
-        return;
-    }
-    if overflow_drops {
-        stale.items.pop_first();
-        return;
-    }
-    let mut counts: BTreeMap<TableId, usize> = BTreeMap::new();
-    for item in &stale.items {
-        *counts.entry(item.table).or_default() += 1;
-    }
-    let largest = counts.into_iter().max_by_key(|(_, count)| *count).map(|(table, _)| table);
-    let table = largest.expect("a full set has a largest storage");
-    stale.items.retain(|item| item.table != table);
-    stale.storages.insert(table);
-}
-
-fn unite(into: &mut StaleSet, other: &StaleSet, overflow_drops: bool) {
-    into.everything |= other.everything;
-    into.storages.extend(&other.storages);
-    for item in &other.items {
-        lock(into, item.clone(), overflow_drops);
-    }
 }
 
 impl FailLocks {
@@ -112,7 +90,7 @@ impl FailLocks {
             let unknown = !self.synced.contains_key(&site) && !self.tables.contains_key(&site);
             let stale = match self.tables.get(&site) {
                 Some(stale) => stale.clone(),
-                None => StaleSet { everything: unknown, ..StaleSet::default() },
+                None => Arc::new(StaleSet { everything: unknown, ..StaleSet::default() }),
             };
             let base = of_site(&self.synced, site);
             FailLockTable { base: if restarts { base.min(self.complete_through) } else { base }, stale }
@@ -120,7 +98,7 @@ impl FailLocks {
         sites.copied().filter(|site| *site != own).map(|site| (site, table(site))).collect()
     }
 
-    pub(crate) fn recent(&self) -> Vec<(Timestamp, Vec<Item>)> {
+    pub(crate) fn recent(&self) -> Vec<(Timestamp, ItemSet)> {
         self.recent.iter().map(|(timestamp, written)| (*timestamp, written.items())).collect()
     }
 
@@ -140,7 +118,7 @@ impl FailLocks {
     }
 
     /// This copy begins anew: the others know what has committed. Returns what this one had remembered.
-    fn forget_recent(&mut self) -> Vec<(Point, Vec<Item>)> {
+    fn forget_recent(&mut self) -> Vec<(Point, ItemSet)> {
         let recent = std::mem::take(&mut self.recent);
         recent.into_iter().map(|(timestamp, written)| (point(&timestamp), written.items())).collect()
     }
@@ -167,8 +145,8 @@ impl FailLocks {
             let (timestamp, written) = self.recent.pop_first().expect("longer than its bound");
             for site in self.members.clone() {
                 if of_site(&self.synced, site) < point(&timestamp) {
-                    let stale = self.tables.entry(site).or_default();
-                    written.items().into_iter().for_each(|item| lock(stale, item, self.overflow_drops));
+                    let stale = Arc::make_mut(self.tables.entry(site).or_default());
+                    written.iter().for_each(|item| lock(stale, item, self.overflow_drops));
                 }
             }
         }
@@ -176,7 +154,7 @@ impl FailLocks {
 
     pub(crate) fn commit(&mut self, timestamp: Timestamp, history: Arc<History>) {
         for site in &self.absent {
-            let stale = self.tables.entry(*site).or_default();
+            let stale = Arc::make_mut(self.tables.entry(*site).or_default());
             for (table, key) in history.changed() {
                 lock(stale, Item { table, key: key.clone() }, self.overflow_drops);
             }
@@ -189,19 +167,24 @@ impl FailLocks {
 
     pub(crate) fn refreshed(&mut self, site: SiteId, items: &[Item], storages: &[TableId], everything: bool) {
         let Some(stale) = self.tables.get_mut(&site) else { return };
-        for item in items {
-            stale.items.remove(item);
+        if everything {
+            *stale = Arc::default();
+            return;
+        }
+        let stale = Arc::make_mut(stale);
+        if !items.is_empty() {
+            let named = stale.items.tree_mut();
+            for item in items {
+                named.remove(item);
+            }
         }
         for storage in storages {
             stale.storages.remove(storage);
         }
-        if everything {
-            *stale = StaleSet::default();
-        }
     }
 
     /// Replays or takes over commits that some member may not have synced.
-    pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, Vec<Item>)]) {
+    pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, ItemSet)]) {
         for (timestamp, items) in commits {
             self.recent.entry(*timestamp).or_insert_with(|| Written::Items(items.clone()));
         }
@@ -225,10 +208,7 @@ impl FailLocks {
 
     /// Everything written above a point.
     fn written_above(&self, base: Point) -> impl Iterator<Item = Item> + '_ {
-        self.recent
-            .iter()
-            .filter(move |(timestamp, _)| point(timestamp) > base)
-            .flat_map(|(_, written)| written.items())
+        self.recent.iter().filter(move |(timestamp, _)| point(timestamp) > base).flat_map(|(_, written)| written.iter())
     }
 }
 
@@ -237,10 +217,10 @@ fn of_site(synced: &BTreeMap<SiteId, Point>, site: SiteId) -> Point {
 }
 
 /// What the members who carry the parent epoch on say of one site: the union of their tables, the lowest and the highest base.
-fn united(reports: &[&MemberReport], site: SiteId, overflow_drops: bool) -> Option<(StaleSet, Point, Point)> {
-    let mut result: Option<(StaleSet, Point, Point)> = None;
+fn united(reports: &[&MemberReport], site: SiteId, overflow_drops: bool) -> Option<(Arc<StaleSet>, Point, Point)> {
+    let mut result: Option<(Arc<StaleSet>, Point, Point)> = None;
     for table in reports.iter().filter_map(|report| report.fail_locks.get(&site)) {
-        let (stale, low, high) = result.get_or_insert_with(|| (StaleSet::default(), table.base, table.base));
+        let (stale, low, high) = result.get_or_insert_with(|| (Arc::default(), table.base, table.base));
         unite(stale, &table.stale, overflow_drops);
         *low = (*low).min(table.base);
         *high = (*high).max(table.base);
@@ -273,19 +253,21 @@ impl ReplicationController {
         reports: &BTreeMap<SiteId, Arc<MemberReport>>,
         committed: Vec<(Timestamp, Vec<Item>)>,
         fresh: bool,
-    ) -> StaleSet {
+    ) -> Arc<StaleSet> {
         let planted = self.planted;
         self.fail_locks.overflow_drops = planted.is(Bug::OverflowDropsEntries);
         let carries = |site: &SiteId| reports.get(site).is_some_and(|report| report.transactions.joined < epoch.number);
         let carriers: Vec<&MemberReport> =
             reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
-        let mut missed = StaleSet::default();
+        let committed: Vec<(Timestamp, ItemSet)> =
+            committed.into_iter().map(|(timestamp, items)| (timestamp, items.into_iter().collect())).collect();
+        let mut missed = BTreeSet::new();
         // A commit that this site's log has lost, though its site was up; or that a failed epoch, in which this site joined, had
         // not taken for one. What was prepared here is applied by now.
         let lost = carriers.iter().flat_map(|report| &report.recent).filter(|_| self.restarts(epoch));
         for (timestamp, items) in lost.chain(&committed) {
             if !fresh && !self.fail_locks.has(timestamp) {
-                missed.items.extend(items.iter().cloned());
+                missed.extend(items.iter());
             }
         }
         let private = if fresh { self.fail_locks.forget_recent() } else { Vec::new() };
@@ -304,7 +286,7 @@ impl ReplicationController {
         }
         match fresh {
             true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
-            false => missed,
+            false => Arc::new(StaleSet { items: missed.into(), ..StaleSet::default() }),
         }
     }
 
@@ -324,14 +306,13 @@ impl ReplicationController {
             }
             Some((stale, low, _)) => (stale, low),
             // Before the first epoch every copy is empty, and so current.
-            None => (StaleSet::default(), Point::default()),
+            None => (Arc::default(), Point::default()),
         };
         if current {
-            stale = StaleSet::default();
+            stale = Arc::default();
         }
         if !carries {
-            let written: Vec<Item> = self.fail_locks.written_above(base).collect();
-            written.into_iter().for_each(|item| lock(&mut stale, item, drops));
+            lock_all(&mut stale, self.fail_locks.written_above(base), drops);
         }
         self.fail_locks.tables.insert(site, stale);
         self.fail_locks.synced.insert(site, base);
@@ -339,8 +320,8 @@ impl ReplicationController {
 
     /// What is stale in the copy of this site, which takes part from this epoch on. `private` is what its log has committed and some member
     /// may not have had on disk.
-    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, Vec<Item>)]) -> StaleSet {
-        let everything = StaleSet { everything: true, ..StaleSet::default() };
+    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, ItemSet)]) -> Arc<StaleSet> {
+        let everything = Arc::new(StaleSet { everything: true, ..StaleSet::default() });
         let Some((mut stale, low, high)) = united(carriers, self.site, self.fail_locks.overflow_drops) else {
             return everything;
         };
@@ -350,11 +331,9 @@ impl ReplicationController {
         if !descends || stale.everything {
             return everything;
         }
-        let private = private.iter().filter(|(at, _)| *at > low).flat_map(|(_, items)| items.iter().cloned());
+        let private = private.iter().filter(|(at, _)| *at > low).flat_map(|(_, items)| items.iter());
         let own = private.chain(self.tail.items()).filter(|_| !self.planted.is(Bug::TailNotLocked));
-        for item in self.fail_locks.written_above(low).chain(own) {
-            lock(&mut stale, item, self.fail_locks.overflow_drops);
-        }
+        lock_all(&mut stale, self.fail_locks.written_above(low).chain(own), self.fail_locks.overflow_drops);
         stale
     }
 }

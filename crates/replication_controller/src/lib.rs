@@ -13,7 +13,7 @@
 //! * [`proposal`]: from a suspicion to a new epoch at the oracle;
 //! * [`change`]: from a new epoch at the oracle to serving in it;
 //! * [`joining`]: coming back, and restarting after a total failure;
-//! * [`fail_locks`]: what other sites miss; [`copier`]: refreshing what this one misses;
+//! * [`fail_locks`]: what other sites miss, and [`stale_sets`], which they are made of; [`copier`]: refreshing what this one misses;
 //! * [`replay`]: what a restart takes from the log.
 
 pub mod change;
@@ -25,6 +25,7 @@ pub mod limits;
 pub mod proposal;
 pub mod replay;
 pub mod service;
+pub mod stale_sets;
 
 use change::Change;
 use copier::Copiers;

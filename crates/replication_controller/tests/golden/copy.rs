@@ -7,12 +7,12 @@ use messages::{Item, KeyRange};
 /// The copy, as an access manager keeps it.
 impl Node {
     pub fn mark(&mut self, stale: &StaleSet) {
-        self.stale.items.extend(stale.items.iter().cloned());
+        self.stale.items.tree_mut().extend(stale.items.iter());
         self.stale.everything |= stale.everything;
     }
 
     pub fn is_stale(&self, item: &Item) -> bool {
-        self.stale.everything || self.stale.storages.contains(&item.table) || self.stale.items.contains(item)
+        self.stale.everything || self.stale.storages.contains(&item.table) || self.stale.items.tree().contains(item)
     }
 
     pub fn stale_left(&self) -> u64 {
@@ -27,7 +27,7 @@ impl Node {
             return Some(CopyRequest::Range { from: KeyRange::whole(*table) });
         }
         let in_range = |item: &&Item| wanted.is_none_or(|range| range.contains(item.key.as_bytes()));
-        let items: Vec<Item> = self.stale.items.iter().filter(in_range).cloned().collect();
+        let items: Vec<Item> = self.stale.items.tree().iter().filter(in_range).cloned().collect();
         (!items.is_empty()).then_some(CopyRequest::Items(items))
     }
 
@@ -50,11 +50,11 @@ impl Node {
         let (mut items, mut storages) = (Vec::new(), Vec::new());
         match copies {
             Copies::Items(copies) => {
-                for (item, version, _) in copies.iter().filter(|(item, ..)| self.stale.items.contains(item)) {
+                for (item, version, _) in copies.iter().filter(|(item, ..)| self.stale.items.tree().contains(item)) {
                     self.rows.insert(item.clone(), *version);
                     items.push(item.clone());
                 }
-                self.stale.items.retain(|item| !items.contains(item));
+                self.stale.items.tree_mut().retain(|item| !items.contains(item));
             }
             Copies::Range { range, rows } => {
                 let taken = rows.iter().map(|(key, version, _)| (Item { table: TABLE, key: key.clone() }, *version));

@@ -351,7 +351,7 @@ impl World {
         for write in &history.writes {
             let item = Item { table: write.table, key: write.key.clone() };
             node.rows.insert(item.clone(), timestamp);
-            if node.stale.items.remove(&item) {
+            if node.stale.items.tree_mut().remove(&item) {
                 refreshed.push(item);
             }
         }
