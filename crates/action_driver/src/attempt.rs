@@ -14,12 +14,13 @@ use messages::access::AccessReply;
 use messages::commit::CommitRequest;
 use messages::concurrency::AccessKind;
 use messages::conflict::{Conflict, ConflictKind};
+use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
 use messages::replication::{Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
-use messages::{Age, History, Item, Timestamp, TransactionId};
+use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
 use std::sync::Arc;
 
 impl Session {
@@ -192,7 +193,13 @@ impl Session {
             };
             match step {
                 Ok(Step::Done) => return self.ran(None, exchange),
-                Ok(Step::Need(Need::Chunk)) if transaction.is_guest() => return self.leave(exchange),
+                Ok(Step::Need(Need::Chunk | Need::Claim(..))) if transaction.is_guest() => return self.leave(exchange),
+                Ok(Step::Need(Need::Claim(made_from, row))) => {
+                    let Some(seen) = made_from.or(transaction.claimed()) else {
+                        return self.ran(Some(numbers_taken()), exchange);
+                    };
+                    return begin_chunk(work, Arc::new(claim(seen, row)), exchange);
+                }
                 Ok(Step::Need(Need::Chunk)) => {
                     let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });
                     return begin_chunk(work, chunk, exchange);
@@ -320,7 +327,12 @@ impl Session {
     }
 
     /// The transaction, or a chunk, has committed.
-    pub fn committed(&mut self, id: TransactionId, receipt: Receipt, exchange: &mut Exchange) {
+    pub fn committed(
+        &mut self,
+        id: TransactionId,
+        (timestamp, receipt): (Timestamp, Receipt),
+        exchange: &mut Exchange,
+    ) {
         exchange.unfollow(id);
         let work = self.work.as_mut().expect("a request is under way");
         match std::mem::replace(&mut work.waits, Waits::Nothing) {
@@ -328,9 +340,12 @@ impl Session {
                 self.lost_age = None;
                 self.succeed(receipt, exchange);
             }
-            Waits::ChunkCommit { .. } => {
+            Waits::ChunkCommit { chunk, .. } => {
                 work.tries = 0;
                 work.deadline = exchange.now.boot + SERVICE_PATIENCE;
+                if is_claim(&chunk) {
+                    self.parts().1.note_claim(timestamp);
+                }
                 self.run(Event::ChunkCommitted, exchange);
             }
             waits => unreachable!("committed while {waits:?}"),
@@ -355,6 +370,9 @@ impl Session {
                 exchange.shared.drop_storages(ahead);
                 let failure = storages_used_up(work, conflict);
                 self.finish(SessionReply::Failed(failure), exchange);
+            }
+            Waits::ChunkCommit { chunk, .. } if is_claim(&chunk) && conflict.kind == ConflictKind::StaleRead => {
+                self.ran(Some(numbers_taken()), exchange);
             }
             Waits::ChunkCommit { chunk, .. } => match work.delay(exchange) {
                 Some(0) => begin_chunk(work, chunk, exchange),
@@ -440,6 +458,23 @@ impl Session {
             _ => {}
         }
     }
+}
+
+/// The row of numbers, committed ahead where it still has this version.
+fn claim(seen: Timestamp, row: Row) -> History {
+    let (table, key) = (TableId::CATALOG, CatalogEntry::next_key());
+    let read = ItemRead { table, key: key.clone(), seen };
+    History { reads: vec![read], writes: vec![Write { table, key, row: Some(row) }], ..History::default() }
+}
+
+/// Rows are committed ahead without having been read.
+fn is_claim(chunk: &History) -> bool {
+    !chunk.reads.is_empty()
+}
+
+/// Somebody else has taken the numbers that a program was compiled with.
+fn numbers_taken() -> Failure {
+    Failure::SchemaChanged { key: CatalogEntry::next_key() }
 }
 
 fn begin_chunk(work: &mut Work, chunk: Arc<History>, exchange: &mut Exchange) {

@@ -1,11 +1,14 @@
 //! Executes `Action::Catalog`: schema changes are ordinary writes of catalog rows.
 //!
-//! Invariant: a catalog row is written only where it still has the version that the new definition was made from.
+//! Invariants: a catalog row is written only where it still has the version that the new definition was made from; numbers of storages are taken by a
+//! commit of their own, before the first row is committed ahead into one of them. So no two transactions ever fill the same storage, and what
+//! becomes of a storage whose transaction does not commit is nobody else's concern.
 
 use crate::execution::{Scene, Step};
 use crate::reads::{Event, Need};
 use messages::concurrency::AccessKind;
 use messages::program::Action;
+use messages::schema::CatalogEntry;
 use messages::session::Failure;
 use messages::{Item, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -22,6 +25,17 @@ impl CatalogRun {
         let Action::Catalog { writes, drops, makes } = action else { unreachable!("begun for a schema change") };
         let mut event = event;
         while let Some((key, expected, row)) = writes.get(self.at) {
+            if *key == CatalogEntry::next_key() {
+                // A program that is tried again has its numbers.
+                let claimed = std::mem::replace(&mut event, Event::Go) == Event::ChunkCommitted || *scene.has_numbers;
+                match row {
+                    Some(row) if !claimed => return Ok(Step::Need(Need::Claim(*expected, row.clone()))),
+                    _ => {}
+                }
+                *scene.has_numbers = true;
+                self.at += 1;
+                continue;
+            }
             let item = Item { table: TableId::CATALOG, key: key.clone() };
             match std::mem::replace(&mut event, Event::Go) {
                 Event::Item(found) => {

@@ -167,12 +167,12 @@ impl ActionDriver {
                 self.shared.snapshots.hear(snapshot);
                 self.answer(tag, now, outbox, |session, exchange| session.snapshot_begun(snapshot, exchange));
             }
-            CommitReply::Committed { transaction, receipt, .. } => {
+            CommitReply::Committed { transaction, timestamp, receipt } => {
                 if self.shared.transactions.get(&transaction) == Some(&Owner::Cleaner) {
                     return self.shared.cleaner_decided(transaction, true, now);
                 }
                 self.about(transaction, now, outbox, |session, exchange| {
-                    session.committed(transaction, receipt, exchange);
+                    session.committed(transaction, (timestamp, receipt), exchange);
                 });
             }
             CommitReply::Aborted { transaction, conflict } => {

@@ -35,6 +35,8 @@ pub struct Execution {
     action: usize,
     running: Option<Running>,
     results: Results,
+    /// Whether the numbers that it takes are its own: a try that is lost does not give them back.
+    has_numbers: bool,
 }
 
 /// What a program returns.
@@ -61,6 +63,8 @@ pub struct Scene<'a> {
     pub hidden_keys: &'a mut HiddenKeys,
     /// Where rows are added to without being read.
     pub sums: &'a Sums,
+    /// Whether the numbers that the program takes are its own, whatever becomes of it.
+    pub has_numbers: &'a mut bool,
 }
 
 /// How an executor comes to rest.
@@ -95,6 +99,7 @@ impl Execution {
             action: 0,
             running: None,
             results: Results::default(),
+            has_numbers: false,
         }
     }
 
@@ -151,6 +156,7 @@ impl Execution {
             results: &mut self.results,
             hidden_keys,
             sums,
+            has_numbers: &mut self.has_numbers,
         };
         while let Some(action) = program.actions.get(self.action) {
             let running = match &mut self.running {

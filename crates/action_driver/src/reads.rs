@@ -32,6 +32,9 @@ pub enum Need {
     Relied(Key),
     /// The rows written into private storages committed ahead.
     Chunk,
+    /// This row of the catalog written and committed ahead, where the version that it was made from still stands. `None`: the version that this
+    /// transaction has committed ahead.
+    Claim(Option<Timestamp>, Row),
 }
 
 /// A batch of rows.
@@ -60,7 +63,7 @@ pub enum Event {
     Batch(Vec<(Key, Row)>, Option<KeyRange>),
     /// The version of the catalog row.
     Relied(Timestamp),
-    /// The chunk is committed.
+    /// The chunk, or the claim, is committed.
     ChunkCommitted,
 }
 
@@ -82,7 +85,7 @@ impl Need {
             Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
             Need::Relied(key) => Some(catalog_item(key)),
-            Need::Chunk => None,
+            Need::Chunk | Need::Claim(..) => None,
         }
     }
 }
@@ -119,7 +122,7 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
         Need::Presence(_) => None,
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
-        Need::Relied(_) | Need::Chunk => None,
+        Need::Relied(_) | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -130,7 +133,7 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
         Need::Item(item, kind) if *kind != AccessKind::Write => added_to(item),
         Need::Lock(item) => added_to(item),
         Need::Range(need) => transaction.file().first_added_to(Some(&need.range)).cloned(),
-        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Chunk => None,
+        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -173,7 +176,7 @@ impl Reading {
             // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
             Need::Relied(_) if !transaction.is_snapshot() => return self.fetch(transaction, exchange),
             Need::Relied(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
-            Need::Chunk => unreachable!("a chunk is committed, not read"),
+            Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
         let may_wait = !transaction.is_guest();
         match (transaction.snapshot, transaction.identity) {
@@ -207,7 +210,7 @@ impl Reading {
                 limit: need.limit,
                 reverse: need.reverse,
             },
-            Need::Lock(_) | Need::Chunk => unreachable!("nothing is read for it"),
+            Need::Lock(_) | Need::Chunk | Need::Claim(..) => unreachable!("nothing is read for it"),
         };
         exchange.access(request);
         self.stage = Stage::Fetching { tag };
@@ -271,7 +274,7 @@ impl Reading {
                 Need::Presence(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
-                Need::Relied(_) | Need::Chunk => {}
+                Need::Relied(_) | Need::Chunk | Need::Claim(..) => {}
             }
         }
         self.fetch(transaction, exchange);

@@ -55,6 +55,8 @@ pub struct Transaction {
     savepoints: Vec<Savepoint>,
     statement: Option<Moment>,
     relied_on: Vec<(Key, Timestamp)>,
+    /// The version of the row of numbers that it has committed ahead.
+    claimed: Option<Timestamp>,
     /// Items that statements could add to without reading them, and whether they were read nevertheless.
     summed: BTreeMap<Item, bool>,
 }
@@ -107,6 +109,7 @@ impl Transaction {
             savepoints: Vec::new(),
             statement: None,
             relied_on: Vec::new(),
+            claimed: None,
             summed: BTreeMap::new(),
         }
     }
@@ -168,6 +171,16 @@ impl Transaction {
     /// Whether it made this storage itself.
     pub fn is_private(&self, table: TableId) -> bool {
         self.makes.contains(&table)
+    }
+
+    /// The row of numbers was committed ahead, with this version.
+    pub fn note_claim(&mut self, version: Timestamp) {
+        self.claimed = Some(version);
+    }
+
+    /// The version that the row of numbers has since this transaction has committed it ahead.
+    pub fn claimed(&self) -> Option<Timestamp> {
+        self.claimed
     }
 
     /// The version of an item that it has read.

@@ -3,10 +3,11 @@
 //! Invariant: each is the statement in its comment and nothing more.
 
 use crate::world::{accounts, column_of, notes, parameter, program};
-use messages::TableId;
 use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, OnConflict, Program, Source,
 };
+use messages::schema::CatalogEntry;
+use messages::{TableId, Timestamp};
 use std::sync::Arc;
 use values::Type;
 
@@ -173,6 +174,13 @@ pub fn copy_notes(storage: TableId, private: bool) -> Arc<Program> {
 }
 
 /// A table's storage comes into being.
+/// Makes a storage with a number that it takes, where the row of numbers still has this version.
+pub fn make_numbered(storage: TableId, made_from: Option<Timestamp>) -> Arc<Program> {
+    let next = CatalogEntry::Next(storage.0 + 1).encode();
+    let writes = vec![(CatalogEntry::next_key(), made_from, Some(next))];
+    program(vec![Action::Catalog { writes, drops: Vec::new(), makes: vec![storage] }])
+}
+
 pub fn make(storage: TableId) -> Arc<Program> {
     program(vec![Action::Catalog { writes: Vec::new(), drops: Vec::new(), makes: vec![storage] }])
 }

@@ -9,6 +9,7 @@ use messages::concurrency::ConcurrencyReply;
 use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
 use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, Source};
+use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use messages::{Conflict, ConflictKind, History, KeyRange, Message, ServerKind, TableId, Timestamp};
 use proptest::prelude::*;
@@ -226,6 +227,43 @@ fn private_rows_are_committed_ahead() {
         }
         assert!(world.histories.iter().all(|(_, history)| history.reads.is_empty()));
     }
+}
+
+/// Two transactions with the same number would fill the same storage, and who loses would drop what the other has committed: a number must be taken by
+/// a commit of its own, before anything is written into its storage, and once for all tries.
+#[test]
+fn numbers_are_taken_before_anything_else() {
+    let mut world = World::new();
+    world.begin(AccessMode::ReadWrite);
+    // It is tried again after a conflict that says nothing of the number.
+    world.commits.push_back(Some(ConflictKind::EpochChanged));
+    world.execute(&make_numbered(TableId(40), Some(Timestamp::ZERO)), &[]);
+    world.pass(SECOND);
+    let is_claim = |history: &History| {
+        let key = CatalogEntry::next_key();
+        history.writes.iter().all(|write| write.key == key) && history.reads.iter().all(|read| read.key == key)
+    };
+    let (claimed, history) = world.histories.last().cloned().expect("it was committed");
+    assert!(is_claim(&history) && history.writes.len() == 1 && history.reads[0].seen == Timestamp::ZERO);
+    // The next one of the transaction is made from that.
+    world.run(&make_numbered(TableId(41), None), &[]);
+    let (second, history) = world.histories.last().cloned().expect("it was committed");
+    assert!(is_claim(&history) && second != claimed && history.reads[0].seen > Timestamp::ZERO);
+    let before = world.histories.len();
+    world.ask(SessionRequest::Commit);
+    assert!(world.histories[before..].iter().all(|(_, history)| !is_claim(history) || history.writes.is_empty()));
+}
+
+/// A number that somebody else has taken must not be used, and nothing in its storage is touched.
+#[test]
+fn a_number_that_is_taken_is_not_used() {
+    let mut world = World::new();
+    world.commits.push_back(Some(ConflictKind::StaleRead));
+    let reply = world.execute(&make_numbered(TableId(40), Some(Timestamp::ZERO)), &[]);
+    let Some(SessionReply::Failed(Failure::SchemaChanged { key })) = reply else { panic!("not failed: {reply:?}") };
+    assert_eq!(key, CatalogEntry::next_key());
+    world.pass(SECOND);
+    assert_eq!((world.histories.len(), world.drops.clone()), (0, vec![]));
 }
 
 /// A load that is cancelled while a chunk commits must be dropped after the chunk is decided, not before: it would outlive its drop.

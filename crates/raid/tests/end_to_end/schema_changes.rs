@@ -28,3 +28,55 @@ pub fn what_one_site_makes(world: &World, rounds: usize) {
         assert_eq!(gone.code(), Some(&SqlState::UNDEFINED_TABLE), "{gone}");
     }
 }
+
+/// Rows of a table whose index is committed in several parts.
+const ROWS: i64 = 4_000;
+const BYTES: i64 = 10;
+
+/// How many rows each site finds by an index on `v`, whose value they share.
+fn rows_by_index(world: &World, table: &str) -> Vec<usize> {
+    let read = format!("SELECT k FROM {table} WHERE v = repeat('x', {BYTES})");
+    let rows = |site| world.connect(site).query(&read, &[]).expect("rows").len();
+    (1..=3).map(rows).collect()
+}
+
+/// Rows of an index are committed before the index is: if two sites took the same number for its storage, one index would have lost rows, and at some
+/// sites only.
+#[test]
+fn indexes_made_at_two_sites_at_once_are_whole() {
+    let world = World::start();
+    for table in ["a", "b"] {
+        world.write_rows(table, ROWS, BYTES);
+    }
+    for round in 0..5 {
+        std::thread::scope(|scope| {
+            for (site, table) in [(1, "a"), (2, "b")] {
+                let (mut client, index) = (world.connect(site), format!("CREATE INDEX {table}_v ON {table} (v)"));
+                scope.spawn(move || client.batch_execute(&index).expect("an index"));
+            }
+        });
+        for table in ["a", "b"] {
+            assert_eq!(rows_by_index(&world, table), [ROWS as usize; 3], "{table}, round {round}");
+            world.connect(3).batch_execute(&format!("DROP INDEX {table}_v")).expect("it goes");
+        }
+    }
+}
+
+/// What an index that was given up has left behind goes later: if the next one took its number, it would find rows there, or lose its own.
+#[test]
+fn an_index_given_up_leaves_nothing_to_the_next() {
+    let world = World::start();
+    world.write_rows("a", ROWS, BYTES);
+    let mut client = world.connect(1);
+    for milliseconds in [1, 5, 10, 20, 40, 80] {
+        let given_up =
+            client.batch_execute(&format!("SET statement_timeout = {milliseconds}; CREATE INDEX a_v ON a (v)"));
+        let given_up = given_up.err().and_then(|error| error.code().cloned());
+        assert!(matches!(given_up, None | Some(SqlState::QUERY_CANCELED)), "{given_up:?}");
+        client.batch_execute("SET statement_timeout = 0").expect("a setting");
+        client.batch_execute("DROP INDEX IF EXISTS a_v").expect("it goes");
+        client.batch_execute("CREATE UNIQUE INDEX a_k ON a (k, v); CREATE INDEX a_v ON a (v)").expect("two indexes");
+        assert_eq!(rows_by_index(&world, "a"), [ROWS as usize; 3], "after {milliseconds} ms");
+        client.batch_execute("DROP INDEX a_k; DROP INDEX a_v").expect("they go");
+    }
+}
