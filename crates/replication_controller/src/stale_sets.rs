@@ -23,21 +23,30 @@ pub(crate) fn lock(stale: &mut StaleSet, item: Item, overflow_drops: bool) {
 }
 
 /// Adds many items, in whatever order. Mostly they are there: what has committed lately was locked for whoever was away.
-pub(crate) fn lock_all(stale: &mut Arc<StaleSet>, items: impl Iterator<Item = Item>, overflow_drops: bool) {
-    let mut items: Vec<Item> = items.filter(|item| !stale.storages.contains(&item.table)).collect();
-    items.sort();
-    let mut named = stale.items.iter();
-    let mut last = named.next();
-    let is_there = items.iter().all(|item| {
-        while last.as_ref().is_some_and(|last| last < item) {
-            last = named.next();
+pub(crate) fn lock_all(stale: &mut Arc<StaleSet>, mut items: impl Iterator<Item = Item>, overflow_drops: bool) {
+    while !stale.everything {
+        // No more at a time than a set may name: what is locked as a whole by then is passed over.
+        let storages = &stale.storages;
+        let named = items.by_ref().filter(|item| !storages.contains(&item.table));
+        let mut more: Vec<Item> = named.take(FAIL_LOCKED_ITEMS_MAX).collect();
+        if more.is_empty() {
+            return;
         }
-        last.as_ref() == Some(item)
-    });
-    drop((named, last));
-    if !is_there && !stale.everything {
-        unite(stale, &Arc::new(StaleSet { items: items.into_iter().collect(), ..StaleSet::default() }), overflow_drops);
+        more.sort();
+        if !names_all(stale, &more) {
+            let more = StaleSet { items: more.into_iter().collect(), ..StaleSet::default() };
+            unite(stale, &Arc::new(more), overflow_drops);
+        }
     }
+}
+
+/// Whether items in ascending order are all named.
+fn names_all(stale: &StaleSet, items: &[Item]) -> bool {
+    let mut named = stale.items.iter().peekable();
+    items.iter().all(|item| {
+        while named.next_if(|named| named < item).is_some() {}
+        named.peek() == Some(item)
+    })
 }
 
 /// Adds whatever another set covers. Members mostly keep the same set of a site that is away, which then is not copied.
