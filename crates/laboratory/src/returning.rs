@@ -98,7 +98,7 @@ fn one_return(
     let mut witness =
         connect(running.cluster().sites()[&WITNESS].sql).map_err(failed(format!("connecting with site {WITNESS}")))?;
     let change = format!("UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid <= {changed}");
-    witness.batch_execute(&change).map_err(failed(format!("changing rows at site {WITNESS}")))?;
+    change_rows(&mut witness, &change).map_err(failed(format!("changing rows at site {WITNESS}")))?;
     let reads = [
         format!("SELECT abalance FROM pgbench_accounts WHERE aid = {changed}"),
         format!("SELECT count(*), sum(abalance) FROM pgbench_accounts WHERE aid <= {changed}"),
@@ -121,6 +121,20 @@ fn one_return(
         repaired: started.elapsed(),
         copied_bytes: statuses[&AWAY].copied_bytes,
     })
+}
+
+/// Executes a statement, and again while it is refused for a conflict: on a machine with other load the set of sites may change just then.
+fn change_rows(client: &mut postgres::Client, statement: &str) -> Result<(), postgres::Error> {
+    let begun = Instant::now();
+    loop {
+        match client.batch_execute(statement) {
+            // Class 40: it has not committed.
+            Err(error)
+                if error.code().is_some_and(|code| code.code().starts_with("40"))
+                    && begun.elapsed() < limits::RESUME_TIME_MAX => {}
+            done => return done,
+        }
+    }
 }
 
 /// The first answer of the site that comes back, compared with what is right.
