@@ -14,7 +14,7 @@
 //! * `companions`: programs that commit together;
 //! * `transaction`: what a transaction has read, locked and written; `differential_file`: its private writes;
 //! * `reads`: what executors ask for, and the messages that bring it;
-//! * `execution`: a program action by action; `select`, `insert`, `update`, `delete`, `catalog`, `rebuild`: an
+//! * `scan`: batches for the query processor; `execution`: a program action by action; `select`, `insert`, `update`, `delete`, `catalog`, `rebuild`: an
 //!   executor each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
 //! * `expression`: values and conditions; `generator`, `hidden_keys`: numbers;
@@ -44,6 +44,7 @@ mod reads;
 mod rebuild;
 mod row_write;
 mod rows;
+mod scan;
 mod select;
 mod session;
 mod snapshots;

@@ -8,6 +8,8 @@ use messages::limits::{
 pub const SCAN_ROWS_FIRST: u32 = 128;
 /// Rows asked for in every later batch.
 pub const SCAN_ROWS_MAX: u32 = 1_024;
+/// A batch for the query processor ends after so many bytes of keys and rows.
+pub const SCAN_BYTES_MAX: usize = 4 << 20;
 /// Bytes in memory of the rows that one request may return.
 pub const RESULT_BYTES_MAX: usize = 256 << 20;
 /// Bytes of the keys and rows that one statement may collect before it writes the first.

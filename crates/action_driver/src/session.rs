@@ -8,8 +8,9 @@ use crate::companions;
 use crate::exchange::Exchange;
 use crate::execution::Execution;
 use crate::failure;
+use crate::scan::ScanJob;
 use crate::transaction::Transaction;
-use crate::work::{Job, ScanJob, Waits, Work};
+use crate::work::{Job, Waits, Work};
 use messages::commit::CommitRequest;
 use messages::concurrency::ConcurrencyRequest;
 use messages::conflict::{Conflict, ConflictKind};
@@ -77,13 +78,13 @@ impl Session {
                 let execution = Execution::new(program, parameters, rows);
                 self.execute(from, execution, time_micros, exchange);
             }
-            SessionRequest::Scan { range, limit, relies_on } => {
+            SessionRequest::Scan { .. } => {
                 let Some(transaction) = &self.transaction else {
                     let failure = failure::statement("25P01", "there is no transaction in progress");
                     return exchange.reply(from, SessionReply::Failed(failure));
                 };
                 let time_micros = transaction.time_micros;
-                let job = Job::Scan(Box::new(ScanJob::new(range, limit, relies_on)));
+                let job = Job::Scan(Box::new(ScanJob::new(request)));
                 self.begin_statement(Work::new(from, job, time_micros, exchange.now), exchange);
             }
             SessionRequest::Commit => self.commit_request(from, exchange),

@@ -2,16 +2,15 @@
 //!
 //! Invariant: an answer that is no longer wanted is forgotten ([`Waits::forget`]), so that it cannot reach what comes after.
 
-use crate::contention::Contention;
 use crate::exchange::Exchange;
-use crate::execution::{Execution, Reliance, Step};
+use crate::execution::Execution;
 use crate::limits::{JOINT_LOSSES_MAX, JOINT_NEEDS_MAX, RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
-use crate::reads::{Event, Need, RangeNeed, Reading};
+use crate::reads::{Need, Reading};
+use crate::scan::ScanJob;
 use crate::transaction::Transaction;
-use messages::concurrency::AccessKind;
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{Failure, Receipt, SessionReply};
-use messages::{Age, History, Item, Key, KeyRange, Now, Row, ServerKind, TableId, Timestamp, TransactionId};
+use messages::{Age, History, Item, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -58,16 +57,6 @@ pub enum Job {
     Scan(Box<ScanJob>),
     /// Commit.
     Commit,
-}
-
-/// A batch of rows for the query processor.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ScanJob {
-    range: KeyRange,
-    limit: u32,
-    relies_on: Vec<(Key, Timestamp)>,
-    reliance: Reliance,
-    result: (Vec<(Key, Row)>, Option<Key>),
 }
 
 /// The answer awaited.
@@ -154,44 +143,11 @@ impl Work {
     }
 }
 
-impl ScanJob {
-    /// A batch of about `limit` rows.
-    pub fn new(range: KeyRange, limit: u32, relies_on: Vec<(Key, Timestamp)>) -> ScanJob {
-        ScanJob { range, limit, relies_on, reliance: Reliance::default(), result: (Vec::new(), None) }
-    }
-
-    pub(crate) fn resume(
-        &mut self,
-        transaction: &mut Transaction,
-        contention: &Contention,
-        event: Event,
-    ) -> Result<Step, Failure> {
-        let mut event = event;
-        if let Some(need) = self.reliance.resume(&self.relies_on, transaction, &mut event)? {
-            return Ok(Step::Need(need));
-        }
-        if self.range.table == TableId::CONTENTION {
-            self.result = (contention.rows(), None);
-            return Ok(Step::Done);
-        }
-        if let Event::Batch(rows, left) = event {
-            self.result = (rows, left.map(|left| left.low));
-            return Ok(Step::Done);
-        }
-        Ok(Step::Need(Need::Range(RangeNeed {
-            range: self.range.clone(),
-            kind: AccessKind::Read,
-            limit: self.limit,
-            reverse: false,
-        })))
-    }
-}
-
 impl Job {
     pub(crate) fn start_over(&mut self) {
         match self {
             Job::Execute(execution) => execution.start_over(),
-            Job::Scan(scan) => scan.reliance = Reliance::default(),
+            Job::Scan(scan) => scan.start_over(),
             Job::Commit => {}
         }
     }
@@ -202,7 +158,7 @@ impl Job {
                 let results = execution.into_results();
                 SessionReply::Executed { rows: results.rows, affected: results.affected }
             }
-            Job::Scan(scan) => SessionReply::Scanned { rows: scan.result.0, next: scan.result.1 },
+            Job::Scan(scan) => scan.into_reply(),
             Job::Commit => SessionReply::Committed { receipt },
         }
     }

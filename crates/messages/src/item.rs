@@ -123,6 +123,14 @@ impl KeyRange {
         KeyRange { table, low: key, high }
     }
 
+    /// Whether it was made to hold one key.
+    pub fn is_point(&self) -> bool {
+        self.high.as_ref().is_some_and(|high| {
+            let (low, high) = (self.low.as_bytes(), high.as_bytes());
+            high.len() == low.len() + 1 && high.last() == Some(&0) && high.starts_with(low)
+        })
+    }
+
     /// Whether the key lies in it (the storage is not looked at).
     pub fn contains(&self, key: &[u8]) -> bool {
         self.low.as_bytes() <= key && self.high.as_ref().is_none_or(|high| key < high.as_bytes())

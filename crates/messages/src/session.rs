@@ -7,6 +7,7 @@ use crate::conflict::Conflict;
 use crate::identifiers::TransactionId;
 use crate::item::{Item, Key, KeyRange, Row};
 use crate::program::Program;
+use crate::schema::TableSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::Value;
@@ -45,9 +46,13 @@ pub enum SessionRequest {
     /// A batch of rows for the query processor, read within the session's transaction, which `Begin` must have opened. Answered
     /// `Scanned` or `Failed`.
     Scan {
-        /// What to read.
-        range: KeyRange,
-        /// At most so many rows.
+        /// What to read, one after the other: keys of the table, or of the index that leads to it.
+        ranges: Vec<KeyRange>,
+        /// That index, if it is one.
+        through: Option<IndexPath>,
+        /// From the highest key of each range to the lowest.
+        reverse: bool,
+        /// About so many rows at most, 1 at least.
         limit: u32,
         /// The catalog rows that the query was planned with (first scan of each table).
         relies_on: Vec<(Key, crate::Timestamp)>,
@@ -77,6 +82,15 @@ pub enum SessionRequest {
     Close,
 }
 
+/// An index that leads to rows of its table.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct IndexPath {
+    /// The table.
+    pub table: Arc<TableSchema>,
+    /// Which of its indexes.
+    pub index: usize,
+}
+
 /// Action driver to user interface or query processor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SessionReply {
@@ -89,12 +103,12 @@ pub enum SessionReply {
         /// Rows inserted, updated, deleted or returned by the last action.
         affected: u64,
     },
-    /// A batch of rows in key order.
+    /// A batch of rows in the order of the keys by which they were found.
     Scanned {
-        /// Key and encoded row.
+        /// The table's key and the encoded row.
         rows: Vec<(Key, Row)>,
-        /// Where to go on; `None` at the end.
-        next: Option<Key>,
+        /// What is still to be read; nothing at the end.
+        left: Vec<KeyRange>,
     },
     /// Committed: durable as the receipt says, visible at every site.
     Committed {

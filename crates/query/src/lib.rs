@@ -7,7 +7,7 @@
 //!
 //! * [`processor`]: planning, running, explaining; `cooperation`: pauses;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
-//! * `context`: what the planner may ask; [`tables`], `ranges` and `scan`: rows; `system_catalog`;
+//! * `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
 mod context;
@@ -18,13 +18,14 @@ mod functions;
 pub mod limits;
 mod literals;
 mod operators;
+mod orders;
 pub mod processor;
-mod ranges;
 mod rewrite;
 mod scan;
 mod system_catalog;
 pub mod tables;
 mod types;
+mod ways;
 
 pub use datafusion::sql::sqlparser;
 pub use error::QueryError;

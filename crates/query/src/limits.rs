@@ -5,7 +5,7 @@ pub const MEMORY_BYTES_MAX: usize = 256 << 20;
 /// Rows asked for in one step of a scan, in one batch within a plan and in one batch of the result.
 pub const BATCH_ROWS: usize = messages::limits::QUERY_BATCH_ROWS;
 /// Key ranges that one scan is split into; a filter that names more keys is read as one range around them.
-pub const SCAN_RANGES_MAX: usize = 64;
+pub const SCAN_RANGES_MAX: usize = 1_024;
 /// Elements that the series of one batch may have, where they are expressions. As a table, `generate_series` has no such bound.
 pub const SERIES_ELEMENTS_MAX: u64 = 10_000_000;
 /// Bytes that a function such as `repeat` may make of the rows of one batch.

@@ -7,8 +7,9 @@ use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::error::{QueryError, of_value};
-use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX};
+use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX};
 use crate::literals;
+use crate::orders::OrderScans;
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
 use crate::system_catalog::{SessionFacts, SystemCatalog};
 use crate::tables::{Tables, TablesHandle};
@@ -80,12 +81,14 @@ impl Processor {
         options.sql_parser.parse_float_as_decimal = true;
         options.sql_parser.map_string_types_to_utf8view = false;
         options.optimizer.skip_failed_rules = false;
+        options.optimizer.hash_join_inlist_pushdown_max_distinct_values = SCAN_RANGES_MAX;
         let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(GreedyMemoryPool::new(bytes_max)))
             .with_disk_manager_builder(disk)
             .build_arc()?;
         let builder = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features();
+        let builder = builder.with_physical_optimizer_rule(Arc::new(OrderScans));
         let state = builder.with_physical_optimizer_rule(Arc::new(PauseJoins)).build();
         Ok(Processor { state })
     }

@@ -1,21 +1,18 @@
 //! Tables as DataFusion sees them: schemas, scans, and the caller's world behind [`Tables`].
 //!
 //! A plan holds no data and no transaction, so it can be cached; where rows come from is handed over at each execution. A
-//! scan decodes only the columns that the plan asks for. Rows come in key order, and the plan is told so.
+//! scan decodes only the columns that the plan asks for. Rows come in the order of keys, and the plan is told so.
 
 use crate::error::{QueryError, of_value};
-use crate::ranges;
 use crate::scan::Scan;
 use crate::system_catalog::SystemCatalog;
 use crate::types;
+use crate::ways::Restrictions;
 use async_trait::async_trait;
-use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::stream::BoxStream;
 use messages::schema::TableSchema;
@@ -27,21 +24,25 @@ use std::sync::Arc;
 pub struct ScanRequest {
     /// The table.
     pub table: Arc<TableSchema>,
-    /// The keys.
-    pub range: KeyRange,
+    /// Keys of the table, or of the index; read one after the other.
+    pub ranges: Vec<KeyRange>,
+    /// Which of the table's indexes leads to the rows, if one does.
+    pub index: Option<usize>,
+    /// Whether each range is read from its highest key to its lowest.
+    pub reverse: bool,
     /// How many rows to hand over in one batch, at most.
     pub batch_rows: usize,
     /// How many rows the plan needs at most; `None`: all. A hint: more may be handed over.
     pub limit: Option<usize>,
 }
 
-/// Rows with their keys, in key order.
+/// Rows with the table's keys, in the order of the keys by which they were found.
 pub type ScanBatch = Vec<(Key, Row)>;
 
 /// The caller's world: reads go through the session's transaction, so that its own writes, its locks and its snapshot
 /// are right. Dropping the stream cancels the scan.
 pub trait Tables: Send + Sync {
-    /// Reads a range of a table in key order.
+    /// Reads rows of a table.
     fn scan(&self, request: ScanRequest) -> BoxStream<'static, std::result::Result<ScanBatch, QueryError>>;
 }
 
@@ -83,19 +84,6 @@ impl RowTable {
     pub(crate) fn with_names(self, naming: Naming) -> RowTable {
         RowTable { naming: Some(naming), ..self }
     }
-
-    /// The order in which rows come, as far as the projected columns tell it.
-    fn ordering(&self, projected: &[usize]) -> Result<Option<LexOrdering>> {
-        let mut columns = Vec::new();
-        for key_position in &self.table.primary_key {
-            let place = projected.iter().position(|index| self.positions[*index] == *key_position);
-            let Some(place) = place else { break };
-            let name = self.schema.field(projected[place]).name();
-            let options = SortOptions { descending: false, nulls_first: false };
-            columns.push(PhysicalSortExpr::new(Arc::new(Column::new(name, place)), options));
-        }
-        Ok(LexOrdering::new(columns))
-    }
 }
 
 #[async_trait]
@@ -125,10 +113,10 @@ impl TableProvider for RowTable {
             None => (0..self.schema.fields().len()).collect(),
         };
         let schema = Arc::new(self.schema.project(&projected)?);
-        let ranges = ranges::of_filters(&self.table, filters);
-        let ordering = self.ordering(&projected)?;
+        let restrictions = Restrictions::of_filters(&self.table, filters);
         let positions = projected.iter().map(|index| self.positions[*index]).collect();
-        let scan = Scan::new(Arc::clone(&self.table), ranges, positions, schema, ordering, limit);
+        let table = Arc::clone(&self.table);
+        let scan = Scan::new(restrictions, !filters.is_empty(), table, positions, schema, limit)?;
         Ok(Arc::new(scan.with_names(self.naming.clone())))
     }
 }

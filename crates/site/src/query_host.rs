@@ -10,7 +10,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use messages::limits::QUERY_BATCH_ROWS;
 use messages::query::{QueryReply, QueryRequest};
 use messages::schema::Catalog;
-use messages::session::{Failure, SessionReply, SessionRequest};
+use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
 use messages::{Envelope, EpochNumber, Incarnation, Key, KeyRange, Message, ServerKind, SessionId, SiteId, Timestamp};
 use query::sqlparser::dialect::PostgreSqlDialect;
 use query::sqlparser::parser::Parser;
@@ -286,12 +286,16 @@ impl Tables for SessionTables {
             relies_on: self.relies_on.clone(),
             turn: self.turn.clone(),
             failure: self.failure.clone(),
+            through: request.index.map(|index| IndexPath { table: request.table, index }),
+            reverse: request.reverse,
             limit: request.batch_rows.min(request.limit.unwrap_or(usize::MAX)).max(1) as u32,
         };
-        stream::try_unfold((scan, Some(request.range)), |(scan, range)| async move {
-            let Some(range) = range else { return Ok(None) };
-            let (batch, rest) = scan.batch(range).await?;
-            Ok(Some((batch, (scan, rest))))
+        stream::try_unfold((scan, request.ranges), |(scan, left)| async move {
+            if left.is_empty() {
+                return Ok(None);
+            }
+            let (batch, left) = scan.batch(left).await?;
+            Ok(Some((batch, (scan, left))))
         })
         .boxed()
     }
@@ -305,17 +309,20 @@ struct Scan {
     relies_on: Arc<Mutex<Vec<(Key, Timestamp)>>>,
     turn: Arc<tokio::sync::Mutex<()>>,
     failure: Arc<Mutex<Option<Failure>>>,
+    through: Option<IndexPath>,
+    reverse: bool,
     limit: u32,
 }
 
 impl Scan {
-    /// The next rows, and what is left of the range.
-    async fn batch(&self, range: KeyRange) -> Result<(ScanBatch, Option<KeyRange>), QueryError> {
+    /// The next rows, and what is left of the ranges.
+    async fn batch(&self, ranges: Vec<KeyRange>) -> Result<(ScanBatch, Vec<KeyRange>), QueryError> {
         let _turn = self.turn.lock().await;
         let (sender, answer) = oneshot::channel();
         self.shared.query().scans.lock().expect("no holder of this lock panics").insert(self.session, sender);
         let relies_on = std::mem::take(&mut *self.relies_on.lock().expect("no holder of this lock panics"));
-        let request = SessionRequest::Scan { range: range.clone(), limit: self.limit, relies_on };
+        let (through, reverse, limit) = (self.through.clone(), self.reverse, self.limit);
+        let request = SessionRequest::Scan { ranges, through, reverse, limit, relies_on };
         self.shared.submit([Envelope {
             from_site: SiteId(0),
             from: ServerKind::Query,
@@ -326,10 +333,7 @@ impl Scan {
             message: Message::SessionRequest(self.session, request),
         }]);
         let failure = match answer.await {
-            Ok(SessionReply::Scanned { rows, next }) => {
-                let rest = next.map(|low| KeyRange { low, ..range });
-                return Ok((rows, rest));
-            }
+            Ok(SessionReply::Scanned { rows, left }) => return Ok((rows, left)),
             Ok(SessionReply::Failed(failure)) => failure,
             Ok(_) => statement_failure("XX000", "the action driver answered a scan with something else"),
             Err(_) => Failure::Unavailable { reason: "the site began a new life during the query".to_owned() },

@@ -7,7 +7,8 @@ use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, OnConflict, Program, Source,
 };
 use messages::schema::CatalogEntry;
-use messages::{TableId, Timestamp};
+use messages::session::{IndexPath, SessionRequest};
+use messages::{KeyRange, TableId, Timestamp};
 use std::sync::Arc;
 use values::Type;
 
@@ -183,4 +184,9 @@ pub fn make_numbered(storage: TableId, made_from: Option<Timestamp>) -> Arc<Prog
 
 pub fn make(storage: TableId) -> Arc<Program> {
     program(vec![Action::Catalog { writes: Vec::new(), drops: Vec::new(), makes: vec![storage] }])
+}
+
+/// A batch of the query processor's.
+pub fn scan(ranges: Vec<KeyRange>, through: Option<IndexPath>, reverse: bool) -> SessionRequest {
+    SessionRequest::Scan { ranges, through, reverse, limit: 10, relies_on: Vec::new() }
 }

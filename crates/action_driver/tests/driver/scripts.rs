@@ -189,9 +189,7 @@ fn a_rollback_ends_a_scan_that_waits() {
     let mut world = filled();
     world.begin(AccessMode::ReadWrite);
     world.hold_accesses = true;
-    let range = KeyRange::whole(ACCOUNTS);
-    let scan = SessionRequest::Scan { range, limit: 10, relies_on: Vec::new() };
-    assert_eq!(world.ask(scan), None);
+    assert_eq!(world.ask(scan(vec![KeyRange::whole(ACCOUNTS)], None, false)), None);
     world.ask(SessionRequest::Rollback);
     script(
         &mut world,

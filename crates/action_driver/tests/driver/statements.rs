@@ -10,8 +10,8 @@ use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
 use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, Source};
 use messages::schema::CatalogEntry;
-use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
-use messages::{Conflict, ConflictKind, History, KeyRange, Message, ServerKind, TableId, Timestamp};
+use messages::session::{AccessMode, Failure, IndexPath, SessionReply, SessionRequest};
+use messages::{Conflict, ConflictKind, History, Key, KeyRange, Message, ServerKind, TableId, Timestamp};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,23 +113,45 @@ fn long_ranges_come_in_batches() {
     assert_eq!(world.count(BY_OWNER), 250);
 }
 
-/// The query processor's batches must join without gap or repetition.
+/// The query processor's batches must join without gap or repetition, whichever way the rows are found.
 #[test]
 fn scans_of_the_query_processor_go_on_where_they_stopped() {
     let mut world = filled(25);
     world.begin(AccessMode::ReadOnly);
-    let mut range = KeyRange::whole(ACCOUNTS);
-    let mut seen = 0;
-    loop {
-        let request = SessionRequest::Scan { range: range.clone(), limit: 10, relies_on: Vec::new() };
-        let Some(SessionReply::Scanned { rows, next }) = world.ask(request) else { panic!("not scanned") };
-        seen += rows.len();
-        match next {
-            Some(next) => range.low = next,
-            None => break,
+    let by_owner = IndexPath { table: accounts(), index: 0 };
+    let named = |id: i64| {
+        let mut key = Vec::new();
+        values::key::append(&Value::BigInt(id), &mut key);
+        KeyRange::point(ACCOUNTS, Key::new(&key))
+    };
+    let some: Vec<KeyRange> = [3, 7, 99, 12].map(named).to_vec();
+    let whole = vec![KeyRange::whole(ACCOUNTS)];
+    let entries = vec![KeyRange::whole(BY_OWNER)];
+    for (ranges, through, reverse, count) in [
+        (whole.clone(), None, false, 25),
+        (whole.clone(), None, true, 25),
+        (entries.clone(), Some(by_owner.clone()), false, 25),
+        (entries, Some(by_owner), true, 25),
+        (some.into_iter().chain(whole).collect(), None, false, 28),
+    ] {
+        let (mut left, mut keys) = (ranges, Vec::new());
+        while !left.is_empty() {
+            let Some(SessionReply::Scanned { rows, left: rest }) = world.ask(scan(left, through.clone(), reverse))
+            else {
+                panic!("not scanned")
+            };
+            assert!(rows.len() <= 10);
+            keys.extend(rows.into_iter().map(|(key, _)| key));
+            left = rest;
         }
+        assert_eq!(keys.len(), count);
+        if through.is_none() && count == 25 {
+            assert!(keys.is_sorted_by(|one, other| (one < other) != reverse), "in the order of keys");
+        }
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), 25, "each row once");
     }
-    assert_eq!(seen, 25);
 }
 
 /// A statement of a transaction that is lost to a scan under way must not run as a transaction of its own.
@@ -138,8 +160,7 @@ fn what_waits_for_a_scan_shares_its_fate() {
     let mut world = filled(1);
     world.begin(AccessMode::ReadWrite);
     world.hold_accesses = true;
-    let scan = SessionRequest::Scan { range: KeyRange::whole(ACCOUNTS), limit: 10, relies_on: Vec::new() };
-    assert_eq!(world.ask(scan), None);
+    assert_eq!(world.ask(scan(vec![KeyRange::whole(ACCOUNTS)], None, false)), None);
     assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
     world.hold_accesses = false;
     let lost = ConcurrencyReply::AccessReply {

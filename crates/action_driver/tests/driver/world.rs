@@ -476,8 +476,8 @@ fn describe(message: &Message) -> Option<String> {
             SessionReply::Failed(Failure::Statement { sqlstate, .. }) => format!("reply failed {sqlstate}"),
             SessionReply::Failed(Failure::Conflict { conflict }) => format!("reply conflict {:?}", conflict.kind),
             SessionReply::Failed(Failure::SchemaChanged { .. }) => "reply schema changed".into(),
-            SessionReply::Scanned { rows, next } => {
-                format!("reply scanned {} rows, more {}", rows.len(), next.is_some())
+            SessionReply::Scanned { rows, left } => {
+                format!("reply scanned {} rows, more {}", rows.len(), !left.is_empty())
             }
             SessionReply::Begun => return None,
             other => format!("reply {other:?}"),

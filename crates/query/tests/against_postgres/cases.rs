@@ -106,6 +106,8 @@ files! {
     numbers,
     /// Rows would be lost, repeated or out of place.
     joins,
+    /// Rows that an index or a join leads to would be lost, or come in another order.
+    ways,
     /// Sums and counts would be wrong.
     aggregates,
     /// Subqueries, correlated ones too, would see the wrong rows.

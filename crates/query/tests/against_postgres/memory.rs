@@ -23,9 +23,24 @@ pub const NOW: i64 = 762_525_296_000_000;
 impl Tables for Memory {
     fn scan(&self, request: ScanRequest) -> BoxStream<'static, Result<ScanBatch, QueryError>> {
         self.requests.lock().expect("no test panics while it holds this").push(request.clone());
-        let rows = &self.rows[&request.range.table];
-        let found = rows.iter().filter(|(key, _)| request.range.contains(key.as_bytes()));
-        let found: ScanBatch = found.map(|(key, row)| (key.clone(), row.clone())).collect();
+        let mut found = ScanBatch::new();
+        for range in &request.ranges {
+            let stored = self.rows[&range.table].iter().filter(|(key, _)| range.contains(key.as_bytes()));
+            let mut stored: ScanBatch = stored.map(|(key, row)| (key.clone(), row.clone())).collect();
+            if request.reverse {
+                stored.reverse();
+            }
+            found.append(&mut stored);
+        }
+        if request.index.is_some() {
+            // An entry holds the key of its row.
+            let rows = &self.rows[&request.table.storage];
+            let row_of = |(_, key): (Key, Row)| {
+                let (key, row) = rows.get_key_value(&Key::new(&key)).expect("an entry leads to a row");
+                (key.clone(), row.clone())
+            };
+            found = found.into_iter().map(row_of).collect();
+        }
         // Small batches, so that operators meet more than one.
         let batches: Vec<_> = found.chunks(3).map(|chunk| Ok(chunk.to_vec())).collect();
         stream::iter(batches).boxed()
@@ -129,6 +144,7 @@ impl Memory {
         let mut rows = BTreeMap::new();
         for table in described() {
             let schema = Arc::new(table.schema);
+            let mut keys = Vec::new();
             let stored = rows.entry(schema.storage).or_insert_with(BTreeMap::new);
             for (number, row) in (0..).zip(&table.rows) {
                 let key: Vec<Value> = if schema.has_hidden_key() {
@@ -140,6 +156,19 @@ impl Memory {
                 values::key::encode_key(&key, &mut key_bytes);
                 values::row::encode_row(row, &mut row_bytes);
                 stored.insert(Key::new(&key_bytes), Row::from(row_bytes));
+                keys.push(key_bytes);
+            }
+            for index in &schema.indexes {
+                let entries = rows.entry(index.storage).or_insert_with(BTreeMap::new);
+                for (row, key) in table.rows.iter().zip(&keys) {
+                    let columns: Vec<Value> = index.columns.iter().map(|position| row[*position].clone()).collect();
+                    let mut entry = vec![];
+                    values::key::encode_key(&columns, &mut entry);
+                    if !index.unique || columns.iter().any(Value::is_null) {
+                        entry.extend_from_slice(key);
+                    }
+                    entries.insert(Key::new(&entry), Row::from(key.clone()));
+                }
             }
             let entry = CatalogEntry::Table(Arc::clone(&schema)).encode();
             let version = Timestamp::ZERO;

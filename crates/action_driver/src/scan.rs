@@ -1,0 +1,137 @@
+//! Batches of rows for the query processor.
+//!
+//! Invariant: what is left after a batch is exactly what it has not read, so batches join without gap or repetition, whichever way the rows are
+//! found. Rows of a key range are permitted with their range; a row that is named by its key, or that an index leads to, by itself.
+
+use crate::contention::Contention;
+use crate::execution::{Reliance, Step};
+use crate::limits::SCAN_BYTES_MAX;
+use crate::reads::{Event, Need, RangeNeed};
+use crate::rows;
+use crate::transaction::Transaction;
+use messages::concurrency::AccessKind;
+use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
+use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// A batch being read.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ScanJob {
+    wanted: Vec<KeyRange>,
+    through: Option<IndexPath>,
+    reverse: bool,
+    limit: usize,
+    relies_on: Vec<(Key, Timestamp)>,
+    progress: Progress,
+}
+
+/// How far this try has come.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Progress {
+    reliance: Reliance,
+    left: VecDeque<KeyRange>,
+    /// Entries of the index whose rows are still to be read.
+    entries: VecDeque<(Key, Row)>,
+    reading: Option<Reading>,
+    found: Vec<(Key, Row)>,
+    found_bytes: usize,
+}
+
+/// The item being read.
+#[derive(Debug, Serialize, Deserialize)]
+enum Reading {
+    /// Of one of the ranges, which holds no other key.
+    Point(Key),
+    /// The row that an entry leads to.
+    Row(Key),
+}
+
+impl ScanJob {
+    /// A batch of about `limit` rows of a [`SessionRequest::Scan`].
+    pub fn new(request: SessionRequest) -> ScanJob {
+        let SessionRequest::Scan { ranges, through, reverse, limit, relies_on } = request else {
+            unreachable!("begun for a scan")
+        };
+        let progress = Progress { left: ranges.clone().into(), ..Progress::default() };
+        ScanJob { wanted: ranges, through, reverse, limit: limit.max(1) as usize, relies_on, progress }
+    }
+
+    /// From the beginning.
+    pub(crate) fn start_over(&mut self) {
+        self.progress = Progress { left: self.wanted.clone().into(), ..Progress::default() };
+    }
+
+    /// What was found, and what is left.
+    pub(crate) fn into_reply(self) -> SessionReply {
+        SessionReply::Scanned { rows: self.progress.found, left: self.progress.left.into() }
+    }
+
+    /// Goes on. Errors: the schema has changed, XX001.
+    pub(crate) fn resume(
+        &mut self,
+        transaction: &mut Transaction,
+        contention: &Contention,
+        event: Event,
+    ) -> Result<Step, Failure> {
+        let mut event = event;
+        if let Some(need) = self.progress.reliance.resume(&self.relies_on, transaction, &mut event)? {
+            return Ok(Step::Need(need));
+        }
+        if self.progress.left.front().is_some_and(|range| range.table == TableId::CONTENTION) {
+            self.progress.left.clear();
+            self.progress.found = contention.rows();
+            return Ok(Step::Done);
+        }
+        match event {
+            Event::Batch(rows, left) => {
+                // The rest of this range comes before the next one.
+                left.into_iter().for_each(|left| self.progress.left.push_front(left));
+                rows.into_iter().for_each(|(key, row)| self.take(key, row));
+            }
+            Event::Item(row) => match (self.progress.reading.take(), row) {
+                (Some(Reading::Point(key)), Some(row)) => self.take(key, row),
+                (Some(Reading::Row(key)), Some(row)) => self.progress.find(key, row),
+                _ => {}
+            },
+            _ => {}
+        }
+        self.next()
+    }
+
+    /// A row of one of the ranges.
+    fn take(&mut self, key: Key, row: Row) {
+        match self.through {
+            Some(_) => self.progress.entries.push_back((key, row)),
+            None => self.progress.find(key, row),
+        }
+    }
+
+    fn next(&mut self) -> Result<Step, Failure> {
+        let progress = &mut self.progress;
+        if let (Some(through), Some((key, row))) = (&self.through, progress.entries.pop_front()) {
+            let table = &through.table;
+            let key = rows::indexed_key(table, &table.indexes[through.index], &key, &row)?;
+            progress.reading = Some(Reading::Row(key.clone()));
+            return Ok(Step::Need(Need::Item(rows::table_item(table, key), AccessKind::Read)));
+        }
+        if progress.found.len() >= self.limit || progress.found_bytes >= SCAN_BYTES_MAX {
+            return Ok(Step::Done);
+        }
+        let Some(range) = progress.left.pop_front() else { return Ok(Step::Done) };
+        if range.is_point() {
+            progress.reading = Some(Reading::Point(range.low.clone()));
+            let item = Item { table: range.table, key: range.low };
+            return Ok(Step::Need(Need::Item(item, AccessKind::Read)));
+        }
+        let limit = u32::try_from(self.limit - progress.found.len()).unwrap_or(u32::MAX);
+        Ok(Step::Need(Need::Range(RangeNeed { range, kind: AccessKind::Read, limit, reverse: self.reverse })))
+    }
+}
+
+impl Progress {
+    fn find(&mut self, key: Key, row: Row) {
+        self.found_bytes += key.as_bytes().len() + row.len();
+        self.found.push((key, row));
+    }
+}

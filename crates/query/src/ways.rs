@@ -1,0 +1,376 @@
+//! Ways to the rows that pass filters: ranges of a table's keys, or of the keys of one of its indexes.
+//!
+//! Invariant: every row that passes the filters is found on the way. The converse is not promised, so filters are applied all the same.
+
+use crate::convert::for_each_value;
+use crate::limits::SCAN_RANGES_MAX;
+use bigdecimal::BigDecimal;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{
+    self as physical, CastExpr, Column, DynamicFilterPhysicalExpr, InListExpr, Literal,
+};
+use messages::schema::TableSchema;
+use messages::{Key, KeyRange};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// Rows that a table is taken to have.
+const TABLE_ROWS: usize = 1_000_000;
+/// Rows that are taken to lie above, or below, a bound of a column.
+const HALF_BOUNDED_ROWS: usize = 100_000;
+/// And between two.
+const BOUNDED_ROWS: usize = 10_000;
+/// Rows that are taken to share the values of some first columns of a key.
+const ROWS_OF_A_PREFIX: usize = 100;
+
+/// What filters say of the columns of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Restrictions {
+    table: Arc<TableSchema>,
+    /// By position in the stored row.
+    columns: BTreeMap<usize, Bounds>,
+    /// No row passes.
+    nothing: bool,
+}
+
+/// What filters say of a column.
+#[derive(Clone, Debug, Default)]
+struct Bounds {
+    /// The values it may have, when they are named: in order, each once.
+    points: Option<Vec<Value>>,
+    /// At least, and whether equality is allowed.
+    low: Option<(Value, bool)>,
+    /// At most, and whether equality is allowed.
+    high: Option<(Value, bool)>,
+}
+
+/// A way to rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    /// By which index; `None`: by the table's own key.
+    pub index: Option<usize>,
+    /// Of keys; in order, without overlap.
+    pub ranges: Vec<KeyRange>,
+    /// How well it fits.
+    pub fit: Fit,
+}
+
+/// How well a way fits what is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fit {
+    /// No range holds more than one row.
+    names_rows: bool,
+    /// First columns of the key whose values are named.
+    pub points: usize,
+    /// Bounds of the column behind them: 0 to 2.
+    bounds: usize,
+    /// Rows need not be looked up by their keys.
+    is_table: bool,
+}
+
+impl Restrictions {
+    /// What a conjunction of filters says.
+    pub(crate) fn of_filters(table: &Arc<TableSchema>, filters: &[Expr]) -> Restrictions {
+        let mut restrictions = Restrictions { table: table.clone(), columns: BTreeMap::new(), nothing: false };
+        filters.iter().for_each(|filter| restrictions.add(filter));
+        restrictions
+    }
+
+    /// Adds what one filter says. Anything that is not understood says nothing.
+    fn add(&mut self, filter: &Expr) {
+        match filter {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
+                self.add(left);
+                self.add(right);
+            }
+            Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => {
+                let mut named = Vec::new();
+                if let Some(column) = equalities(filter, &mut named) {
+                    self.points(self.position(column), &named);
+                }
+            }
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (&**left, &**right) {
+                (Expr::Column(column), Expr::Literal(value, _)) => {
+                    self.compare(self.position(&column.name), *op, value);
+                }
+                (Expr::Literal(value, _), Expr::Column(column)) => {
+                    let swapped = op.swap().map(|op| (self.position(&column.name), op));
+                    if let Some((position, op)) = swapped {
+                        self.compare(position, op, value);
+                    }
+                }
+                _ => {}
+            },
+            Expr::InList(InList { expr, list, negated: false }) => {
+                let values: Option<Vec<&ScalarValue>> = list.iter().map(literal).collect();
+                if let (Expr::Column(column), Some(values)) = (&**expr, values) {
+                    self.points(self.position(&column.name), &values);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what a filter says that was made while the query runs: a join tells the keys that it looks for. `positions`: of each column of the
+    /// scan, in the stored row.
+    pub(crate) fn add_dynamic(&mut self, filter: &Arc<dyn PhysicalExpr>, positions: &[usize]) {
+        let column = |side: &Arc<dyn PhysicalExpr>| -> Option<usize> {
+            let cast = side.downcast_ref::<CastExpr>();
+            let column = cast.map_or(side, CastExpr::expr).downcast_ref::<Column>()?;
+            let position = *positions.get(column.index())?;
+            // An integer stays what it is, whatever it is cast to; other types may lose something.
+            let column_type = self.table.columns[position].column_type;
+            let keeps = cast.is_none() || matches!(column_type, Type::SmallInt | Type::Integer | Type::BigInt);
+            keeps.then_some(position)
+        };
+        let constant = |side: &Arc<dyn PhysicalExpr>| side.downcast_ref::<Literal>().map(|found| found.value().clone());
+        if let Some(filter) = filter.downcast_ref::<DynamicFilterPhysicalExpr>() {
+            if let Ok(current) = filter.current() {
+                self.add_dynamic(&current, positions);
+            }
+        } else if let Some(binary) = filter.downcast_ref::<physical::BinaryExpr>() {
+            if *binary.op() == Operator::And {
+                self.add_dynamic(binary.left(), positions);
+                self.add_dynamic(binary.right(), positions);
+            } else if let (position @ Some(_), Some(value)) = (column(binary.left()), constant(binary.right())) {
+                self.compare(position, *binary.op(), &value);
+            }
+        } else if let Some(list) = filter.downcast_ref::<InListExpr>() {
+            let values: Option<Vec<ScalarValue>> = list.list().iter().map(constant).collect();
+            if let (position @ Some(_), Some(values), false) = (column(list.expr()), values, list.negated()) {
+                self.points(position, &values.iter().collect::<Vec<_>>());
+            }
+        } else if matches!(constant(filter), Some(ScalarValue::Boolean(Some(false) | None))) {
+            self.nothing = true;
+        }
+    }
+
+    fn position(&self, column: &str) -> Option<usize> {
+        self.table.column(column)
+    }
+
+    fn compare(&mut self, position: Option<usize>, operator: Operator, value: &ScalarValue) {
+        let Some(position) = position else { return };
+        if let Some(value) = value_of(value, self.table.columns[position].column_type) {
+            self.columns.entry(position).or_default().compare(operator, value);
+        }
+    }
+
+    /// The column has one of these values. NULL is none: it equals nothing.
+    fn points(&mut self, position: Option<usize>, values: &[&ScalarValue]) {
+        let Some(position) = position else { return };
+        let column_type = self.table.columns[position].column_type;
+        let values = values.iter().filter(|value| !value.is_null());
+        let values: Option<Vec<Value>> = values.map(|value| value_of(value, column_type)).collect();
+        if let Some(values) = values {
+            self.columns.entry(position).or_default().points_are(values);
+        }
+    }
+
+    /// Columns with a single value.
+    pub(crate) fn constants(&self) -> impl Iterator<Item = usize> {
+        self.columns
+            .iter()
+            .filter(|(_, bounds)| bounds.named().is_some_and(|points| points.len() == 1))
+            .map(|(at, _)| *at)
+    }
+
+    /// The best way.
+    pub(crate) fn best(&self) -> Way {
+        let ways = (0..self.table.indexes.len()).map(|index| self.way(Some(index)));
+        // A full scan of an index finds no fewer rows than one of the table.
+        let useful = ways.filter(|way| way.fit.points > 0 || way.fit.bounds > 0);
+        useful.chain([self.way(None)]).max_by_key(|way| way.fit.rank()).expect("there is the table")
+    }
+
+    /// The way by this index, or by the table's key.
+    pub(crate) fn way(&self, index: Option<usize>) -> Way {
+        let (storage, columns, unique) = match index {
+            None => (self.table.storage, &self.table.primary_key, !self.table.primary_key.is_empty()),
+            Some(index) => {
+                let index = &self.table.indexes[index];
+                (index.storage, &index.columns, index.unique)
+            }
+        };
+        let mut fit = Fit { is_table: index.is_none(), ..Fit::default() };
+        if self.nothing {
+            return Way { index, ranges: Vec::new(), fit: Fit { names_rows: true, ..fit } };
+        }
+        let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut behind = Bounds::default();
+        for position in columns {
+            let Some(bounds) = self.columns.get(position) else { break };
+            match bounds.named() {
+                Some(points) if prefixes.len() * points.len() <= SCAN_RANGES_MAX => {
+                    let with_points = |prefix: &Vec<u8>| points.iter().map(|point| extended(prefix, point)).collect();
+                    prefixes = prefixes.iter().flat_map(|prefix| -> Vec<Vec<u8>> { with_points(prefix) }).collect();
+                    fit.points += 1;
+                }
+                _ => {
+                    behind = bounds.around();
+                    break;
+                }
+            }
+        }
+        fit.names_rows = unique && fit.points == columns.len();
+        fit.bounds = usize::from(behind.low.is_some()) + usize::from(behind.high.is_some());
+        let mut ranges: Vec<KeyRange> = match fit.names_rows {
+            true => prefixes.iter().map(|key| KeyRange::point(storage, Key::new(key))).collect(),
+            false => prefixes.iter().filter_map(|prefix| behind.range(storage, prefix)).collect(),
+        };
+        ranges.sort();
+        ranges.dedup();
+        Way { index, ranges, fit }
+    }
+}
+
+impl Fit {
+    /// The greater, the better.
+    pub(crate) fn rank(self) -> (bool, usize, usize, bool) {
+        let points = if self.names_rows { 0 } else { self.points };
+        (self.names_rows, points, self.bounds, self.is_table)
+    }
+}
+
+impl Way {
+    /// Rows that it is taken to lead to: there are no statistics, so that is no more than an order of size.
+    pub(crate) fn rows(&self) -> usize {
+        match self.fit {
+            Fit { names_rows: true, .. } => self.ranges.len(),
+            Fit { points: 1.., .. } => self.ranges.len() * ROWS_OF_A_PREFIX,
+            Fit { bounds: 2, .. } => BOUNDED_ROWS,
+            Fit { bounds: 1, .. } => HALF_BOUNDED_ROWS,
+            Fit { .. } => TABLE_ROWS,
+        }
+    }
+
+    /// Whether it leads to all rows.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.fit.points == 0 && self.fit.bounds == 0 && !self.fit.names_rows
+    }
+}
+
+impl Bounds {
+    fn compare(&mut self, operator: Operator, value: Value) {
+        match operator {
+            Operator::Eq => self.points_are(vec![value]),
+            Operator::Gt | Operator::GtEq => {
+                let candidate = (value, operator == Operator::GtEq);
+                if self.low.as_ref().is_none_or(|low| encoded(&candidate.0) >= encoded(&low.0)) {
+                    self.low = Some(candidate);
+                }
+            }
+            Operator::Lt | Operator::LtEq => {
+                let candidate = (value, operator == Operator::LtEq);
+                if self.high.as_ref().is_none_or(|high| encoded(&candidate.0) <= encoded(&high.0)) {
+                    self.high = Some(candidate);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Of two lists of values the shorter is kept: either is true of every row that passes.
+    fn points_are(&mut self, mut points: Vec<Value>) {
+        points.sort_by_key(encoded);
+        points.dedup_by_key(|point| encoded(point));
+        if self.points.as_ref().is_none_or(|known| points.len() < known.len()) {
+            self.points = Some(points);
+        }
+    }
+
+    /// The values that it may have.
+    fn named(&self) -> Option<Vec<Value>> {
+        match (&self.points, &self.low, &self.high) {
+            (Some(points), _, _) => Some(points.clone()),
+            (None, Some((low, true)), Some((high, true))) if encoded(low) == encoded(high) => Some(vec![low.clone()]),
+            _ => None,
+        }
+    }
+
+    /// The bounds, of the values too where those are too many to be named.
+    fn around(&self) -> Bounds {
+        let end = |end: Option<&Value>| end.map(|value| (value.clone(), true));
+        let points = self.points.as_deref().unwrap_or_default();
+        Bounds {
+            points: None,
+            low: self.low.clone().or_else(|| end(points.first())),
+            high: self.high.clone().or_else(|| end(points.last())),
+        }
+    }
+
+    /// The keys with this prefix whose next column lies within the bounds.
+    fn range(&self, storage: messages::TableId, prefix: &[u8]) -> Option<KeyRange> {
+        let start = match &self.low {
+            None => Some(prefix.to_vec()),
+            Some((value, true)) => Some(extended(prefix, value)),
+            Some((value, false)) => values::key::prefix_end(&extended(prefix, value)),
+        }?;
+        let end = match &self.high {
+            None => values::key::prefix_end(prefix),
+            Some((value, true)) => values::key::prefix_end(&extended(prefix, value)),
+            Some((value, false)) => Some(extended(prefix, value)),
+        };
+        let range = KeyRange { table: storage, low: Key::new(&start), high: end.map(|end| Key::new(&end)) };
+        (!range.is_empty()).then_some(range)
+    }
+}
+
+fn extended(prefix: &[u8], value: &Value) -> Vec<u8> {
+    let mut key = prefix.to_vec();
+    values::key::append(value, &mut key);
+    key
+}
+
+fn encoded(value: &Value) -> Vec<u8> {
+    extended(&[], value)
+}
+
+fn literal(expression: &Expr) -> Option<&ScalarValue> {
+    match expression {
+        Expr::Literal(value, _) => Some(value),
+        _ => None,
+    }
+}
+
+/// The column that a disjunction compares with values, all of which are added to `values`; none if it is anything else.
+fn equalities<'a>(filter: &'a Expr, values: &mut Vec<&'a ScalarValue>) -> Option<&'a str> {
+    match filter {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
+            let column = equalities(left, values)?;
+            (equalities(right, values)? == column).then_some(column)
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (&**left, &**right) {
+            (Expr::Column(column), Expr::Literal(value, _)) | (Expr::Literal(value, _), Expr::Column(column)) => {
+                values.push(value);
+                Some(&column.name)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `None` when the column's type cannot hold the literal exactly, or it is NULL.
+fn value_of(literal: &ScalarValue, column_type: Type) -> Option<Value> {
+    let mut value = Value::Null;
+    for_each_value(&literal.to_array().ok()?, |found| value = found).ok()?;
+    match (column_type, &value) {
+        (_, Value::Null) => None,
+        (Type::SmallInt, _) => Some(Value::SmallInt(value.as_integer()?.try_into().ok()?)),
+        (Type::Integer, _) => Some(Value::Integer(value.as_integer()?.try_into().ok()?)),
+        (Type::BigInt, _) => value.as_integer().map(Value::BigInt),
+        (Type::Numeric(_), Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_)) => {
+            value.as_integer().map(|number| Value::numeric(BigDecimal::from(number)))
+        }
+        // A `char(n)` is held without its trailing blanks.
+        (Type::Char(_), Value::Text(text)) => Some(Value::text(text.trim_end_matches(' '))),
+        _ if value.data_type().map(|found| found.unmodified()) == Some(column_type.unmodified()) => Some(value),
+        (Type::Varchar(_) | Type::Text, Value::Text(_)) => Some(value),
+        _ => None,
+    }
+}
