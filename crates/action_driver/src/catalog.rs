@@ -10,7 +10,7 @@ use messages::concurrency::AccessKind;
 use messages::program::Action;
 use messages::schema::CatalogEntry;
 use messages::session::Failure;
-use messages::{Item, TableId, Timestamp};
+use messages::{Item, Key, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A schema change under way.
@@ -26,10 +26,13 @@ impl CatalogRun {
         let mut event = event;
         while let Some((key, expected, row)) = writes.get(self.at) {
             if *key == CatalogEntry::next_key() {
+                let event = std::mem::replace(&mut event, Event::Go);
                 // A program that is tried again has its numbers.
-                let claimed = std::mem::replace(&mut event, Event::Go) == Event::ChunkCommitted || *scene.has_numbers;
+                let claimed = event == Event::ChunkCommitted || *scene.has_numbers;
                 match row {
-                    Some(row) if !claimed => return Ok(Step::Need(Need::Claim(*expected, row.clone()))),
+                    Some(row) if !claimed => {
+                        return claim(key, expected.or(scene.transaction.claimed()), row, &event).map(Step::Need);
+                    }
                     _ => {}
                 }
                 *scene.has_numbers = true;
@@ -58,5 +61,15 @@ impl CatalogRun {
         }
         scene.transaction.change_storages(drops, makes);
         Ok(Step::Done)
+    }
+}
+
+/// What it takes to take numbers. The row that a commit ahead is made from is read like any other: sites whose copy of it is stale take the word of
+/// whoever has read it. Errors: it has another version than this one.
+fn claim(key: &Key, made_from: Option<Timestamp>, row: &Row, event: &Event) -> Result<Need, Failure> {
+    match (event, made_from) {
+        (Event::Relied(found), Some(made_from)) if *found == made_from => Ok(Need::Claim(made_from, row.clone())),
+        (Event::Relied(_), _) | (_, None) => Err(Failure::SchemaChanged { key: key.clone() }),
+        _ => Ok(Need::Numbers),
     }
 }

@@ -115,6 +115,7 @@ impl Machine {
             lease: profile.leases.draw(random),
             method: profile.method,
             points_max: profile.points_max,
+            chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
             memory_bytes_max: profile.memory_bytes_max,
             unposted_bytes_max: profile.unposted_bytes_max,
             old_version_bytes_max: profile.old_version_bytes_max,

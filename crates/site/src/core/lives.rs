@@ -67,6 +67,7 @@ impl Core {
             lease: self.config.lease(),
             method: self.config.method.into(),
             points_max: domain::POINTS_MAX,
+            chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
             memory_bytes_max: self.config.memory_mb << 20,
             unposted_bytes_max: access_manager::unposted_bytes_max(self.config.memory_mb << 20),
             old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
