@@ -411,7 +411,11 @@ impl Session {
         if conflict.kind == ConflictKind::IncrementRefused {
             work.reads_all = true;
         }
-        let used_up = self.transaction.as_ref().is_some_and(Transaction::is_used_up);
+        let forgets = exchange.shared.planted.is(Bug::UsedStoragesFilled);
+        let used_up = self.transaction.as_ref().is_some_and(|transaction| match forgets {
+            false => transaction.is_used_up(),
+            true => !transaction.ahead().is_empty(),
+        });
         // An explicit transaction comes here with its transaction, or from its commit without one.
         let again = match (&self.transaction, &work.job) {
             (Some(transaction), _) => !transaction.explicit || transaction.is_snapshot() && !transaction.answered,

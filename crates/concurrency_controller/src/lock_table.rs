@@ -149,7 +149,8 @@ impl Placing {
         let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
         let written = self.points_and_spans(history.writes.len(), writes).map(|place| (place, Mode::Exclusive));
         let read = self.points_and_spans(history.reads.len(), reads).map(|place| (place, Mode::Shared));
-        let dropped = history.drops.iter().map(|table| (Place::Whole(*table), Mode::Exclusive));
+        let dropped = history.drops.iter().filter(move |_| !self.planted.is(Bug::DropPassesWrites));
+        let dropped = dropped.map(|table| (Place::Whole(*table), Mode::Exclusive));
         written.chain(increments).chain(read).chain(ranges).chain(dropped)
     }
 

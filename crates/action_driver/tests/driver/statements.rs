@@ -304,22 +304,24 @@ fn a_cancelled_load_is_dropped_after_its_chunk() {
 /// whatever was committed into them by then.
 #[test]
 fn a_load_that_is_lost_with_a_chunk_does_not_begin_again() {
-    let storage = TableId(40);
-    let mut world = World::new();
-    world.hold_commits = true;
-    let rows = vec![vec![Value::text("note")]; PRIVATE_CHUNK_ROWS];
-    assert_eq!(world.execute_with(&load_notes(storage), &[], rows), None);
-    let chunk = world.begun();
-    world.hold_commits = false;
-    let transaction = TransactionId { sequence: chunk.sequence - 1, ..chunk };
-    let doomed = ConcurrencyReply::Doomed { transaction, conflict: Conflict::of(ConflictKind::PreparedElsewhere) };
-    let reply = world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(doomed));
-    let key = CatalogEntry::next_key();
-    assert_eq!(reply, Some(SessionReply::Failed(Failure::SchemaChanged { key })));
-    let decided = world.install(chunk, Arc::new(History::default()));
-    world.tell(ServerKind::AtomicityController, Message::CommitReply(decided));
-    world.pass(SECOND);
-    assert_eq!(world.drops, vec![storage]);
+    for (planted, told) in [(Planted::none(), true), (Planted::only(Bug::UsedStoragesFilled), false)] {
+        let storage = TableId(40);
+        let mut world = World::planted(planted);
+        world.hold_commits = true;
+        let rows = vec![vec![Value::text("note")]; PRIVATE_CHUNK_ROWS];
+        assert_eq!(world.execute_with(&load_notes(storage), &[], rows), None);
+        let chunk = world.begun();
+        world.hold_commits = false;
+        let transaction = TransactionId { sequence: chunk.sequence - 1, ..chunk };
+        let doomed = ConcurrencyReply::Doomed { transaction, conflict: Conflict::of(ConflictKind::PreparedElsewhere) };
+        let reply = world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(doomed));
+        let key = CatalogEntry::next_key();
+        assert_eq!(reply == Some(SessionReply::Failed(Failure::SchemaChanged { key })), told, "{reply:?}");
+        let decided = world.install(chunk, Arc::new(History::default()));
+        world.tell(ServerKind::AtomicityController, Message::CommitReply(decided));
+        world.pass(SECOND);
+        assert_eq!(world.drops, vec![storage]);
+    }
 }
 
 /// A snapshot that copies from another site have overtaken must be given up before anything of it was told, and never after.

@@ -61,6 +61,9 @@ fn a_drop_waits_for_what_is_undecided_on_its_storage() {
         assert_eq!(site.read(own(60), item(9)), NOTHING);
         assert_eq!(site.finish(dropper), ["60 granted"]);
     }
+    let mut site = Site::planted(Method::Locking, Planted::only(Bug::DropPassesWrites));
+    site.commit_lock(transaction(THERE, 50), history(&[], &[], &[7]));
+    assert_eq!(site.commit_lock(transaction(THERE, 40), dropping), ["40 commit-locks granted"]);
 }
 
 /// Otherwise who must not wait would be listed as waiting, in the way of others, and be granted what it does not expect.
