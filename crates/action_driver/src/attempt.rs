@@ -185,7 +185,7 @@ impl Session {
                     Job::Execute(execution) => {
                         let shared = &mut *exchange.shared;
                         let (generator, hidden_keys) = (&shared.generator, &mut shared.hidden_keys);
-                        execution.resume(transaction, generator, hidden_keys, &shared.sums, event)
+                        execution.resume(transaction, generator, hidden_keys, &shared.sums, shared.rules, event)
                     }
                     Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, event),
                     Job::Commit => unreachable!("a commit runs nothing"),
@@ -194,10 +194,7 @@ impl Session {
             match step {
                 Ok(Step::Done) => return self.ran(None, exchange),
                 Ok(Step::Need(Need::Chunk | Need::Claim(..))) if transaction.is_guest() => return self.leave(exchange),
-                Ok(Step::Need(Need::Claim(made_from, row))) => {
-                    let Some(seen) = made_from.or(transaction.claimed()) else {
-                        return self.ran(Some(numbers_taken()), exchange);
-                    };
+                Ok(Step::Need(Need::Claim(seen, row))) => {
                     return begin_chunk(work, Arc::new(claim(seen, row)), exchange);
                 }
                 Ok(Step::Need(Need::Chunk)) => {
@@ -414,7 +411,11 @@ impl Session {
         if conflict.kind == ConflictKind::IncrementRefused {
             work.reads_all = true;
         }
-        let used_up = self.transaction.as_ref().is_some_and(|transaction| !transaction.ahead().is_empty());
+        let forgets = exchange.shared.planted.is(Bug::UsedStoragesFilled);
+        let used_up = self.transaction.as_ref().is_some_and(|transaction| match forgets {
+            false => transaction.is_used_up(),
+            true => !transaction.ahead().is_empty(),
+        });
         // An explicit transaction comes here with its transaction, or from its commit without one.
         let again = match (&self.transaction, &work.job) {
             (Some(transaction), _) => !transaction.explicit || transaction.is_snapshot() && !transaction.answered,

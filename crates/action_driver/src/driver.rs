@@ -32,6 +32,15 @@ impl ActionDriver {
         ActionDriver { sessions: BTreeMap::new(), shared: Shared::new(planted, seed) }
     }
 
+    /// So many rows are committed ahead at a time into a storage that its transaction made itself, instead of
+    /// [`messages::limits::PRIVATE_CHUNK_ROWS`]. At least one.
+    #[must_use]
+    pub fn with_chunks_of(mut self, rows: usize) -> ActionDriver {
+        assert!(rows > 0, "a chunk without rows would be committed for ever");
+        self.shared.rules.chunk_rows = rows;
+        self
+    }
+
     /// Programs that have committed in the transaction of another.
     pub fn companions(&self) -> Counters {
         self.shared.companions.counters

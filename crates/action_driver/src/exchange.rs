@@ -5,6 +5,7 @@
 use crate::cleaner::Cleaner;
 use crate::companions::Companions;
 use crate::contention::Contention;
+use crate::execution::Rules;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::snapshots::Snapshots;
@@ -12,6 +13,7 @@ use crate::sums::Sums;
 use messages::access::AccessRequest;
 use messages::commit::CommitRequest;
 use messages::concurrency::ConcurrencyRequest;
+use messages::limits::PRIVATE_CHUNK_ROWS;
 use messages::planted::Planted;
 use messages::replication::ServiceRequest;
 use messages::session::SessionReply;
@@ -34,6 +36,8 @@ pub enum Owner {
 pub struct Shared {
     /// Which clause the simulator leaves out.
     pub planted: Planted,
+    /// What is the same for all programs.
+    pub rules: Rules,
     /// Who wants the answer to a tag.
     pub tags: FxHashMap<u64, Owner>,
     /// Who wants to hear of a transaction.
@@ -62,6 +66,7 @@ impl Shared {
     pub fn new(planted: Planted, seed: u64) -> Shared {
         Shared {
             planted,
+            rules: Rules { chunk_rows: PRIVATE_CHUNK_ROWS, planted },
             tags: FxHashMap::default(),
             transactions: FxHashMap::default(),
             generator: Generator::new(seed),

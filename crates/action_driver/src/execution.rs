@@ -16,6 +16,7 @@ use crate::select::SelectRun;
 use crate::sums::Sums;
 use crate::transaction::Transaction;
 use crate::update::UpdateRun;
+use messages::planted::Planted;
 use messages::program::{Action, Program};
 use messages::session::Failure;
 use messages::{Key, Timestamp};
@@ -49,6 +50,15 @@ pub struct Results {
     bytes: usize,
 }
 
+/// What is the same for all programs of a site.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Rules {
+    /// Rows committed ahead at a time into a storage that its transaction made itself.
+    pub chunk_rows: usize,
+    /// Which clause the simulator leaves out.
+    pub planted: Planted,
+}
+
 /// What an executor works with.
 pub struct Scene<'a> {
     /// What expressions may refer to.
@@ -65,6 +75,8 @@ pub struct Scene<'a> {
     pub sums: &'a Sums,
     /// Whether the numbers that the program takes are its own, whatever becomes of it.
     pub has_numbers: &'a mut bool,
+    /// What is the same for all programs.
+    pub rules: Rules,
 }
 
 /// How an executor comes to rest.
@@ -135,6 +147,7 @@ impl Execution {
         generator: &Generator,
         hidden_keys: &mut HiddenKeys,
         sums: &Sums,
+        rules: Rules,
         event: Event,
     ) -> Result<Step, Failure> {
         let mut event = event;
@@ -157,6 +170,7 @@ impl Execution {
             hidden_keys,
             sums,
             has_numbers: &mut self.has_numbers,
+            rules,
         };
         while let Some(action) = program.actions.get(self.action) {
             let running = match &mut self.running {

@@ -60,7 +60,9 @@ impl InsertRun {
         let mut event = event;
         loop {
             let need = match std::mem::take(&mut self.stage) {
-                Stage::Between if insertion.private && scene.transaction.is_chunk_due() => Some(Need::Chunk),
+                Stage::Between if insertion.private && scene.transaction.is_chunk_due(scene.rules.chunk_rows) => {
+                    Some(Need::Chunk)
+                }
                 Stage::Between => match self.next_row(&insertion, scene)? {
                     Some(stage) => {
                         self.stage = stage;

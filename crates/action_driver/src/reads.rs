@@ -13,6 +13,7 @@ use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
 use messages::replication::ServiceRequest;
+use messages::schema::CatalogEntry;
 use messages::session::Failure;
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -32,9 +33,10 @@ pub enum Need {
     Relied(Key),
     /// The rows written into private storages committed ahead.
     Chunk,
-    /// This row of the catalog written and committed ahead, where the version that it was made from still stands. `None`: the version that this
-    /// transaction has committed ahead.
-    Claim(Option<Timestamp>, Row),
+    /// The version of the row of numbers, of which the transaction records nothing: it is committed ahead.
+    Numbers,
+    /// This row of numbers written and committed ahead, where this version of it still stands.
+    Claim(Timestamp, Row),
 }
 
 /// A batch of rows.
@@ -61,7 +63,7 @@ pub enum Event {
     Locked,
     /// Rows in the order asked for, own writes included, and what of the range is left.
     Batch(Vec<(Key, Row)>, Option<KeyRange>),
-    /// The version of the catalog row.
+    /// The version of the catalog row, or of the row of numbers.
     Relied(Timestamp),
     /// The chunk, or the claim, is committed.
     ChunkCommitted,
@@ -85,6 +87,7 @@ impl Need {
             Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
             Need::Relied(key) => Some(catalog_item(key)),
+            Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
             Need::Chunk | Need::Claim(..) => None,
         }
     }
@@ -122,7 +125,7 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
         Need::Presence(_) => None,
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
-        Need::Relied(_) | Need::Chunk | Need::Claim(..) => None,
+        Need::Relied(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -133,7 +136,7 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
         Need::Item(item, kind) if *kind != AccessKind::Write => added_to(item),
         Need::Lock(item) => added_to(item),
         Need::Range(need) => transaction.file().first_added_to(Some(&need.range)).cloned(),
-        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Chunk | Need::Claim(..) => None,
+        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -174,8 +177,9 @@ impl Reading {
                 (Target::Range(need.range.clone()), need.kind)
             }
             // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
-            Need::Relied(_) if !transaction.is_snapshot() => return self.fetch(transaction, exchange),
+            Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => return self.fetch(transaction, exchange),
             Need::Relied(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
+            Need::Numbers => unreachable!("who reads a snapshot takes no numbers"),
             Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
         let may_wait = !transaction.is_guest();
@@ -203,6 +207,9 @@ impl Reading {
                 AccessRequest::Read { tag, table: item.table, key: item.key.clone(), snapshot }
             }
             Need::Relied(key) => AccessRequest::Read { tag, table: TableId::CATALOG, key: key.clone(), snapshot },
+            Need::Numbers => {
+                AccessRequest::Read { tag, table: TableId::CATALOG, key: CatalogEntry::next_key(), snapshot }
+            }
             Need::Range(need) => AccessRequest::Scan {
                 tag,
                 range: need.range.clone(),
@@ -274,7 +281,7 @@ impl Reading {
                 Need::Presence(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
-                Need::Relied(_) | Need::Chunk | Need::Claim(..) => {}
+                Need::Relied(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => {}
             }
         }
         self.fetch(transaction, exchange);
@@ -320,6 +327,7 @@ impl Reading {
                 // A program that relies on its absence does not know when it was dropped.
                 Event::Relied(if row.is_some() { version } else { Timestamp::ZERO })
             }
+            Need::Numbers => Event::Relied(if row.is_some() { version } else { Timestamp::ZERO }),
             Need::Item(item, _) => {
                 transaction.note_item_read(item, version)?;
                 Event::Item(transaction.settle(item, row)?)

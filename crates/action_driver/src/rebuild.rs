@@ -53,7 +53,7 @@ impl RebuildRun {
                     Written::Exists(target, _) => return Err(duplicate(to, target, &self.values)),
                     Written::Done => self.write = None,
                 }
-                if scene.transaction.is_chunk_due() {
+                if scene.transaction.is_chunk_due(scene.rules.chunk_rows) {
                     return Ok(Step::Need(Need::Chunk));
                 }
             }

@@ -9,7 +9,7 @@ use crate::failure;
 use crate::limits::{JOINT_BYTES_MAX, JOINT_ITEMS_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
-use messages::limits::{KEY_BYTES_MAX, PRIVATE_CHUNK_ROWS, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
+use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
 use messages::session::{AccessMode, Failure};
 use messages::{
     Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
@@ -50,6 +50,8 @@ pub struct Transaction {
     drops: Vec<TableId>,
     makes: Vec<TableId>,
     ahead: BTreeSet<TableId>,
+    /// Whether rows were committed ahead, whoever cares for their storages now.
+    used_up: bool,
     private_writes: usize,
     private_bytes: usize,
     savepoints: Vec<Savepoint>,
@@ -104,6 +106,7 @@ impl Transaction {
             drops: Vec::new(),
             makes: Vec::new(),
             ahead: BTreeSet::new(),
+            used_up: false,
             private_writes: 0,
             private_bytes: 0,
             savepoints: Vec::new(),
@@ -362,10 +365,10 @@ impl Transaction {
         self.makes.extend_from_slice(makes);
     }
 
-    /// Whether enough rows of private storages have gathered to commit them ahead. Not within a savepoint, whose rollback
+    /// Whether enough rows of private storages have gathered to commit them ahead: so many, or fewer large ones. Not within a savepoint, whose rollback
     /// would have to take them back.
-    pub fn is_chunk_due(&self) -> bool {
-        let full = self.private_writes >= PRIVATE_CHUNK_ROWS || self.private_bytes >= PRIVATE_CHUNK_BYTES;
+    pub fn is_chunk_due(&self, chunk_rows: usize) -> bool {
+        let full = self.private_writes >= chunk_rows || self.private_bytes >= PRIVATE_CHUNK_BYTES;
         full && self.savepoints.is_empty()
     }
 
@@ -373,11 +376,17 @@ impl Transaction {
     pub fn take_chunk(&mut self) -> Vec<Write> {
         assert!(self.savepoints.is_empty(), "a savepoint's rollback could not take the rows back");
         self.statement = None;
+        self.used_up = true;
         self.private_writes = 0;
         self.private_bytes = 0;
         let writes = self.file.take_storages(&self.makes);
         self.ahead.extend(writes.iter().map(|write| write.table));
         writes
+    }
+
+    /// Whether its storages hold rows committed ahead, or may come to hold some: nothing may be begun again with them.
+    pub fn is_used_up(&self) -> bool {
+        self.used_up
     }
 
     /// Storages that hold rows committed ahead: they are dropped should the transaction not commit.

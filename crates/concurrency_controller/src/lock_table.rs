@@ -87,6 +87,8 @@ pub enum Place<'a> {
     Range(&'a KeyRange),
     /// Everything from one key to another, both included.
     Span(TableId, &'a Key, &'a Key),
+    /// A storage as a whole.
+    Whole(TableId),
 }
 
 impl<'a> From<&'a Target> for Place<'a> {
@@ -101,25 +103,27 @@ impl<'a> From<&'a Target> for Place<'a> {
 impl Place<'_> {
     /// The item, or the low end of the range, as a conflict names it.
     pub fn item(self) -> Item {
-        let (table, key) = match self {
-            Place::Point(table, key) => (table, key),
-            Place::Range(range) => (range.table, &range.low),
-            Place::Span(table, low, _) => (table, low),
-        };
-        Item { table, key: key.clone() }
+        match self {
+            Place::Point(table, key) | Place::Span(table, key, _) => Item { table, key: key.clone() },
+            Place::Range(range) => Item { table: range.table, key: range.low.clone() },
+            Place::Whole(table) => Item { table, key: Key::lowest() },
+        }
     }
 
     fn table(self) -> TableId {
         match self {
-            Place::Point(table, _) | Place::Span(table, ..) => table,
+            Place::Point(table, _) | Place::Span(table, ..) | Place::Whole(table) => table,
             Place::Range(range) => range.table,
         }
     }
 
-    /// A span as a range.
+    /// What is not an item, as a range, if it is none yet.
     fn range(self) -> Option<KeyRange> {
-        let Place::Span(table, low, high) = self else { return None };
-        Some(KeyRange { table, low: low.clone(), high: Some(high.successor()) })
+        match self {
+            Place::Point(..) | Place::Range(_) => None,
+            Place::Span(table, low, high) => Some(KeyRange { table, low: low.clone(), high: Some(high.successor()) }),
+            Place::Whole(table) => Some(KeyRange::whole(table)),
+        }
     }
 }
 
@@ -135,7 +139,8 @@ pub struct Placing {
 impl Placing {
     /// What a history commit-locks: writes exclusive; what is added to with others that add; items and ranges read shared. A storage of which it
     /// names more than `points_max` items is locked from the first to the last of them, because no transaction may keep its site from renewing its
-    /// leases for as long as so many locks take.
+    /// leases for as long as so many locks take. Dropped storages are locked exclusive as wholes: a drop that is installed before rows that were written
+    /// earlier would leave them for good.
     pub fn places(self, history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
         let writes = || history.writes.iter().map(|write| (write.table, &write.key));
         let reads = || history.reads.iter().map(|read| (read.table, &read.key));
@@ -144,7 +149,9 @@ impl Placing {
         let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
         let written = self.points_and_spans(history.writes.len(), writes).map(|place| (place, Mode::Exclusive));
         let read = self.points_and_spans(history.reads.len(), reads).map(|place| (place, Mode::Shared));
-        written.chain(increments).chain(read).chain(ranges)
+        let dropped = history.drops.iter().filter(move |_| !self.planted.is(Bug::DropPassesWrites));
+        let dropped = dropped.map(|table| (Place::Whole(*table), Mode::Exclusive));
+        written.chain(increments).chain(read).chain(ranges).chain(dropped)
     }
 
     /// The items, but of a storage of which they are many what lies from the first to the last of them.
@@ -230,7 +237,7 @@ impl Storage {
                 self.points.get(key).into_iter().flatten().copied().try_for_each(&mut *visit)?;
                 self.ranges.at(key).iter().copied().try_for_each(visit)
             }
-            Place::Span(..) => unreachable!("made a range by whoever asks"),
+            Place::Span(..) | Place::Whole(_) => unreachable!("made a range by whoever asks"),
             Place::Range(range) => {
                 let high = range.high.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
                 let in_order = self.in_order.get_or_init(|| self.points.keys().cloned().collect());
@@ -269,7 +276,7 @@ impl LockTable {
         let holder = Holder { transaction, mode };
         match place {
             Place::Point(_, key) => storage.add_point(key, holder),
-            Place::Span(..) => unreachable!("made a range above"),
+            Place::Span(..) | Place::Whole(_) => unreachable!("made a range above"),
             Place::Range(range) => {
                 storage.unshared += usize::from(mode != Mode::Shared);
                 storage.ranges.add(range, holder);
@@ -292,7 +299,7 @@ impl LockTable {
         }
         match place {
             Place::Point(_, key) => storage.remove_point(key, transaction),
-            Place::Span(..) => unreachable!("made a range above"),
+            Place::Span(..) | Place::Whole(_) => unreachable!("made a range above"),
             Place::Range(range) => {
                 storage.unshared -= usize::from(mode != Mode::Shared);
                 storage.ranges.remove(range, Holder { transaction, mode });
@@ -367,7 +374,7 @@ impl LockTable {
             Place::Point(_, key) => {
                 storage.points.get(key).is_some_and(|holders| has(holders)) || has(storage.ranges.at(key))
             }
-            Place::Span(..) => unreachable!("made a range above"),
+            Place::Span(..) | Place::Whole(_) => unreachable!("made a range above"),
             Place::Range(range) => {
                 let covered = storage.ranges.overlapping(range).all(&mut has);
                 // Points do not cover a range, and shared ones do not stand in a reader's way.

@@ -67,6 +67,8 @@ pub struct Settings {
     pub method: Method,
     /// Items of a storage that a transaction commit-locks one by one, at most.
     pub points_max: usize,
+    /// Rows committed ahead at a time into a storage that its transaction made itself.
+    pub chunk_rows: usize,
     /// Bytes of row versions kept in memory.
     pub memory_bytes_max: usize,
     /// Bytes that may be installed and not in the store before this site's transactions wait.
@@ -201,7 +203,7 @@ impl<L: Log> Domain<L> {
             Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
             Place::here(ConcurrencyController::new(settings.method, settings.points_max, planted)),
             Place::here(access_manager),
-            Place::here(ActionDriver::new(planted, settings.seed)),
+            Place::here(ActionDriver::new(planted, settings.seed).with_chunks_of(settings.chunk_rows)),
         ];
         let mut domain = Domain {
             places,

@@ -144,6 +144,7 @@ mod tests {
             lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             points_max: crate::POINTS_MAX,
+            chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
             memory_bytes_max: 1 << 20,
             unposted_bytes_max: 1 << 19,
             old_version_bytes_max: 1 << 18,

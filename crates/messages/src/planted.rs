@@ -120,5 +120,11 @@ bugs! {
     RoomNotTold = "room-not-told", rule 16: "who waits for room in memory is not told that there is room again";
     GatheredDependent = "gathered-dependent", rule 3: "transactions commit as one although one of them uses what another changes";
     NeededVersionPruned = "needed-version-pruned", rule 5: "of the snapshots in use only the oldest keeps versions from being pruned";
+    NumbersNotClaimed = "numbers-not-claimed", rule 1: "the number of a storage is taken only when the transaction that fills it commits";
+    SchemaUnchecked = "schema-unchecked", rule 3: "a catalog row is written whatever version it was made from";
+    CleanerHurries = "cleaner-hurries", rule 4: "what was committed ahead is dropped when nobody waits for the outcome any more, not when it is an abort";
+    DropPassesReaders = "drop-passes-readers", rule 5: "the rows of a dropped storage go though a snapshot in use may read them";
+    UsedStoragesFilled = "used-storages-filled", rule 4: "a program that is lost while it commits rows ahead begins again with the same storages";
+    DropPassesWrites = "drop-passes-writes", rule 3: "the drop of a storage does not wait for what is undecided on it";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }

@@ -3,13 +3,17 @@
 //! Invariants: it has one request under way at most; it calls a transaction committed only when it was told so, aborted only when it
 //! was told what rule 14 lets a server say only of what can no longer commit, and unknown otherwise.
 
+mod schema;
+
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
 use crate::programs::Programs;
 use crate::random::Random;
 use crate::workload::{Step, Workload};
 use messages::SessionId;
 use messages::program::Program;
+use messages::schema::Catalog;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+pub use schema::{Changed, plan as plan_tables};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Value;
@@ -55,6 +59,7 @@ pub struct Client {
     waiting: Waiting,
     transaction: Option<Transaction>,
     explicit: bool,
+    tables: schema::Tables,
 }
 
 impl Client {
@@ -70,6 +75,7 @@ impl Client {
             waiting: Waiting::No,
             transaction: None,
             explicit: false,
+            tables: schema::Tables::default(),
         }
     }
 
@@ -88,6 +94,7 @@ impl Client {
             None => true,
         };
         self.plan = plan.into();
+        self.forget_tables();
         self.transaction = Some(Transaction {
             client: self.number,
             site: self.site,
@@ -101,14 +108,24 @@ impl Client {
     }
 
     /// Goes on with the plan.
-    pub fn go_on(&mut self, now: u64, programs: &Programs, workload: &mut Workload, random: &mut Random) -> Next {
+    pub fn go_on(
+        &mut self,
+        now: u64,
+        programs: &Programs,
+        told: &Catalog,
+        workload: &mut Workload,
+        random: &mut Random,
+    ) -> Next {
         let Some(step) = self.plan.pop_front() else {
             return self.over(now, Fate::Committed);
         };
         if let Step::Think(time) = step {
             return Next::Think(time);
         }
-        let request = self.request_of(&step, now, programs, workload, random);
+        let request = match step {
+            Step::Table(step) => self.table_request(step, told, workload, (now / 1_000) as i64),
+            _ => self.request_of(&step, now, programs, workload, random),
+        };
         self.waiting = Waiting::Step(step);
         self.send(now, request)
     }
@@ -186,7 +203,7 @@ impl Client {
             Step::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
-            Step::Think(_) => unreachable!("thinking asks for nothing"),
+            Step::Think(_) | Step::Table(_) => unreachable!("thinking asks for nothing, and tables in another way"),
         }
     }
 
@@ -231,6 +248,11 @@ impl Client {
     }
 
     fn failed(&mut self, now: u64, step: &Step, failure: &Failure) -> Next {
+        if let Step::Table(step) = step
+            && let Some(next) = self.table_failed(*step, failure)
+        {
+            return next;
+        }
         let fate = match failure {
             Failure::Unknown { .. } => Fate::Unknown,
             Failure::Conflict { .. }
@@ -300,6 +322,7 @@ impl Client {
                 self.changes().retain(|change| change.token() != token);
                 self.observe_counter(key, 0, workload)?;
             }
+            Step::Table(step) => self.table_taken(step, &rows, workload)?,
             Step::ReadCounter(key) => {
                 let number = rows.first().and_then(|row| row[0].as_integer()).unwrap_or(0);
                 self.observe_counter(key, number, workload)?;
@@ -396,6 +419,9 @@ impl Client {
     }
 
     fn over(&mut self, now: u64, fate: Fate) -> Next {
+        if let (Fate::Committed, Some(wrong)) = (fate, self.tables.suspicion.take()) {
+            return Next::Wrong(wrong);
+        }
         self.plan.clear();
         self.waiting = Waiting::No;
         self.waiting_since = None;
@@ -403,6 +429,11 @@ impl Client {
         transaction.ended = now;
         transaction.fate = fate;
         Next::Over(transaction)
+    }
+
+    /// What the programs of its transaction have done to storages, less what has been taken out.
+    pub fn changed(&mut self) -> &mut Changed {
+        &mut self.tables.changed
     }
 
     /// The session is gone: with its site, or because the client has gone.

@@ -10,7 +10,7 @@
 //! * [`world`]: what happens; [`event`]: in which order; [`random`]: by which chance;
 //! * [`machine`], [`clock`], [`network`], [`oracle_host`]: what sites run on;
 //! * [`profile`], [`faults`], [`message_kind`]: what goes wrong; [`mover`]: what must not matter;
-//! * [`client`], [`workload`], [`programs`], [`history`]: what is asked, and what was seen;
+//! * [`client`], [`workload`], [`programs`], [`tables`], [`history`]: what is asked, and what was seen;
 //! * [`checkers`]: what must hold; [`limits`].
 
 pub mod checkers;
@@ -32,6 +32,7 @@ pub mod random;
 pub mod run;
 pub mod statistics;
 pub mod sweep;
+pub mod tables;
 pub mod workload;
 pub mod world;
 

@@ -29,6 +29,12 @@ pub const MOVES_EVERY: u64 = 1_000;
 pub const RUN_DEFAULT: u64 = 12 * SECOND;
 /// Entries of a list after which clients go on with a fresh one.
 pub const LIST_ENTRIES: usize = 60;
+/// Changes of a table's schema after which clients go on with a fresh one.
+pub const TABLE_CHANGES: usize = 10;
+/// Rows that statements add to a table, at most.
+pub const TABLE_ROWS: u64 = 40;
+/// Once everything is quiet, storages that nobody can reach are gone within this time.
+pub const DROPS_MAX: u64 = 20 * SECOND;
 /// A sync behind the commits begins at most this long after them; see the window of [`crate::checkers::durability`].
 pub const SYNC_BEHIND: u64 = 100 * MILLISECOND;
 /// Transactions of a cycle that are printed.

@@ -13,7 +13,8 @@ use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog, Position};
 use domain::{Domain, Settings, Turns};
 use messages::planted::{Bug, Planted};
-use messages::{Envelope, Incarnation, Now, SessionId, SiteId};
+use messages::schema::Catalog;
+use messages::{Envelope, Incarnation, Key, Now, Row, SessionId, SiteId, Timestamp};
 use std::collections::BTreeMap;
 
 /// What runs on a machine.
@@ -70,6 +71,8 @@ pub struct Machine {
     pub sessions: BTreeMap<SessionId, (usize, Incarnation)>,
     /// The epoch in which it last said that it serves, and when.
     pub serving: Option<(std::sync::Arc<messages::Epoch>, u64)>,
+    /// What its servers have told of the catalog, in this life.
+    pub catalog: Catalog,
     /// Log records before this position have been looked at by checkers.
     pub looked_at: Position,
     store: MemoryStore,
@@ -115,6 +118,7 @@ impl Machine {
             lease: profile.leases.draw(random),
             method: profile.method,
             points_max: profile.points_max,
+            chunk_rows: profile.chunk_rows,
             memory_bytes_max: profile.memory_bytes_max,
             unposted_bytes_max: profile.unposted_bytes_max,
             old_version_bytes_max: profile.old_version_bytes_max,
@@ -137,6 +141,7 @@ impl Machine {
             again: false,
             sessions: BTreeMap::new(),
             serving: None,
+            catalog: Catalog::default(),
             looked_at: Position::START,
             store: MemoryStore::new(),
             mover: Mover::new(settings.seed, bounds.moves),
@@ -280,7 +285,19 @@ impl Machine {
         let mut domain =
             Domain::start(settings, log, Box::new(self.store.clone())).map_err(|error| error.to_string())?;
         domain.give_turns(self.turns);
+        self.catalog = Catalog::default();
+        let rows = domain.catalog_rows().map_err(|error| error.to_string())?;
+        self.take_catalog(&rows)?;
         self.process = Process::Running(Box::new(domain));
+        Ok(())
+    }
+
+    /// Takes rows of the catalog, as a user interface does. Errors: one cannot be read.
+    pub fn take_catalog(&mut self, rows: &[(Key, Timestamp, Option<Row>)]) -> Result<(), String> {
+        for (key, version, row) in rows {
+            let taken = self.catalog.apply(key.as_bytes(), *version, row.as_deref());
+            taken.map_err(|error| format!("site {} tells of a catalog row that cannot be read: {error}", self.site))?;
+        }
         Ok(())
     }
 

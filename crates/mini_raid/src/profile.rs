@@ -11,7 +11,7 @@ use crate::workload::Mix;
 use domain::{POINTS_MAX, ROUND_PACE};
 use messages::LeaseLength;
 use messages::epoch::Method;
-use messages::limits::{MILLISECOND, SECOND};
+use messages::limits::{MILLISECOND, PRIVATE_CHUNK_ROWS, SECOND};
 
 /// A kind of world.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Profile {
     pub required_copies: u16,
     /// Items of a storage that a transaction commit-locks one by one, at most.
     pub points_max: usize,
+    /// Rows committed ahead at a time into a storage that its transaction made itself.
+    pub chunk_rows: usize,
     /// Bytes of row versions a site keeps in memory.
     pub memory_bytes_max: usize,
     /// Bytes that a site may have installed and not in its store before its transactions wait.
@@ -96,6 +98,7 @@ impl Profile {
             method: Method::Locking,
             required_copies: 2,
             points_max: POINTS_MAX,
+            chunk_rows: PRIVATE_CHUNK_ROWS,
             memory_bytes_max: 1 << 30,
             unposted_bytes_max: 1 << 28,
             old_version_bytes_max: 1 << 28,
@@ -111,6 +114,17 @@ impl Profile {
             leases: Leases::Equal(LeaseLength::DEFAULT),
             mix: Mix::draw(random, sites, counters),
         }
+    }
+
+    /// In some runs the schemas of tables change. By a chance of their own: what has been chosen for longer stays what it was for a seed.
+    pub fn change_schemas(&mut self, mut random: Random) {
+        if !random.one_in(3) {
+            return;
+        }
+        self.chunk_rows = *random.pick(&[1, 2, 4, 16]);
+        self.mix.tables = random.between(1, 4);
+        self.mix.changing = *random.pick(&[2, 3, 8]);
+        self.mix.rows_each = *random.pick(&[1, 3, 8, 20]);
     }
 
     /// A world for this run.

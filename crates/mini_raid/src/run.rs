@@ -28,6 +28,8 @@ pub struct Bounds {
     pub turns: bool,
     /// Clients add to counters, too.
     pub counters: bool,
+    /// In some runs the schemas of tables change, too.
+    pub schemas: bool,
 }
 
 impl Default for Bounds {
@@ -40,6 +42,7 @@ impl Default for Bounds {
             moves: Moves { every: MOVES_EVERY, elsewhere: false },
             turns: false,
             counters: true,
+            schemas: true,
         }
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Invariant: a plan writes each list, register and member at most once; membership changes come last.
 
+use crate::client::plan_tables;
 use crate::history::{Token, companion};
-use crate::limits::LIST_ENTRIES;
+use crate::limits::{LIST_ENTRIES, TABLE_CHANGES, TABLE_ROWS};
 use crate::random::Random;
+use crate::tables::TableStep;
 use messages::limits::MILLISECOND;
 use messages::session::AccessMode;
 use std::collections::BTreeMap;
@@ -55,6 +57,8 @@ pub enum Step {
         /// Behind the last key.
         high: u64,
     },
+    /// Something about a table whose schema changes.
+    Table(TableStep),
     /// Does nothing for so long.
     Think(u64),
     /// Commits.
@@ -74,6 +78,7 @@ impl Step {
                 | Step::Scan { .. }
                 | Step::ReadCounter(_)
                 | Step::ScanCounters { .. }
+                | Step::Table(TableStep::Read { .. })
         )
     }
 }
@@ -108,6 +113,12 @@ pub struct Mix {
     pub counting: u64,
     /// One in so many programs appends to the same list; `None`: there is no crowd.
     pub crowd: Option<u64>,
+    /// Tables whose schema changes, in use at a time; 0: none.
+    pub tables: u64,
+    /// One in so many transactions is about them.
+    pub changing: u64,
+    /// Rows that a rebuild brings.
+    pub rows_each: u64,
 }
 
 impl Mix {
@@ -127,6 +138,9 @@ impl Mix {
             counters: 0,
             counting: 1,
             crowd: None,
+            tables: 0,
+            changing: 1,
+            rows_each: 0,
         };
         if counters {
             mix.counters = random.between(1, 4);
@@ -155,6 +169,9 @@ pub struct Workload {
     /// By counter: the additions to it, in the order of their digits.
     digits: BTreeMap<u64, Vec<Token>>,
     counter_rounds: BTreeMap<u64, u64>,
+    /// By table: rows that somebody wanted to add to it.
+    table_rows: BTreeMap<u64, u64>,
+    table_rounds: BTreeMap<u64, u64>,
 }
 
 impl Workload {
@@ -168,6 +185,8 @@ impl Workload {
             seen: BTreeMap::new(),
             digits: BTreeMap::new(),
             counter_rounds: BTreeMap::new(),
+            table_rows: BTreeMap::new(),
+            table_rounds: BTreeMap::new(),
         }
     }
 
@@ -262,6 +281,43 @@ impl Workload {
         Ok(found)
     }
 
+    /// Tables in use, or once in use.
+    pub fn tables(&self) -> impl Iterator<Item = u64> + '_ {
+        self.table_rows.keys().copied()
+    }
+
+    /// A table was seen after so many changes of its schema. One that has changed often is left alone from now on.
+    pub fn saw_table(&mut self, table: u64, changes: usize) {
+        let slot = table % 100;
+        if changes >= TABLE_CHANGES && self.table_rounds.get(&slot).copied().unwrap_or(0) == table / 100 {
+            *self.table_rounds.entry(slot).or_insert(0) += 1;
+        }
+    }
+
+    /// A table in use.
+    pub fn table(&mut self, random: &mut Random) -> u64 {
+        let slot = random.below(self.mix.tables);
+        let table = self.table_rounds.get(&slot).copied().unwrap_or(0) * 100 + slot;
+        self.table_rows.entry(table).or_default();
+        table
+    }
+
+    /// Reads a table.
+    pub fn table_read(&mut self, random: &mut Random) -> Step {
+        Step::Table(TableStep::Read { table: self.table(random), by_index: random.one_in(2) })
+    }
+
+    /// Adds a row to a table, unless it has many.
+    pub fn row(&mut self, random: &mut Random) -> Step {
+        let table = self.table(random);
+        let rows = self.table_rows.entry(table).or_default();
+        *rows += 1;
+        match *rows > TABLE_ROWS {
+            true => Step::Table(TableStep::Read { table, by_index: false }),
+            false => Step::Table(TableStep::AddRow { table, token: self.token() }),
+        }
+    }
+
     fn counting(&mut self, random: &mut Random) -> Vec<Step> {
         let base = |key: u64| key / 100 * 100;
         match random.below(6) {
@@ -345,6 +401,9 @@ impl Workload {
         if self.mix.crowd.is_some_and(|crowd| random.one_in(crowd)) {
             return self.crowding(random);
         }
+        if self.mix.tables > 0 && random.one_in(self.mix.changing) {
+            return plan_tables(self, random);
+        }
         if self.mix.counters > 0 && random.one_in(self.mix.counting) {
             return self.counting(random);
         }
@@ -366,6 +425,9 @@ impl Workload {
     }
 
     fn read(&mut self, random: &mut Random) -> Step {
+        if self.mix.tables > 0 && random.one_in(4) {
+            return self.table_read(random);
+        }
         match random.below(5) {
             0 => Step::ReadRegister(random.below(self.mix.registers)),
             1 => self.range(random),

@@ -2,12 +2,14 @@
 //!
 //! Invariant: what happens is a function of seed, number of sites, planted bug and time bounds alone: one generator, one agenda, no
 //! randomly ordered collection. In reading order: this file (the turn of the world), `processes` (lives of sites), `wires` (messages and
-//! connections), `sessions` (clients), `chance` (faults), `ending` (recovery and the last look).
+//! connections), `sessions` (clients), `storages` (what
+//! becomes of those that clients make), `chance` (faults), `ending` (recovery and the last look).
 
 mod chance;
 mod ending;
 mod processes;
 mod sessions;
+mod storages;
 mod wires;
 
 use crate::checkers::outcomes::Outcomes;
@@ -65,6 +67,7 @@ pub struct World {
     /// By site: when the sync under way was asked for.
     sync_asked: Vec<u64>,
     statistics: Statistics,
+    storages: storages::Storages,
     failure: Option<String>,
     tell: bool,
 }
@@ -73,10 +76,13 @@ impl World {
     /// A world of this seed, in which nothing has happened.
     pub fn new(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> World {
         let mut random = Random::new(seed);
-        let profile = match bounds.calm {
+        let mut profile = match bounds.calm {
             true => Profile::calm(&mut random, sites, bounds.counters),
             false => Profile::draw(&mut random, sites, bounds.counters),
         };
+        if bounds.schemas {
+            profile.change_schemas(random.clone().fork());
+        }
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
@@ -106,6 +112,7 @@ impl World {
             synced_since: vec![0; sites + 1],
             sync_asked: vec![0; sites + 1],
             statistics: Statistics::new(sites),
+            storages: storages::Storages::default(),
             failure: None,
             tell: bounds.tell,
             profile,

@@ -231,7 +231,8 @@ impl Site {
     }
 
     /// Loses power: of the store's unsynced writes some first part stays, of the log the first `records`. Starts again from both.
-    pub fn restart(&mut self, writes_kept: usize, records: std::ops::Range<usize>) {
+    pub fn restart(&mut self, writes_kept: usize, records: std::ops::Range<usize>) -> Vec<(ServerKind, Message)> {
+        let mut said = Vec::new();
         self.store.power_loss(writes_kept);
         self.log.truncate(records.end);
         self.manager = AccessManager::open(Box::new(self.store.clone()), self.settings).expect("the store is sound");
@@ -239,7 +240,7 @@ impl Site {
         for logged in replayed {
             match logged {
                 Logged::Installed(timestamp, history) => {
-                    self.deliver(timestamp, history);
+                    said.extend(self.deliver(timestamp, history));
                 }
                 Logged::Record(record) => {
                     let mut outbox = Outbox::default();
@@ -249,5 +250,6 @@ impl Site {
             }
         }
         self.manager.replay_ends();
+        said
     }
 }

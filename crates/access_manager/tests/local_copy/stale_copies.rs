@@ -403,6 +403,31 @@ fn catalog_rows_are_told() {
     assert_eq!(site.manager.catalog_rows(), Ok(rows));
 }
 
+/// A user interface that has begun with all rows of the catalog must not be told of older ones afterwards: a replay comes by versions that copies of
+/// other sites have replaced, and a copy that replaces one is told, whatever its version.
+#[test]
+fn a_replay_tells_nothing_of_the_catalog() {
+    let mut site = Site::new(Settings::default());
+    let mut history = writes(&[("users", Some("definition"))]);
+    history.writes[0].table = TableId::CATALOG;
+    site.install(10, history);
+    let users = Item { table: TableId::CATALOG, key: key("users") };
+    let stale = StaleSet { items: [users.clone()].into_iter().collect(), ..StaleSet::default() };
+    site.log.push(Logged::Record(LogRecord::Stale { stale: std::sync::Arc::new(stale.clone()) }));
+    site.mark_stale(stale);
+    let said = site.copies(Copies::Items(vec![(users, Timestamp::ZERO, None)]));
+    let gone = vec![(key("users"), Timestamp::ZERO, None)];
+    let tells = |(_, message): &(ServerKind, Message)| match message {
+        Message::AccessReply(AccessReply::CatalogRows { rows }) => Some(rows.clone()),
+        _ => None,
+    };
+    assert_eq!(said.iter().find_map(tells), Some(gone));
+    let end = site.log.len();
+    let replayed = site.restart(0, 0..end);
+    assert_eq!(replayed.iter().find_map(tells), None);
+    assert_eq!(site.manager.catalog_rows(), Ok(Vec::new()));
+}
+
 /// A range that was read before a restart may have lost deletions that only memory knew.
 #[test]
 fn ranges_read_before_a_restart_are_too_old() {

@@ -174,7 +174,13 @@ pub fn copy_notes(storage: TableId, private: bool) -> Arc<Program> {
     }])
 }
 
-/// A table's storage comes into being.
+/// COPY into a table that the same program makes.
+pub fn load_notes(storage: TableId) -> Arc<Program> {
+    let make = Action::Catalog { writes: Vec::new(), drops: Vec::new(), makes: vec![storage] };
+    let copy = copy_notes(storage, true);
+    program(std::iter::once(make).chain(copy.actions.iter().cloned()).collect())
+}
+
 /// Makes a storage with a number that it takes, where the row of numbers still has this version.
 pub fn make_numbered(storage: TableId, made_from: Option<Timestamp>) -> Arc<Program> {
     let next = CatalogEntry::Next(storage.0 + 1).encode();
@@ -182,6 +188,7 @@ pub fn make_numbered(storage: TableId, made_from: Option<Timestamp>) -> Arc<Prog
     program(vec![Action::Catalog { writes, drops: Vec::new(), makes: vec![storage] }])
 }
 
+/// A table's storage comes into being.
 pub fn make(storage: TableId) -> Arc<Program> {
     program(vec![Action::Catalog { writes: Vec::new(), drops: Vec::new(), makes: vec![storage] }])
 }

@@ -11,7 +11,9 @@ use messages::planted::{Bug, Planted};
 use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, Source};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, IndexPath, SessionReply, SessionRequest};
-use messages::{Conflict, ConflictKind, History, Key, KeyRange, Message, ServerKind, TableId, Timestamp};
+use messages::{
+    Conflict, ConflictKind, History, Key, KeyRange, Message, ServerKind, TableId, Timestamp, TransactionId,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -287,6 +289,19 @@ fn a_number_that_is_taken_is_not_used() {
     assert_eq!((world.histories.len(), world.drops.clone()), (0, vec![]));
 }
 
+/// A user interface may know of the catalog less than its site's copy: numbers that the copy says are taken must not be asked for, because a site
+/// whose own copy is stale votes for whatever has been read.
+#[test]
+fn numbers_that_the_copy_knows_to_be_taken_are_not_asked_for() {
+    let mut world = World::new();
+    world.execute(&make_numbered(TableId(40), Some(Timestamp::ZERO)), &[]);
+    let (before, commits) = (world.histories.len(), world.ages.len());
+    let reply = world.execute(&make_numbered(TableId(40), Some(Timestamp::ZERO)), &[]);
+    let Some(SessionReply::Failed(Failure::SchemaChanged { key })) = reply else { panic!("not failed: {reply:?}") };
+    assert_eq!(key, CatalogEntry::next_key());
+    assert_eq!((world.histories.len(), world.ages.len()), (before, commits), "nothing was sent");
+}
+
 /// A load that is cancelled while a chunk commits must be dropped after the chunk is decided, not before: it would outlive its drop.
 #[test]
 fn a_cancelled_load_is_dropped_after_its_chunk() {
@@ -306,6 +321,30 @@ fn a_cancelled_load_is_dropped_after_its_chunk() {
     world.tell(ServerKind::AtomicityController, Message::CommitReply(decided));
     world.pass(SECOND);
     assert_eq!(world.drops, vec![storage]);
+}
+
+/// A load that is lost while one of its chunks commits must not begin again with its storages: they are dropped after that chunk, with
+/// whatever was committed into them by then.
+#[test]
+fn a_load_that_is_lost_with_a_chunk_does_not_begin_again() {
+    for (planted, told) in [(Planted::none(), true), (Planted::only(Bug::UsedStoragesFilled), false)] {
+        let storage = TableId(40);
+        let mut world = World::planted(planted);
+        world.hold_commits = true;
+        let rows = vec![vec![Value::text("note")]; PRIVATE_CHUNK_ROWS];
+        assert_eq!(world.execute_with(&load_notes(storage), &[], rows), None);
+        let chunk = world.begun();
+        world.hold_commits = false;
+        let transaction = TransactionId { sequence: chunk.sequence - 1, ..chunk };
+        let doomed = ConcurrencyReply::Doomed { transaction, conflict: Conflict::of(ConflictKind::PreparedElsewhere) };
+        let reply = world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(doomed));
+        let key = CatalogEntry::next_key();
+        assert_eq!(reply == Some(SessionReply::Failed(Failure::SchemaChanged { key })), told, "{reply:?}");
+        let decided = world.install(chunk, Arc::new(History::default()));
+        world.tell(ServerKind::AtomicityController, Message::CommitReply(decided));
+        world.pass(SECOND);
+        assert_eq!(world.drops, vec![storage]);
+    }
 }
 
 /// A snapshot that copies from another site have overtaken must be given up before anything of it was told, and never after.

@@ -48,6 +48,24 @@ fn additions_share_an_item_that_nobody_reads() {
     }
 }
 
+/// Otherwise a storage could be dropped at a site before rows that were written earlier are installed there, and these would stay for good; and
+/// who is to be told of them would read nothing.
+#[test]
+fn a_drop_waits_for_what_is_undecided_on_its_storage() {
+    let dropping = Arc::new(History { drops: vec![TABLE], ..History::default() });
+    for mut site in [locking(), optimistic()] {
+        let (writer, dropper) = (transaction(THERE, 50), transaction(THERE, 40));
+        site.commit_lock(writer, history(&[], &[], &[7]));
+        assert_eq!(site.commit_lock(dropper, dropping.clone()), NOTHING, "the older waits");
+        assert_eq!(site.finish(writer), ["40 commit-locks granted"]);
+        assert_eq!(site.read(own(60), item(9)), NOTHING);
+        assert_eq!(site.finish(dropper), ["60 granted"]);
+    }
+    let mut site = Site::planted(Method::Locking, Planted::only(Bug::DropPassesWrites));
+    site.commit_lock(transaction(THERE, 50), history(&[], &[], &[7]));
+    assert_eq!(site.commit_lock(transaction(THERE, 40), dropping), ["40 commit-locks granted"]);
+}
+
 /// Otherwise who must not wait would be listed as waiting, in the way of others, and be granted what it does not expect.
 #[test]
 fn who_may_not_wait_is_told_that_it_would() {

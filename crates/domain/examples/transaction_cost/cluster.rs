@@ -150,6 +150,7 @@ impl Cluster {
             lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             points_max: domain::POINTS_MAX,
+            chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
             memory_bytes_max: MEMORY_BYTES,
             unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),
             old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,

@@ -8,13 +8,11 @@ use crate::faults::Fault;
 use crate::history::{Fate, Transaction};
 use crate::limits::{ANSWER_MAX, EVENTS_MAX, RECOVERY_MAX, SETTLE, SILENT_VOTER_MAX};
 use crate::network::Weather;
-use crate::programs::STORAGES;
+use crate::tables::{self, TableStep};
 use crate::workload::Step;
 use commit_log::Log;
-use messages::access::{AccessReply, AccessRequest};
 use messages::limits::{MILLISECOND, SECOND};
 use messages::session::AccessMode;
-use messages::{KeyRange, Message, ServerKind};
 
 /// How often the end looks whether something has come about.
 const LOOK_EVERY: u64 = 100 * MILLISECOND;
@@ -70,6 +68,7 @@ impl World {
         self.commit_everywhere();
         self.read_everything();
         self.run_until(self.now + SETTLE, EVENTS_MAX);
+        self.await_drops();
         self.nothing_is_left_locked();
         self.last_look();
     }
@@ -185,7 +184,9 @@ impl World {
 
     /// A snapshot of everything at every site.
     fn read_everything(&mut self) {
-        let lists = serializability::lists_of(&self.history);
+        let mut lists = serializability::lists_of(&self.history);
+        lists.retain(|list| !tables::is_table(*list));
+        let tables: Vec<u64> = self.workload.tables().collect();
         let registers = self.workload.mix.registers;
         for site in 1..=self.sites() {
             if self.failure.is_some() {
@@ -196,22 +197,35 @@ impl World {
             plan.extend((0..registers).map(Step::ReadRegister));
             plan.extend(self.workload.counters().map(Step::ReadCounter));
             plan.push(Step::Scan { low: 0, high: 900_000, reverse: false });
-            let steps = plan.len() - 1;
-            plan.push(Step::Commit);
-            let deadline = self.now + RECOVERY_MAX;
-            // An epoch change in between ends a snapshot.
-            while self.once(site, plan.clone()).is_none_or(|done| done.observations.len() < steps) {
-                if self.failure.is_some() {
-                    return;
-                }
-                if self.now >= deadline {
-                    let situation = self.situation();
-                    return self.fail(format!(
-                        "after the faults stopped site {site} reads no snapshot to its end:\n{situation}"
-                    ));
-                }
-                self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
+            plan.extend(tables.iter().map(|table| Step::Table(TableStep::Read { table: *table, by_index: false })));
+            // By its index first: the last snapshot has everything once.
+            let by_index = tables.iter().map(|table| Step::Table(TableStep::Read { table: *table, by_index: true }));
+            let begin = std::iter::once(Step::Begin(AccessMode::ReadOnly));
+            self.read_through(site, begin.chain(by_index).collect());
+            self.read_through(site, plan);
+        }
+    }
+
+    /// One snapshot, read to its end. An epoch change in between ends a snapshot.
+    fn read_through(&mut self, site: usize, mut plan: Vec<Step>) {
+        // Of a table, the changes of its schema and its rows.
+        let observations = |step: &Step| match step {
+            Step::Begin(_) => 0,
+            Step::Table(_) => 2,
+            _ => 1,
+        };
+        let wanted: usize = plan.iter().map(observations).sum();
+        plan.push(Step::Commit);
+        let deadline = self.now + RECOVERY_MAX;
+        while self.failure.is_none()
+            && self.once(site, plan.clone()).is_none_or(|done| done.observations.len() < wanted)
+        {
+            if self.now >= deadline {
+                let situation = self.situation();
+                return self
+                    .fail(format!("after the faults stopped site {site} reads no snapshot to its end:\n{situation}"));
             }
+            self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
         }
     }
 
@@ -234,6 +248,9 @@ impl World {
             let position = self.look(site).log().appended();
             assert!(self.look(site).looked_at == position, "every record was looked at");
         }
+        if let Err(wrong) = self.catalogs_agree() {
+            return self.fail(wrong);
+        }
         let contents: Vec<copies::Contents> = (1..=self.sites()).map(|site| self.contents(site)).collect();
         let checks = [
             self.outcomes.check(),
@@ -246,42 +263,5 @@ impl World {
                 self.fail(wrong);
             }
         }
-    }
-
-    /// All rows of a site's copy, or what is stale there.
-    fn contents(&mut self, site: usize) -> copies::Contents {
-        let mut contents = copies::Contents { site, rows: Vec::new(), stale: None };
-        for storage in STORAGES {
-            let mut range = KeyRange::whole(storage);
-            loop {
-                let scan =
-                    AccessRequest::Scan { tag: 0, range: range.clone(), snapshot: None, limit: 1_000, reverse: false };
-                let message = Message::Access(scan);
-                let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::AccessManager, message);
-                let now = self.now;
-                let machine = self.machine(site);
-                machine.act(now, |domain, clock| domain.deliver(clock, envelope));
-                let crate::machine::Process::Running(domain) = &mut machine.process else { return contents };
-                let replies = domain.take_effects().local;
-                let reply = replies.into_iter().find_map(|envelope| match envelope.message {
-                    Message::AccessReply(reply) => Some(reply),
-                    _ => None,
-                });
-                match reply {
-                    Some(AccessReply::ScanReply { rows, next, .. }) => {
-                        contents.rows.extend(rows.into_iter().map(|(key, version, row)| (storage, key, version, row)));
-                        match next {
-                            Some(next) => range.low = next,
-                            None => break,
-                        }
-                    }
-                    other => {
-                        contents.stale = Some(format!("{other:?}"));
-                        return contents;
-                    }
-                }
-            }
-        }
-        contents
     }
 }

@@ -7,6 +7,7 @@ use crate::limits::{INCARNATE_AGAIN, LIFE_TOLD_AFTER, TICK};
 use crate::machine::Process;
 use commit_log::Log;
 use domain::{Effects, Remote};
+use messages::access::AccessReply;
 use messages::oracle::OracleRequest;
 use messages::planted::Bug;
 use messages::replication::SiteNotice;
@@ -156,8 +157,10 @@ impl World {
             }
         }
         for envelope in local {
-            if let Message::SessionReply(session, reply) = envelope.message {
-                self.answer(done, site, session, reply);
+            match envelope.message {
+                Message::SessionReply(session, reply) => self.answer(done, site, session, reply),
+                Message::AccessReply(AccessReply::CatalogRows { rows }) => self.told(site, &rows),
+                _ => {}
             }
         }
         for notice in notices {

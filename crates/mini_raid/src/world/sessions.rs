@@ -66,8 +66,10 @@ impl World {
     }
 
     pub(super) fn go_on(&mut self, client: usize) {
-        let World { clients, programs, workload, random, now, .. } = self;
-        let next = clients[client].go_on(*now, programs, workload, random);
+        let World { clients, programs, workload, random, now, machines, .. } = self;
+        let told = &machines[clients[client].site].as_ref().expect("sites are numbered from 1").catalog;
+        let next = clients[client].go_on(*now, programs, told, workload, random);
+        self.note_made(client);
         self.next(client, next);
     }
 
@@ -87,11 +89,13 @@ impl World {
     fn ask(&mut self, client: usize, request: SessionRequest) {
         let (site, number) = (self.clients[client].site, self.clients[client].request);
         let session = self.clients[client].session.expect("a client that asks has a session");
+        self.say(|| format!("client {client} asks site {site}: {request:?}"));
         let at = self.now + self.way();
         self.agenda.plan(at, Event::Request { site, session, request });
         if self.stormy {
             let impatience = Fault::Impatience { client, request: number, goes: true };
             self.agenda.plan(self.now + PATIENCE, Event::Fault(impatience));
+            self.lose_patience_early(client, number);
         }
     }
 
@@ -132,6 +136,7 @@ impl World {
         {
             *self.statistics.other.entry("snapshots given up").or_insert(0) += 1;
         }
+        self.say(|| format!("client {client} is answered {reply:?}"));
         let next = self.clients[client].answered(self.now, reply, &mut self.workload);
         match next {
             Some(next) => self.next(client, next),
@@ -141,6 +146,7 @@ impl World {
 
     fn over(&mut self, client: usize, transaction: Transaction) {
         let site = transaction.site;
+        self.note_dropped(client, transaction.fate);
         self.record(transaction);
         let pause = self.random.around(self.workload.pause_at(site));
         let request = self.clients[client].request;
@@ -155,6 +161,7 @@ impl World {
             (Fate::Unknown | Fate::Open, _) => "unknown",
         };
         self.say(|| format!("{name}: {transaction:?}"));
+        self.count_schema_changes(&transaction);
         *self.statistics.transactions.entry(name).or_insert(0) += 1;
         self.history.transactions.push(transaction);
     }

@@ -10,6 +10,7 @@ use crate::{clock, limits, repair};
 use access_manager::store::Store;
 use commit_log::{Log, Position};
 use domain::{Domain, Lost, Remote, Turns};
+use messages::access::AccessReply;
 use messages::oracle::OracleRequest;
 use messages::replication::SiteNotice;
 use messages::server::ORACLE_SITE;
@@ -66,6 +67,7 @@ impl Core {
             lease: self.config.lease(),
             method: self.config.method.into(),
             points_max: domain::POINTS_MAX,
+            chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
             memory_bytes_max: self.config.memory_mb << 20,
             unposted_bytes_max: access_manager::unposted_bytes_max(self.config.memory_mb << 20),
             old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
@@ -77,6 +79,8 @@ impl Core {
         let mut domain = Domain::start(settings, log, Box::new(store))?;
         let replayed = begun.elapsed() - opened;
         tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.bytes_to_replay(), "the copy is read");
+        // What the last life has told of the catalog is in the log, or was never committed.
+        self.output.local.retain(|told| !matches!(told.message, Message::AccessReply(AccessReply::CatalogRows { .. })));
         self.output.new_life = Some(NewLife { incarnation, catalog: domain.catalog_rows()? });
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());

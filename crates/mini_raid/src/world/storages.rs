@@ -1,0 +1,231 @@
+//! Storages that clients make: which the catalog names, and what becomes of the others.
+//!
+//! Invariant: a storage is expected to go if a committed transaction has dropped it, or if every program that was to make it ran in a life that is
+//! still under way, whose cleaner has to see to it; and from copies that have taken part without a break since it was made. What lives that are
+//! over have left behind, and what a copy has missed, may waste room.
+
+use super::World;
+use crate::checkers::copies::Contents;
+use crate::event::Event;
+use crate::faults::Fault;
+use crate::history::Fate;
+use crate::limits::{DROPS_MAX, EVENTS_MAX};
+use crate::machine::Process;
+use crate::programs::STORAGES;
+use crate::tables::{is_table, storages_of};
+use messages::access::{AccessReply, AccessRequest};
+use messages::limits::{MILLISECOND, SECOND};
+use messages::schema::Catalog;
+use messages::{Incarnation, Key, KeyRange, Message, Row, ServerKind, TableId, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often the end looks whether storages are gone.
+const LOOK_EVERY: u64 = 200 * MILLISECOND;
+
+/// What is known of storages that clients have made.
+#[derive(Debug, Default)]
+pub struct Storages {
+    made: BTreeMap<TableId, Made>,
+    /// Dropped by transactions that have committed.
+    dropped: BTreeSet<TableId>,
+}
+
+/// Where a storage was to be made.
+#[derive(Debug, Default)]
+struct Made {
+    /// At which sites, in which lives of them, programs were to make it.
+    by: BTreeSet<(usize, Incarnation)>,
+    /// The lives of the sites that took part when it was first to be made.
+    present: BTreeSet<(usize, Incarnation)>,
+}
+
+impl World {
+    /// A site tells of catalog rows.
+    pub(super) fn told(&mut self, site: usize, rows: &[(Key, Timestamp, Option<Row>)]) {
+        for (key, version, row) in rows {
+            let entry = row.as_deref().map(messages::schema::CatalogEntry::decode);
+            self.say(|| format!("site {site} tells of catalog row {key:?} version {version}: {entry:?}"));
+        }
+        if let Err(wrong) = self.machine(site).take_catalog(rows) {
+            self.fail(wrong);
+        }
+    }
+
+    /// Notes what the program makes that a client is about to send.
+    pub(super) fn note_made(&mut self, client: usize) {
+        let site = self.clients[client].site;
+        let session = self.clients[client].session;
+        let life = session.and_then(|session| self.look(site).sessions.get(&session)).map(|(_, life)| *life);
+        let changed = self.clients[client].changed();
+        let again = std::mem::take(&mut changed.again);
+        for storage in std::mem::take(&mut changed.makes) {
+            if !self.storages.made.contains_key(&storage) {
+                let sites = (1..=self.sites()).filter(|site| self.look(*site).serving.is_some());
+                let present = sites.map(|site| (site, self.look(site).incarnation)).collect();
+                let made = Made { by: BTreeSet::new(), present };
+                self.storages.made.insert(storage, made);
+            }
+            let made = self.storages.made.get_mut(&storage).expect("made above");
+            made.by.extend(life.map(|life| (site, life)));
+        }
+        if again > 0 {
+            *self.statistics.other.entry("programs compiled again").or_insert(0) += again;
+        }
+    }
+
+    /// Some who change schemas give up midway.
+    pub(super) fn lose_patience_early(&mut self, client: usize, request: u64) {
+        if self.clients[client].changed().has_made && self.random.one_in(10) {
+            let after = self.random.around(5 * MILLISECOND);
+            let goes = self.random.one_in(2);
+            self.agenda.plan(self.now + after, Event::Fault(Fault::Impatience { client, request, goes }));
+        }
+    }
+
+    /// A transaction of a client is over.
+    pub(super) fn note_dropped(&mut self, client: usize, fate: Fate) {
+        let drops = std::mem::take(&mut self.clients[client].changed().drops);
+        if fate == Fate::Committed {
+            self.storages.dropped.extend(drops);
+        }
+    }
+
+    /// What the catalog names, as a site has been told.
+    fn named(catalog: &Catalog) -> impl Iterator<Item = TableId> + '_ {
+        catalog.tables.values().flat_map(|versioned| storages_of(Some(&versioned.table)))
+    }
+
+    /// When all is quiet, storages that nobody can reach go from every copy.
+    pub(super) fn await_drops(&mut self) {
+        let deadline = self.now + DROPS_MAX;
+        while self.failure.is_none() {
+            let left = self.left_behind();
+            let Some((site, storage, rows)) = left.first() else { return self.count_waste() };
+            if self.now >= deadline {
+                let (made, dropped) = (&self.storages.made[storage], self.storages.dropped.contains(storage));
+                return self.fail(format!(
+                    "{} s after everybody has gone, {storage}, which nobody can reach, has {rows} rows at site {site} \
+                     (made in lives {made:?}, dropped by a transaction that has committed: {dropped}; left behind: {left:?})",
+                    DROPS_MAX / SECOND
+                ));
+            }
+            for site in 1..=self.sites() {
+                // What is dropped goes by a post.
+                self.act(site, |domain, clock| domain.begin_checkpoint(clock));
+            }
+            self.run_until(self.now + LOOK_EVERY, EVENTS_MAX);
+        }
+    }
+
+    /// Storages that nobody can reach and that nobody will drop any more, in all copies.
+    fn count_waste(&mut self) {
+        let named: BTreeSet<TableId> = World::named(&self.look(1).catalog).collect();
+        let made: Vec<TableId> = self.storages.made.keys().filter(|made| !named.contains(*made)).copied().collect();
+        let mut wasted = 0;
+        for site in 1..=self.sites() {
+            wasted += made.iter().filter(|storage| self.rows_of(site, **storage) != Ok(Vec::new())).count() as u64;
+        }
+        if wasted > 0 {
+            *self.statistics.other.entry("storages left behind").or_insert(0) += wasted;
+        }
+    }
+
+    /// Site, storage and number of rows of what should be gone.
+    fn left_behind(&mut self) -> Vec<(usize, TableId, usize)> {
+        let named: BTreeSet<TableId> = World::named(&self.look(1).catalog).collect();
+        let is_over = |(site, life): &(usize, Incarnation)| self.look(*site).incarnation != *life;
+        let nothing_lost = self.history.losses.is_empty();
+        let expected = |storage: &TableId, made: &Made| {
+            let dropped = nothing_lost && self.storages.dropped.contains(storage);
+            !named.contains(storage) && (dropped || !made.by.iter().any(is_over))
+        };
+        let made = self.storages.made.iter().filter(|(storage, made)| expected(storage, made));
+        let made: Vec<(TableId, BTreeSet<(usize, Incarnation)>)> =
+            made.map(|(storage, made)| (*storage, made.present.clone())).collect();
+        let mut left = Vec::new();
+        for site in 1..=self.sites() {
+            let life = self.look(site).incarnation;
+            for (storage, _) in made.iter().filter(|(_, present)| present.contains(&(site, life))) {
+                match self.rows_of(site, *storage) {
+                    Ok(rows) if rows.is_empty() => {}
+                    Ok(rows) => left.push((site, *storage, rows.len())),
+                    Err(_) => left.push((site, *storage, 0)),
+                }
+            }
+        }
+        left
+    }
+
+    /// All rows of a site's copy that anybody can reach, or what is stale there.
+    pub(super) fn contents(&mut self, site: usize) -> Contents {
+        let mut contents = Contents { site, rows: Vec::new(), stale: None };
+        let named: Vec<TableId> = World::named(&self.look(site).catalog).collect();
+        for storage in [TableId::CATALOG].into_iter().chain(STORAGES).chain(named) {
+            match self.rows_of(site, storage) {
+                Ok(rows) => {
+                    contents.rows.extend(rows.into_iter().map(|(key, version, row)| (storage, key, version, row)));
+                }
+                Err(stale) => {
+                    contents.stale = Some(stale);
+                    return contents;
+                }
+            }
+        }
+        contents
+    }
+
+    /// All rows of a storage at a site. Errors: what is stale.
+    fn rows_of(&mut self, site: usize, storage: TableId) -> Result<Vec<(Key, Timestamp, Row)>, String> {
+        let mut range = KeyRange::whole(storage);
+        let mut all = Vec::new();
+        loop {
+            let scan =
+                AccessRequest::Scan { tag: 0, range: range.clone(), snapshot: None, limit: 1_000, reverse: false };
+            let message = Message::Access(scan);
+            let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::AccessManager, message);
+            let now = self.now;
+            let machine = self.machine(site);
+            machine.act(now, |domain, clock| domain.deliver(clock, envelope));
+            let Process::Running(domain) = &mut machine.process else {
+                return Err("its servers do not run".to_owned());
+            };
+            let replies = domain.take_effects().local;
+            let reply = replies.into_iter().find_map(|envelope| match envelope.message {
+                Message::AccessReply(reply @ (AccessReply::ScanReply { .. } | AccessReply::Stale { .. })) => {
+                    Some(reply)
+                }
+                _ => None,
+            });
+            let Some(AccessReply::ScanReply { rows, next, .. }) = reply else { return Err(format!("{reply:?}")) };
+            all.extend(rows);
+            match next {
+                Some(next) => range.low = next,
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// Sites have told of the catalog what their copies hold. Errors: the first row that is another.
+    pub(super) fn catalogs_agree(&mut self) -> Result<(), String> {
+        for site in 1..=self.sites() {
+            let told = self.look(site).catalog.clone();
+            let rows = self.rows_of(site, TableId::CATALOG)?;
+            let known = told.tables.len() + told.index_names.len() + usize::from(told.next.1 != Timestamp::ZERO);
+            let other = rows.iter().find(|(key, version, _)| told.version_of(key) != *version);
+            if other.is_some() || known != rows.len() {
+                return Err(format!("site {site} has told of {told:?}, and holds {rows:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Schema changes of a transaction that has committed.
+    pub(super) fn count_schema_changes(&mut self, transaction: &crate::history::Transaction) {
+        use crate::history::Change;
+        let is_one = |change: &&Change| matches!(change, Change::Append { key, .. } if is_table(*key));
+        let count = transaction.changes.iter().filter(is_one).count() as u64;
+        if transaction.fate == Fate::Committed && count > 0 {
+            *self.statistics.other.entry("schema changes").or_insert(0) += count;
+        }
+    }
+}
