@@ -81,6 +81,9 @@ impl Processor {
         options.sql_parser.parse_float_as_decimal = true;
         options.sql_parser.map_string_types_to_utf8view = false;
         options.optimizer.skip_failed_rules = false;
+        // Sorts and aggregates learn while they read what they need not read; joins, before.
+        options.optimizer.enable_topk_dynamic_filter_pushdown = false;
+        options.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
         options.optimizer.hash_join_inlist_pushdown_max_distinct_values = SCAN_RANGES_MAX;
         let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
         let runtime = RuntimeEnvBuilder::new()

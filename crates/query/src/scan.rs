@@ -262,6 +262,11 @@ impl ExecutionPlan for Scan {
         Ok(self)
     }
 
+    /// A plan that runs again, as the recursive part of a query does: its joins tell nothing any more.
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Scan { dynamic: Vec::new(), ..self.as_ref().clone() }))
+    }
+
     /// Joins tell what they look for, once they know it. They see to it themselves as well.
     fn handle_child_pushdown_result(
         &self,
