@@ -97,7 +97,8 @@ impl Session {
             Waits::ChunkBegin { chunk, .. } => {
                 let history = Arc::clone(&chunk);
                 work.waits = Waits::ChunkCommit { transaction: id, chunk };
-                exchange.commit(CommitRequest::Commit { transaction: id, age, history });
+                // What names its storages, or takes them, does not conflict with it.
+                exchange.commit(CommitRequest::Commit { transaction: id, age, history, logged_everywhere: true });
             }
             waits => unreachable!("begun while {waits:?}"),
         }
@@ -320,7 +321,7 @@ impl Session {
         let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
         let work = self.work.as_mut().expect("a request is under way");
         work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
-        exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history });
+        exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });
     }
 
     /// The transaction, or a chunk, has committed.

@@ -73,7 +73,7 @@ impl Shared {
         job.stage = Stage::Committing { transaction };
         self.transactions.insert(transaction, Owner::Cleaner);
         let history = Arc::new(History { drops: job.storages.clone(), ..History::default() });
-        let request = CommitRequest::Commit { transaction, age, history };
+        let request = CommitRequest::Commit { transaction, age, history, logged_everywhere: false };
         outbox.local(ServerKind::AtomicityController, Message::CommitRequest(request));
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Ready {
     pub(crate) transaction: TransactionId,
     pub(crate) age: Age,
     pub(crate) history: Arc<History>,
+    /// As in [`CommitRequest::Commit`].
+    pub(crate) logged_everywhere: bool,
     /// Since when (boot clock).
     pub(crate) since: u64,
 }
@@ -38,8 +40,8 @@ pub(crate) struct Ready {
 impl Ready {
     /// As it was asked for.
     pub(crate) fn into_request(self) -> CommitRequest {
-        let Ready { transaction, age, history, .. } = self;
-        CommitRequest::Commit { transaction, age, history }
+        let Ready { transaction, age, history, logged_everywhere, .. } = self;
+        CommitRequest::Commit { transaction, age, history, logged_everywhere }
     }
 }
 
@@ -87,7 +89,8 @@ impl Gathering {
     /// A transaction is ready.
     pub(crate) fn add(&mut self, ready: Ready) {
         let has_lost = ready.age.first != ready.transaction;
-        let queue = if has_lost || !may_gather(&ready.history) { &mut self.alone } else { &mut self.ready };
+        let is_alone = has_lost || ready.logged_everywhere || !may_gather(&ready.history);
+        let queue = if is_alone { &mut self.alone } else { &mut self.ready };
         queue.push_back(ready);
     }
 
@@ -362,7 +365,7 @@ mod tests {
     fn ready(sequence: u64, history: History) -> Ready {
         let transaction = TransactionId { home: SiteId(1), incarnation: Incarnation(1), sequence };
         let age = Age { clock: sequence, first: transaction };
-        Ready { transaction, age, history: Arc::new(history), since: 0 }
+        Ready { transaction, age, history: Arc::new(history), logged_everywhere: false, since: 0 }
     }
 
     /// Two that commit as one although one of them has read what the other changes could not have run one after the other.

@@ -50,6 +50,8 @@ pub(crate) struct HomeTransaction {
     order: u64,
     participants: Vec<SiteId>,
     history: Arc<History>,
+    /// Its commit is answered only once it is forgotten here.
+    logged_everywhere: bool,
     /// What it consists of, if those are several.
     members: Vec<Ready>,
     phase: Phase,
@@ -119,7 +121,8 @@ impl AtomicityController {
                     let transaction = self.new_identifier();
                     let age = group.iter().map(|member| member.age).min().expect("a group has members");
                     let history = Arc::new(joined(&group));
-                    self.commit(now, Ready { transaction, age, history, since: now.boot }, group, outbox);
+                    let group_of = Ready { transaction, age, history, logged_everywhere: false, since: now.boot };
+                    self.commit(now, group_of, group, outbox);
                 }
             }
         }
@@ -127,7 +130,7 @@ impl AtomicityController {
 
     /// Rule 2: one multicast carries the whole history.
     fn commit(&mut self, now: Now, ready: Ready, members: Vec<Ready>, outbox: &mut Outbox) {
-        let Ready { transaction, age, history, .. } = ready;
+        let Ready { transaction, age, history, logged_everywhere, .. } = ready;
         let epoch = self.epoch.clone().expect("commits are taken only in an active epoch");
         let order = self.next_order;
         self.next_order += 1;
@@ -139,6 +142,7 @@ impl AtomicityController {
             order,
             participants: participants.clone(),
             history: history.clone(),
+            logged_everywhere,
             members,
             phase: Phase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
@@ -231,16 +235,22 @@ impl AtomicityController {
         self.gathering.decided(members.len(), bytes, Some(now.boot.saturating_sub(home.begun_at)));
         self.counters.rounds += u64::from(epoch.members.len() > 1);
         self.apply(transaction, outcome, epoch.number, outbox);
-        let receipt = if votes_from_disk(&epoch) {
-            self.counters.syncs_before_answer += 1;
-            Receipt::Disk
-        } else {
-            self.counters.committed_in_memory += members.len() as u64;
-            Receipt::Memory { copies: epoch.up().count() as u16 }
-        };
+        let receipt = receipt(&epoch);
+        match receipt {
+            Receipt::Disk => self.counters.syncs_before_answer += 1,
+            _ => self.counters.committed_in_memory += members.len() as u64,
+        }
         self.finish_members(transaction, outbox);
-        self.answer_commit(&members, timestamp, receipt, outbox);
+        if !self.answers_when_logged(transaction) {
+            self.answer_commit(&members, timestamp, receipt, outbox);
+        }
         self.send_decisions(transaction, outbox);
+    }
+
+    /// Whether the commit of a transaction waits to be answered until every participant has logged it: then whatever log survives with something
+    /// that was built on it has it as well.
+    fn answers_when_logged(&self, transaction: TransactionId) -> bool {
+        self.home[&transaction].logged_everywhere && !self.planted.is(Bug::ToldBeforeLogged)
     }
 
     /// What those have accessed that have committed together, or will not be judged alone.
@@ -354,9 +364,14 @@ impl AtomicityController {
             return;
         }
         let (order, outcome, conflict) = (home.order, *outcome, conflict.clone());
+        let answers = self.answers_when_logged(transaction);
         let home = self.home.remove(&transaction).expect("looked at just above");
         self.unfinished.remove(&order);
         self.participants.finished_below(self.site, self.incarnation, self.mark());
+        if let (Outcome::Commit(timestamp), true) = (outcome, answers) {
+            let receipt = receipt(self.epoch.as_ref().expect("it was decided in an epoch"));
+            self.answer_commit(&[transaction], timestamp, receipt, outbox);
+        }
         if outcome == Outcome::Abort && !self.answers_aborts_early() {
             let conflict = conflict.expect("an abort by votes has a reason");
             self.tell_abort(transaction, home.members, conflict, outbox);
@@ -444,9 +459,11 @@ impl AtomicityController {
         for (transaction, home) in &mut self.home {
             match &home.phase {
                 Phase::Voting { .. } | Phase::Resolved(_) => home.phase = Phase::Resolved(outcome_of(*transaction)),
-                // Answered already, or an abort: not yet answered, because not all knew; now they do.
-                Phase::Decided { outcome: Outcome::Commit(_), .. } => finished.push(*transaction),
-                Phase::Decided { outcome: Outcome::Abort, .. } => home.phase = Phase::Resolved(Outcome::Abort),
+                // Answered already, or not yet, because not all knew; now they do.
+                Phase::Decided { outcome: Outcome::Commit(_), .. } if !home.logged_everywhere => {
+                    finished.push(*transaction);
+                }
+                Phase::Decided { outcome, .. } => home.phase = Phase::Resolved(*outcome),
             }
         }
         for transaction in finished {
@@ -493,6 +510,14 @@ impl AtomicityController {
     ) {
         self.unsynced = true;
         outbox.append(LogRecord::Decided { transaction, outcome, by });
+    }
+}
+
+/// What makes a commit durable in this epoch.
+fn receipt(epoch: &Epoch) -> Receipt {
+    match votes_from_disk(epoch) {
+        true => Receipt::Disk,
+        false => Receipt::Memory { copies: epoch.up().count() as u16 },
     }
 }
 

@@ -173,8 +173,8 @@ impl AtomicityController {
                 outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
             }
             stopped if self.standing == Standing::Stopped => self.waiting.push(stopped),
-            CommitRequest::Commit { transaction, age, history } => {
-                self.ready(Ready { transaction, age, history, since: now.boot }, outbox);
+            CommitRequest::Commit { transaction, age, history, logged_everywhere } => {
+                self.ready(Ready { transaction, age, history, logged_everywhere, since: now.boot }, outbox);
             }
             CommitRequest::Withdraw { transaction, conflict } => self.withdraw(transaction, conflict, outbox),
             CommitRequest::BeginSnapshot { tag } => self.begin_snapshot(now, tag, outbox),

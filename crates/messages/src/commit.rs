@@ -102,6 +102,9 @@ pub enum CommitRequest {
         age: Age,
         /// What it read and wrote; it writes something.
         history: Arc<History>,
+        /// `Committed` is said only once every participant has logged it. What is built on it without a conflict with it could otherwise outlive
+        /// it when all lose power.
+        logged_everywhere: bool,
     },
     /// This transaction has lost what it had accessed since it was to be committed: `Aborted` follows, unless its prepare has been sent, which
     /// decides then.

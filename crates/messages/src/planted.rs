@@ -124,6 +124,7 @@ bugs! {
     SchemaUnchecked = "schema-unchecked", rule 3: "a catalog row is written whatever version it was made from";
     CleanerHurries = "cleaner-hurries", rule 4: "what was committed ahead is dropped when nobody waits for the outcome any more, not when it is an abort";
     DropPassesReaders = "drop-passes-readers", rule 5: "the rows of a dropped storage go though a snapshot in use may read them";
+    ToldBeforeLogged = "told-before-logged", rule 15: "a storage is named before the rows committed ahead into it are in every participant's log";
     UsedStoragesFilled = "used-storages-filled", rule 4: "a program that is lost while it commits rows ahead begins again with the same storages";
     DropPassesWrites = "drop-passes-writes", rule 3: "the drop of a storage does not wait for what is undecided on it";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";

@@ -125,6 +125,20 @@ impl Profile {
         self.mix.tables = random.between(1, 4);
         self.mix.changing = *random.pick(&[2, 3, 8]);
         self.mix.rows_each = *random.pick(&[1, 3, 8, 20]);
+        if random.one_in(4) {
+            // All lose power again and again, with logs that end where they happen to: what names rows must not outlive them.
+            self.faults = vec![
+                (Kind::PowerLossEverywhere, 4),
+                (Kind::PowerLoss, 2),
+                (Kind::SlowDisk, 3),
+                (Kind::Cut, 2),
+                (Kind::KillMany, 1),
+            ];
+            self.fault_every = 700 * MILLISECOND;
+            self.weather.loss = 20_000;
+            self.weather.streams = false;
+            self.required_copies = 2;
+        }
     }
 
     /// A world for this run.

@@ -265,7 +265,7 @@ impl World {
                 Some(CommitReply::SnapshotBegun { tag, snapshot })
             }
             CommitRequest::Withdraw { transaction, conflict } => Some(CommitReply::Aborted { transaction, conflict }),
-            CommitRequest::Commit { transaction, age, history } => {
+            CommitRequest::Commit { transaction, age, history, .. } => {
                 self.ages.push(age);
                 if self.hold_commits {
                     return None;

@@ -57,6 +57,7 @@ scripts! {
     gathering: "What is ready while others are on their way must commit together, if nobody depends on another, and be told apart.";
     increments: "What is added to must not be expected for ever, nor be committed where a copy is not complete.";
     older_waits: "A vote must wait for the commit-locks, and a killed waiter must vote no.";
+    logged_everywhere: "What others build on without a conflict must be in every log before whoever builds hears of it.";
     lost_messages: "Whatever is lost must be sent again, and asked for again, with the same words.";
     repeated_and_late_messages: "A repetition must change nothing, and what comes before its prepare must hold against it.";
     snapshots: "A snapshot must lie above everything that was voted for when it began.";

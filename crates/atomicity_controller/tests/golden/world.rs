@@ -144,7 +144,9 @@ impl World {
 
     fn local(&mut self, first: &str, words: &mut Words, outbox: &mut Outbox) {
         let message = match first {
-            "commit" | "withdraw" | "begin" | "snapshot" => Message::CommitRequest(driver(first, words)),
+            "commit" | "commit-everywhere" | "withdraw" | "begin" | "snapshot" => {
+                Message::CommitRequest(driver(first, words))
+            }
             "locked" => lock_reply(word(words), None),
             "refused" => lock_reply(word(words), Some(Conflict::of(ConflictKind::YoungerDies))),
             "stands" => check_reply(word(words), None),
@@ -313,10 +315,11 @@ impl World {
 
 fn driver(first: &str, words: &mut Words) -> CommitRequest {
     match first {
-        "commit" => {
+        "commit" | "commit-everywhere" => {
+            let logged_everywhere = first == "commit-everywhere";
             let transaction = transaction(word(words));
             let age = Age { clock: keyed(words, "age"), first: transaction };
-            CommitRequest::Commit { transaction, age, history: history(words) }
+            CommitRequest::Commit { transaction, age, history: history(words), logged_everywhere }
         }
         "withdraw" => {
             let conflict = Conflict::of(ConflictKind::PreparedElsewhere);
