@@ -19,6 +19,7 @@ use network_memory::host::fork::ForkMark;
 use network_memory::host::log_folder::LogFolder;
 use network_memory::host::remote_log::RemoteLog;
 use network_memory::names::{Position, Receipt};
+use network_memory::writer::Event;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,6 +49,10 @@ pub(crate) struct Shared {
     /// Held from when a change that takes something away is put into the log until it has been made.
     applying: Mutex<()>,
     pub(crate) log: Mutex<LogState>,
+    /// What has happened to the log and was not told yet.
+    events: Mutex<Vec<Event>>,
+    /// Whoever has the log is to put there what has happened to it.
+    asks_events: AtomicBool,
     pending: Mutex<Pending>,
     failure: OnceLock<Failure>,
     /// The first file, to be synced. Programs lock it, and closing any descriptor of a file gives up the process's locks of it
@@ -129,6 +134,8 @@ impl Shared {
             copies,
             applying: Mutex::new(()),
             log: Mutex::new(LogState { log, receipt: None, is_behind: false, spare: Vec::new() }),
+            events: Mutex::default(),
+            asks_events: AtomicBool::new(false),
             pending: Mutex::new(Pending::default()),
             failure: OnceLock::new(),
             first: Mutex::new(None),
@@ -226,7 +233,23 @@ impl Shared {
             };
             count.fetch_add(1, Ordering::Relaxed);
         }
+        if self.asks_events.swap(false, Ordering::Relaxed) {
+            self.note_events(state);
+        }
         Ok(state.receipt)
+    }
+
+    fn note_events(&self, state: &mut LogState) {
+        lock(&self.events).append(&mut state.log.events());
+    }
+
+    /// What has happened to the log since the last call. Whoever commits may have the log all the time, and is asked then: the next call has it.
+    pub(crate) fn take_events(&self) -> Vec<Event> {
+        match self.log.try_lock() {
+            Ok(mut state) => self.note_events(&mut state),
+            Err(_) => self.asks_events.store(true, Ordering::Relaxed),
+        }
+        std::mem::take(&mut *lock(&self.events))
     }
 
     pub(crate) fn sync(&self) -> Result<Option<Receipt>, Failure> {

@@ -75,12 +75,7 @@ fn run(shared: &Shared) {
 
 /// Tells what has happened to the log.
 fn tell(shared: &Shared, told: &mut Told) {
-    // Whoever commits has it most of the time; what has happened can wait.
-    let events = match shared.log.try_lock() {
-        Ok(mut state) => state.log.events(),
-        Err(_) => return,
-    };
-    for text in events.iter().filter_map(|event| told.text(event, shared.copies)) {
+    for text in shared.take_events().iter().filter_map(|event| told.text(event, shared.copies)) {
         shared.notify(&format!("{}: {text}", shared.paths[0].display()));
     }
 }
