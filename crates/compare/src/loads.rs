@@ -27,6 +27,7 @@ impl LoadClient {
             LoadClient::Pgbench(Script::TpcB) => &Pgbench(Script::TpcB),
             LoadClient::Pgbench(Script::SelectOnly) => &Pgbench(Script::SelectOnly),
             LoadClient::Pgbench(Script::Call) => &Pgbench(Script::Call),
+            LoadClient::Pgbench(Script::Query) => &Pgbench(Script::Query),
             LoadClient::Sysbench => &Sysbench,
         }
     }
@@ -63,7 +64,7 @@ pub struct Load {
 impl Load {
     /// Whether it changes nothing.
     pub fn reads_only(&self) -> bool {
-        self.client == LoadClient::Pgbench(Script::SelectOnly)
+        matches!(self.client, LoadClient::Pgbench(Script::SelectOnly | Script::Query))
     }
 }
 
@@ -84,7 +85,7 @@ pub fn beside_postgres(large: u32) -> Vec<Load> {
         spread,
         contenders,
     };
-    use Script::{Call, SelectOnly, TpcB};
+    use Script::{Call, Query, SelectOnly, TpcB};
     use Spread::{At, Everywhere};
     vec![
         load("tpcb-1", "TPC-B-like", TpcB, USUAL, 1, At(0), WRITERS_AND_CEILING),
@@ -97,6 +98,8 @@ pub fn beside_postgres(large: u32) -> Vec<Load> {
         load("select-16-site1", "select only", SelectOnly, USUAL, 16, At(0), READERS_AND_CEILING),
         load("select-16-site2", "select only", SelectOnly, USUAL, 16, At(1), READERS),
         load("select-16-site3", "select only", SelectOnly, USUAL, 16, At(2), READERS),
+        load("query-1", "a join and an aggregate of a few rows", Query, USUAL, 1, At(0), READERS),
+        load("query-16", "a join and an aggregate of a few rows", Query, USUAL, 16, At(0), READERS),
         load("call-16", "DebitCredit as one CALL", Call, USUAL, 16, At(0), WRITERS_AND_CEILING),
     ]
 }

@@ -23,10 +23,9 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast;
-use messages::schema::{CatalogEntry, VersionedTable};
-use messages::{Key, Timestamp, contention};
+use messages::schema::VersionedTable;
+use messages::{Timestamp, contention};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The world of one planning.
@@ -37,8 +36,6 @@ pub struct PlanningContext<'a> {
     planners: Vec<Arc<dyn ExprPlanner>>,
     /// Tables named so far.
     used: Mutex<BTreeMap<String, VersionedTable>>,
-    /// Whether a system catalog was named.
-    system: AtomicBool,
 }
 
 impl<'a> PlanningContext<'a> {
@@ -48,7 +45,7 @@ impl<'a> PlanningContext<'a> {
         let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::clone(&operators) as Arc<dyn ExprPlanner>];
         planners.extend(SessionStateDefaults::default_expr_planners());
         let used = Mutex::default();
-        PlanningContext { state, catalog, operators, planners, used, system: AtomicBool::new(false) }
+        PlanningContext { state, catalog, operators, planners, used }
     }
 
     /// What operators say of parameters.
@@ -56,22 +53,14 @@ impl<'a> PlanningContext<'a> {
         self.operators.noted()
     }
 
-    /// The catalog rows that the plan relies on.
-    pub fn relies_on(&self) -> Vec<(Key, Timestamp)> {
+    /// The tables that the plan reads, with the versions of their definitions.
+    pub fn tables(&self) -> Vec<(String, Timestamp)> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        // A table that the asking transaction itself has changed has no version to compare with yet.
-        let committed = used.iter().filter(|(_, table)| table.version != Timestamp::ZERO);
-        committed.map(|(name, table)| (CatalogEntry::key(name), table.version)).collect()
-    }
-
-    /// Whether the plan shows the catalog snapshot itself, so that it is stale with any change of the catalog.
-    pub fn reads_system_catalog(&self) -> bool {
-        self.system.load(Ordering::Relaxed)
+        used.iter().map(|(name, table)| (name.clone(), table.version)).collect()
     }
 
     fn system_table(&self, schema: &str, name: &str) -> Option<Result<Arc<dyn TableSource>>> {
         let table = self.catalog.table(schema, name)?;
-        self.system.store(true, Ordering::Relaxed);
         Some(table.map(|table| provider_as_source(Arc::new(table))).map_err(QueryError::into_datafusion))
     }
 
@@ -84,7 +73,7 @@ impl<'a> PlanningContext<'a> {
 
     /// What the site has counted, with the names of this snapshot.
     fn contention(&self) -> Arc<dyn TableSource> {
-        self.system.store(true, Ordering::Relaxed);
+        self.catalog.show();
         let naming = Naming(Arc::clone(&self.catalog));
         provider_as_source(Arc::new(RowTable::new(contention::table()).with_names(naming)))
     }

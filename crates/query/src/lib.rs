@@ -5,7 +5,7 @@
 //! seed of random functions with each [`Execution`]. DataFusion parses nothing here; it plans syntax trees that
 //! `rewrite` has given PostgreSQL's meaning. In reading order:
 //!
-//! * [`processor`]: planning, running, explaining; `cooperation`: pauses;
+//! * [`processor`]: planning, running, explaining; `kept`: plans that run again; `cooperation`: pauses;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
 //! * `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
@@ -15,6 +15,7 @@ mod convert;
 mod cooperation;
 pub mod error;
 mod functions;
+mod kept;
 pub mod limits;
 mod literals;
 mod operators;

@@ -6,6 +6,12 @@ pub const MEMORY_BYTES_MAX: usize = 256 << 20;
 pub const BATCH_ROWS: usize = messages::limits::QUERY_BATCH_ROWS;
 /// Key ranges that one scan is split into; a filter that names more keys is read as one range around them.
 pub const SCAN_RANGES_MAX: usize = 1_024;
+/// Statements whose plans are kept; those that were not used for longest go.
+pub const STATEMENTS_KEPT_MAX: usize = 256;
+/// Bytes of a statement beyond which its plan is not kept.
+pub const STATEMENT_BYTES_MAX: usize = 16 << 10;
+/// Plans of one statement that wait for their next execution: as many of it as run at the same time find one.
+pub const IDLE_PLANS_MAX: usize = 16;
 /// Elements that the series of one batch may have, where they are expressions. As a table, `generate_series` has no such bound.
 pub const SERIES_ELEMENTS_MAX: u64 = 10_000_000;
 /// Bytes that a function such as `repeat` may make of the rows of one batch.

@@ -1,13 +1,14 @@
 //! Planning and running queries.
 //!
 //! A [`Processor`] serves all sessions of a process and holds the bound on memory. A [`Planned`] query holds no data, no
-//! transaction and no parameter values, so it can be kept and run many times while the catalog rows it relies on last.
+//! transaction and no parameter values, so it is kept and runs many times while the catalog rows it relies on last.
 
 use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::error::{QueryError, of_value};
-use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX};
+use crate::kept::Kept;
+use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYTES_MAX, STATEMENTS_KEPT_MAX};
 use crate::literals;
 use crate::orders::OrderScans;
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
@@ -16,8 +17,8 @@ use crate::tables::{Tables, TablesHandle};
 use crate::types;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::ParamValues;
 use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -27,23 +28,39 @@ use datafusion::physical_plan::{displayable, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::program::ResultColumn;
-use messages::schema::Catalog;
+use messages::schema::{Catalog, CatalogEntry};
 use messages::{Key, Timestamp};
+use quick_cache::sync::Cache;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use values::{Type, Value};
 
 /// Plans and runs queries.
 pub struct Processor {
-    state: SessionState,
+    state: Arc<SessionState>,
+    /// Plans of statements that may come again.
+    plans: Cache<Question, Arc<Planned>>,
+}
+
+/// What a plan answers: a statement, and the types of its parameters as far as they were given.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Question {
+    sql: Arc<str>,
+    parameters: Vec<Option<Type>>,
 }
 
 /// A query that is ready to run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Planned {
     plan: LogicalPlan,
+    /// Plans that run again; none of a query that must not be the same each time.
+    kept: Option<Arc<Kept>>,
+    /// The tables that it reads, with the versions of their definitions.
+    tables: Vec<(String, Timestamp)>,
     /// The columns of its rows.
     pub columns: Vec<ResultColumn>,
     /// The types of `$1..`.
@@ -63,6 +80,8 @@ pub struct Execution {
     pub now: i64,
     /// Seed of `random()` and `gen_random_uuid()`.
     pub seed: u64,
+    /// What `pg_backend_pid()` says.
+    pub backend_pid: i32,
 }
 
 /// Batches of at most [`BATCH_ROWS`] rows; a batch may be empty. Dropping the stream cancels the query.
@@ -93,12 +112,37 @@ impl Processor {
         let builder = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features();
         let builder = builder.with_physical_optimizer_rule(Arc::new(OrderScans));
         let state = builder.with_physical_optimizer_rule(Arc::new(PauseJoins)).build();
-        Ok(Processor { state })
+        Ok(Processor { state: Arc::new(state), plans: Cache::new(STATEMENTS_KEPT_MAX) })
     }
 
-    /// Plans a query over a catalog snapshot. `parameters` are the types that the client gave; those it did not are inferred,
-    /// and are `text` where nothing tells.
+    /// Plans a query over a catalog snapshot, or finds the plan that was kept of it. `parameters` are the types that the client gave; those it did not are
+    /// inferred, and are `text` where nothing tells. Errors: 42601 for what is not a statement, and those of planning.
     pub fn plan(
+        &self,
+        catalog: &Arc<Catalog>,
+        session: &SessionFacts,
+        sql: &Arc<str>,
+        parameters: &[Option<Type>],
+    ) -> Result<Arc<Planned>, QueryError> {
+        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
+        if let Some(kept) = self.plans.get(&question).filter(|kept| kept.holds_in(catalog)) {
+            return Ok(kept);
+        }
+        let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql)
+            .map_err(|error| QueryError::new("42601", error.to_string()))?
+            .pop()
+            .ok_or_else(|| QueryError::new("42601", "an empty statement"))?;
+        let planned = Arc::new(self.plan_anew(catalog, session, &statement, parameters)?);
+        if planned.kept.is_some() && planned.holds_in(catalog) && sql.len() <= STATEMENT_BYTES_MAX {
+            // Whoever was told the types asks with them.
+            let told = planned.parameters.iter().map(|told| Some(*told)).collect();
+            self.plans.insert(Question { parameters: told, ..question.clone() }, Arc::clone(&planned));
+            self.plans.insert(question, Arc::clone(&planned));
+        }
+        Ok(planned)
+    }
+
+    fn plan_anew(
         &self,
         catalog: &Arc<Catalog>,
         session: &SessionFacts,
@@ -117,8 +161,15 @@ impl Processor {
         let plan = self.logical_plan(&context, &rewritten)?;
         let columns = columns_of(&plan)?;
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
-        let (relies_on, reads_system_catalog) = (context.relies_on(), context.reads_system_catalog());
-        Ok(Planned { plan, columns, parameters, relies_on, reads_system_catalog })
+        let (tables, reads_system_catalog) = (context.tables(), catalog.is_shown());
+        // A table that the asking transaction itself has changed has no version to compare with yet.
+        let committed = tables.iter().filter(|(_, version)| *version != Timestamp::ZERO);
+        let relies_on = committed.map(|(name, version)| (CatalogEntry::key(name), *version)).collect();
+        let kept = match reads_system_catalog || rewritten.is_random {
+            true => None,
+            false => Some(Arc::new(Kept::new(&plan)?)),
+        };
+        Ok(Planned { plan, kept, tables, columns, parameters, relies_on, reads_system_catalog })
     }
 
     /// Plans once without the missing types, to see what surrounds the parameters; those of which nothing is said are texts.
@@ -159,8 +210,15 @@ impl Processor {
         execution: &Execution,
         tables: Arc<dyn Tables>,
     ) -> Result<RowStream, QueryError> {
-        let plan = bind(planned, execution)?;
-        let physical = self.state.create_physical_plan(&plan).await?;
+        let values = parameter_values(planned, execution)?;
+        let taken = match &planned.kept {
+            Some(kept) => kept.take(&self.state, &planned.plan, &values).await,
+            None => None,
+        };
+        let physical = match &taken {
+            Some(taken) => taken.plan(),
+            None => self.state.create_physical_plan(&with_values(planned, values)?).await?,
+        };
         let config = self.state.config().clone().with_extension(Arc::new(TablesHandle(tables)));
         let task = TaskContext::new(
             None,
@@ -178,16 +236,20 @@ impl Processor {
         let answered = caught.map(|step| {
             step.unwrap_or_else(|_| Err(QueryError::new("XX000", "the query processor has failed on this query")))
         });
-        let bounded = answered.flat_map(|batch| match batch {
-            Ok(rows) => stream::iter(in_batches(rows)).map(Ok).left_stream(),
-            Err(error) => stream::iter([Err(error)]).right_stream(),
+        let bounded = answered.flat_map(move |batch| {
+            // Idle again when the stream is dropped.
+            let _ = &taken;
+            match batch {
+                Ok(rows) => stream::iter(in_batches(rows)).map(Ok).left_stream(),
+                Err(error) => stream::iter([Err(error)]).right_stream(),
+            }
         });
         Ok(bounded.boxed())
     }
 
     /// The plan as text, one line per operator, as `EXPLAIN` shows it.
     pub async fn explain(&self, planned: &Planned, execution: &Execution) -> Result<String, QueryError> {
-        let plan = bind(planned, execution)?;
+        let plan = with_values(planned, parameter_values(planned, execution)?)?;
         let physical = self.state.create_physical_plan(&plan).await?;
         Ok(displayable(physical.as_ref()).indent(false).to_string())
     }
@@ -203,8 +265,23 @@ fn parameter_field(parameter: Type) -> FieldRef {
     Arc::new(Field::new("", types::to_arrow(parameter), true))
 }
 
-/// The plan with values in place of parameters. Errors: 08P01 when their number is wrong, those of casts.
-fn bind(planned: &Planned, execution: &Execution) -> Result<LogicalPlan, QueryError> {
+impl Planned {
+    /// Whether a plan of it waits for its next execution.
+    pub fn is_ready(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.has_idle())
+    }
+
+    /// Whether the tables are defined there as they were when this was planned.
+    fn holds_in(&self, catalog: &Catalog) -> bool {
+        let is_same = |(name, version): &(String, Timestamp)| {
+            *version != Timestamp::ZERO && catalog.tables.get(name).is_some_and(|table| table.version == *version)
+        };
+        self.tables.iter().all(is_same)
+    }
+}
+
+/// The values of all parameters. Errors: 08P01 when their number is wrong, those of casts.
+fn parameter_values(planned: &Planned, execution: &Execution) -> Result<Vec<ScalarValue>, QueryError> {
     let (given, wanted) = (execution.parameters.len(), planned.parameters.len());
     if given != wanted {
         return Err(QueryError::new("08P01", format!("{given} parameters were given where {wanted} are required")));
@@ -218,10 +295,16 @@ fn bind(planned: &Planned, execution: &Execution) -> Result<LogicalPlan, QueryEr
         let value = match parameter {
             ExecutionParameter::Now => Value::TimestampTz(execution.now),
             ExecutionParameter::Seed => Value::BigInt(execution.seed as i64),
+            ExecutionParameter::BackendPid => Value::Integer(execution.backend_pid),
         };
         scalars.push(scalar_of(&value, &types::to_arrow(parameter.parameter_type()))?);
     }
-    let values = ParamValues::List(scalars.into_iter().map(ScalarAndMetadata::from).collect());
+    Ok(scalars)
+}
+
+/// The plan with values in place of parameters.
+fn with_values(planned: &Planned, values: Vec<ScalarValue>) -> Result<LogicalPlan, QueryError> {
+    let values = ParamValues::List(values.into_iter().map(ScalarAndMetadata::from).collect());
     Ok(planned.plan.clone().replace_params_with_values(&values)?)
 }
 

@@ -12,8 +12,6 @@ use messages::query::{QueryReply, QueryRequest};
 use messages::schema::Catalog;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
 use messages::{Envelope, EpochNumber, Incarnation, Key, KeyRange, Message, ServerKind, SessionId, SiteId, Timestamp};
-use query::sqlparser::dialect::PostgreSqlDialect;
-use query::sqlparser::parser::Parser;
 use query::{Execution, Planned, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -172,7 +170,8 @@ impl Job {
         match request {
             QueryRequest::Describe { sql, parameters, catalog } => {
                 let planned = self.plan(&sql, &parameters, &catalog)?;
-                let described = QueryReply::Described { columns: planned.columns, parameters: planned.parameters };
+                let described =
+                    QueryReply::Described { columns: planned.columns.clone(), parameters: planned.parameters.clone() };
                 reply(&self.shared, self.session, described);
                 Ok(())
             }
@@ -180,7 +179,7 @@ impl Job {
                 let planned = self.plan(&sql, &[], &catalog)?;
                 let plan = self
                     .processor
-                    .explain(&planned, &execution(Vec::new(), clock::wall_micros() as i64))
+                    .explain(&planned, &self.execution(Vec::new(), clock::wall_micros() as i64))
                     .await
                     .map_err(of_query)?;
                 let rows = plan.lines().map(|line| vec![Value::Text(line.into())]).collect();
@@ -189,25 +188,33 @@ impl Job {
             }
             QueryRequest::Run { sql, parameters, parameter_types, catalog, time_micros } => {
                 let planned = self.plan(&sql, &parameter_types, &catalog)?;
-                self.stream_rows(planned, execution(parameters, time_micros)).await
+                self.stream_rows(&planned, self.execution(parameters, time_micros)).await
             }
             QueryRequest::More | QueryRequest::Stop => Ok(()),
         }
     }
 
-    fn plan(&self, sql: &str, parameters: &[Option<Type>], catalog: &Arc<Catalog>) -> Result<Planned, Failure> {
-        let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql)
-            .map_err(|error| statement_failure("42601", &error.to_string()))?;
-        let statement = statements.pop().ok_or_else(|| statement_failure("42601", "an empty statement"))?;
-        let facts = SessionFacts {
-            user: "raid".to_owned(),
-            database: "raid".to_owned(),
-            backend_pid: (self.session.0 & 0x7fff_ffff) as i32,
-        };
-        self.processor.plan(catalog, &facts, &statement, parameters).map_err(of_query)
+    fn plan(
+        &self,
+        sql: &Arc<str>,
+        parameters: &[Option<Type>],
+        catalog: &Arc<Catalog>,
+    ) -> Result<Arc<Planned>, Failure> {
+        let facts = SessionFacts { user: "raid".to_owned(), database: "raid".to_owned() };
+        self.processor.plan(catalog, &facts, sql, parameters).map_err(of_query)
     }
 
-    async fn stream_rows(&mut self, planned: Planned, execution: Execution) -> Result<(), Failure> {
+    /// `time_micros`: when the transaction began. Each execution draws its own random numbers.
+    fn execution(&self, parameters: Vec<Value>, time_micros: i64) -> Execution {
+        Execution {
+            parameters,
+            now: time_micros - EPOCH_2000_MICROS,
+            seed: clock::wall_micros(),
+            backend_pid: (self.session.0 & 0x7fff_ffff) as i32,
+        }
+    }
+
+    async fn stream_rows(&mut self, planned: &Planned, execution: Execution) -> Result<(), Failure> {
         let tables = Arc::new(SessionTables {
             session: self.session,
             life: self.life,
@@ -221,7 +228,7 @@ impl Job {
             let scan = failure.lock().expect("no holder of this lock panics").take();
             scan.unwrap_or_else(|| of_query(error))
         };
-        let mut batches = self.processor.execute(&planned, &execution, tables).await.map_err(&handed_through)?;
+        let mut batches = self.processor.execute(planned, &execution, tables).await.map_err(&handed_through)?;
         let mut rows: Vec<Vec<Value>> = Vec::new();
         loop {
             match batches.next().await {
@@ -250,11 +257,6 @@ impl Job {
             }
         }
     }
-}
-
-/// `time_micros`: when the transaction began. Each execution draws its own random numbers.
-fn execution(parameters: Vec<Value>, time_micros: i64) -> Execution {
-    Execution { parameters, now: time_micros - EPOCH_2000_MICROS, seed: clock::wall_micros() }
 }
 
 fn statement_failure(sqlstate: &str, message: &str) -> Failure {

@@ -1,4 +1,4 @@
-//! Stock pgbench over TCP: its own TPC-B-like and select-only scripts, and DebitCredit as one CALL.
+//! Stock pgbench over TCP: its own TPC-B-like and select-only scripts, DebitCredit as one CALL, and queries that are more than one row by its key.
 //!
 //! Invariant: what pgbench does of itself before a run (vacuum two tables, empty the history) is left out with `-n`; the comparison
 //! does it before every run, once for all processes.
@@ -14,8 +14,9 @@ use crate::error::CompareError;
 use crate::limits::STATEMENT_TIME_MAX;
 use crate::loads::Load;
 
-/// What the script of the CALL is called in the folder.
-const CALL_FILE: &str = "call.pgbench";
+/// Our scripts, as they are called in the folder.
+const CALL: (&str, &str) = ("call.pgbench", include_str!("../../scripts/call.pgbench"));
+const QUERY: (&str, &str) = ("query.pgbench", include_str!("../../scripts/query.pgbench"));
 
 /// Which of its scripts a load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Script {
     SelectOnly,
     /// Ours: one CALL of the procedure `debit_credit`.
     Call,
+    /// Ours: a join and an aggregate, each of a few rows by their keys.
+    Query,
 }
 
 /// See the module's description.
@@ -34,9 +37,10 @@ pub struct Pgbench(pub Script);
 
 impl Client for Pgbench {
     fn prepare(&self, environment: &Environment) -> Result<(), CompareError> {
-        let path = environment.folder.join(CALL_FILE);
-        fs::write(&path, include_str!("../../scripts/call.pgbench"))
-            .map_err(CompareError::system("cannot write", &path))
+        [CALL, QUERY].iter().try_for_each(|(file, script)| {
+            let path = environment.folder.join(file);
+            fs::write(&path, script).map_err(CompareError::system("cannot write", &path))
+        })
     }
 
     fn command(
@@ -51,14 +55,16 @@ impl Client for Pgbench {
         let threads = clients.min(environment.cores);
         command.args(["-n", "-M", "prepared", "-c", &clients.to_string(), "-j", &threads.to_string()]);
         command.args(["-T", &seconds.to_string()]);
+        let mut run_ours = |(file, _): (&str, &str)| {
+            command.args(["-s", &load.scale.to_string(), "-f"]).arg(environment.folder.join(file));
+        };
         match self.0 {
             Script::TpcB => {}
             Script::SelectOnly => {
                 command.arg("-S");
             }
-            Script::Call => {
-                command.args(["-s", &load.scale.to_string(), "-f"]).arg(environment.folder.join(CALL_FILE));
-            }
+            Script::Call => run_ours(CALL),
+            Script::Query => run_ours(QUERY),
         }
         command.arg(&endpoint.database);
         Ok(command)

@@ -55,6 +55,7 @@ impl RowImplementation for SystemFunction {
 /// The function of that name, over a snapshot.
 pub fn of_name(name: &str, catalog: &Arc<SystemCatalog>) -> Option<ScalarUDF> {
     let (name, result, compute) = find(name)?;
+    catalog.show();
     Some(rowwise::function(SystemFunction { name, result, compute, catalog: Arc::clone(catalog) }))
 }
 

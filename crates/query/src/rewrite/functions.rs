@@ -132,7 +132,7 @@ impl Rewriter<'_> {
                 [],
             ) => native_cast(null(), DataType::Text),
             ("version", []) => text(VERSION),
-            ("pg_backend_pid", []) => native_cast(number(session.backend_pid), DataType::Int4(None)),
+            ("pg_backend_pid", []) => self.execution_parameter(ExecutionParameter::BackendPid),
             ("pg_is_in_recovery" | "pg_is_wal_replay_paused", []) => Expr::Value(Value::Boolean(false).into()),
             ("pg_postmaster_start_time" | "pg_conf_load_time", []) => now(),
             ("random", []) => self.random_call("random_at"),

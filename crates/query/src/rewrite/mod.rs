@@ -29,6 +29,8 @@ pub struct Rewritten {
     pub statement: Statement,
     /// Types of `$1..` as far as the syntax tells: those that are cast, and LIMIT's.
     pub parameters: Vec<Option<Type>>,
+    /// Whether it calls functions of chance.
+    pub is_random: bool,
 }
 
 /// The parameters that follow the statement's own: what only an execution knows.
@@ -38,17 +40,21 @@ pub enum ExecutionParameter {
     Now,
     /// Seed of random functions, `bigint`.
     Seed,
+    /// What `pg_backend_pid()` says, `integer`.
+    BackendPid,
 }
 
 impl ExecutionParameter {
     /// In the order in which they follow the statement's parameters.
-    pub const ALL: [ExecutionParameter; 2] = [ExecutionParameter::Now, ExecutionParameter::Seed];
+    pub const ALL: [ExecutionParameter; 3] =
+        [ExecutionParameter::Now, ExecutionParameter::Seed, ExecutionParameter::BackendPid];
 
     /// The parameter's type.
     pub fn parameter_type(self) -> Type {
         match self {
             ExecutionParameter::Now => Type::TimestampTz,
             ExecutionParameter::Seed => Type::BigInt,
+            ExecutionParameter::BackendPid => Type::Integer,
         }
     }
 }
@@ -67,7 +73,10 @@ pub fn rewrite(statement: &Statement, catalog: &SystemCatalog) -> Result<Rewritt
     let mut rewriter = Rewriter { catalog, parameters: parameters.types.len(), random_calls: 0 };
     match VisitMut::visit(&mut statement, &mut rewriter) {
         ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(Rewritten { statement, parameters: parameters.types }),
+        ControlFlow::Continue(()) => {
+            let is_random = rewriter.random_calls > 0;
+            Ok(Rewritten { statement, parameters: parameters.types, is_random })
+        }
     }
 }
 

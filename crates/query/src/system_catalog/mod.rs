@@ -20,6 +20,7 @@ use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
 use messages::schema::{Catalog, IndexSchema, TableSchema};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What `version()` says: the PostgreSQL whose behaviour clients may expect, then who we are.
 pub const VERSION: &str = concat!("PostgreSQL 15.0 (Raid ", env!("CARGO_PKG_VERSION"), ")");
@@ -41,8 +42,6 @@ pub struct SessionFacts {
     pub user: String,
     /// The database's name.
     pub database: String,
-    /// What `pg_backend_pid()` says.
-    pub backend_pid: i32,
 }
 
 /// A catalog snapshot as the system catalogs show it.
@@ -50,6 +49,8 @@ pub struct SessionFacts {
 pub struct SystemCatalog {
     catalog: Arc<Catalog>,
     session: SessionFacts,
+    /// Whether anything but a table of the user was looked up in it.
+    is_shown: AtomicBool,
 }
 
 /// A relation of the catalog snapshot.
@@ -62,7 +63,17 @@ enum Found<'a> {
 impl SystemCatalog {
     /// A snapshot, as seen by a session.
     pub fn new(catalog: Arc<Catalog>, session: SessionFacts) -> SystemCatalog {
-        SystemCatalog { catalog, session }
+        SystemCatalog { catalog, session, is_shown: AtomicBool::new(false) }
+    }
+
+    /// Whether a query shows the snapshot itself, so that it is stale with any change of the catalog.
+    pub fn is_shown(&self) -> bool {
+        self.is_shown.load(Ordering::Relaxed)
+    }
+
+    /// A query shows the snapshot, now or when it runs.
+    pub fn show(&self) {
+        self.is_shown.store(true, Ordering::Relaxed);
     }
 
     /// The session.
@@ -78,6 +89,7 @@ impl SystemCatalog {
     /// A system relation with its rows, or `None` when there is none of that name.
     pub fn table(&self, schema: &str, name: &str) -> Option<Result<MemTable, QueryError>> {
         let relation = DEFINITIONS.find(schema, name)?;
+        self.show();
         let rows = match schema {
             "pg_catalog" => relations::rows(self, name),
             _ => information_schema::rows(self, name),
@@ -86,6 +98,7 @@ impl SystemCatalog {
     }
 
     fn tables(&self) -> impl Iterator<Item = &TableSchema> {
+        self.show();
         self.catalog.tables.values().map(|versioned| versioned.table.as_ref())
     }
 

@@ -7,9 +7,15 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-struct Case {
-    sql: String,
-    expected: Vec<String>,
+pub struct Case {
+    pub sql: String,
+    pub expected: Vec<String>,
+}
+
+/// All cases of all files.
+pub fn all() -> Vec<Case> {
+    let read = |file: &&str| std::fs::read_to_string(folder().join(file)).expect("the file of queries");
+    FILES.iter().flat_map(|file| cases(&read(file))).collect()
 }
 
 fn cases(text: &str) -> Vec<Case> {
@@ -90,13 +96,16 @@ fn write_anew(command: &str, cases: &mut [Case], heading: &str, path: &Path) {
 }
 
 macro_rules! files {
-    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        const FILES: &[&str] = &[$(concat!(stringify!($name), ".txt")),*];
+        $(
         $(#[$doc])*
         #[test]
         fn $name() {
             check(concat!(stringify!($name), ".txt"));
         }
-    )*};
+        )*
+    };
 }
 
 files! {

@@ -7,6 +7,7 @@
 mod cases;
 mod catalog;
 mod drivers;
+mod kept;
 mod memory;
 mod postgres;
 mod protocol;

@@ -3,8 +3,6 @@
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, VersionedTable};
 use messages::{Key, Row, TableId, Timestamp};
-use query::sqlparser::dialect::PostgreSqlDialect;
-use query::sqlparser::parser::Parser;
 use query::{Execution, Planned, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,6 +17,9 @@ pub struct Memory {
 
 /// The moment that every test calls now: 2024-02-29 12:34:56 UTC.
 pub const NOW: i64 = 762_525_296_000_000;
+
+/// Of every table's definition.
+pub const FIRST_VERSION: Timestamp = Timestamp { clock: 1, ..Timestamp::ZERO };
 
 impl Tables for Memory {
     fn scan(&self, request: ScanRequest) -> BoxStream<'static, Result<ScanBatch, QueryError>> {
@@ -171,7 +172,7 @@ impl Memory {
                 }
             }
             let entry = CatalogEntry::Table(Arc::clone(&schema)).encode();
-            let version = Timestamp::ZERO;
+            let version = FIRST_VERSION;
             catalog.apply(CatalogEntry::key(&schema.name).as_bytes(), version, Some(&entry)).expect("a catalog row");
             catalog.tables.insert(schema.name.clone(), VersionedTable { table: schema, version });
         }
@@ -183,11 +184,11 @@ impl Memory {
 pub struct World {
     pub processor: Processor,
     pub memory: Arc<Memory>,
-    runtime: tokio::runtime::Runtime,
+    pub runtime: tokio::runtime::Runtime,
 }
 
 pub fn session() -> SessionFacts {
-    SessionFacts { user: "postgres".to_owned(), database: "raid".to_owned(), backend_pid: 42 }
+    SessionFacts { user: "postgres".to_owned(), database: "raid".to_owned() }
 }
 
 impl World {
@@ -200,15 +201,12 @@ impl World {
         World { processor, memory: Arc::new(Memory::new()), runtime }
     }
 
-    pub fn plan(&self, sql: &str, parameters: &[Option<Type>]) -> Result<Planned, QueryError> {
-        let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, sql)
-            .map_err(|error| QueryError::new("42601", error.to_string()))?;
-        let statement = statements.pop().expect("a statement");
-        self.processor.plan(&self.memory.catalog, &session(), &statement, parameters)
+    pub fn plan(&self, sql: &str, parameters: &[Option<Type>]) -> Result<Arc<Planned>, QueryError> {
+        self.processor.plan(&self.memory.catalog, &session(), &Arc::from(sql), parameters)
     }
 
     pub fn run(&self, planned: &Planned, parameters: &[Value]) -> Result<Vec<Vec<Value>>, QueryError> {
-        let execution = Execution { parameters: parameters.to_vec(), now: NOW, seed: 7 };
+        let execution = Execution { parameters: parameters.to_vec(), now: NOW, seed: 7, backend_pid: 42 };
         let tables: Arc<dyn Tables> = Arc::clone(&self.memory) as Arc<dyn Tables>;
         self.runtime.block_on(async {
             let mut batches = self.processor.execute(planned, &execution, tables).await?;
@@ -226,7 +224,12 @@ impl World {
 
     /// Columns, types and rows, one line each, as `tests/queries` writes them; or the SQLSTATE.
     pub fn answer(&self, sql: &str) -> Vec<String> {
-        let answered = self.plan(sql, &[]).and_then(|planned| Ok((self.run(&planned, &[])?, planned)));
+        self.answer_with(sql, &[], &[])
+    }
+
+    /// The same of a query with parameters.
+    pub fn answer_with(&self, sql: &str, types: &[Option<Type>], parameters: &[Value]) -> Vec<String> {
+        let answered = self.plan(sql, types).and_then(|planned| Ok((self.run(&planned, parameters)?, planned)));
         match answered {
             Ok((rows, planned)) => printed(&planned, &rows),
             Err(error) => vec![format!("ERROR {} {}", error.sqlstate, error.message)],

@@ -5,7 +5,7 @@ use query::Processor;
 use values::{Type, Value};
 
 fn types(sql: &str) -> Vec<Type> {
-    World::new().plan(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")).parameters
+    World::new().plan(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")).parameters.clone()
 }
 
 /// Drivers send a parameter in the type that they are told here.

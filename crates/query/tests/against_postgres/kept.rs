@@ -1,0 +1,226 @@
+//! Plans that run again: with other values, after other definitions, several at a time.
+
+use crate::cases;
+use crate::memory::{Memory, World};
+use futures::StreamExt;
+use messages::schema::CatalogEntry;
+use messages::{Key, KeyRange, Timestamp};
+use query::sqlparser::ast::{BinaryOperator, Expr, Value as Literal, VisitMut, VisitorMut};
+use query::sqlparser::dialect::PostgreSqlDialect;
+use query::sqlparser::parser::Parser;
+use query::{Execution, QueryError, ScanRequest, Tables};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// What the execution with these values asked for.
+fn asked(world: &World, sql: &str, parameters: &[Value]) -> Vec<ScanRequest> {
+    let requests = || world.memory.requests.lock().expect("no test panics while it holds this");
+    requests().clear();
+    let planned = world.plan(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    world.run(&planned, parameters).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    requests().clone()
+}
+
+fn key(values: &[Value]) -> Key {
+    let mut bytes = vec![];
+    values::key::encode_key(values, &mut bytes);
+    Key::new(&bytes)
+}
+
+/// Puts parameters in the place of integers that something is compared with; the same one for the same number.
+#[derive(Default)]
+struct Parameterize {
+    values: Vec<i32>,
+}
+
+impl VisitorMut for Parameterize {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+        let Expr::BinaryOp { op: Eq | Gt | GtEq | Lt | LtEq | NotEq, left, right } = expression else {
+            return ControlFlow::Continue(());
+        };
+        let (Expr::Value(literal), false) = (&mut **right, matches!(**left, Expr::Value(_))) else {
+            return ControlFlow::Continue(());
+        };
+        let Literal::Number(text, _) = &literal.value else { return ControlFlow::Continue(()) };
+        let Ok(number) = text.parse::<i32>() else { return ControlFlow::Continue(()) };
+        let place = self.values.iter().position(|known| *known == number).unwrap_or_else(|| {
+            self.values.push(number);
+            self.values.len() - 1
+        });
+        literal.value = Literal::Placeholder(format!("${}", place + 1));
+        ControlFlow::Continue(())
+    }
+}
+
+/// And numbers in the place of parameters.
+struct PutIn<'a>(&'a [i32]);
+
+impl VisitorMut for PutIn<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Value(literal) = expression
+            && let Literal::Placeholder(name) = &literal.value
+        {
+            let place: usize = name[1..].parse().expect("a number");
+            literal.value = Literal::Number(self.0[place - 1].to_string(), false);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A plan that was made for other values would answer what was asked then.
+#[test]
+fn plans_serve_other_values() {
+    let world = World::new();
+    let (mut checked, mut planned_each_time) = (0, Vec::new());
+    for case in cases::all() {
+        let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, &case.sql) else { continue };
+        let mut literals = Parameterize::default();
+        let _ = VisitMut::visit(&mut statements, &mut literals);
+        if literals.values.is_empty() || case.expected[0].starts_with("ERROR") {
+            continue;
+        }
+        let sql = statements[0].to_string();
+        let types = vec![Some(Type::Integer); literals.values.len()];
+        for change in [1, 0, -1, 0] {
+            let values: Vec<i32> = literals.values.iter().map(|value| value + change).collect();
+            let mut plain = statements.clone();
+            let _ = VisitMut::visit(&mut plain, &mut PutIn(&values));
+            let expected = world.answer(&plain[0].to_string());
+            let parameters: Vec<Value> = values.iter().map(|value| Value::Integer(*value)).collect();
+            assert_eq!(world.answer_with(&sql, &types, &parameters), expected, "{sql} with {values:?}");
+        }
+        checked += 1;
+        if !world.plan(&sql, &types).expect("a plan").is_ready() {
+            planned_each_time.push(sql);
+        }
+    }
+    assert!(checked > 30, "only {checked} queries compare something with an integer");
+    assert!(planned_each_time.len() * 10 < checked, "{planned_each_time:#?}");
+}
+
+/// A scan must be narrowed by the values of each execution, not by those of the first or of none.
+#[test]
+fn each_execution_is_narrowed_by_its_own_values() {
+    let world = World::new();
+    let catalog = world.memory.catalog.clone();
+    let item = catalog.tables["item"].table.clone();
+    let by_key = "SELECT name FROM item WHERE id = $1 + 1";
+    let by_either = "SELECT name FROM item WHERE $1 IS NULL OR id = $1::int";
+    let by_index = "SELECT id FROM item WHERE name = $1";
+    for id in [3, 5] {
+        let point = |id| [KeyRange::point(item.storage, key(&[Value::Integer(id)]))];
+        assert_eq!(asked(&world, by_key, &[Value::Integer(id)])[0].ranges, point(id + 1));
+        assert_eq!(asked(&world, by_either, &[Value::Integer(id)])[0].ranges, point(id));
+    }
+    assert_eq!(asked(&world, by_either, &[Value::Null])[0].ranges, [KeyRange::whole(item.storage)]);
+    assert!(asked(&world, by_key, &[Value::Null]).iter().all(|request| request.ranges.is_empty()));
+    for name in ["bolt", "anvil"] {
+        let found = asked(&world, by_index, &[Value::text(name)]);
+        assert_eq!((found[0].index, found[0].ranges[0].low.clone()), (Some(0), key(&[Value::text(name)])));
+    }
+}
+
+/// A join must tell what it looks for each time, or the other table would be read from end to end.
+#[test]
+fn joins_look_for_their_rows_each_time() {
+    let world = World::new();
+    let sql = "SELECT b.name FROM item a JOIN item b ON b.name = a.name WHERE a.id = $1";
+    for (id, name) in [(2, "bolt"), (1, "anvil"), (2, "bolt")] {
+        let found = asked(&world, sql, &[Value::Integer(id)]);
+        assert_eq!((found[1].index, found[1].ranges[0].low.clone()), (Some(0), key(&[Value::text(name)])), "of {id}");
+        assert!(world.plan(sql, &[]).expect("a plan").is_ready());
+    }
+}
+
+/// LIMIT and OFFSET are known to a plan.
+#[test]
+fn limits_are_those_of_the_execution() {
+    let world = World::new();
+    let sql = "SELECT id FROM item ORDER BY id LIMIT $1 OFFSET $2";
+    let planned = world.plan(sql, &[]).expect("a plan");
+    for _ in 0..2 {
+        for (limit, offset, ids) in [(2, 0, vec![1, 2]), (1, 3, vec![4]), (0, 0, vec![])] {
+            let rows = world.run(&planned, &[Value::BigInt(limit), Value::BigInt(offset)]).expect("rows");
+            let found: Vec<i64> = rows.iter().filter_map(|row| row[0].as_integer()).collect();
+            assert_eq!(found, ids);
+        }
+    }
+    assert_eq!(asked(&world, sql, &[Value::BigInt(3), Value::BigInt(1)])[0].limit, Some(4));
+}
+
+/// What a sort may leave out because a value is a single one must hold for all values.
+#[test]
+fn orders_hold_for_all_values() {
+    let world = World::new();
+    let sql = "SELECT item_id, day FROM sale WHERE item_id BETWEEN $1 AND $2 ORDER BY day, item_id";
+    let planned = world.plan(sql, &[]).expect("a plan");
+    let run = |low, high| world.run(&planned, &[Value::Integer(low), Value::Integer(high)]).expect("rows");
+    run(1, 1);
+    let days: Vec<String> = run(1, 9).iter().map(|row| format!("{:?} {:?}", row[1], row[0])).collect();
+    assert!(days.len() > 2 && days.is_sorted(), "{days:?}");
+    let sql = "SELECT id FROM item WHERE name IN ($1, $2) ORDER BY id DESC";
+    let planned = world.plan(sql, &[]).expect("a plan");
+    let run = |one: &str, other: &str| {
+        let rows = world.run(&planned, &[Value::text(one), Value::text(other)]).expect("rows");
+        rows.iter().filter_map(|row| row[0].as_integer()).collect::<Vec<_>>()
+    };
+    assert_eq!((run("anvil", "anvil"), run("anvil", "bolt")), (vec![1], vec![2, 1]));
+}
+
+/// A plan lives as long as the definitions of its tables, and what shows the catalog is planned each time.
+#[test]
+fn plans_go_with_their_tables() {
+    let mut world = World::new();
+    let sql = "SELECT * FROM item WHERE id = 4";
+    let before = world.plan(sql, &[]).expect("a plan");
+    assert!(Arc::ptr_eq(&before, &world.plan(sql, &[]).expect("a plan")));
+    for shows in
+        ["SELECT 'item'::regclass::oid", "SELECT count(*) FROM pg_class", "SELECT to_regclass('item'), random()"]
+    {
+        let planned = world.plan(shows, &[]).unwrap_or_else(|error| panic!("{shows}: {error}"));
+        assert!(!Arc::ptr_eq(&planned, &world.plan(shows, &[]).expect("a plan")), "{shows}");
+    }
+    let mut memory = Memory::new();
+    let catalog = Arc::make_mut(&mut memory.catalog);
+    let changed = catalog.tables.get_mut("item").expect("the table");
+    changed.version = Timestamp { clock: 9, ..Timestamp::ZERO };
+    Arc::make_mut(&mut changed.table).columns[1].dropped = true;
+    world.memory = Arc::new(memory);
+    let after = world.plan(sql, &[]).expect("a plan");
+    assert_eq!(after.columns.len() + 1, before.columns.len());
+    assert_eq!(after.relies_on, [(CatalogEntry::key("item"), Timestamp { clock: 9, ..Timestamp::ZERO })]);
+    // A transaction that has changed a table itself keeps nothing of it.
+    let mut memory = Memory::new();
+    Arc::make_mut(&mut memory.catalog).tables.get_mut("item").expect("the table").version = Timestamp::ZERO;
+    world.memory = Arc::new(memory);
+    let own = world.plan(sql, &[]).expect("a plan");
+    assert!(!Arc::ptr_eq(&own, &world.plan(sql, &[]).expect("a plan")));
+}
+
+/// Two executions of one statement at the same time must not share what an operator remembers, nor values.
+#[test]
+fn executions_do_not_meet() {
+    let world = World::new();
+    let sql = "SELECT a.id, b.id FROM item a JOIN item b ON b.id = a.id WHERE a.id >= $1 ORDER BY 1";
+    let planned = world.plan(sql, &[]).expect("a plan");
+    let begin = |id| {
+        let execution = Execution { parameters: vec![Value::Integer(id)], ..Execution::default() };
+        let tables = world.memory.clone() as Arc<dyn Tables>;
+        let (processor, planned) = (&world.processor, &planned);
+        async move { processor.execute(planned, &execution, tables).await.expect("rows") }
+    };
+    let first =
+        |rows: Option<Result<Vec<Vec<Value>>, QueryError>>| rows.expect("a batch").expect("rows")[0][0].as_integer();
+    world.runtime.block_on(async {
+        for _ in 0..3 {
+            let (mut one, mut other) = (begin(2).await, begin(6).await);
+            assert_eq!((first(other.next().await), first(one.next().await)), (Some(6), Some(2)));
+        }
+    });
+}
