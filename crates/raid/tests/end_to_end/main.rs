@@ -20,6 +20,7 @@ mod memory_servers;
 mod networks;
 mod other_host;
 mod postgres_programs;
+mod queries;
 mod register;
 mod returning;
 mod schema_changes;
