@@ -8,8 +8,7 @@
 //! plans need to know, are put in as they are, and the plan serves executions with the same. Whatever else wants to know a value while it is planned
 //! is refused, and its statement planned at each execution.
 
-use crate::limits::{IDLE_PLANS_MAX, SHORT_SCANS_MAX};
-use crate::scan::Scan;
+use crate::limits::IDLE_PLANS_MAX;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, ScalarValue};
@@ -38,8 +37,6 @@ pub(crate) struct Kept {
     optimized: OnceLock<LogicalPlan>,
     /// It cannot be planned without values.
     is_refused: AtomicBool,
-    /// Its plans read a few tables, and make no rows of nothing.
-    is_short: AtomicBool,
 }
 
 /// A plan that can run.
@@ -67,12 +64,7 @@ impl Kept {
             idle: Mutex::default(),
             optimized: OnceLock::new(),
             is_refused: AtomicBool::new(false),
-            is_short: AtomicBool::new(false),
         })
-    }
-
-    pub(crate) fn is_short(&self) -> bool {
-        self.is_short.load(Ordering::Relaxed)
     }
 
     pub(crate) fn has_idle(&self) -> bool {
@@ -133,20 +125,8 @@ impl Kept {
             return Err(DataFusionError::Plan("a recursive plan runs once".into()));
         }
         slots.is_planned.store(true, Ordering::Relaxed);
-        self.is_short.store(is_short(&plan)?, Ordering::Relaxed);
         Ok(Ready { plan, slots, fixed })
     }
-}
-
-/// Whether all rows of the plan are rows of a few tables, as they are or joined.
-fn is_short(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
-    let mut scans = 0;
-    let more = plan.exists(|node| {
-        let is_scan = node.downcast_ref::<Scan>().is_some();
-        scans += usize::from(is_scan);
-        Ok(node.name() == "UnnestExec" || node.children().is_empty() && !is_scan)
-    })?;
-    Ok(!more && scans <= SHORT_SCANS_MAX)
 }
 
 impl Taken {

@@ -12,8 +12,6 @@ pub const STATEMENTS_KEPT_MAX: usize = 256;
 pub const STATEMENT_BYTES_MAX: usize = 16 << 10;
 /// Plans of one statement that wait for their next execution. Most executions end before the next one begins, on the thread that all queries share.
 pub const IDLE_PLANS_MAX: usize = 4;
-/// Tables that a plan may read if it is to be called short: joins of a few rows of each do not make many.
-pub const SHORT_SCANS_MAX: usize = 3;
 /// Elements that the series of one batch may have, where they are expressions. As a table, `generate_series` has no such bound.
 pub const SERIES_ELEMENTS_MAX: u64 = 10_000_000;
 /// Bytes that a function such as `repeat` may make of the rows of one batch.

@@ -124,7 +124,8 @@ impl Processor {
         sql: &Arc<str>,
         parameters: &[Option<Type>],
     ) -> Result<Arc<Planned>, QueryError> {
-        if let Some(kept) = self.kept(catalog, sql, parameters) {
+        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
+        if let Some(kept) = self.plans.get(&question).filter(|kept| kept.holds_in(catalog)) {
             return Ok(kept);
         }
         let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql)
@@ -133,19 +134,12 @@ impl Processor {
             .ok_or_else(|| QueryError::new("42601", "an empty statement"))?;
         let planned = Arc::new(self.plan_anew(catalog, session, &statement, parameters)?);
         if planned.kept.is_some() && planned.holds_in(catalog) && sql.len() <= STATEMENT_BYTES_MAX {
-            let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
             // Whoever was told the types asks with them.
             let told = planned.parameters.iter().map(|told| Some(*told)).collect();
             self.plans.insert(Question { parameters: told, ..question.clone() }, Arc::clone(&planned));
             self.plans.insert(question, Arc::clone(&planned));
         }
         Ok(planned)
-    }
-
-    /// The plan that was kept of a query over such a catalog snapshot.
-    pub fn kept(&self, catalog: &Catalog, sql: &Arc<str>, parameters: &[Option<Type>]) -> Option<Arc<Planned>> {
-        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
-        self.plans.get(&question).filter(|kept| kept.holds_in(catalog))
     }
 
     fn plan_anew(
@@ -275,11 +269,6 @@ impl Planned {
     /// Whether a plan of it waits for its next execution.
     pub fn is_ready(&self) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.has_idle())
-    }
-
-    /// Whether such a plan does little but read rows of a few tables.
-    pub fn is_short(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.has_idle() && kept.is_short())
     }
 
     /// Whether the tables are defined there as they were when this was planned.

@@ -35,8 +35,6 @@ pub const CLIENT_READ_BYTES: usize = 64 << 10;
 pub const CLIENT_READ_BYTES_AT_ONCE: usize = 16 << 10;
 /// Bytes of output that may wait for one client before nothing more is read from it.
 pub const CLIENT_OUTPUT_BYTES_MAX: usize = 16 << 20;
-/// Rows that a query may read on the thread of who asks for it; with more it goes on in the queries' own.
-pub const SHORT_QUERY_ROWS: usize = 200;
 /// Events taken from the operating system at once.
 pub const EVENTS_PER_TURN: usize = 1_024;
 /// Bytes of row versions kept in memory unless the configuration says otherwise.

@@ -186,8 +186,6 @@ struct Worker {
     /// The life that requests are for: the last one heard of.
     life: Incarnation,
     touched: Vec<SessionId>,
-    /// Whether a query was begun in this turn.
-    has_begun_query: bool,
     /// Where clients' bytes are read to; its contents mean nothing.
     scratch: Vec<u8>,
     ticked_at: u64,
@@ -219,7 +217,6 @@ impl Worker {
             mail: Vec::new(),
             life: Incarnation(0),
             touched: Vec::new(),
-            has_begun_query: false,
             scratch: vec![0; limits::CLIENT_READ_BYTES_AT_ONCE],
             ticked_at: 0,
             turn_at: u64::MAX,
@@ -262,7 +259,6 @@ impl Worker {
             self.user_interface.tick(now, &mut self.outbox);
             self.collect();
         }
-        self.has_begun_query = false;
         self.read_clients(now);
         self.exchange(now, tick);
         self.write_clients();
@@ -277,10 +273,7 @@ impl Worker {
         loop {
             self.take_mail(now);
             if self.requests.is_empty() && !core_turn {
-                if self.mail.is_empty() {
-                    break;
-                }
-                continue;
+                break;
             }
             let turn = core_turn.then_some(tick);
             core_turn = false;
@@ -331,11 +324,6 @@ impl Worker {
                 message: outgoing.message,
             };
             match envelope.message {
-                // One each turn begins here: others find the queries' thread awake, and another processor.
-                Message::Query(session, request) if !std::mem::replace(&mut self.has_begun_query, true) => {
-                    let answered = self.shared.query().begin(&self.shared, session, self.life, request);
-                    self.mail.extend(answered.into_iter().map(Mail::Answer));
-                }
                 Message::Query(session, request) => self.shared.query().ask(session, self.life, request),
                 _ => self.requests.push(envelope),
             }
