@@ -3,6 +3,7 @@
 //! Invariant: every row that passes the filters is found on the way. The converse is not promised, so filters are applied all the same.
 
 use crate::convert::for_each_value;
+use crate::functions::any;
 use crate::limits::SCAN_RANGES_MAX;
 use bigdecimal::BigDecimal;
 use datafusion::common::ScalarValue;
@@ -109,6 +110,11 @@ impl Restrictions {
                 let values: Option<Vec<&ScalarValue>> = list.iter().map(literal).collect();
                 if let (Expr::Column(column), Some(values)) = (&**expr, values) {
                     self.points(self.position(&column.name), &values);
+                }
+            }
+            Expr::ScalarFunction(call) => {
+                if let Some((column, values)) = any::equality(call) {
+                    self.points(self.position(&column.name), &values.iter().collect::<Vec<_>>());
                 }
             }
             _ => {}
