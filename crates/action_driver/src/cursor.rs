@@ -15,6 +15,7 @@ use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 use values::Value;
 
 /// A source being read.
@@ -32,14 +33,14 @@ enum Way {
     Keys(#[serde(with = "remaining")] smallvec::IntoIter<[Key; 1]>),
     /// By the keys supplied with the execution, from this one on.
     Supplied(usize),
-    /// By a range, of an index at this position or of the table.
-    Range(RangeCursor, Option<usize>),
+    /// By ranges, of an index at this position or of the table.
+    Ranges(RangeCursor, Option<usize>),
 }
 
-/// A range being read in batches.
+/// Ranges without overlap being read in batches, one after the other.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RangeCursor {
-    left: Option<KeyRange>,
+    left: VecDeque<KeyRange>,
     #[serde(with = "remaining")]
     batch: std::vec::IntoIter<(Key, Row)>,
     limit: u32,
@@ -77,24 +78,26 @@ impl Cursor {
                 let keys: SmallVec<[Key; 1]> = ranges::point(columns, scope)?.into_iter().collect();
                 Way::Keys(keys.into_iter())
             }
-            AccessPath::Points(points) => {
-                let mut keys = SmallVec::with_capacity(points.len());
-                for columns in points {
-                    keys.extend(ranges::point(columns, scope)?);
-                }
-                keys.sort_unstable();
-                keys.dedup();
+            AccessPath::OneOf(one_of) => {
+                let mut prefixes = ranges::one_of(one_of, scope)?;
                 if source.reverse {
-                    keys.reverse();
+                    prefixes.reverse();
                 }
-                Way::Keys(keys.into_iter())
+                let table = &source.table;
+                let storage = one_of.index.map_or(table.storage, |index| table.indexes[index].storage);
+                if one_of.index.is_none() && one_of.equal.len() + 1 == table.primary_key.len() {
+                    Way::Keys(prefixes.iter().map(|key| Key::new(key)).collect::<SmallVec<_>>().into_iter())
+                } else {
+                    let ranges = prefixes.iter().map(|prefix| ranges::prefixed(storage, prefix));
+                    Way::Ranges(RangeCursor::new(ranges, hint, source.reverse), one_of.index)
+                }
             }
             AccessPath::KeyRange(bounds) => {
-                Way::Range(range(ranges::range(source.table.storage, bounds, scope)?), None)
+                Way::Ranges(range(ranges::range(source.table.storage, bounds, scope)?), None)
             }
             AccessPath::IndexRange(index, bounds) => {
                 let storage = source.table.indexes[*index].storage;
-                Way::Range(range(ranges::range(storage, bounds, scope)?), Some(*index))
+                Way::Ranges(range(ranges::range(storage, bounds, scope)?), Some(*index))
             }
             AccessPath::Supplied => Way::Supplied(0),
         };
@@ -121,7 +124,7 @@ impl Cursor {
                 }
             }
             Event::Batch(rows, left) => {
-                if let Way::Range(range, _) = &mut self.way {
+                if let Way::Ranges(range, _) = &mut self.way {
                     range.take(rows, left);
                 }
             }
@@ -139,7 +142,7 @@ impl Cursor {
                 }
                 None => return Ok(Next::End),
             },
-            Way::Range(range, index) => match range.next(self.kind) {
+            Way::Ranges(range, index) => match range.next(self.kind) {
                 Err(need) => return Ok(need.map_or(Next::End, Next::Need)),
                 Ok((key, row)) => match index {
                     None => {
@@ -155,23 +158,29 @@ impl Cursor {
 }
 
 impl RangeCursor {
-    /// Reads a range, if any; `hint` rows will be enough, if given.
-    pub fn new(range: Option<KeyRange>, hint: Option<u64>, reverse: bool) -> RangeCursor {
+    /// Reads these ranges; `hint` rows will be enough, if given.
+    pub fn new(ranges: impl IntoIterator<Item = KeyRange>, hint: Option<u64>, reverse: bool) -> RangeCursor {
         let enough = hint.map(|rows| rows.clamp(1, u64::from(SCAN_ROWS_MAX)) as u32);
-        RangeCursor { left: range, batch: Vec::new().into_iter(), limit: enough.unwrap_or(SCAN_ROWS_FIRST), reverse }
+        RangeCursor {
+            left: ranges.into_iter().collect(),
+            batch: Vec::new().into_iter(),
+            limit: enough.unwrap_or(SCAN_ROWS_FIRST),
+            reverse,
+        }
     }
 
     /// A batch has come.
     pub fn take(&mut self, rows: Vec<(Key, Row)>, left: Option<KeyRange>) {
         self.batch = rows.into_iter();
-        self.left = left;
+        // The rest of this range comes before the next one.
+        left.into_iter().for_each(|left| self.left.push_front(left));
         self.limit = SCAN_ROWS_MAX;
     }
 
     /// The next row; or what is needed first, nothing at the end.
     pub fn next(&mut self, kind: AccessKind) -> Result<(Key, Row), Option<Need>> {
         self.batch.next().ok_or_else(|| {
-            let range = self.left.take()?;
+            let range = self.left.pop_front()?;
             Some(Need::Range(RangeNeed { range, kind, limit: self.limit, reverse: self.reverse }))
         })
     }

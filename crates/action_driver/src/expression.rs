@@ -77,6 +77,14 @@ impl Scope<'_> {
                 Cow::Owned(Value::Boolean((order != Ordering::Equal) != *negated))
             }
             Expression::In(operand, list, negated) => Cow::Owned(self.is_in(operand, list, *negated, row)?),
+            Expression::Any(operator, operand, array) => {
+                let operand = self.value(operand, row)?;
+                Cow::Owned(operators::any(operator_of(*operator), &operand, self.value(array, row)?.as_ref())?)
+            }
+            Expression::Array(element, list) => {
+                let cast = |item| cast::assign(self.value(item, row)?.as_ref(), *element);
+                Cow::Owned(Value::array(*element, list.iter().map(cast).collect::<Result<_, _>>()?))
+            }
             Expression::Like(operand, pattern, ignore_case, negated) => {
                 let operator = match (ignore_case, negated) {
                     (false, false) => Operator::Like,

@@ -4,7 +4,7 @@
 //! with a lower bound only ends before them.
 
 use crate::expression::Scope;
-use messages::program::{Bounds, Expression};
+use messages::program::{Bounds, Expression, OneOf, Values};
 use messages::session::Failure;
 use messages::{Key, KeyRange, TableId};
 use values::{Value, key};
@@ -45,6 +45,40 @@ pub fn range(table: TableId, bounds: &Bounds, scope: &Scope) -> Result<Option<Ke
         (None, None) => key::prefix_end(&prefix),
     };
     Ok(Some(KeyRange { table, low: Key::new(&low), high: high.map(|high| Key::new(&high)) }))
+}
+
+/// The beginnings of keys whose leading columns have these values, each once, in their order.
+pub fn one_of(one_of: &OneOf, scope: &Scope) -> Result<Vec<Vec<u8>>, Failure> {
+    let (before, behind) = one_of.equal.split_at(one_of.place);
+    let (mut start, mut end) = (Vec::with_capacity(24), Vec::new());
+    if !append_all(before, scope, &mut start)? || !append_all(behind, scope, &mut end)? {
+        return Ok(Vec::new());
+    }
+    let mut prefixes = Vec::new();
+    let mut add = |value: &Value| {
+        if !value.is_null() {
+            let mut prefix = start.clone();
+            key::append(value, &mut prefix);
+            prefix.extend_from_slice(&end);
+            prefixes.push(prefix);
+        }
+    };
+    match &one_of.values {
+        Values::List(list) => {
+            for expression in list {
+                add(scope.evaluate(expression, &[])?.as_ref());
+            }
+        }
+        Values::Array(array) => scope.evaluate(array, &[])?.as_array().unwrap_or_default().iter().for_each(add),
+    }
+    prefixes.sort_unstable();
+    prefixes.dedup();
+    Ok(prefixes)
+}
+
+/// The keys that begin so.
+pub fn prefixed(table: TableId, prefix: &[u8]) -> KeyRange {
+    KeyRange { table, low: Key::new(prefix), high: key::prefix_end(prefix).map(|high| Key::new(&high)) }
 }
 
 fn append_all(columns: &[Expression], scope: &Scope, bytes: &mut Vec<u8>) -> Result<bool, Failure> {

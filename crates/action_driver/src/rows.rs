@@ -41,6 +41,7 @@ impl ColumnSet {
                 self.add(operand);
             }
             Expression::Binary(_, left, right)
+            | Expression::Any(_, left, right)
             | Expression::IsDistinct(left, right, _)
             | Expression::Like(left, right, _, _) => {
                 self.add(left);
@@ -59,9 +60,11 @@ impl ColumnSet {
                     self.add(otherwise);
                 }
             }
-            Expression::And(list) | Expression::Or(list) | Expression::Coalesce(list) | Expression::Call(_, list) => {
-                self.add_all(list);
-            }
+            Expression::And(list)
+            | Expression::Or(list)
+            | Expression::Coalesce(list)
+            | Expression::Array(_, list)
+            | Expression::Call(_, list) => self.add_all(list),
         }
     }
 

@@ -179,8 +179,8 @@ pub struct Source {
 pub enum AccessPath {
     /// By the whole key: one expression for each key column, of that column's type. A NULL finds nothing.
     Point(Vec<Expression>),
-    /// By any of these whole keys (`IN`), each at most once.
-    Points(Vec<Vec<Expression>>),
+    /// By any of the values of one leading column of a key (`IN`, `= ANY`).
+    OneOf(OneOf),
     /// By a range of the primary key.
     KeyRange(Bounds),
     /// By a range of an index (position in the table's indexes).
@@ -188,6 +188,28 @@ pub enum AccessPath {
     /// Supplied with the execution: encoded primary keys, as `Execute::rows`' only column of type bytea (UPDATE ... FROM and
     /// DELETE ... USING find their keys by a query first; further supplied columns follow the row's columns).
     Supplied,
+}
+
+/// Values of leading columns of a key, one of which may have any of several: each row at most once. A NULL finds nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OneOf {
+    /// Of an index (position in the table's indexes); `None`: of the primary key.
+    pub index: Option<usize>,
+    /// Values of the other leading columns, in their order.
+    pub equal: Vec<Expression>,
+    /// Where among the leading columns that one is.
+    pub place: usize,
+    /// Its values.
+    pub values: Values,
+}
+
+/// Several values.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Values {
+    /// Of one expression each.
+    List(Vec<Expression>),
+    /// The elements of this array.
+    Array(Expression),
 }
 
 /// Bounds over leading columns of a key: equal to all of `prefix`, and the next column between `low` and `high`. No prefix and no
@@ -227,6 +249,10 @@ pub enum Expression {
     IsDistinct(Box<Expression>, Box<Expression>, bool),
     /// `operand IN (list)`; the flag negates.
     In(Box<Expression>, Vec<Expression>, bool),
+    /// `operand op ANY (array)`. ALL is what is not so for any element.
+    Any(BinaryOperator, Box<Expression>, Box<Expression>),
+    /// `ARRAY[...]`: the elements, cast to this type, which is no array's.
+    Array(Type, Vec<Expression>),
     /// LIKE and ILIKE: operand, pattern, case-insensitive, negated.
     Like(Box<Expression>, Box<Expression>, bool, bool),
     /// CASE WHEN ... THEN ... ELSE (a simple CASE is compiled to comparisons).

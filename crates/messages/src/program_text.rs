@@ -4,8 +4,8 @@
 
 use crate::item::Key;
 use crate::program::{
-    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, Program, RowLock,
-    Source, UnaryOperator,
+    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
+    RowLock, Source, UnaryOperator, Values,
 };
 use crate::schema::{IndexSchema, TableSchema};
 use std::fmt::{self, Display, Formatter};
@@ -170,10 +170,19 @@ fn read(source: &Source, purpose: &str) -> String {
     let names = Names::default();
     let way = match &source.path {
         AccessPath::Point(key) => format!("the row with key {}", names.equal(&key_columns(table), key)),
-        AccessPath::Points(keys) => {
-            let keys: Vec<String> = keys.iter().map(|key| format!("({})", names.list(key))).collect();
-            format!("the rows with keys ({}) in {}", key_columns(table).join(", "), keys.join(", "))
-        }
+        AccessPath::OneOf(one_of) => match one_of.index {
+            None => format!("the rows with key {}", names.one_of(&key_columns(table), one_of)),
+            Some(position) => match table.indexes.get(position) {
+                Some(index) => {
+                    format!(
+                        "by index {} the rows with {}",
+                        index.name,
+                        names.one_of(&index_columns(table, index), one_of)
+                    )
+                }
+                None => UNKNOWN_INDEX.to_string(),
+            },
+        },
         AccessPath::KeyRange(bounds) => match names.bounds(&key_columns(table), bounds) {
             Some(bounds) => format!("the rows with key {bounds}"),
             None => "all rows".to_string(),
@@ -183,7 +192,7 @@ fn read(source: &Source, purpose: &str) -> String {
                 Some(bounds) => format!("by index {} the rows with {bounds}", index.name),
                 None => format!("by index {} all rows", index.name),
             },
-            None => "the rows of an unknown index".to_string(),
+            None => UNKNOWN_INDEX.to_string(),
         },
         AccessPath::Supplied => "the rows with each supplied key".to_string(),
     };
@@ -209,6 +218,8 @@ fn column_names(table: &TableSchema, positions: &[usize]) -> Vec<String> {
     };
     positions.iter().map(name).collect()
 }
+
+const UNKNOWN_INDEX: &str = "the rows of an unknown index";
 
 /// How the hidden key is shown.
 const HIDDEN: &str = "(row key)";
@@ -257,6 +268,19 @@ impl Names {
         pairs.join(", ")
     }
 
+    fn one_of(&self, columns: &[String], one_of: &OneOf) -> String {
+        let mut equal = one_of.equal.iter();
+        let mut parts = Vec::with_capacity(1 + one_of.equal.len());
+        for (place, column) in columns.iter().enumerate().take(1 + one_of.equal.len()) {
+            parts.push(match &one_of.values {
+                Values::List(list) if place == one_of.place => format!("{column} in ({})", self.list(list)),
+                Values::Array(array) if place == one_of.place => format!("{column} = any {}", self.show(array)),
+                _ => format!("{column} = {}", equal.next().map_or_else(|| "?".to_string(), |value| self.show(value))),
+            });
+        }
+        parts.join(", ")
+    }
+
     /// `None` for no bounds at all.
     fn bounds(&self, columns: &[String], bounds: &Bounds) -> Option<String> {
         let mut parts = Vec::new();
@@ -298,6 +322,10 @@ impl Names {
             Expression::In(operand, list, negated) => {
                 format!("{} {}IN ({})", self.nested(operand), not(*negated), self.list(list))
             }
+            Expression::Any(operator, operand, array) => {
+                format!("{} {} ANY ({})", self.nested(operand), symbol(*operator), self.show(array))
+            }
+            Expression::Array(_, elements) => format!("ARRAY[{}]", self.list(elements)),
             Expression::Like(operand, pattern, ignore_case, negated) => {
                 let like = if *ignore_case { "ILIKE" } else { "LIKE" };
                 format!("{} {}{like} {}", self.nested(operand), not(*negated), self.nested(pattern))
@@ -333,6 +361,7 @@ impl Names {
             | Expression::TransactionTime
             | Expression::Case(..)
             | Expression::Coalesce(_)
+            | Expression::Array(..)
             | Expression::Call(..) => self.show(expression),
             Expression::Cast(operand, _, false) => self.nested(operand),
             _ => format!("({})", self.show(expression)),

@@ -4,8 +4,8 @@
 //! overwritten; *members*, whose rows come and go. And *counters*, whose column is a `bigint` that is added to.
 
 use messages::program::{
-    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, Program,
-    ResultColumn, RowLock, Source,
+    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
+    ResultColumn, RowLock, Source, Values,
 };
 use messages::schema::{Column, TableSchema};
 use messages::{KeyRange, TableId};
@@ -185,7 +185,8 @@ impl Programs {
             let read_only = lock.is_none();
             program(vec![select(point(storage), value(), lock)], &[VALUE], read_only)
         };
-        let two = AccessPath::Points(vec![vec![Expression::Parameter(0)], vec![Expression::Parameter(2)]]);
+        let values = Values::List(vec![Expression::Parameter(0), Expression::Parameter(2)]);
+        let two = AccessPath::OneOf(OneOf { index: None, equal: Vec::new(), place: 0, values });
         let two = Source { table: table(LISTS), path: two, reverse: false };
         let update = Action::Update {
             source: point(LISTS),

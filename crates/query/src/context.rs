@@ -225,7 +225,7 @@ impl TypePlanner for Types {
             Named::Known(known) => types::to_arrow(known),
             Named::Catalog(CatalogType::Oid) => DataType::Int64,
             Named::Catalog(_) => DataType::Utf8,
-            Named::Array => return Ok(None),
+            Named::CatalogArray => return Ok(None),
         }))
     }
 }

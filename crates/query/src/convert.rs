@@ -10,12 +10,13 @@ use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, RoundingMode};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryBuilder, BooleanBuilder, Decimal128Builder, Decimal256Builder,
-    FixedSizeBinaryBuilder, NullArray, PrimitiveBuilder, StringBuilder, new_empty_array,
+    FixedSizeBinaryBuilder, ListArray, NullArray, PrimitiveBuilder, StringBuilder, new_empty_array,
 };
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
+    DataType, Date32Type, Decimal128Type, Decimal256Type, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
     TimestampMicrosecondType, i256,
 };
 use datafusion::common::ScalarValue;
@@ -60,8 +61,33 @@ pub enum ColumnBuilder {
     Interval(PrimitiveBuilder<IntervalMonthDayNanoType>),
     /// `uuid`.
     Uuid(FixedSizeBinaryBuilder),
+    /// Arrays.
+    List(Box<ListBuilder>),
     /// Nothing but NULLs, of no type.
     Null(usize),
+}
+
+/// Builds one array of lists.
+pub struct ListBuilder {
+    field: FieldRef,
+    items: ColumnBuilder,
+    lengths: Vec<usize>,
+    present: Vec<bool>,
+}
+
+impl ListBuilder {
+    fn append(&mut self, values: Option<&[Value]>) -> Result<()> {
+        values.unwrap_or_default().iter().try_for_each(|value| self.items.append(value))?;
+        self.lengths.push(values.map_or(0, <[Value]>::len));
+        self.present.push(values.is_some());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ListArray {
+        let offsets = OffsetBuffer::from_lengths(std::mem::take(&mut self.lengths));
+        let present = NullBuffer::from(std::mem::take(&mut self.present));
+        ListArray::new(Arc::clone(&self.field), offsets, self.items.finish(), Some(present))
+    }
 }
 
 impl ColumnBuilder {
@@ -93,6 +119,12 @@ impl ColumnBuilder {
             }
             DataType::Interval(IntervalUnit::MonthDayNano) => Self::Interval(PrimitiveBuilder::with_capacity(capacity)),
             DataType::FixedSizeBinary(16) => Self::Uuid(FixedSizeBinaryBuilder::with_capacity(capacity, 16)),
+            DataType::List(field) => Self::List(Box::new(ListBuilder {
+                field: Arc::clone(field),
+                items: ColumnBuilder::new(field.data_type(), capacity)?,
+                lengths: Vec::with_capacity(capacity),
+                present: Vec::with_capacity(capacity),
+            })),
             DataType::Null => Self::Null(0),
             other => return Err(unsupported_type(other)),
         })
@@ -128,7 +160,8 @@ impl ColumnBuilder {
                 builder.append_value(IntervalMonthDayNano::new(interval.months, interval.days, nanoseconds));
             }
             (Self::Uuid(builder), Value::Uuid(bytes)) => builder.append_value(bytes)?,
-            (builder, Value::Null) => builder.append_null(),
+            (Self::List(builder), Value::Array(array)) => builder.append(Some(array.values()))?,
+            (builder, Value::Null) => builder.append_null()?,
             (_, other) => {
                 let found = other.data_type().map_or("NULL", |found| found.base_name());
                 return Err(QueryError::new("XX001", format!("a row holds {found} where its table has another type"))
@@ -138,7 +171,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    fn append_null(&mut self) {
+    fn append_null(&mut self) -> Result<()> {
         match self {
             Self::Boolean(builder) => builder.append_null(),
             Self::SmallInt(builder) => builder.append_null(),
@@ -155,8 +188,10 @@ impl ColumnBuilder {
             Self::Timestamp(builder, _) => builder.append_null(),
             Self::Interval(builder) => builder.append_null(),
             Self::Uuid(builder) => builder.append_null(),
+            Self::List(builder) => builder.append(None)?,
             Self::Null(count) => *count += 1,
         }
+        Ok(())
     }
 
     /// The array of what was appended; the builder is empty again.
@@ -178,6 +213,7 @@ impl ColumnBuilder {
             Self::Timestamp(builder, true) => Arc::new(builder.finish().with_timezone("UTC")),
             Self::Interval(builder) => Arc::new(builder.finish()),
             Self::Uuid(builder) => Arc::new(builder.finish()),
+            Self::List(builder) => Arc::new(builder.finish()),
             Self::Null(count) => Arc::new(NullArray::new(std::mem::take(count))),
         }
     }
@@ -250,9 +286,15 @@ pub fn for_each_value(array: &ArrayRef, mut each: impl FnMut(Value)) -> Result<(
         DataType::FixedSizeBinary(16) => array.as_fixed_size_binary().iter().for_each(|item| {
             each(item.and_then(|bytes| bytes.try_into().ok()).map_or(Value::Null, Value::Uuid));
         }),
-        DataType::List(_) => {
+        DataType::List(item) => {
+            let element = crate::types::from_arrow(item.data_type()).filter(|element| element.element().is_none());
             for list in array.as_list::<i32>().iter() {
-                each(list.map(|list| list_text(&list)).transpose()?.map_or(Value::Null, Value::text));
+                let elements = list.as_ref().map(values_of).transpose()?;
+                each(match (elements, element) {
+                    (None, _) => Value::Null,
+                    (Some(elements), Some(element)) => Value::array(element, elements),
+                    (Some(elements), None) => Value::text(nested_text(&elements)),
+                });
             }
         }
         other => return Err(unsupported_type(other)),
@@ -260,31 +302,11 @@ pub fn for_each_value(array: &ArrayRef, mut each: impl FnMut(Value)) -> Result<(
     Ok(())
 }
 
-/// A list as PostgreSQL prints arrays (`array_out`).
-fn list_text(list: &ArrayRef) -> Result<String> {
-    let mut text = String::from("{");
-    for value in values_of(list)? {
-        if text.len() > 1 {
-            text.push(',');
-        }
-        let Some(item) = values::text::to_string(&value) else {
-            text.push_str("NULL");
-            continue;
-        };
-        let is_list = matches!(list.data_type(), DataType::List(_));
-        let needs_quotes = item.is_empty()
-            || item.eq_ignore_ascii_case("null")
-            || item.contains(|letter: char| letter.is_whitespace() || matches!(letter, '{' | '}' | ',' | '"' | '\\'));
-        if needs_quotes && !is_list {
-            text.push('"');
-            text.push_str(&item.replace('\\', "\\\\").replace('"', "\\\""));
-            text.push('"');
-        } else {
-            text.push_str(&item);
-        }
-    }
-    text.push('}');
-    Ok(text)
+/// A list of lists as PostgreSQL prints arrays of several dimensions (`array_out`).
+fn nested_text(lists: &[Value]) -> String {
+    let texts: Vec<String> =
+        lists.iter().map(|list| values::text::to_string(list).unwrap_or_else(|| "NULL".to_owned())).collect();
+    format!("{{{}}}", texts.join(","))
 }
 
 /// The values of an array.

@@ -2,6 +2,8 @@
 //! operand is, and how numbers are promoted.
 
 use crate::convert::parse_literal;
+use crate::error::QueryError;
+use crate::functions::any::{self, Quantifier};
 use crate::functions::{arithmetic, cast, operator};
 use crate::types::{self, is_decimal, is_text};
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field};
@@ -36,6 +38,9 @@ impl OperatorPlanner {
 
 impl ExprPlanner for OperatorPlanner {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        if let Some((operator, quantifier)) = any::of_symbol(&expr.op) {
+            return Ok(PlannerResult::Planned(self.quantified(operator, quantifier, expr.left, expr.right, schema)?));
+        }
         let Some(operator) = operator_of(&expr.op) else {
             return Ok(PlannerResult::Original(expr));
         };
@@ -100,6 +105,36 @@ fn wanted_type(other: &DataType, operator: BinaryOperator) -> DataType {
 }
 
 impl OperatorPlanner {
+    /// `operand op ANY (array)`, or ALL. Errors: 42883, 42809 for what is no array.
+    fn quantified(
+        &self,
+        operator: BinaryOperator,
+        quantifier: Quantifier,
+        mut operand: Expr,
+        mut array: Expr,
+        schema: &DFSchema,
+    ) -> Result<Expr> {
+        let typed = |expression: &Expr| -> Result<Option<Type>> {
+            Ok(types::of_field(expression.to_field(schema)?.1.as_ref()).filter(|_| !is_untyped(expression)))
+        };
+        let field = |data_type: Type| types::field("", data_type, true);
+        let element = typed(&operand)?.unwrap_or(Type::Text).unmodified();
+        if is_untyped(&array) {
+            array = self.typed_as(&array, &field(element.array()), operator, true)?.unwrap_or(array);
+        }
+        let Some(element) = typed(&array)?.and_then(|array| array.element()) else {
+            let message = "op ANY/ALL (array) requires array on right side";
+            return Err(QueryError::new("42809", message).into_datafusion());
+        };
+        operand = self.typed_as(&operand, &field(element), operator, false)?.unwrap_or(operand);
+        if let Some(operand) = typed(&operand)?
+            && binary_type(operator, operand, element).is_none()
+        {
+            return Err(operator::undefined(operator.symbol(), operand, element).into_datafusion());
+        }
+        Ok(any::apply(operator, quantifier, operand, array))
+    }
+
     /// The expression with the type that its neighbour gives it, if it has none of its own.
     fn typed_by(
         &self,
@@ -109,9 +144,17 @@ impl OperatorPlanner {
         operator: BinaryOperator,
         is_right: bool,
     ) -> Result<Option<Expr>> {
-        if is_untyped(other) {
-            return Ok(None);
-        }
+        if is_untyped(other) { Ok(None) } else { self.typed_as(expression, other_field, operator, is_right) }
+    }
+
+    /// The expression with the type that it gets beside an operand of this one, if it has none of its own.
+    fn typed_as(
+        &self,
+        expression: &Expr,
+        other_field: &Field,
+        operator: BinaryOperator,
+        is_right: bool,
+    ) -> Result<Option<Expr>> {
         let mut wanted = wanted_type(other_field.data_type(), operator);
         match expression {
             Expr::Placeholder(Placeholder { id, field: None }) => {
@@ -161,7 +204,7 @@ fn plan(operator: BinaryOperator, op: Symbol, left: Operand, right: Operand) -> 
     let original = |left: Operand, right: Operand| {
         Ok(PlannerResult::Original(RawBinaryExpr { op, left: left.expression, right: right.expression }))
     };
-    // Lists, and what has no type yet.
+    // Lists of lists, and what has no type yet.
     let (Some(left_type), Some(right_type)) = (left.exact, right.exact) else {
         return original(left, right);
     };
@@ -175,6 +218,9 @@ fn plan(operator: BinaryOperator, op: Symbol, left: Operand, right: Operand) -> 
         return original(left, right);
     }
     let planned = match operator {
+        BinaryOperator::Concatenate if types::is_list(&left.data_type) || types::is_list(&right.data_type) => {
+            return original(left, right);
+        }
         BinaryOperator::Concatenate => match (is_text(&left.data_type), is_text(&right.data_type)) {
             (true, true) => return original(left, right),
             (false, false) => operator::apply(operator, left.expression, right.expression),

@@ -16,7 +16,7 @@ use crate::system_catalog::{SessionFacts, SystemCatalog};
 use crate::tables::{Tables, TablesHandle};
 use crate::types;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -313,12 +313,9 @@ fn columns_of(plan: &LogicalPlan) -> Result<Vec<ResultColumn>, QueryError> {
         .fields()
         .iter()
         .map(|field| {
-            let column_type = match field.data_type() {
-                // Lists are shown as PostgreSQL prints arrays.
-                DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => Some(Type::Text),
-                _ => types::of_field(field),
-            };
-            let column_type = column_type.ok_or_else(|| {
+            // Lists of lists are shown as PostgreSQL prints arrays.
+            let shown = || types::is_list(field.data_type()).then_some(Type::Text);
+            let column_type = types::of_field(field).or_else(shown).ok_or_else(|| {
                 let shown = crate::convert::describe(field.data_type());
                 QueryError::unsupported(format!("a result of type {shown} is not supported"))
             })?;

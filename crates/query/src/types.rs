@@ -11,7 +11,7 @@ use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, IntervalUnit, TimeUnit,
 };
 use std::sync::Arc;
-use values::Type;
+use values::{Element, Type};
 
 /// Digits behind the point of an unconstrained `numeric` within a query. Trailing zeros are not shown.
 pub const UNCONSTRAINED_SCALE: i8 = 20;
@@ -47,6 +47,7 @@ pub fn to_arrow(column_type: Type) -> DataType {
         Type::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC"))),
         Type::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
         Type::Uuid => DataType::FixedSizeBinary(16),
+        Type::Array(element) => DataType::new_list(to_arrow(element.data_type()), true),
     }
 }
 
@@ -61,7 +62,7 @@ fn decimal(precision: u16, scale: i16) -> DataType {
     }
 }
 
-/// The SQL type of an Arrow type, or `None` when there is none (lists, structs).
+/// The SQL type of an Arrow type, or `None` when there is none (lists of lists, structs).
 pub fn from_arrow(data_type: &DataType) -> Option<Type> {
     Some(match data_type {
         DataType::Boolean => Type::Boolean,
@@ -82,6 +83,7 @@ pub fn from_arrow(data_type: &DataType) -> Option<Type> {
         DataType::Interval(_) | DataType::Duration(_) => Type::Interval,
         DataType::FixedSizeBinary(16) => Type::Uuid,
         DataType::Dictionary(_, of) => return from_arrow(of),
+        list if is_list(list) => Type::Array(Element::of(from_arrow(list_element(list)?)?)?),
         _ => return None,
     })
 }
@@ -126,6 +128,19 @@ pub fn is_decimal(data_type: &DataType) -> bool {
         data_type,
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..)
     )
+}
+
+/// Whether this is a list.
+pub fn is_list(data_type: &DataType) -> bool {
+    list_element(data_type).is_some()
+}
+
+/// The type of a list's elements.
+pub fn list_element(data_type: &DataType) -> Option<&DataType> {
+    match data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Some(item.data_type()),
+        _ => None,
+    }
 }
 
 /// Whether this is a text type.

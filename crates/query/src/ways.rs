@@ -3,6 +3,7 @@
 //! Invariant: every row that passes the filters is found on the way. The converse is not promised, so filters are applied all the same.
 
 use crate::convert::for_each_value;
+use crate::functions::any;
 use crate::kept;
 use crate::limits::SCAN_RANGES_MAX;
 use bigdecimal::BigDecimal;
@@ -160,6 +161,11 @@ impl Restrictions {
                 }
             }
             Expr::Literal(ScalarValue::Boolean(Some(false) | None), _) => self.nothing = true,
+            Expr::ScalarFunction(call) => {
+                if let Some((column, values)) = any::equality(call) {
+                    self.points(self.position(&column.name), &values.iter().collect::<Vec<_>>());
+                }
+            }
             _ => {}
         }
     }

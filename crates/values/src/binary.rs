@@ -2,6 +2,7 @@
 //!
 //! Invariant: decoding checks lengths, bounds and UTF-8: any bytes from a client yield a value of the type or an error.
 
+use crate::array::{parse_binary, write_binary};
 use crate::calendar::{checked_date, checked_timestamp};
 use crate::error::{ValueError, sqlstate};
 use crate::limits::MICROSECONDS_PER_DAY;
@@ -16,8 +17,8 @@ const NUMERIC_POSITIVE: u16 = 0x0000;
 /// NaN and the infinities.
 const NUMERIC_SPECIAL: u16 = 0xc000;
 
-/// Appends a value of a column of type `data_type`, which pads `char(n)` and is otherwise ignored; nothing for NULL,
-/// which has no bytes.
+/// Appends a value of a column of type `data_type`, which pads `char(n)`, says what an array's elements are, and is otherwise
+/// ignored; nothing for NULL, which has no bytes.
 pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}
@@ -49,11 +50,12 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
             out.extend_from_slice(&interval.months.to_be_bytes());
         }
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        Value::Array(array) => write_binary(array, data_type.element().unwrap_or_else(|| array.element()), out),
     }
 }
 
 /// Reads a value of a type, its modifier enforced as in an assignment. Errors: 22P03 for bytes that are no such value,
-/// 22008 and 22003 for values out of range, 0A000 for infinities, 22021 for strings that are not UTF-8, 22001.
+/// 08P01 and 42804 for arrays that are none, 22008 and 22003 for values out of range, 0A000 for infinities, 22021 for strings that are not UTF-8, 22001.
 pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
     let value = match data_type {
         Type::Boolean => Value::Boolean(array::<1>(bytes)? != [0]),
@@ -89,6 +91,7 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
             })
         }
         Type::Uuid => Value::Uuid(array(bytes)?),
+        Type::Array(element) => return parse_binary(bytes, element.data_type()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
 }

@@ -1,8 +1,9 @@
 //! Casts between types: explicit, and on assignment to a column.
 //!
 //! Invariant: the result is NULL or has the representation of the target type and obeys its modifier. Which casts exist,
-//! and which of them need `CAST`, is PostgreSQL's `pg_cast`; every type casts to and from the strings.
+//! and which of them need `CAST`, is PostgreSQL's `pg_cast`; every type casts to and from the strings, and arrays cast as their elements do.
 
+use crate::array::held;
 use crate::calendar::split_timestamp;
 use crate::error::{ValueError, sqlstate};
 use crate::limits::MICROSECONDS_PER_DAY;
@@ -43,6 +44,9 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
         Type::Real => 5,
         _ => 6,
     };
+    if let (Some(from), Some(to)) = (from.element(), to.element()) {
+        return context(from, to);
+    }
     Some(match (from, to) {
         _ if from.is_string() && to.is_string() => Implicit,
         _ if from.is_number() && to.is_number() => {
@@ -86,8 +90,13 @@ fn convert(value: &Value, target: Type) -> Result<Value, ValueError> {
     let Some(from) = value.data_type() else {
         return Ok(Value::Null);
     };
-    if from == target.unmodified() || (from == Type::Text && target.is_string()) {
+    if from == held(target) {
         return Ok(value.clone());
+    }
+    if let (Value::Array(array), Some(element)) = (value, target.element())
+        && context(array.element(), element).is_some()
+    {
+        return array.map(element, |value| convert(value, element));
     }
     if let Value::Text(text) = value {
         return text::parse(text, target.unmodified());

@@ -1,7 +1,7 @@
 //! How values order: one total order for sorting, the basis of SQL's comparisons.
 //!
 //! Invariant: among values of one type this is a total order that [`key`](crate::key) encodes: NULL last, NaN greatest,
-//! -0 equal to 0, text bytewise, intervals by span. Values of different numeric types, or of different types of dates,
+//! -0 equal to 0, text bytewise, intervals by span, arrays by the first element that differs. Values of different numeric types, or of different types of dates,
 //! compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
 
 use crate::limits::MICROSECONDS_PER_DAY;
@@ -32,6 +32,9 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Interval(left), Value::Interval(right)) => left.span_us().cmp(&right.span_us()),
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
         (Value::Numeric(left), Value::Numeric(right)) => left.cmp(right),
+        (Value::Array(left), Value::Array(right)) if left.element() == right.element() => {
+            compare_elements(left.values(), right.values())
+        }
         _ => {
             if let (Some(left), Some(right)) = (left.as_integer(), right.as_integer()) {
                 left.cmp(&right)
@@ -44,6 +47,12 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
             }
         }
     })
+}
+
+/// By the first elements that differ, else the shorter array first.
+fn compare_elements(left: &[Value], right: &[Value]) -> Ordering {
+    let differing = left.iter().zip(right).map(|(left, right)| compare(left, right)).find(|ordering| ordering.is_ne());
+    differing.unwrap_or_else(|| left.len().cmp(&right.len()))
 }
 
 /// Compares as PostgreSQL does: NaN equals NaN and is above all else.
@@ -99,6 +108,7 @@ fn rank(value: &Value) -> u8 {
         Value::Time(_) => 5,
         Value::Interval(_) => 6,
         Value::Uuid(_) => 7,
-        Value::Null => 8,
+        Value::Array(_) => 8,
+        Value::Null => 9,
     }
 }

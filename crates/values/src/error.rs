@@ -8,6 +8,8 @@ use std::fmt;
 pub mod sqlstate {
     /// `feature_not_supported`.
     pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
+    /// `protocol_violation`.
+    pub const PROTOCOL_VIOLATION: &str = "08P01";
     /// `string_data_right_truncation`.
     pub const STRING_DATA_RIGHT_TRUNCATION: &str = "22001";
     /// `numeric_value_out_of_range`.
@@ -28,6 +30,8 @@ pub mod sqlstate {
     pub const INVALID_ARGUMENT_FOR_LOGARITHM: &str = "2201E";
     /// `invalid_argument_for_power_function`.
     pub const INVALID_ARGUMENT_FOR_POWER: &str = "2201F";
+    /// `array_subscript_error`.
+    pub const ARRAY_SUBSCRIPT_ERROR: &str = "2202E";
     /// `character_not_in_repertoire`.
     pub const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
     /// `invalid_parameter_value`.
@@ -42,6 +46,8 @@ pub mod sqlstate {
     pub const CANNOT_COERCE: &str = "42846";
     /// `datatype_mismatch`.
     pub const DATATYPE_MISMATCH: &str = "42804";
+    /// `wrong_object_type`.
+    pub const WRONG_OBJECT_TYPE: &str = "42809";
     /// `undefined_function`, also for operators.
     pub const UNDEFINED_FUNCTION: &str = "42883";
     /// `undefined_object`, for a type that does not exist.

@@ -3,10 +3,12 @@
 //! Invariants: a function is a pure function of its arguments and its [`Environment`], so that a replayed statement
 //! computes the same; its value has the type that [`Function::result`] names, or is NULL.
 
+mod arrays;
 mod numbers;
 mod strings;
 mod times;
 
+use crate::array::held;
 use crate::cast;
 use crate::compare::compare;
 use crate::error::{ValueError, sqlstate};
@@ -55,6 +57,8 @@ const fn entry(name: &'static str, parameters: &'static [Type], result: Type, bo
 enum Form {
     /// NULL if any argument is; else the body's value of the arguments cast to the parameters' types.
     Strict(&'static [Type], Body),
+    /// Of an array with elements of any type; NULL if any argument is.
+    Array(fn(&[Value]) -> Value),
     /// `coalesce`: the first argument that is not NULL.
     Coalesce,
     /// `nullif`: NULL if the two are equal, else the first.
@@ -117,7 +121,7 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
         })
 }
 
-/// The functions whose arguments may be NULL or of any number.
+/// The functions whose arguments may be NULL, of any number, or arrays of any type.
 fn special(name: &str, arguments: &[Type]) -> Option<Function> {
     let function = |name, result, form| Some(Function { name, result, volatility: Volatility::Immutable, form });
     match (name, arguments) {
@@ -130,6 +134,10 @@ fn special(name: &str, arguments: &[Type]) -> Option<Function> {
         ("concat", [_, ..]) => function("concat", Type::Text, Form::Concat),
         ("concat_ws", [separator, _, ..]) if separator.is_string() => {
             function("concat_ws", Type::Text, Form::ConcatWithSeparator)
+        }
+        (_, [Type::Array(_), rest @ ..]) => {
+            let (name, body) = arrays::lookup(name, rest)?;
+            function(name, Type::Integer, Form::Array(body))
         }
         _ => None,
     }
@@ -179,6 +187,8 @@ impl Function {
                     .collect::<Result<_, _>>()?;
                 body(&converted, environment)
             }
+            Form::Array(_) if arguments.iter().any(Value::is_null) => Ok(Value::Null),
+            Form::Array(body) => Ok(body(arguments)),
             Form::Coalesce => {
                 let found = arguments.iter().find(|argument| !argument.is_null());
                 found.map_or(Ok(Value::Null), |found| cast::explicit(found, self.result))
@@ -215,7 +225,7 @@ impl Function {
 
 /// True if values of the type are represented as this one.
 fn is_held_as(value: &Value, data_type: Type) -> bool {
-    value.data_type().is_some_and(|held| held == data_type || (held == Type::Text && data_type.is_string()))
+    value.data_type() == Some(held(data_type))
 }
 
 // Arguments that `Function::call` has cast to the type of their parameter.

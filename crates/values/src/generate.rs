@@ -8,9 +8,14 @@ use crate::value::{Interval, Value};
 use bigdecimal::BigDecimal;
 use proptest::prelude::*;
 
+/// Any type that is no array, without modifier.
+pub(crate) fn scalar_type() -> impl Strategy<Value = Type> {
+    prop::sample::select(ALL.to_vec())
+}
+
 /// Any type, without modifier.
 pub(crate) fn data_type() -> impl Strategy<Value = Type> {
-    prop::sample::select(ALL.to_vec())
+    prop_oneof![3 => scalar_type(), 1 => scalar_type().prop_map(Type::array)]
 }
 
 /// Up to four types.
@@ -81,6 +86,11 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
         Type::TimestampTz => timestamp().prop_map(Value::TimestampTz).boxed(),
         Type::Interval => interval().prop_map(Value::Interval).boxed(),
         Type::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        Type::Array(element) => {
+            let element = element.data_type();
+            let values = prop::collection::vec(nullable(element), 0..4);
+            values.prop_map(move |values| Value::array(element, values)).boxed()
+        }
     }
 }
 

@@ -29,7 +29,7 @@ const INTEGER_ZERO: u8 = 0x80;
 /// Marker of NULL, above every other: NULLs last.
 const NULL: u8 = 0xf0;
 
-/// Ends a string; lower than any byte within one.
+/// Ends a string, lower than any byte within one; and an array, lower than any marker.
 const END: u8 = 0x00;
 /// Escapes the bytes 0x00 and 0x01 within a string as 0x01 0x01 and 0x01 0x02.
 const ESCAPE: u8 = 0x01;
@@ -72,6 +72,11 @@ pub fn append(value: &Value, out: &mut Vec<u8>) {
         Value::Uuid(bytes) => {
             out.push(PRESENT);
             out.extend_from_slice(bytes);
+        }
+        Value::Array(array) => {
+            out.push(PRESENT);
+            encode_key(array.values(), out);
+            out.push(END);
         }
     }
 }
@@ -140,6 +145,15 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         Type::Bytea => Value::Bytea(Arc::from(string(rest)?)),
         Type::Interval => Value::Interval(interval((u128::from_be_bytes(take(rest)?) ^ (1 << 127)) as i128)?),
         Type::Uuid => Value::Uuid(take(rest)?),
+        Type::Array(element) => {
+            let element = element.data_type();
+            let mut values = Vec::new();
+            while rest.first() != Some(&END) {
+                values.push(decode_value(rest, element)?);
+            }
+            *rest = &rest[1..];
+            Value::array(element, values)
+        }
     })
 }
 

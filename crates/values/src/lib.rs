@@ -10,10 +10,11 @@
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes;
-//! [`text`] and [`binary`] for clients; [`operators`],
+//! [`text`] and [`binary`] for clients, `array` for both; [`operators`],
 //! [`cast`] and [`functions`] to compute.
 
 mod arithmetic;
+mod array;
 pub mod binary;
 mod calendar;
 pub mod cast;
@@ -38,9 +39,10 @@ pub mod types;
 pub mod value;
 mod varint;
 
+pub use array::Array;
 pub use error::ValueError;
 pub use modifier::Strictness;
-pub use types::Type;
+pub use types::{Element, Type};
 pub use value::{Interval, Value};
 
 /// What every fallible operation of this crate returns.

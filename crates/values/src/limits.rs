@@ -24,6 +24,12 @@ pub const COLUMNS_MAX: usize = 1664;
 /// Largest `text` or `bytea` value, in bytes (PostgreSQL's `MaxAllocSize`, 1 GiB - 1).
 pub const VALUE_BYTES_MAX: usize = 0x3fff_ffff;
 
+/// Most elements of an array (PostgreSQL's `MaxArraySize`).
+pub const ARRAY_ELEMENTS_MAX: usize = VALUE_BYTES_MAX / size_of::<u64>();
+
+/// Most dimensions that a client may speak of (PostgreSQL's `MAXDIM`), though it gets no further with more than one.
+pub const ARRAY_DIMENSIONS_MAX: i32 = 6;
+
 /// Microseconds in a second.
 pub const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 

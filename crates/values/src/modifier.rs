@@ -31,6 +31,13 @@ pub(crate) fn fit(value: Value, data_type: Type, strictness: Strictness) -> Resu
         (Type::Numeric(Some((precision, scale))), Value::Numeric(number)) => {
             numeric::fit(number, precision, scale).map(Value::numeric)
         }
+        (Type::Array(element), Value::Array(array)) => {
+            let element = element.data_type();
+            if element == element.unmodified() && !matches!(element, Type::Char(_)) {
+                return Ok(value);
+            }
+            array.map(element, |value| fit(value.clone(), element, strictness))
+        }
         _ => Ok(value),
     }
 }

@@ -5,6 +5,7 @@
 //! different types are promoted as PostgreSQL does; literals of unknown type have to be cast before.
 
 use crate::arithmetic;
+use crate::array::held;
 use crate::compare::compare_present;
 use crate::error::{ValueError, sqlstate};
 use crate::pattern::like;
@@ -155,6 +156,7 @@ pub fn comparable(left: Type, right: Type) -> bool {
         || (left.is_number() && right.is_number())
         || (left.is_string() && right.is_string())
         || (is_instant(left) && is_instant(right))
+        || (left.element().is_some() && held(left) == held(right))
 }
 
 /// The type of a binary operator's result, or `None` if it does not take operands of these types.
@@ -167,6 +169,7 @@ pub fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<
             (left.is_string() && right.is_string()).then_some(Type::Boolean)
         }
         Op::Concatenate => match (left, right) {
+            (Type::Array(_), _) | (_, Type::Array(_)) => None,
             (Type::Bytea, Type::Bytea) => Some(Type::Bytea),
             (left, right) if left.is_string() || right.is_string() => Some(Type::Text),
             _ => None,
@@ -228,6 +231,44 @@ pub fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<V
     Ok(Value::Boolean(truth))
 }
 
+/// `operand op ANY (array)`: true if it is for any element, else NULL if it is unknown for any. Errors: as [`binary`]; 42809 for what is no
+/// array.
+pub fn any(operator: BinaryOperator, operand: &Value, array: &Value) -> Result<Value, ValueError> {
+    if array.is_null() {
+        return Ok(Value::Null);
+    }
+    let elements = array.as_array().ok_or_else(|| {
+        ValueError::new(sqlstate::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side")
+    })?;
+    let mut is_unknown = false;
+    for element in elements {
+        match binary(operator, operand, element)?.as_boolean() {
+            Some(true) => return Ok(Value::Boolean(true)),
+            Some(false) => {}
+            None => is_unknown = true,
+        }
+    }
+    Ok(if is_unknown { Value::Null } else { Value::Boolean(false) })
+}
+
+/// The comparison that is true where this one is false, so that `op ALL` is NOT of it with ANY; `None` for what is no comparison.
+pub fn negated(operator: BinaryOperator) -> Option<BinaryOperator> {
+    use BinaryOperator as Op;
+    Some(match operator {
+        Op::Equal => Op::NotEqual,
+        Op::NotEqual => Op::Equal,
+        Op::Less => Op::GreaterOrEqual,
+        Op::LessOrEqual => Op::Greater,
+        Op::Greater => Op::LessOrEqual,
+        Op::GreaterOrEqual => Op::Less,
+        Op::Like => Op::NotLike,
+        Op::NotLike => Op::Like,
+        Op::ILike => Op::NotILike,
+        Op::NotILike => Op::ILike,
+        _ => return None,
+    })
+}
+
 /// True if two values that compare like this satisfy the comparison.
 fn satisfies(operator: BinaryOperator, ordering: Ordering) -> bool {
     match operator {
@@ -272,6 +313,8 @@ fn connect(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Valu
 /// Strings with anything that has a text, or two byte strings.
 fn concatenate(left: &Value, right: &Value) -> Option<Value> {
     match (left, right) {
+        // Whether NULL is an array or an element cannot be told from values.
+        (Value::Array(_), _) | (_, Value::Array(_)) => None,
         (Value::Bytea(left), Value::Bytea(right)) => Some(Value::bytea([left.as_ref(), right.as_ref()].concat())),
         (Value::Text(left), Value::Text(right)) => Some(Value::text([left.as_ref(), right.as_ref()].concat())),
         (Value::Text(_), _) | (_, Value::Text(_)) => Some(Value::text(cast_text(left)? + &cast_text(right)?)),

@@ -4,11 +4,13 @@
 //! no encoder wrote yield SQLSTATE XX001, never a panic and never an allocation larger than the bytes at hand.
 //!
 //! Layout: columns as a varint; per value one tag byte, then zigzag varints for integers and times, little-endian bits
-//! for floats, a varint length and the bytes for strings. Tags from 0x80 up are texts of up to 127 bytes whose
+//! for floats, a varint length and the bytes for strings and arrays. Tags from 0x80 up are texts of up to 127 bytes whose
 //! length is in the tag.
 
+use crate::array::held;
 use crate::error::ValueError;
 use crate::limits::{COLUMNS_MAX, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
+use crate::types::ALL;
 use crate::value::{Interval, Value};
 use crate::varint;
 use bigdecimal::BigDecimal;
@@ -36,6 +38,8 @@ const TIMESTAMP: u8 = 14;
 const TIMESTAMP_TZ: u8 = 15;
 const INTERVAL: u8 = 16;
 const UUID: u8 = 17;
+/// Place of the elements' type in [`ALL`], length of the elements in bytes, their number, and they themselves.
+const ARRAY: u8 = 18;
 /// First tag of the short texts; the low seven bits are the length in bytes.
 const SHORT_TEXT: u8 = 0x80;
 const SHORT_TEXT_BYTES_MAX: usize = 0x7f;
@@ -97,6 +101,15 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
         Value::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(bytes);
+        }
+        Value::Array(array) => {
+            let place = ALL.iter().position(|known| *known == array.element()).expect("an element is no array");
+            let mut elements = Vec::new();
+            varint::write(array.values().len() as u64, &mut elements);
+            array.values().iter().for_each(|value| encode_value(value, &mut elements));
+            out.extend_from_slice(&[ARRAY, place as u8]);
+            varint::write(elements.len() as u64, out);
+            out.extend_from_slice(&elements);
         }
     }
 }
@@ -237,11 +250,44 @@ impl<'a> RowReader<'a> {
         if !self.advance()? {
             return Ok(None);
         }
-        let tag = self.byte()?;
-        if tag >= SHORT_TEXT {
-            return self.text(usize::from(tag & !SHORT_TEXT)).map(Some);
+        match self.byte()? {
+            ARRAY => self.elements(),
+            tag => self.scalar(tag),
         }
-        let value = match tag {
+        .map(Some)
+    }
+
+    /// The elements behind the tag of an array.
+    fn elements(&mut self) -> Result<Value, ValueError> {
+        let element = ALL.get(usize::from(self.byte()?)).copied().filter(|element| held(*element) == *element);
+        let element = element.ok_or_else(|| ValueError::corrupt("the elements of an array are of no type"))?;
+        let length = self.length()?;
+        let mut inside = Self { rest: self.take(length)?, remaining: 0 };
+        let count = inside.length()?;
+        // Every element takes at least its tag.
+        if count > inside.rest.len() {
+            return Err(ValueError::corrupt("the number of elements"));
+        }
+        let mut values = Vec::with_capacity(count);
+        for _ in 0..count {
+            let tag = inside.byte()?;
+            let value = inside.scalar(tag)?;
+            if value.data_type().is_some_and(|found| found != element) {
+                return Err(ValueError::corrupt("an element of an array has another type"));
+            }
+            values.push(value);
+        }
+        if inside.rest.is_empty() {
+            Ok(Value::array(element, values))
+        } else {
+            Err(ValueError::corrupt("bytes follow the last element"))
+        }
+    }
+
+    /// The value behind this tag, which is no array's.
+    fn scalar(&mut self, tag: u8) -> Result<Value, ValueError> {
+        Ok(match tag {
+            SHORT_TEXT.. => return self.text(usize::from(tag & !SHORT_TEXT)),
             NULL => Value::Null,
             FALSE => Value::Boolean(false),
             TRUE => Value::Boolean(true),
@@ -261,7 +307,7 @@ impl<'a> RowReader<'a> {
             }
             TEXT => {
                 let length = self.length()?;
-                return self.text(length).map(Some);
+                return self.text(length);
             }
             BYTEA => {
                 let length = self.length()?;
@@ -276,8 +322,7 @@ impl<'a> RowReader<'a> {
             }
             UUID => Value::Uuid(self.array()?),
             _ => return Err(ValueError::corrupt("a value has an unknown tag")),
-        };
-        Ok(Some(value))
+        })
     }
 
     /// Passes over the next column, if there is one, without decoding it.
@@ -311,6 +356,10 @@ impl<'a> RowReader<'a> {
                 0
             }
             UUID => 16,
+            ARRAY => {
+                self.byte()?;
+                self.length()?
+            }
             SHORT_TEXT.. => usize::from(tag & !SHORT_TEXT),
             _ => return Err(ValueError::corrupt("a value has an unknown tag")),
         };

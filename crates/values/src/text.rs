@@ -2,6 +2,7 @@
 //!
 //! Invariant: what [`write()`] prints, [`parse`] reads as an equal value of the same type.
 
+use crate::array;
 use crate::calendar;
 use crate::datetime;
 use crate::error::{ValueError, sqlstate};
@@ -32,6 +33,7 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
         Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz => datetime::parse(input, data_type)?,
         Type::Interval => Value::Interval(interval::parse(input)?),
         Type::Uuid => Value::Uuid(parse_uuid(input)?),
+        Type::Array(element) => return array::parse_text(input, element.data_type()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
 }
@@ -60,8 +62,8 @@ pub(crate) fn refuse_zero_byte(text: &str) -> Result<(), ValueError> {
     if text.as_bytes().contains(&0) { Err(invalid_encoding("0x00")) } else { Ok(()) }
 }
 
-/// Appends a value of a column of type `data_type`, which pads `char(n)` and is otherwise ignored; nothing for NULL,
-/// which has no text.
+/// Appends a value of a column of type `data_type`, which pads `char(n)`, in arrays too, and is otherwise ignored; nothing for
+/// NULL, which has no text.
 pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}
@@ -92,6 +94,9 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
                 }
                 write_hexadecimal(part, out);
             }
+        }
+        Value::Array(array) => {
+            array::write_text(array, data_type.element().unwrap_or_else(|| array.element()), out);
         }
     }
 }

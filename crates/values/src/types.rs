@@ -1,4 +1,7 @@
 //! The column types: PostgreSQL's names, type modifiers and object identifiers.
+//!
+//! Invariant: an array's elements are of any type that is no array itself. As in PostgreSQL, the number of dimensions is no part of a type; arrays
+//! here have one.
 
 use crate::error::{ValueError, sqlstate};
 use crate::limits::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, NUMERIC_SCALE_MAX};
@@ -43,9 +46,54 @@ pub enum Type {
     Interval,
     /// `uuid`.
     Uuid,
+    /// An array of elements of another type.
+    Array(Element),
 }
 
-/// Every type, without modifiers, in the order of the enum.
+/// The type of an array's elements: one of [`ALL`] with its modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "(u8, i32)", into = "(u8, i32)")]
+pub struct Element {
+    /// In [`ALL`].
+    place: u8,
+    /// As in `pg_attribute.atttypmod`.
+    typmod: i32,
+}
+
+impl Element {
+    /// For elements of this type; `None` if it is an array itself.
+    pub fn of(data_type: Type) -> Option<Self> {
+        let unmodified = data_type.unmodified();
+        let place = ALL.iter().position(|known| *known == unmodified)?;
+        Some(Self { place: place as u8, typmod: data_type.typmod() })
+    }
+
+    /// The elements' type.
+    pub fn data_type(&self) -> Type {
+        ALL[usize::from(self.place)].with_typmod(self.typmod)
+    }
+
+    /// Identifier and names of the arrays of such elements.
+    fn arrays(&self) -> &'static (u32, &'static str, &'static str) {
+        &ARRAYS[usize::from(self.place)]
+    }
+}
+
+impl From<Element> for (u8, i32) {
+    fn from(element: Element) -> Self {
+        (element.place, element.typmod)
+    }
+}
+
+impl TryFrom<(u8, i32)> for Element {
+    type Error = &'static str;
+
+    fn try_from((place, typmod): (u8, i32)) -> Result<Self, Self::Error> {
+        if usize::from(place) < ALL.len() { Ok(Self { place, typmod }) } else { Err("an array of no known type") }
+    }
+}
+
+/// Every type that is no array, without modifiers, in the order of the enum.
 pub const ALL: [Type; 17] = [
     Type::Boolean,
     Type::SmallInt,
@@ -64,6 +112,27 @@ pub const ALL: [Type; 17] = [
     Type::TimestampTz,
     Type::Interval,
     Type::Uuid,
+];
+
+/// Object identifier, name, and name in `pg_type` of the arrays of each of [`ALL`].
+const ARRAYS: [(u32, &str, &str); ALL.len()] = [
+    (1000, "boolean[]", "_bool"),
+    (1005, "smallint[]", "_int2"),
+    (1007, "integer[]", "_int4"),
+    (1016, "bigint[]", "_int8"),
+    (1021, "real[]", "_float4"),
+    (1022, "double precision[]", "_float8"),
+    (1231, "numeric[]", "_numeric"),
+    (1009, "text[]", "_text"),
+    (1015, "character varying[]", "_varchar"),
+    (1014, "character[]", "_bpchar"),
+    (1001, "bytea[]", "_bytea"),
+    (1182, "date[]", "_date"),
+    (1183, "time without time zone[]", "_time"),
+    (1115, "timestamp without time zone[]", "_timestamp"),
+    (1185, "timestamp with time zone[]", "_timestamptz"),
+    (1187, "interval[]", "_interval"),
+    (2951, "uuid[]", "_uuid"),
 ];
 
 /// Bytes that a modifier counts beside the declared length (`VARHDRSZ`).
@@ -90,29 +159,49 @@ impl Type {
             Self::Interval => 1186,
             Self::Numeric(_) => 1700,
             Self::Uuid => 2950,
+            Self::Array(element) => element.arrays().0,
+        }
+    }
+
+    /// The type of arrays of this one; of an array, itself: PostgreSQL's `int[][]` is `int[]`.
+    pub fn array(self) -> Self {
+        Element::of(self).map_or(self, Self::Array)
+    }
+
+    /// The type of an array's elements; `None` for any other type.
+    pub fn element(&self) -> Option<Self> {
+        match self {
+            Self::Array(element) => Some(element.data_type()),
+            _ => None,
         }
     }
 
     /// The type with this object identifier, without modifier; `None` for any that is not supported.
     pub fn from_oid(oid: u32) -> Option<Self> {
-        ALL.into_iter().find(|data_type| data_type.oid() == oid)
+        let arrays = || ALL.into_iter().map(Self::array);
+        ALL.into_iter().chain(arrays()).find(|data_type| data_type.oid() == oid)
     }
 
     /// The type with this object identifier and `atttypmod`; a modifier that the type cannot have is ignored.
     pub fn from_oid_and_typmod(oid: u32, typmod: i32) -> Option<Self> {
-        let data_type = Self::from_oid(oid)?;
+        Some(Self::from_oid(oid)?.with_typmod(typmod))
+    }
+
+    /// This type, which has no modifier, with this one; an array's is that of its elements.
+    fn with_typmod(self, typmod: i32) -> Self {
         let Some(modifier) = typmod.checked_sub(MODIFIER_HEADER).filter(|modifier| *modifier >= 0) else {
-            return Some(data_type);
+            return self;
         };
-        Some(match data_type {
+        match self {
             Self::Varchar(_) if modifier > 0 => Self::Varchar(Some(modifier as u32)),
             Self::Char(_) => Self::Char(modifier as u32),
             Self::Numeric(_) => {
                 let scale = ((modifier & 0x7ff) ^ 0x400) - 0x400;
                 Self::Numeric(Some(((modifier >> 16) as u16, scale as i16)))
             }
+            Self::Array(element) => element.data_type().with_typmod(typmod).array(),
             other => other,
-        })
+        }
     }
 
     /// The modifier as in `pg_attribute.atttypmod`; -1 without one.
@@ -123,6 +212,7 @@ impl Type {
             Self::Numeric(Some((precision, scale))) => {
                 ((i32::from(precision) << 16) | (i32::from(scale) & 0x7ff)) + MODIFIER_HEADER
             }
+            Self::Array(element) => element.typmod,
             _ => -1,
         }
     }
@@ -135,7 +225,7 @@ impl Type {
             Self::Integer | Self::Real | Self::Date => 4,
             Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz => 8,
             Self::Interval | Self::Uuid => 16,
-            Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea => -1,
+            Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
         }
     }
 
@@ -159,6 +249,7 @@ impl Type {
             Self::TimestampTz => "timestamp with time zone",
             Self::Interval => "interval",
             Self::Uuid => "uuid",
+            Self::Array(element) => element.arrays().1,
         }
     }
 
@@ -176,6 +267,7 @@ impl Type {
             Self::Time => "time",
             Self::Timestamp => "timestamp",
             Self::TimestampTz => "timestamptz",
+            Self::Array(element) => element.arrays().2,
             other => other.base_name(),
         }
     }
@@ -186,6 +278,7 @@ impl Type {
             Self::Numeric(_) => Self::Numeric(None),
             Self::Varchar(_) => Self::Varchar(None),
             Self::Char(_) => Self::Char(0),
+            Self::Array(element) => Self::Array(Element { typmod: -1, ..*element }),
             other => *other,
         }
     }
@@ -214,6 +307,7 @@ impl fmt::Display for Type {
             Self::Varchar(Some(length)) => write!(formatter, "character varying({length})"),
             Self::Char(0) => formatter.write_str("bpchar"),
             Self::Char(length) => write!(formatter, "character({length})"),
+            Self::Array(element) => write!(formatter, "{}[]", element.data_type()),
             other => formatter.write_str(other.base_name()),
         }
     }
@@ -226,6 +320,9 @@ impl FromStr for Type {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
+        if let Some(element) = array_element(text) {
+            return Ok(element.parse::<Self>()?.array());
+        }
         let (name, modifiers) = split_modifiers(text)?;
         let unmodified = match name.as_str() {
             "boolean" | "bool" => Self::Boolean,
@@ -249,15 +346,23 @@ impl FromStr for Type {
             "timestamptz" | "timestamp with time zone" => return seconds_type(Self::TimestampTz, &modifiers),
             "interval" => return seconds_type(Self::Interval, &modifiers),
             "uuid" => Self::Uuid,
-            _ => {
-                return Err(ValueError::new(
-                    sqlstate::UNDEFINED_OBJECT,
-                    format!("type \"{}\" does not exist", text.trim()),
-                ));
-            }
+            other => ALL.into_iter().map(Self::array).find(|array| array.catalog_name() == other).ok_or_else(|| {
+                ValueError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", text.trim()))
+            })?,
         };
         if modifiers.is_empty() { Ok(unmodified) } else { Err(modifier_not_allowed(&name)) }
     }
+}
+
+/// The name before `[]`, `[3]` or `ARRAY`; `None` if the name is not that of an array. PostgreSQL enforces no length.
+fn array_element(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    if let Some(before) = text.strip_suffix(']') {
+        let (name, length) = before.rsplit_once('[')?;
+        return length.bytes().all(|digit| digit.is_ascii_digit()).then_some(name);
+    }
+    let (name, word) = text.split_at_checked(text.len().checked_sub("array".len())?)?;
+    (word.eq_ignore_ascii_case("array") && name.ends_with(|before: char| before.is_ascii_whitespace())).then_some(name)
 }
 
 /// Splits `name (a, b) more` into the lower-case `name more`, single-spaced, and the numbers in parentheses.
@@ -356,7 +461,8 @@ mod tests {
             Type::Numeric(Some((3, -5))),
             Type::Numeric(Some((1000, 1000))),
         ];
-        for data_type in ALL.into_iter().chain(modified) {
+        let scalars = || ALL.into_iter().chain(modified);
+        for data_type in scalars().chain(scalars().map(Type::array)) {
             assert_eq!(Type::from_oid_and_typmod(data_type.oid(), data_type.typmod()), Some(data_type));
             assert_eq!(data_type.to_string().parse::<Type>(), Ok(data_type), "{data_type}");
             assert_eq!(data_type.unmodified().catalog_name().parse::<Type>(), Ok(data_type.unmodified()));
@@ -382,6 +488,12 @@ mod tests {
             ("timestamptz", "timestamp with time zone"),
             ("timestamp (6) with time zone", "timestamp with time zone"),
             ("time", "time without time zone"),
+            ("int[]", "integer[]"),
+            ("INT4 [3]", "integer[]"),
+            ("text[][]", "text[]"),
+            ("numeric(5,2) []", "numeric(5,2)[]"),
+            ("varchar (7) array", "character varying(7)[]"),
+            ("_timestamptz", "timestamp with time zone[]"),
         ];
         for (alias, name) in aliases {
             assert_eq!(alias.parse::<Type>().map(|data_type| data_type.to_string()), Ok(name.to_string()));
@@ -402,6 +514,11 @@ mod tests {
             ("varchar(", "42601"),
             ("varchar(x)", "42601"),
             ("timestamp(3)", "0A000"),
+            ("serial[]", "42704"),
+            ("integer[x]", "42704"),
+            ("varchar(0)[]", "22023"),
+            ("array", "42704"),
+            ("_nothing", "42704"),
         ];
         for (name, code) in wrong {
             assert_eq!(name.parse::<Type>().map_err(|error| error.sqlstate), Err(code), "{name}");

@@ -3,6 +3,7 @@
 //! Invariant: `char(n)` is held without trailing blanks, and a `numeric` made by this crate has a scale in
 //! `0..=NUMERIC_FRACTION_DIGITS_MAX`, which is the number of decimals it prints.
 
+use crate::array::Array;
 use crate::types::Type;
 use bigdecimal::BigDecimal;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,8 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`.
     Uuid([u8; 16]),
+    /// An array of any of these but arrays.
+    Array(#[serde(with = "array_bytes")] Arc<Array>),
 }
 
 impl Value {
@@ -62,6 +65,14 @@ impl Value {
     /// A `numeric` value that prints as many decimals as `number` has scale.
     pub fn numeric(number: BigDecimal) -> Self {
         Self::Numeric(Arc::new(number))
+    }
+
+    /// An array of elements of this type.
+    ///
+    /// # Panics
+    /// As [`Array::new`].
+    pub fn array(element: Type, values: Vec<Self>) -> Self {
+        Self::Array(Arc::new(Array::new(element, values)))
     }
 
     /// True for NULL.
@@ -88,7 +99,16 @@ impl Value {
             Self::TimestampTz(_) => Type::TimestampTz,
             Self::Interval(_) => Type::Interval,
             Self::Uuid(_) => Type::Uuid,
+            Self::Array(array) => array.element().array(),
         })
+    }
+
+    /// The elements of an array.
+    pub fn as_array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(array) => Some(array.values()),
+            _ => None,
+        }
     }
 
     /// The number in a value of one of the three integer types.
@@ -124,6 +144,7 @@ impl Value {
                 Self::Text(text) => text.len(),
                 Self::Bytea(bytes) => bytes.len(),
                 Self::Numeric(number) => size_of::<BigDecimal>() + number.as_bigint_and_scale().0.bits() as usize / 8,
+                Self::Array(array) => array.values().iter().map(Self::size_in_memory).sum(),
                 _ => 0,
             }
     }
@@ -152,6 +173,7 @@ impl PartialEq for Value {
             | (Self::TimestampTz(left), Self::TimestampTz(right)) => left == right,
             (Self::Interval(left), Self::Interval(right)) => left == right,
             (Self::Uuid(left), Self::Uuid(right)) => left == right,
+            (Self::Array(left), Self::Array(right)) => left == right,
             _ => false,
         }
     }
@@ -210,6 +232,29 @@ mod numeric_parts {
             return Err(D::Error::custom("the scale of a numeric is out of range"));
         }
         Ok(Arc::new(BigDecimal::new(BigInt::from_signed_bytes_le(&unscaled), scale)))
+    }
+}
+
+/// An array in a message: as the only column of a row, whose decoder bounds how deep it goes.
+mod array_bytes {
+    use crate::array::Array;
+    use crate::row;
+    use crate::value::Value;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(array: &Arc<Array>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        row::encode_row(&[Value::Array(Arc::clone(array))], &mut bytes);
+        bytes.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Array>, D::Error> {
+        match row::column(&Vec::<u8>::deserialize(deserializer)?, 0) {
+            Ok(Value::Array(array)) => Ok(array),
+            _ => Err(D::Error::custom("the bytes of an array are damaged")),
+        }
     }
 }
 

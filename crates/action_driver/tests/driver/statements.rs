@@ -8,7 +8,7 @@ use messages::commit::CommitReply;
 use messages::concurrency::ConcurrencyReply;
 use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
-use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, Source};
+use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, OneOf, Source, Values};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, IndexPath, SessionReply, SessionRequest};
 use messages::{
@@ -453,11 +453,9 @@ fn planted_bugs_leave_their_clause_out() {
             world.run(&insert(), &account(id, &id.to_string(), 1));
         }
         world.said();
-        let both = Source {
-            table: accounts(),
-            path: AccessPath::Points(vec![vec![parameter(0)], vec![parameter(1)]]),
-            reverse: false,
-        };
+        let values = Values::List(vec![parameter(0), parameter(1)]);
+        let path = AccessPath::OneOf(OneOf { index: None, equal: Vec::new(), place: 0, values });
+        let both = Source { table: accounts(), path, reverse: false };
         let select = Action::Select {
             source: Some(both),
             filter: None,

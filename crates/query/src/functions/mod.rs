@@ -3,9 +3,10 @@
 //! Names resolve to ours first, then to those of DataFusion's that mean what PostgreSQL's mean; no other function of
 //! DataFusion can be called. In reading order: [`rowwise`], the frame of functions that compute row by row; [`cast`],
 //! [`operator`] and [`arithmetic`], into which casts and operators are planned; [`scalar`] functions; [`series`]; [`system`]
-//! functions, which know the catalog; [`random`]; [`aggregates`].
+//! functions, which know the catalog; [`random`]; [`aggregates`]; [`any`], comparisons with the elements of an array.
 
 pub mod aggregates;
+pub mod any;
 pub mod arithmetic;
 pub mod cast;
 pub mod operator;
@@ -20,7 +21,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
 use std::sync::{Arc, LazyLock};
 
 /// Scalar functions of DataFusion with PostgreSQL's name and meaning.
-const SCALAR: [&str; 70] = [
+const SCALAR: [&str; 68] = [
     "acos",
     "acosh",
     "array_append",
@@ -28,7 +29,6 @@ const SCALAR: [&str; 70] = [
     "array_dims",
     "array_element",
     "array_has",
-    "array_length",
     "array_ndims",
     "array_position",
     "array_positions",
@@ -44,7 +44,6 @@ const SCALAR: [&str; 70] = [
     "atanh",
     "bit_length",
     "btrim",
-    "cardinality",
     "cbrt",
     "chr",
     "coalesce",
@@ -159,6 +158,11 @@ pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<S
     }
     let native = (SCALAR.contains(&name) || SCALAR_MORE.contains(&name))
         .then(|| {
+            let name = match name {
+                "array_remove" => "array_remove_all",
+                "array_replace" => "array_replace_all",
+                same => same,
+            };
             let named = |function: &&Arc<ScalarUDF>| {
                 function.name() == name || function.aliases().iter().any(|alias| alias == name)
             };

@@ -11,8 +11,12 @@ use values::functions::{Environment, Function, lookup};
 use values::{Type, Value};
 
 /// Functions taken from `values`.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 23] = [
+    "array_length",
+    "array_lower",
+    "array_upper",
     "ascii",
+    "cardinality",
     "ceil",
     "chr",
     "date_part",

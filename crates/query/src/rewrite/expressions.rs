@@ -4,6 +4,7 @@
 use super::build::{binary, call, native_cast, nested, text};
 use super::{Rewriter, functions, integer_type, types};
 use crate::error::QueryError;
+use crate::functions::any::{self, Quantifier};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, CeilFloorKind, DataType, Expr, Interval, Subscript, TrimWhereField,
     TypedString, UnaryOperator, Value, ValueWithSpan,
@@ -38,8 +39,8 @@ impl Rewriter<'_> {
             Expr::UnaryOp { op, expr } => unary(op, *expr)?,
             Expr::Between { expr, negated, low, high } => between(*expr, negated, *low, *high),
             Expr::InList { expr, list, negated } => in_list(*expr, list, negated)?,
-            Expr::AnyOp { left, compare_op, right, .. } => any(*left, compare_op, *right)?,
-            Expr::AllOp { left, compare_op, right } => all(*left, compare_op, *right)?,
+            Expr::AnyOp { left, compare_op, right, .. } => quantified(*left, compare_op, *right, Quantifier::Any)?,
+            Expr::AllOp { left, compare_op, right } => quantified(*left, compare_op, *right, Quantifier::All)?,
             Expr::Case { case_token, end_token, operand: Some(operand), conditions, else_result } => Expr::Case {
                 case_token,
                 end_token,
@@ -200,27 +201,22 @@ fn compare_rows(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Ex
     Ok(nested(result))
 }
 
-/// `x op ANY (list)`.
-fn any(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr, QueryError> {
-    match list_elements(&right) {
-        Some(list) if op == BinaryOperator::Eq => Ok(Expr::InList { expr: Box::new(left), list, negated: false }),
-        Some(list) => Ok(each(&left, &op, list, BinaryOperator::Or, false)),
-        None if op == BinaryOperator::Eq => Ok(call("array_has", vec![right, left])),
-        None => Err(QueryError::unsupported(format!(
-            "{op} ANY over anything but an array that is written out is not supported"
-        ))),
+/// `x op ANY (array)`, `x op ALL (array)`. What is written out is a list or a chain of comparisons, whose members get their types one by one.
+fn quantified(left: Expr, op: BinaryOperator, right: Expr, quantifier: Quantifier) -> Result<Expr, QueryError> {
+    if is_subquery(&right) {
+        let message = format!("{op} {quantifier} over a subquery is not supported");
+        return Err(QueryError::unsupported(message));
     }
-}
-
-/// `x op ALL (list)`.
-fn all(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr, QueryError> {
-    match list_elements(&right) {
-        Some(list) if op == BinaryOperator::NotEq => Ok(Expr::InList { expr: Box::new(left), list, negated: true }),
-        Some(list) => Ok(each(&left, &op, list, BinaryOperator::And, true)),
-        None => Err(QueryError::unsupported(format!(
-            "{op} ALL over anything but an array that is written out is not supported"
-        ))),
-    }
+    let (in_list, joint) = match quantifier {
+        Quantifier::Any => (BinaryOperator::Eq, BinaryOperator::Or),
+        Quantifier::All => (BinaryOperator::NotEq, BinaryOperator::And),
+    };
+    let negated = quantifier == Quantifier::All;
+    Ok(match list_elements(&right) {
+        Some(list) if op == in_list => Expr::InList { expr: Box::new(left), list, negated },
+        Some(list) => each(&left, &op, list, joint, negated),
+        None => binary(left, any::symbol(&op, quantifier)?, right),
+    })
 }
 
 fn each(left: &Expr, op: &BinaryOperator, list: Vec<Expr>, joint: BinaryOperator, of_none: bool) -> Expr {
@@ -231,20 +227,19 @@ fn each(left: &Expr, op: &BinaryOperator, list: Vec<Expr>, joint: BinaryOperator
     nested(joined.unwrap_or(Expr::Value(Value::Boolean(of_none).into())))
 }
 
-/// The elements of `ARRAY[...]` and of `'{...}'` without nesting or quotes.
+/// The elements of `ARRAY[...]`.
 fn list_elements(list: &Expr) -> Option<Vec<Expr>> {
     match list {
         Expr::Array(Array { elem, .. }) => Some(elem.clone()),
         Expr::Nested(inner) => list_elements(inner),
-        Expr::Value(_) => {
-            let inside = types::string_literal(list)?.trim().strip_prefix('{')?.strip_suffix('}')?;
-            if inside.contains(['{', '"', '\\']) {
-                return None;
-            }
-            let elements = inside.split(',').map(str::trim).filter(|element| !element.is_empty());
-            Some(elements.map(text).collect())
-        }
         _ => None,
+    }
+}
+
+fn is_subquery(expression: &Expr) -> bool {
+    match expression {
+        Expr::Nested(inner) => is_subquery(inner),
+        other => matches!(other, Expr::Subquery(_)),
     }
 }
 
@@ -293,6 +288,14 @@ fn special_syntax(expression: Expr) -> Result<Expr, QueryError> {
             let mut arguments = vec![*expr, *overlay_what, *overlay_from];
             arguments.extend(overlay_for.map(|length| *length));
             call("overlay", arguments)
+        }
+        Expr::Like { negated, any: true, expr, pattern, escape_char: None } => {
+            let op = if negated { BinaryOperator::PGNotLikeMatch } else { BinaryOperator::PGLikeMatch };
+            quantified(*expr, op, *pattern, Quantifier::Any)?
+        }
+        Expr::ILike { negated, any: true, expr, pattern, escape_char: None } => {
+            let op = if negated { BinaryOperator::PGNotILikeMatch } else { BinaryOperator::PGILikeMatch };
+            quantified(*expr, op, *pattern, Quantifier::Any)?
         }
         Expr::Ceil { expr, field: CeilFloorKind::DateTimeField(_) } => call("ceil", vec![*expr]),
         Expr::Floor { expr, field: CeilFloorKind::DateTimeField(_) } => call("floor", vec![*expr]),

@@ -91,14 +91,17 @@ impl Rewriter<'_> {
             "ceiling" => "ceil",
             "char_length" | "character_length" => "length",
             "substring" => "substr",
-            "array_upper" => "array_length",
             other => other,
         };
         if matches!(name, "generate_series" | "unnest") && function.over.is_none() {
             return set_returning(name, &function);
         }
         function.name = object_name(name);
-        Ok(Expr::Function(function))
+        let call = Expr::Function(function);
+        Ok(match name {
+            "array_ndims" | "array_position" => native_cast(call, DataType::Int4(None)),
+            _ => call,
+        })
     }
 
     fn random_call(&mut self, name: &str) -> Expr {

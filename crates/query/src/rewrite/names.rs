@@ -16,6 +16,11 @@ pub fn shown(name: &str) -> &str {
     name.split(HIDDEN).next().unwrap_or_default()
 }
 
+/// A name that the client sees as this one, and that differs from it by a number.
+pub fn hidden(name: &str, number: usize) -> String {
+    format!("{name}{HIDDEN}{number}")
+}
+
 /// Gives every column of a select list its PostgreSQL name, and no two the same.
 pub fn name_columns(select: &mut Select) {
     let has_wildcard = select
@@ -40,7 +45,7 @@ pub fn name_columns(select: &mut Select) {
         if is_column && !clashes {
             continue;
         }
-        let unique = if clashes { format!("{name}{HIDDEN}{number}") } else { name };
+        let unique = if clashes { hidden(&name, number) } else { name };
         let expression = std::mem::replace(expression, super::build::null());
         *item = SelectItem::ExprWithAlias { expr: expression, alias: quoted(unique) };
     }

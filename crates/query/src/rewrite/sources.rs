@@ -1,11 +1,11 @@
 //! Functions in FROM.
 //!
 //! `generate_series` over literals is a source of rows that never are in memory at once; over parameters it is a list that is
-//! unnested. A scalar function is a subquery of one row.
+//! unnested. Several arrays are unnested side by side. A scalar function is a subquery of one row.
 
-use super::build::{call, function, last_part, native_cast, plain_arguments, quoted};
+use super::build::{call, folded, function, last_part, native_cast, number, plain_arguments, quoted};
 use super::types::{CAST_FUNCTION, string_literal};
-use super::{functions, subqueries};
+use super::{functions, names, subqueries};
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -21,6 +21,14 @@ pub(super) fn rewrite_source(factor: &mut TableFactor) -> Result<(), QueryError>
         TableFactor::Table { name, args: Some(args), alias, with_ordinality, .. } => {
             (&*name, args.args.as_slice(), &*alias, *with_ordinality)
         }
+        TableFactor::UNNEST { array_exprs, alias, with_offset: false, with_ordinality, .. } => {
+            if let Some(source) = unnested(array_exprs, alias.as_ref(), *with_ordinality) {
+                *factor = source;
+            } else if let Some(alias) = alias {
+                *alias = aliased(Some(alias), &alias.name.clone());
+            }
+            return Ok(());
+        }
         TableFactor::Function { name, args, alias, with_ordinality, .. } => {
             (&*name, args.as_slice(), &*alias, *with_ordinality)
         }
@@ -29,18 +37,26 @@ pub(super) fn rewrite_source(factor: &mut TableFactor) -> Result<(), QueryError>
         }
         _ => return Ok(()),
     };
-    if ordinality {
-        return Err(QueryError::unsupported("WITH ORDINALITY is not supported"));
-    }
     let Some((name, arguments)) = functions::source_call(name, arguments) else {
         return Err(QueryError::unsupported("a function in FROM takes plain arguments only"));
     };
+    if name == "unnest"
+        && let Some(source) = unnested(&arguments, alias.as_ref(), ordinality)
+    {
+        *factor = source;
+        return Ok(());
+    }
+    if ordinality {
+        return Err(QueryError::unsupported(
+            "WITH ORDINALITY is supported for unnest of constants and parameters only",
+        ));
+    }
     let column = alias.as_ref().map_or_else(|| quoted(&name), |alias| alias.name.clone());
     let alias = aliased(alias.as_ref(), &column);
     let query = if name == "generate_series" {
         series(arguments, &column)
     } else {
-        select(call(&name, arguments), column, None)
+        select(vec![(call(&name, arguments), column)], None)
     };
     *factor = subqueries::derived(query, Some(alias));
     Ok(())
@@ -64,7 +80,7 @@ fn series(arguments: Vec<Expr>, column: &Ident) -> Query {
         let integers = arguments.iter().all(is_integer);
         let unnested = call("unnest", vec![call("generate_series", arguments)]);
         let typed = if integers { native_cast(unnested, DataType::Int4(None)) } else { unnested };
-        return select(typed, column.clone(), None);
+        return select(vec![(typed, column.clone())], None);
     }
     let integers = arguments.iter().all(is_integer);
     let mut source = subqueries::table("generate_series");
@@ -75,7 +91,38 @@ fn series(arguments: Vec<Expr>, column: &Ident) -> Query {
     }
     let value = Expr::Identifier(quoted("value"));
     let value = if integers { native_cast(value, DataType::Int4(None)) } else { value };
-    select(value, column.clone(), Some(source))
+    select(vec![(value, column.clone())], Some(source))
+}
+
+/// Arrays side by side, the shorter ones filled up with NULLs, and the numbers of their rows; `None` if they depend on other sources.
+fn unnested(arrays: &[Expr], alias: Option<&TableAlias>, ordinality: bool) -> Option<TableFactor> {
+    let is_column = |part: &Expr| matches!(part, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+    if arrays.iter().any(|array| mentions(array, is_column)) {
+        return None;
+    }
+    let mut outputs: Vec<(Expr, String)> = Vec::with_capacity(arrays.len() + 1);
+    // One function alone gives its column the name of the source.
+    let source = alias.map_or_else(|| "unnest".to_owned(), |alias| folded(&alias.name));
+    let name = if arrays.len() == 1 { source.as_str() } else { "unnest" };
+    for array in arrays {
+        outputs.push((call("unnest", vec![array.clone()]), name.to_owned()));
+    }
+    if ordinality {
+        let sizes = arrays.iter().map(|array| call("cardinality", vec![array.clone()])).collect();
+        let longest = native_cast(call("greatest", sizes), DataType::BigInt(None));
+        let first = native_cast(number(1), DataType::BigInt(None));
+        outputs.push((call("unnest", vec![call("generate_series", vec![first, longest])]), "ordinality".to_owned()));
+    }
+    let named = alias.map_or(&[][..], |alias| alias.columns.as_slice()).iter().map(|column| column.name.clone());
+    let named: Vec<Ident> = named.collect();
+    let outputs = outputs.into_iter().enumerate().map(|(place, (expression, name))| {
+        let unique = if place == 0 { name } else { names::hidden(&name, place) };
+        (expression, named.get(place).cloned().unwrap_or_else(|| quoted(unique)))
+    });
+    let outputs: Vec<(Expr, Ident)> = outputs.collect();
+    let columns = outputs.iter().map(|(_, name)| TableAliasColumnDef { name: name.clone(), data_type: None }).collect();
+    let alias = TableAlias { explicit: true, name: quoted(source), columns, at: None };
+    Some(subqueries::derived(select(outputs, None), Some(alias)))
 }
 
 /// What was given the type integer, or its negation.
@@ -93,26 +140,33 @@ pub(super) fn is_integer(expression: &Expr) -> bool {
 
 /// No column, no parameter, no subquery.
 fn is_constant(expression: &Expr) -> bool {
-    struct Finder;
+    !mentions(expression, |part| {
+        matches!(
+            part,
+            Expr::Identifier(_)
+                | Expr::CompoundIdentifier(_)
+                | Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. })
+        )
+    })
+}
+
+/// Whether a part of the expression is wanted, or it has a subquery.
+fn mentions(expression: &Expr, is_wanted: fn(&Expr) -> bool) -> bool {
+    struct Finder(fn(&Expr) -> bool);
     impl Visitor for Finder {
         type Break = ();
         fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
             ControlFlow::Break(())
         }
         fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-            match expression {
-                Expr::Identifier(_)
-                | Expr::CompoundIdentifier(_)
-                | Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
+            if (self.0)(expression) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
-    expression.visit(&mut Finder).is_continue()
+    expression.visit(&mut Finder(is_wanted)).is_break()
 }
 
-/// `SELECT expression AS alias FROM source`.
-fn select(expression: Expr, alias: Ident, source: Option<TableFactor>) -> Query {
+/// `SELECT expression AS alias, ... FROM source`.
+fn select(outputs: Vec<(Expr, Ident)>, source: Option<TableFactor>) -> Query {
     let from = source.map(|relation| TableWithJoins { relation, joins: vec![] }).into_iter().collect();
     let select = Select {
         select_token: AttachedToken::empty(),
@@ -121,7 +175,7 @@ fn select(expression: Expr, alias: Ident, source: Option<TableFactor>) -> Query 
         select_modifiers: None,
         top: None,
         top_before_distinct: false,
-        projection: vec![SelectItem::ExprWithAlias { expr: expression, alias }],
+        projection: outputs.into_iter().map(|(expr, alias)| SelectItem::ExprWithAlias { expr, alias }).collect(),
         exclude: None,
         into: None,
         from,

@@ -21,8 +21,8 @@ pub enum Named {
     Known(Type),
     /// A type of the system catalogs that is text or a number here.
     Catalog(CatalogType),
-    /// A list.
-    Array,
+    /// A list of the latter.
+    CatalogArray,
 }
 
 /// PostgreSQL's types that only the system catalogs use.
@@ -47,10 +47,13 @@ pub enum CatalogType {
 /// Resolves a type's name. Errors: 42704 for one that does not exist.
 pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
     if let DataType::Array(element) = data_type {
-        if let ArrayElemTypeDef::SquareBracket(inner, _) = element {
-            resolve(inner)?;
-        }
-        return Ok(Named::Array);
+        let ArrayElemTypeDef::SquareBracket(element, _) = element else {
+            return Err(QueryError::new("42601", format!("syntax error: {data_type} is no name of a type")));
+        };
+        return Ok(match resolve(element)? {
+            Named::Known(known) => Named::Known(known.array()),
+            Named::Catalog(_) | Named::CatalogArray => Named::CatalogArray,
+        });
     }
     let name = plain_name(data_type);
     let catalog = match name.as_str() {
@@ -77,7 +80,7 @@ pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
 /// The name that a column gets which is a cast to this type.
 pub fn type_name(data_type: &DataType) -> String {
     match resolve(data_type) {
-        Ok(Named::Known(known)) => known.catalog_name().to_owned(),
+        Ok(Named::Known(known)) => known.element().unwrap_or(known).catalog_name().to_owned(),
         _ => plain_name(data_type),
     }
 }
@@ -88,14 +91,16 @@ pub fn parameter_type(data_type: &DataType) -> Option<Type> {
         Named::Known(known) => Some(known.unmodified()),
         Named::Catalog(CatalogType::Oid) => Some(Type::BigInt),
         Named::Catalog(_) => Some(Type::Text),
-        Named::Array => None,
+        Named::CatalogArray => None,
     }
 }
 
 /// What `inner::data_type` becomes.
 pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Result<Expr, QueryError> {
     let target = match resolve(data_type)? {
-        Named::Array => return Ok(inner),
+        Named::CatalogArray => return Ok(inner),
+        // Without elements an array has no type of its own.
+        Named::Known(known @ Type::Array(_)) if is_empty_array(&inner) => return Ok(cast_value(text("{}"), known)),
         Named::Known(known) => return Ok(cast_value(inner, known)),
         Named::Catalog(target) => target,
     };
@@ -125,6 +130,10 @@ pub fn cast_value(inner: Expr, target: Type) -> Expr {
 
 fn oid(oid: u32) -> Expr {
     native_cast(number(oid), DataType::BigInt(None))
+}
+
+fn is_empty_array(expression: &Expr) -> bool {
+    matches!(expression, Expr::Array(array) if array.elem.is_empty())
 }
 
 fn is_parameter(expression: &Expr) -> bool {

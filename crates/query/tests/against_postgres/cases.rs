@@ -131,6 +131,8 @@ files! {
     texts,
     /// Casts would round, print or refuse differently.
     casts,
+    /// Arrays would be read, compared, taken apart or put together wrongly.
+    arrays,
     /// A wrong query would not be refused, or with another code than clients test for.
     errors,
 }

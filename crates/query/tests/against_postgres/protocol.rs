@@ -22,6 +22,10 @@ fn parameter_types_are_inferred() {
     assert_eq!(types("SELECT id FROM item WHERE name LIKE $1"), [Type::Text]);
     assert_eq!(types("SELECT day FROM sale WHERE item_id = $2 AND day = $1"), [Type::Date, Type::Integer]);
     assert_eq!(types("SELECT made + $1 FROM item"), [Type::Interval]);
+    assert_eq!(types("SELECT id FROM item WHERE id = ANY($1)"), [Type::Integer.array()]);
+    assert_eq!(types("SELECT id FROM item WHERE price <> ALL($1)"), [Type::Numeric(None).array()]);
+    assert_eq!(types("SELECT id FROM item WHERE $1 = ANY('{1,2}'::bigint[])"), [Type::BigInt]);
+    assert_eq!(types("SELECT $1 = ANY($2)"), [Type::Text, Type::Text.array()]);
     let given = World::new().plan("SELECT $1", &[Some(Type::BigInt)]).expect("a plan");
     assert_eq!((given.parameters[0], given.columns[0].column_type), (Type::BigInt, Type::BigInt));
 }
@@ -123,10 +127,52 @@ fn plans_are_shown() {
     assert!(shown.contains("HashJoin") && shown.contains("Scan: item, columns=[id]"), "{shown}");
 }
 
-/// Lists have no type of their own in a result; they are shown as PostgreSQL prints them.
+/// Lists of lists have no type of their own in a result; they are shown as PostgreSQL prints them.
 #[test]
-fn lists_are_shown_as_texts() {
+fn lists_of_lists_are_shown_as_texts() {
     let world = World::new();
-    let sql = "SELECT array_agg(name ORDER BY id) AS names, array_agg(parent ORDER BY id) FROM item WHERE id IN (5, 6)";
-    assert_eq!(world.answer(sql), ["names|array_agg", "text|text", "{\"Elk horn\",feather}|{3,NULL}"]);
+    let sql = "SELECT ARRAY[ARRAY[1, 2], ARRAY[3, NULL]] AS numbers, ARRAY[ARRAY['a b'], ARRAY['c']] AS words";
+    assert_eq!(world.answer(sql), ["numbers|words", "text|text", "{{1,2},{3,NULL}}|{{\"a b\"},{c}}"]);
+}
+
+/// A driver that fetches many rows at once sends an array: a scan of the whole table for each would be slow beyond use.
+#[test]
+fn rows_of_an_array_are_found_by_key_and_index() {
+    let world = World::new();
+    let joined = "SELECT s.day FROM sale s JOIN item i ON i.id = s.item_id AND i.price > 0 WHERE s.item_id = ANY($1)";
+    let integers =
+        Value::array(Type::Integer, [3, 1, 3, 99].map(Value::Integer).into_iter().chain([Value::Null]).collect());
+    let texts = Value::array(Type::Text, vec![Value::text("bolt"), Value::text("absent")]);
+    let empty = Value::array(Type::Integer, vec![]);
+    let cases = [
+        ("SELECT id FROM item WHERE id = ANY($1)", &integers, 3, 2),
+        ("SELECT id FROM item WHERE id = ANY($1::bigint[])", &integers, 3, 2),
+        ("SELECT id FROM item WHERE id = ANY($1)", &empty, 0, 0),
+        ("SELECT id FROM item WHERE id = ANY($1)", &Value::Null, 0, 0),
+        ("SELECT id FROM item WHERE name = ANY($1)", &texts, 2, 1),
+        ("SELECT day FROM sale WHERE day > '2000-01-01' AND item_id = ANY($1)", &integers, 3, 3),
+        (joined, &integers, 3, 3),
+    ];
+    for (sql, array, ranges, found) in cases {
+        let planned = world.plan(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        world.memory.requests.lock().expect("no panic").clear();
+        let rows = world.run(&planned, std::slice::from_ref(array)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(rows.len(), found, "{sql}");
+        let requests = world.memory.requests.lock().expect("no panic");
+        let asked = requests.iter().filter(|request| request.ranges.len() == ranges).count();
+        assert!(asked > 0, "{sql} is not read by {ranges} ranges: {requests:?}");
+    }
+}
+
+/// The elements of two arrays as rows are how many rows are inserted at once.
+#[test]
+fn parameters_are_unnested_side_by_side() {
+    let world = World::new();
+    let sql = "SELECT * FROM unnest($1::int[], $2::text[]) AS t(id, word)";
+    let planned = world.plan(sql, &[]).expect("a plan");
+    assert_eq!(planned.parameters, [Type::Integer.array(), Type::Text.array()]);
+    let ids = Value::array(Type::Integer, vec![Value::Integer(7), Value::Null]);
+    let words = Value::array(Type::Text, vec![Value::text("a")]);
+    let rows = world.run(&planned, &[ids, words]).expect("rows");
+    assert_eq!(rows, [[Value::Integer(7), Value::text("a")], [Value::Null, Value::Null]]);
 }

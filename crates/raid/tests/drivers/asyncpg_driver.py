@@ -58,6 +58,43 @@ async def transactions(c):
         assert error.constraint_name == "apg_pkey"
 
 
+async def arrays(c):
+    """In binary. Arrays of texts are those that this driver knows without asking the catalog."""
+    rows = await c.fetch("SELECT id FROM apg WHERE id = ANY($1::text[]::int[]) ORDER BY id", ["1", "1", "987654"])
+    assert [row["id"] for row in rows] == [1], rows
+    words = ["a b", 'q"\\', "", "null", None, "{,}"]
+    assert await c.fetchval("SELECT $1::text[]", words) == words
+    await c.execute("DROP TABLE IF EXISTS apg_arrays")
+    await c.execute("CREATE TABLE apg_arrays (id bigint PRIMARY KEY, words text[])")
+    many = range(500)
+    await c.execute("INSERT INTO apg_arrays (id, words) SELECT id::bigint, ARRAY[word] FROM unnest($1::text[], $2::text[]) AS t(id, word)",
+                    [str(i) for i in many], [f"w{i}" for i in many])
+    update = "UPDATE apg_arrays SET words = $2 WHERE id = ANY($1::text[]::int[])"
+    assert await c.execute(update, ["1", "2", "999"], words) == "UPDATE 2"
+    assert await c.fetchval("SELECT words FROM apg_arrays WHERE id = 2") == words
+    assert await c.execute("DELETE FROM apg_arrays WHERE id = ANY($1::text[]::int[])", [str(i) for i in range(10, 500)]) == "DELETE 490"
+    assert await c.fetchval("SELECT array_agg(id ORDER BY id)::text FROM apg_arrays") == "{0,1,2,3,4,5,6,7,8,9}"
+    await c.copy_records_to_table("apg_arrays", records=[(600 + i, [f"c{i}", None]) for i in range(20)])
+    assert await c.fetchval("SELECT words FROM apg_arrays WHERE id = 619") == ["c19", None]
+    statement = await c.prepare("SELECT words FROM apg_arrays WHERE words[1] = ANY($1)")
+    assert [p.oid for p in statement.get_parameters()] == [1009], statement.get_parameters()
+    assert [a.type.oid for a in statement.get_attributes()] == [1009]
+    try:
+        await c.fetchval("SELECT $1::text[]", [["a"], ["b"]])
+        raise AssertionError("an array of two dimensions was taken")
+    except asyncpg.FeatureNotSupportedError:
+        pass
+
+
+async def what_is_missing(c):
+    """The driver asks the catalog about other types of arrays with a parameter of type oid[], about which it then asks in the same way."""
+    try:
+        await c.fetchval("SELECT $1::int[]", [1])
+        raise AssertionError("an array of integers was taken: say so in the README")
+    except (asyncpg.PostgresError, RecursionError):
+        pass
+
+
 async def copying(c):
     records = [(i, f"r{i}", dt.date(2024, 1, 1)) for i in range(1000, 1100)]
     assert await c.copy_records_to_table("apg", records=records, columns=["id", "t", "d"]) == "COPY 100"
@@ -111,7 +148,7 @@ async def introspection(c):
 
 async def main():
     global failed
-    for step in (types, many, portals, transactions, copying, listening, timeouts, pool, schema_change, introspection):
+    for step in (types, many, portals, transactions, arrays, copying, listening, timeouts, pool, schema_change, introspection, what_is_missing):
         connection = await asyncpg.connect(DSN)
         try:
             await step(connection)

@@ -42,16 +42,12 @@ INSERT INTO t (id, b) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET b = $3, a =
 --! describe
 SELECT t.b, u.c FROM t JOIN t u ON t.id = u.id WHERE t.d < $1 AND u.f = $2;
 --! describe
---! missing: array types
 SELECT id FROM t WHERE id = ANY($1);
 --! with {1,2}
---! missing: array types
 SELECT id FROM t WHERE id = ANY($1);
 --! with {1,2}
---! missing: array types
 SELECT id FROM t WHERE id = ANY($1::int[]);
 --! with {three,x}
---! missing: array types
 SELECT id FROM t WHERE b = ANY($1);
 --! describe
 BEGIN;

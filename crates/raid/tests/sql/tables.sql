@@ -112,7 +112,7 @@ CREATE EXTENSION pgcrypto;
 --! unsupported
 CREATE ROLE somebody;
 --! unsupported
-CREATE TABLE h (x int[]);
+CREATE TABLE h (x int[] UNIQUE);
 --! missing: the type json has a name to refuse
 CREATE TABLE h (x json);
 --! unsupported

@@ -215,18 +215,13 @@ SELECT 'pg_class'::regclass::oid;
 SELECT 'int4'::regtype;
 --! missing: object identifier types
 SELECT 23::regtype;
---! missing: array types
 SELECT '{1,2,3}'::int[];
---! missing: array types
 SELECT ARRAY[1,2,3];
---! missing: array types
 SELECT ARRAY['a','b'];
 SELECT (ARRAY[1,2,3])[2];
---! missing: array types
 SELECT array_length(ARRAY[1,2], 1);
 SELECT 1 = ANY(ARRAY[1,2]);
 SELECT 3 = ALL(ARRAY[3,3]);
---! missing: array types
 SELECT cardinality(ARRAY[1,2,3]);
 SELECT 1::nosuchtype;
 SELECT CAST('2024-01-01' AS timestamp);
@@ -254,3 +249,41 @@ SELECT to_timestamp(0);
 --! missing: the function to_number
 SELECT to_number('1,234.5', '9,999.9');
 DROP TABLE all_types;
+
+-- Arrays as columns: stored, compared, changed, and found by.
+CREATE TABLE arrays (id int PRIMARY KEY, tags text[] NOT NULL DEFAULT '{none}', numbers int[], prices numeric(6,2)[], spans varchar(3)[]);
+INSERT INTO arrays VALUES (1, '{a,"b c",NULL}', '{1,2,3}', '{1.5,NULL}', '{abc}'), (2, ARRAY['x'], ARRAY[]::int[], NULL, NULL), (3, DEFAULT, NULL, '{}', '{}');
+INSERT INTO arrays (id, numbers) SELECT id, ARRAY[id, n] FROM unnest('{4,5}'::int[], '{40,50}'::int[]) AS t(id, n);
+SELECT * FROM arrays ORDER BY id;
+SELECT id FROM arrays WHERE id = ANY ('{5,1,NULL,77}') ORDER BY id;
+SELECT id FROM arrays WHERE id <> ALL ('{1,2}') ORDER BY id DESC;
+SELECT id FROM arrays WHERE 2 = ANY (numbers) ORDER BY id;
+SELECT id FROM arrays WHERE 'x' = ANY (tags) OR 3 < ALL (numbers) ORDER BY id;
+SELECT id FROM arrays WHERE numbers = '{1,2,3}';
+SELECT id FROM arrays WHERE tags >= '{b}' ORDER BY tags;
+SELECT id, cardinality(tags), array_length(numbers, 1), numbers[1] FROM arrays ORDER BY id;
+UPDATE arrays SET tags = '{new}', prices = '{9.999}' WHERE id = ANY ('{2,3,99}') RETURNING id, tags, prices;
+UPDATE arrays SET tags = tags || 'more'::text WHERE id = ANY ('{1,2}'::bigint[]);
+UPDATE arrays SET numbers = numbers || '{8,9}'::int[], spans = ARRAY['abcd'] WHERE id = 1;
+UPDATE arrays SET numbers = '{1,x}' WHERE id = 1;
+UPDATE arrays SET tags = NULL WHERE id = 1;
+UPDATE arrays SET numbers = ARRAY['1', '2'] WHERE id = 1;
+DELETE FROM arrays WHERE id = ANY (ARRAY[4, 5]) AND numbers[2] >= 50 RETURNING id;
+ALTER TABLE arrays ADD COLUMN marks boolean[] DEFAULT '{t,NULL}';
+SELECT * FROM arrays ORDER BY id;
+SELECT unnest(tags) AS tag, count(*) FROM arrays GROUP BY 1 ORDER BY 1;
+SELECT array_agg(numbers[1] ORDER BY id) FROM arrays;
+SELECT id FROM arrays WHERE id = ANY (3);
+SELECT id FROM arrays WHERE id = ANY ('{a}');
+SELECT id FROM arrays WHERE tags = '{1}'::int[];
+COPY arrays (id, tags, numbers) FROM STDIN;
+10	{"tab\\there",\\"}	{1,2}
+\.
+COPY (SELECT id, tags, numbers FROM arrays ORDER BY id) TO STDOUT;
+--! unsupported
+CREATE TABLE keyed (a int[] PRIMARY KEY);
+--! unsupported
+CREATE INDEX ON arrays (tags);
+--! unsupported
+SELECT '{{1,2},{3,4}}'::int[];
+DROP TABLE arrays;

@@ -4,7 +4,7 @@
 //! the condition only if comparing keys bytewise is comparing as SQL does for the two types at hand.
 
 use crate::limits::BOUND_DEPTH_MAX;
-use messages::program::{AccessPath, BinaryOperator, Bounds, Expression};
+use messages::program::{AccessPath, BinaryOperator, Bounds, Expression, OneOf, Values};
 use messages::schema::TableSchema;
 use values::{Type, Value, operators};
 
@@ -40,8 +40,8 @@ struct Candidate<'a> {
     unique: bool,
     /// For each leading column: the conjunct that says what it equals.
     equal: Vec<(usize, Expression)>,
-    /// IN on one column, all others equal: the conjunct, the column's place in the key, the values.
-    any: Option<(usize, usize, Vec<Expression>)>,
+    /// Of one leading column: the conjunct that says which values it has, its place in the key, and they.
+    any: Option<(usize, usize, Values)>,
     low: Option<(usize, Expression, bool)>,
     high: Option<(usize, Expression, bool)>,
 }
@@ -93,14 +93,18 @@ pub fn choose(
 }
 
 impl Candidate<'_> {
-    /// How few rows it promises: whole unique keys first, then longer prefixes, then ranges.
+    /// How many leading columns have known values.
+    fn places(&self) -> usize {
+        self.equal.len() + usize::from(self.any.is_some())
+    }
+
+    /// How few rows it promises: whole unique keys first, one before several, then longer prefixes, then ranges.
     fn worth(&self) -> usize {
-        let whole = self.equal.len() == self.columns.len();
+        let several = usize::from(self.any.is_some());
         let ranges = usize::from(self.low.is_some()) + usize::from(self.high.is_some());
-        match (whole, self.unique) {
-            (true, true) => 1_000 + usize::from(self.index.is_none()),
-            _ if self.any.is_some() => 900,
-            _ => 10 * self.equal.len() + 2 * ranges,
+        match (self.places() == self.columns.len(), self.unique) {
+            (true, true) => 1_000 + usize::from(self.index.is_none()) - 100 * several,
+            _ => 10 * self.places() - several + 2 * ranges,
         }
     }
 
@@ -109,13 +113,13 @@ impl Candidate<'_> {
         if order.is_empty() || (self.unique && self.equal.len() == self.columns.len()) {
             return Some(false);
         }
-        if self.any.is_some() {
-            return None;
-        }
-        let fixed = &self.columns[..self.equal.len()];
-        let mut items = order.iter().filter(|item| !fixed.contains(&item.column)).peekable();
+        let several = self.any.as_ref().map(|(_, place, _)| *place);
+        let is_fixed = |place: usize| place < self.places() && several != Some(place);
+        let (fixed, rest): (Vec<_>, Vec<_>) = self.columns.iter().enumerate().partition(|(place, _)| is_fixed(*place));
+        let is_free = |item: &&OrderItem| !fixed.iter().any(|(_, column)| **column == item.column);
+        let mut items = order.iter().filter(is_free).peekable();
         let descending = items.peek().is_some_and(|item| item.descending);
-        let mut rest = self.columns[self.equal.len()..].iter();
+        let mut rest = rest.into_iter().map(|(_, column)| column);
         for item in items {
             // Behind a whole unique key nothing is left to order, but rows with a NULL in it are not told apart by it.
             let Some(&column) = rest.next() else {
@@ -136,13 +140,7 @@ impl Candidate<'_> {
         let equal = self.equal.into_iter().map(|(_, value)| value);
         if let Some((conjunct, place, values)) = self.any {
             used.push(conjunct);
-            let others: Vec<Expression> = equal.collect();
-            let keys = values.into_iter().map(|value| {
-                let mut key = others.clone();
-                key.insert(place, value);
-                key
-            });
-            return (AccessPath::Points(keys.collect()), used);
+            return (AccessPath::OneOf(OneOf { index: self.index, equal: equal.collect(), place, values }), used);
         }
         let prefix: Vec<Expression> = equal.collect();
         if self.index.is_none() && prefix.len() == self.columns.len() {
@@ -191,15 +189,13 @@ fn consider<'a>(
             candidate.equal.push((position, value));
             continue;
         }
-        let any = conjuncts.iter().enumerate().find_map(|(position, conjunct)| {
-            let values = any_of(conjunct, column)?;
-            let values: Option<Vec<_>> =
-                values.into_iter().map(|value| as_key(value, key_type(column), parameters)).collect();
-            Some((position, place, values?))
-        });
-        if candidate.any.is_none() && any.is_some() && index.is_none() {
-            candidate.any = any;
-            continue;
+        if candidate.any.is_none() {
+            candidate.any = conjuncts.iter().enumerate().find_map(|(position, conjunct)| {
+                Some((position, place, any_of(conjunct, column, key_type(column), parameters)?))
+            });
+            if candidate.any.is_some() {
+                continue;
+            }
         }
         use BinaryOperator::{Greater, GreaterOrEqual, Less, LessOrEqual};
         candidate.low = comparison(column, |operator| matches!(operator, Greater | GreaterOrEqual))
@@ -208,13 +204,9 @@ fn consider<'a>(
             .map(|(position, operator, value)| (position, value, operator == LessOrEqual));
         break;
     }
-    let places = candidate.equal.len() + usize::from(candidate.any.is_some());
-    if candidate.any.is_some() && places < columns.len() {
-        // IN serves only whole keys; what is equal before it still makes a prefix.
-        if let Some((_, place, _)) = candidate.any.take() {
-            candidate.equal.truncate(place);
-            (candidate.low, candidate.high) = (None, None);
-        }
+    if candidate.any.is_some() {
+        // Behind one of several values, bounds of the next column stay a filter.
+        (candidate.low, candidate.high) = (None, None);
     }
     candidate
 }
@@ -243,20 +235,25 @@ fn compared_with(conjunct: &Expression, column: usize) -> Option<(BinaryOperator
     None
 }
 
-/// `column IN (values)`, or an OR of equalities of one column.
-fn any_of(conjunct: &Expression, column: usize) -> Option<Vec<&Expression>> {
+/// The values, as a key's of this type, of `column IN (values)`, an OR of equalities of the column, or `column = ANY (array)`.
+fn any_of(conjunct: &Expression, column: usize, key: Type, parameters: &[Option<Type>]) -> Option<Values> {
+    let is_column = |operand: &Expression| matches!(operand, Expression::Column(c) if usize::from(*c) == column);
+    let value = |value: &Expression| as_key(value, key, parameters).filter(|_| is_fixed(value));
     match conjunct {
-        Expression::In(operand, values, false) => {
-            let matches = matches!(operand.as_ref(), Expression::Column(c) if usize::from(*c) == column);
-            (matches && values.iter().all(is_fixed)).then(|| values.iter().collect())
+        Expression::In(operand, values, false) if is_column(operand) => {
+            values.iter().map(value).collect::<Option<_>>().map(Values::List)
         }
-        Expression::Or(all) => all
-            .iter()
-            .map(|one| match compared_with(one, column) {
-                Some((BinaryOperator::Equal, value)) => Some(value),
+        Expression::Or(all) => {
+            let equal = all.iter().map(|one| match compared_with(one, column) {
+                Some((BinaryOperator::Equal, found)) => value(found),
                 _ => None,
-            })
-            .collect(),
+            });
+            equal.collect::<Option<_>>().map(Values::List)
+        }
+        Expression::Any(BinaryOperator::Equal, operand, array) if is_column(operand) && is_fixed(array) => {
+            let given = static_type(array, parameters)?.element()?;
+            as_key_of(array, given, key, Type::array).map(Values::Array)
+        }
         _ => None,
     }
 }
@@ -280,7 +277,11 @@ fn as_key(value: &Expression, key: Type, parameters: &[Option<Type>]) -> Option<
     if matches!(value, Expression::Constant(Value::Null)) {
         return Some(value.clone());
     }
-    let given = static_type(value, parameters)?;
+    as_key_of(value, static_type(value, parameters)?, key, |key| key)
+}
+
+/// As [`as_key`], for a value, or an array of values, of type `given`; `whole`: the type of what there is, made of that of a value.
+fn as_key_of(value: &Expression, given: Type, key: Type, whole: fn(Type) -> Type) -> Option<Expression> {
     let same = given.unmodified() == key.unmodified()
         || (given.is_integer() && key.is_integer())
         || (given.is_string() && key.is_string());
@@ -295,9 +296,9 @@ fn as_key(value: &Expression, key: Type, parameters: &[Option<Type>]) -> Option<
     match value {
         _ if !widens => None,
         Expression::Constant(constant) => {
-            values::cast::assign(constant, key.unmodified()).ok().map(Expression::Constant)
+            values::cast::assign(constant, whole(key.unmodified())).ok().map(Expression::Constant)
         }
-        _ => Some(Expression::Cast(Box::new(value.clone()), key.unmodified(), false)),
+        _ => Some(Expression::Cast(Box::new(value.clone()), whole(key.unmodified()), false)),
     }
 }
 

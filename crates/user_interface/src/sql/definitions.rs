@@ -142,6 +142,10 @@ pub(super) fn check_key_columns(table: &TableSchema, columns: &[usize]) -> Resul
                 format!("column \"{}\" appears twice in a key", definition.name),
             ));
         }
+        if definition.column_type.element().is_some() {
+            let feature = format!("a key over the array column \"{}\"", definition.name);
+            return Err(SqlError::unsupported(feature));
+        }
     }
     Ok(())
 }

@@ -7,7 +7,9 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{EXPRESSION_DEPTH_MAX, NODES_MIN, NODES_PER_BYTE_MAX};
 use crate::sql::literals::{interval_literal, is_catalog_type, number, text_of};
 use crate::sql::names;
-use crate::sql::operators::{is_comparison, no_operator, operator_of_values, symbol, unknown_operand};
+use crate::sql::operators::{
+    is_comparison, no_operator, operator_of_syntax, operator_of_values, symbol, unknown_operand,
+};
 use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Parameters, Typed, beyond, data_type};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
@@ -140,16 +142,9 @@ impl<'a> Compiler<'a> {
                 Ok(Typed::boolean(negate(*negated, Expression::And(vec![low, high]))))
             }
             Expr::InList { expr, list, negated } => self.in_list(expr, list, *negated, scope),
-            Expr::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, .. }
-                if let Expr::Array(array) = right.as_ref() =>
-            {
-                self.in_list(left, &array.elem, false, scope)
-            }
-            Expr::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
-                if let Expr::Array(array) = right.as_ref() =>
-            {
-                self.in_list(left, &array.elem, true, scope)
-            }
+            Expr::AnyOp { left, compare_op, right, .. } => self.any(left, compare_op, right, false, scope),
+            Expr::AllOp { left, compare_op, right } => self.any(left, compare_op, right, true, scope),
+            Expr::Array(array) => self.array(&array.elem, scope),
             Expr::Like { negated, any: false, expr, pattern, escape_char: None } => {
                 self.like(expr, pattern, false, *negated, scope)
             }
@@ -248,31 +243,18 @@ impl<'a> Compiler<'a> {
         use ast::BinaryOperator as Op;
         let operator = match operator {
             Op::And | Op::Or => return self.connective(whole, operator, scope),
-            Op::Plus => BinaryOperator::Add,
-            Op::Minus => BinaryOperator::Subtract,
-            Op::Multiply => BinaryOperator::Multiply,
-            Op::Divide => BinaryOperator::Divide,
-            Op::Modulo => BinaryOperator::Modulo,
-            Op::PGExp => BinaryOperator::Power,
-            Op::StringConcat => BinaryOperator::Concat,
-            Op::Eq => BinaryOperator::Equal,
-            Op::NotEq => BinaryOperator::NotEqual,
-            Op::Lt => BinaryOperator::Less,
-            Op::LtEq => BinaryOperator::LessOrEqual,
-            Op::Gt => BinaryOperator::Greater,
-            Op::GtEq => BinaryOperator::GreaterOrEqual,
             Op::PGLikeMatch => return self.like(left, right, false, false, scope),
             Op::PGILikeMatch => return self.like(left, right, true, false, scope),
             Op::PGNotLikeMatch => return self.like(left, right, false, true, scope),
             Op::PGNotILikeMatch => return self.like(left, right, true, true, scope),
-            _ => return Err(beyond("this operator")),
+            other => operator_of_syntax(other).ok_or_else(|| beyond("this operator"))?,
         };
         if is_comparison(operator) {
             return Ok(Typed::boolean(self.comparison(operator, left, right, scope)?));
         }
         let left = self.expression(left, scope)?;
         let right = self.expression(right, scope)?;
-        Ok(self.arithmetic(operator, left, right)?)
+        self.arithmetic(operator, left, right)
     }
 
     /// AND and OR: a chain of them is one list, however long.
@@ -321,7 +303,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Two operands of types that compare. Errors: 42883.
-    fn alike(&mut self, left: Typed, right: Typed, symbol: &str) -> Result<(Expression, Expression)> {
+    pub(super) fn alike(&mut self, left: Typed, right: Typed, symbol: &str) -> Result<(Expression, Expression)> {
         match (left.data_type, right.data_type) {
             (Some(one), Some(other)) => {
                 if operators::comparable(one, other) {
@@ -366,7 +348,11 @@ impl<'a> Compiler<'a> {
         Ok(if operator == BinaryOperator::Equal { Expression::And(pairs) } else { Expression::Or(pairs) })
     }
 
-    fn arithmetic(&mut self, operator: BinaryOperator, left: Typed, right: Typed) -> Result<Typed> {
+    fn arithmetic(&mut self, operator: BinaryOperator, left: Typed, right: Typed) -> Compiled<Typed> {
+        let is_array = |typed: &Typed| matches!(typed.data_type, Some(Type::Array(_)));
+        if operator == BinaryOperator::Concat && (is_array(&left) || is_array(&right)) {
+            return Err(beyond("a concatenation of arrays"));
+        }
         let known_operator = operator_of_values(operator);
         let (left_type, right_type) = match (left.data_type, right.data_type) {
             (Some(left), Some(right)) => (left, right),
@@ -376,13 +362,14 @@ impl<'a> Compiler<'a> {
                     sqlstate::AMBIGUOUS_FUNCTION,
                     format!("operator is not unique: unknown {} unknown", symbol(operator)),
                 )
-                .with_hint("Could not choose a best candidate operator. You might need to add explicit type casts."));
+                .with_hint("Could not choose a best candidate operator. You might need to add explicit type casts.")
+                .into());
             }
             (Some(known), None) => (known, unknown_operand(operator, known, false)),
             (None, Some(known)) => (unknown_operand(operator, known, true), known),
         };
         let Some(result) = operators::binary_type(known_operator, left_type, right_type) else {
-            return Err(no_operator(symbol(operator), &left, &right));
+            return Err(no_operator(symbol(operator), &left, &right).into());
         };
         let left = if left.data_type.is_none() {
             self.parameters.coerce(left, left_type, Context::Implicit)?
@@ -431,10 +418,15 @@ impl<'a> Compiler<'a> {
 
     fn cast(&mut self, operand: &Expr, target: &ast::DataType, scope: &Scope) -> Compiled<Typed> {
         // A cast to a type that only the system catalogs know is the query processor's.
-        if matches!(target, ast::DataType::Regclass | ast::DataType::Array(_)) || is_catalog_type(target) {
+        if matches!(target, ast::DataType::Regclass) || is_catalog_type(target) {
             return Err(beyond("a cast to this type"));
         }
         let target = data_type(target)?;
+        if let (Expr::Array(array), Some(element)) = (operand, target.element())
+            && array.elem.is_empty()
+        {
+            return Ok(Typed::known(Expression::Constant(Value::array(element, Vec::new())), target));
+        }
         let operand = self.expression(operand, scope)?;
         self.cast_to(operand, target)
     }
@@ -496,7 +488,7 @@ impl<'a> Compiler<'a> {
         Ok(Typed::boolean(Expression::IsDistinct(Box::new(left), Box::new(right), negated)))
     }
 
-    fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool, scope: &Scope) -> Compiled<Typed> {
+    pub(super) fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool, scope: &Scope) -> Compiled<Typed> {
         if let Expr::Tuple(_) = operand {
             let any = list
                 .iter()
@@ -579,6 +571,6 @@ impl<'a> Compiler<'a> {
     }
 }
 
-fn negate(negated: bool, expression: Expression) -> Expression {
+pub(super) fn negate(negated: bool, expression: Expression) -> Expression {
     if negated { Expression::Unary(UnaryOperator::Not, Box::new(expression)) } else { expression }
 }

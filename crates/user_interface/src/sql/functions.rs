@@ -61,7 +61,6 @@ impl Compiler<'_> {
                 self.call(name, arguments)
             }
             Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => Err(beyond("a subquery")),
-            Expr::Array(_) => Err(beyond("an array")),
             _ => Err(beyond("this form of expression")),
         }
     }

@@ -22,6 +22,9 @@ pub fn text_of(value: &ast::Value) -> Option<&str> {
 
 /// Types that only the system catalogs use.
 pub(super) fn is_catalog_type(data_type: &ast::DataType) -> bool {
+    if let ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) = data_type {
+        return is_catalog_type(element);
+    }
     let name = data_type.to_string().to_ascii_lowercase();
     let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
     name.starts_with("reg") || matches!(name, "oid" | "name" | "\"char\"" | "xid" | "cid" | "tid" | "json" | "jsonb")

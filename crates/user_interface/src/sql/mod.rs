@@ -4,12 +4,13 @@
 //! compiled statement relied on is written in it. In reading order:
 //!
 //! * [`parse`], [`utility`], [`copy_syntax`]: text to syntax; [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
-//! * [`literals`], [`expressions`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
+//! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
 //! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 
 pub mod access;
 pub mod alter;
+pub mod arrays;
 pub mod compile;
 pub mod copy_syntax;
 pub mod ddl;

@@ -5,6 +5,7 @@
 use crate::errors::{SqlError, sqlstate};
 use crate::sql::types::Typed;
 use messages::program::BinaryOperator;
+use sqlparser::ast;
 use values::{Type, operators};
 
 /// What a literal of unknown type becomes beside an operand of a known one: the same type, where the operator takes that.
@@ -21,6 +22,43 @@ pub(super) fn unknown_operand(operator: BinaryOperator, known: Type, unknown_is_
         return Type::Text;
     }
     [known, Type::Interval, Type::Double].into_iter().find(|unknown| pair(*unknown).is_some()).unwrap_or(known)
+}
+
+/// The operator that a program has for this symbol.
+pub(super) fn operator_of_syntax(operator: &ast::BinaryOperator) -> Option<BinaryOperator> {
+    use ast::BinaryOperator as Op;
+    Some(match operator {
+        Op::Plus => BinaryOperator::Add,
+        Op::Minus => BinaryOperator::Subtract,
+        Op::Multiply => BinaryOperator::Multiply,
+        Op::Divide => BinaryOperator::Divide,
+        Op::Modulo => BinaryOperator::Modulo,
+        Op::PGExp => BinaryOperator::Power,
+        Op::StringConcat => BinaryOperator::Concat,
+        Op::Eq => BinaryOperator::Equal,
+        Op::NotEq => BinaryOperator::NotEqual,
+        Op::Lt => BinaryOperator::Less,
+        Op::LtEq => BinaryOperator::LessOrEqual,
+        Op::Gt => BinaryOperator::Greater,
+        Op::GtEq => BinaryOperator::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+/// The comparison that is true where this one is false.
+///
+/// # Panics
+/// If it is no comparison.
+pub(super) fn negated_comparison(operator: BinaryOperator) -> BinaryOperator {
+    match operator {
+        BinaryOperator::Equal => BinaryOperator::NotEqual,
+        BinaryOperator::NotEqual => BinaryOperator::Equal,
+        BinaryOperator::Less => BinaryOperator::GreaterOrEqual,
+        BinaryOperator::LessOrEqual => BinaryOperator::Greater,
+        BinaryOperator::Greater => BinaryOperator::LessOrEqual,
+        BinaryOperator::GreaterOrEqual => BinaryOperator::Less,
+        other => panic!("{} is no comparison", symbol(other)),
+    }
 }
 
 pub(super) fn is_comparison(operator: BinaryOperator) -> bool {

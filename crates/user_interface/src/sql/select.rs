@@ -358,6 +358,7 @@ fn strong_name(expression: &Expr) -> Option<String> {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => return strong_name(inner),
         Expr::Case { else_result, .. } => return else_result.as_deref().and_then(strong_name),
         Expr::Function(function) => return names::function(&function.name),
+        Expr::Array(_) => "array".to_string(),
         Expr::Extract { .. } => "extract".to_string(),
         Expr::Ceil { .. } => "ceil".to_string(),
         Expr::Floor { .. } => "floor".to_string(),
@@ -375,8 +376,11 @@ fn strong_name(expression: &Expr) -> Option<String> {
 
 /// The name of an output that is not named by what it computes.
 fn weak_name(expression: &Expr) -> Option<String> {
-    let of_type =
-        |data_type| crate::sql::types::data_type(data_type).ok().map(|found| found.catalog_name().to_string());
+    let of_type = |data_type| {
+        let found = crate::sql::types::data_type(data_type).ok()?;
+        // An array is called as its elements are.
+        Some(found.element().unwrap_or(found).catalog_name().to_string())
+    };
     match expression {
         Expr::Nested(inner) => weak_name(inner),
         Expr::Cast { data_type, .. } => of_type(data_type),

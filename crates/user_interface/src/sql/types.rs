@@ -186,11 +186,8 @@ impl Parameters {
     }
 }
 
-/// The type that a syntax tree names. Errors: 42704 for one that does not exist, 0A000 for arrays and the like.
+/// The type that a syntax tree names. Errors: 42704 for one that does not exist.
 pub fn data_type(written: &ast::DataType) -> Result<Type> {
-    if matches!(written, ast::DataType::Array(_)) {
-        return Err(SqlError::unsupported(format!("the array type {written}")));
-    }
     let text = written.to_string();
     let text = text.strip_prefix("pg_catalog.").unwrap_or(&text).replace('"', "");
     Ok(text.parse::<Type>()?)
