@@ -5,11 +5,12 @@
 //! seed of random functions with each [`Execution`]. DataFusion parses nothing here; it plans syntax trees that
 //! `rewrite` has given PostgreSQL's meaning. In reading order:
 //!
-//! * [`processor`]: planning, running, explaining; `kept`: plans that run again; `cooperation`: pauses;
+//! * [`processor`]: planning, running, explaining; `constants`: what statements have in common; `kept`: plans that run again; `cooperation`: pauses;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
 //! * `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
+mod constants;
 mod context;
 mod convert;
 mod cooperation;
@@ -30,6 +31,6 @@ mod ways;
 
 pub use datafusion::sql::sqlparser;
 pub use error::QueryError;
-pub use processor::{Execution, Planned, Processor, RowStream};
+pub use processor::{Execution, Planned, Prepared, Processor, RowStream};
 pub use system_catalog::{SETTINGS, SessionFacts, VERSION, setting};
 pub use tables::{ScanBatch, ScanRequest, Tables};

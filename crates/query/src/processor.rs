@@ -3,6 +3,7 @@
 //! A [`Processor`] serves all sessions of a process and holds the bound on memory. A [`Planned`] query holds no data, no
 //! transaction and no parameter values, so it is kept and runs many times while the catalog rows it relies on last.
 
+use crate::constants::{self, Constants};
 use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
@@ -35,6 +36,7 @@ use messages::program::ResultColumn;
 use messages::schema::{Catalog, CatalogEntry};
 use messages::{Key, Timestamp};
 use quick_cache::sync::Cache;
+use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -42,18 +44,27 @@ use values::{Type, Value};
 /// Plans and runs queries.
 pub struct Processor {
     state: Arc<SessionState>,
-    /// Plans of statements that may come again.
-    plans: Cache<Question, Arc<Planned>>,
+    /// Statements that may come again, with and without their constants; none where the constants are needed.
+    plans: Cache<Question, Option<Prepared>>,
 }
 
-/// What a plan answers: a statement, and the types of its parameters as far as they were given.
+/// What a plan answers: a statement, and the types of its parameters as far as they were given, how many of which were constants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Question {
     sql: Arc<str>,
     parameters: Vec<Option<Type>>,
+    constants: usize,
 }
 
-/// A query that is ready to run.
+/// A statement that is ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    planned: Arc<Planned>,
+    /// The values of the last parameters of the plan, which the statement says itself.
+    constants: Arc<[Value]>,
+}
+
+/// A query that was planned.
 #[derive(Debug)]
 pub struct Planned {
     plan: LogicalPlan,
@@ -63,8 +74,7 @@ pub struct Planned {
     tables: Vec<(String, Timestamp)>,
     /// The columns of its rows.
     pub columns: Vec<ResultColumn>,
-    /// The types of `$1..`.
-    pub parameters: Vec<Type>,
+    parameters: Vec<Type>,
     /// The catalog rows that it relies on, with their versions; tables that the asking transaction changed are not listed.
     pub relies_on: Vec<(Key, Timestamp)>,
     /// Whether it shows the catalog itself: it must then not outlive the catalog snapshot.
@@ -123,23 +133,65 @@ impl Processor {
         session: &SessionFacts,
         sql: &Arc<str>,
         parameters: &[Option<Type>],
-    ) -> Result<Arc<Planned>, QueryError> {
-        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
-        if let Some(kept) = self.plans.get(&question).filter(|kept| kept.holds_in(catalog)) {
-            return Ok(kept);
+    ) -> Result<Prepared, QueryError> {
+        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), constants: 0 };
+        if let Some(Some(known)) = self.plans.get(&question)
+            && known.holds_in(catalog)
+        {
+            return Ok(known);
         }
-        let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql)
+        let mut statement = Parser::parse_sql(&PostgreSqlDialect {}, sql)
             .map_err(|error| QueryError::new("42601", error.to_string()))?
             .pop()
             .ok_or_else(|| QueryError::new("42601", "an empty statement"))?;
-        let planned = Arc::new(self.plan_anew(catalog, session, &statement, parameters)?);
-        if planned.kept.is_some() && planned.holds_in(catalog) && sql.len() <= STATEMENT_BYTES_MAX {
+        let is_kept = sql.len() <= STATEMENT_BYTES_MAX;
+        let original = statement.clone();
+        let shared = match constants::take_out(&mut statement).filter(|_| is_kept) {
+            Some(constants) => self.plan_shared(catalog, session, &statement, constants, parameters),
+            None => None,
+        };
+        let prepared = match shared {
+            Some(prepared) => prepared,
+            None => Prepared {
+                planned: Arc::new(self.plan_anew(catalog, session, &original, parameters)?),
+                constants: Arc::default(),
+            },
+        };
+        if prepared.kept.is_some() && prepared.holds_in(catalog) && is_kept {
             // Whoever was told the types asks with them.
-            let told = planned.parameters.iter().map(|told| Some(*told)).collect();
-            self.plans.insert(Question { parameters: told, ..question.clone() }, Arc::clone(&planned));
-            self.plans.insert(question, Arc::clone(&planned));
+            let told = prepared.parameters().iter().map(|told| Some(*told)).collect();
+            self.plans.insert(Question { parameters: told, ..question.clone() }, Some(prepared.clone()));
+            self.plans.insert(question, Some(prepared.clone()));
         }
-        Ok(planned)
+        Ok(prepared)
+    }
+
+    /// The plan that all statements share that differ in these constants only; `None` if there cannot be one.
+    fn plan_shared(
+        &self,
+        catalog: &Arc<Catalog>,
+        session: &SessionFacts,
+        statement: &Statement,
+        constants: Constants,
+        parameters: &[Option<Type>],
+    ) -> Option<Prepared> {
+        let types = constants.types(parameters);
+        let constants: Arc<[Value]> = constants.values().into();
+        let question = Question { sql: statement.to_string().into(), parameters: types, constants: constants.len() };
+        match self.plans.get(&question) {
+            Some(Some(known)) if known.holds_in(catalog) => return Some(Prepared { constants, ..known }),
+            Some(None) => return None,
+            _ => {}
+        }
+        // With the constants it may be planned, or the error be another.
+        let planned = self.plan_anew(catalog, session, statement, &question.parameters).ok()?;
+        if planned.kept.is_none() {
+            self.plans.insert(question, None);
+            return None;
+        }
+        let prepared = Prepared { planned: Arc::new(planned), constants };
+        self.plans.insert(question, Some(prepared.clone()));
+        Some(prepared)
     }
 
     fn plan_anew(
@@ -206,11 +258,11 @@ impl Processor {
     /// Runs a planned query; rows come as they are computed. Tables are read through `tables`.
     pub async fn execute(
         &self,
-        planned: &Planned,
+        prepared: &Prepared,
         execution: &Execution,
         tables: Arc<dyn Tables>,
     ) -> Result<RowStream, QueryError> {
-        let values = parameter_values(planned, execution)?;
+        let (planned, values) = (&prepared.planned, prepared.values(execution)?);
         let taken = match &planned.kept {
             Some(kept) => kept.take(&self.state, &planned.plan, &values).await,
             None => None,
@@ -248,8 +300,8 @@ impl Processor {
     }
 
     /// The plan as text, one line per operator, as `EXPLAIN` shows it.
-    pub async fn explain(&self, planned: &Planned, execution: &Execution) -> Result<String, QueryError> {
-        let plan = with_values(planned, parameter_values(planned, execution)?)?;
+    pub async fn explain(&self, prepared: &Prepared, execution: &Execution) -> Result<String, QueryError> {
+        let plan = with_values(&prepared.planned, prepared.values(execution)?)?;
         let physical = self.state.create_physical_plan(&plan).await?;
         Ok(displayable(physical.as_ref()).indent(false).to_string())
     }
@@ -280,14 +332,42 @@ impl Planned {
     }
 }
 
-/// The values of all parameters. Errors: 08P01 when their number is wrong, those of casts.
-fn parameter_values(planned: &Planned, execution: &Execution) -> Result<Vec<ScalarValue>, QueryError> {
-    let (given, wanted) = (execution.parameters.len(), planned.parameters.len());
-    if given != wanted {
-        return Err(QueryError::new("08P01", format!("{given} parameters were given where {wanted} are required")));
+impl Deref for Prepared {
+    type Target = Planned;
+
+    fn deref(&self) -> &Planned {
+        &self.planned
     }
-    let mut scalars = Vec::with_capacity(wanted + ExecutionParameter::ALL.len());
-    for (value, parameter) in execution.parameters.iter().zip(&planned.parameters) {
+}
+
+impl Prepared {
+    /// The types of `$1..`.
+    pub fn parameters(&self) -> &[Type] {
+        &self.planned.parameters[..self.planned.parameters.len() - self.constants.len()]
+    }
+
+    /// Whether both are of the same plan.
+    pub fn shares_plan(&self, other: &Prepared) -> bool {
+        Arc::ptr_eq(&self.planned, &other.planned)
+    }
+
+    /// The values of all parameters. Errors: 08P01 when their number is wrong, those of casts.
+    fn values(&self, execution: &Execution) -> Result<Vec<ScalarValue>, QueryError> {
+        let (given, wanted) = (execution.parameters.len(), self.parameters().len());
+        if given != wanted {
+            return Err(QueryError::new("08P01", format!("{given} parameters were given where {wanted} are required")));
+        }
+        let values = execution.parameters.iter().chain(self.constants.iter());
+        parameter_values(values.zip(&self.planned.parameters), execution)
+    }
+}
+
+fn parameter_values<'a>(
+    values: impl Iterator<Item = (&'a Value, &'a Type)>,
+    execution: &Execution,
+) -> Result<Vec<ScalarValue>, QueryError> {
+    let mut scalars = Vec::new();
+    for (value, parameter) in values {
         let value = values::cast::explicit(value, *parameter).map_err(of_value)?;
         scalars.push(scalar_of(&value, &types::to_arrow(*parameter))?);
     }

@@ -18,7 +18,7 @@ use datafusion::physical_expr::expressions::{
 };
 use messages::schema::TableSchema;
 use messages::{Key, KeyRange};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -329,13 +329,15 @@ impl Bounds {
         }
     }
 
-    /// Of two lists of values the shorter is kept: either is true of every row that passes.
+    /// Of two lists of values those are kept that are in both.
     fn points_are(&mut self, mut points: Vec<Value>) {
         points.sort_by_key(encoded);
         points.dedup_by_key(|point| encoded(point));
-        if self.points.as_ref().is_none_or(|known| points.len() < known.len()) {
-            self.points = Some(points);
+        if let Some(known) = &self.points {
+            let known: BTreeSet<Vec<u8>> = known.iter().map(encoded).collect();
+            points.retain(|point| known.contains(&encoded(point)));
         }
+        self.points = Some(points);
     }
 
     /// The values that it may have.

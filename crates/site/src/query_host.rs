@@ -12,7 +12,7 @@ use messages::query::{QueryReply, QueryRequest};
 use messages::schema::Catalog;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
 use messages::{Envelope, EpochNumber, Incarnation, Key, KeyRange, Message, ServerKind, SessionId, SiteId, Timestamp};
-use query::{Execution, Planned, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use query::{Execution, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -194,12 +194,7 @@ impl Job {
         }
     }
 
-    fn plan(
-        &self,
-        sql: &Arc<str>,
-        parameters: &[Option<Type>],
-        catalog: &Arc<Catalog>,
-    ) -> Result<Arc<Planned>, Failure> {
+    fn plan(&self, sql: &Arc<str>, parameters: &[Option<Type>], catalog: &Arc<Catalog>) -> Result<Prepared, Failure> {
         let facts = SessionFacts { user: "raid".to_owned(), database: "raid".to_owned() };
         self.processor.plan(catalog, &facts, sql, parameters).map_err(of_query)
     }
@@ -214,7 +209,7 @@ impl Job {
         }
     }
 
-    async fn stream_rows(&mut self, planned: &Planned, execution: Execution) -> Result<(), Failure> {
+    async fn stream_rows(&mut self, planned: &Prepared, execution: Execution) -> Result<(), Failure> {
         let tables = Arc::new(SessionTables {
             session: self.session,
             life: self.life,

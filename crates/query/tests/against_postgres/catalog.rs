@@ -187,5 +187,5 @@ fn plans_tell_what_they_rely_on() {
     assert_eq!(planned.relies_on, [(messages::schema::CatalogEntry::key("item"), version)]);
     assert!(!planned.reads_system_catalog);
     assert!(world.plan("SELECT count(*) FROM pg_class", &[]).expect("a plan").reads_system_catalog);
-    assert_eq!(planned.parameters, [] as [Type; 0]);
+    assert_eq!(planned.parameters(), [] as [Type; 0]);
 }

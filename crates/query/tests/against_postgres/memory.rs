@@ -3,7 +3,7 @@
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, VersionedTable};
 use messages::{Key, Row, TableId, Timestamp};
-use query::{Execution, Planned, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use query::{Execution, Planned, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use values::{Type, Value};
@@ -201,11 +201,11 @@ impl World {
         World { processor, memory: Arc::new(Memory::new()), runtime }
     }
 
-    pub fn plan(&self, sql: &str, parameters: &[Option<Type>]) -> Result<Arc<Planned>, QueryError> {
+    pub fn plan(&self, sql: &str, parameters: &[Option<Type>]) -> Result<Prepared, QueryError> {
         self.processor.plan(&self.memory.catalog, &session(), &Arc::from(sql), parameters)
     }
 
-    pub fn run(&self, planned: &Planned, parameters: &[Value]) -> Result<Vec<Vec<Value>>, QueryError> {
+    pub fn run(&self, planned: &Prepared, parameters: &[Value]) -> Result<Vec<Vec<Value>>, QueryError> {
         let execution = Execution { parameters: parameters.to_vec(), now: NOW, seed: 7, backend_pid: 42 };
         let tables: Arc<dyn Tables> = Arc::clone(&self.memory) as Arc<dyn Tables>;
         self.runtime.block_on(async {
@@ -218,7 +218,7 @@ impl World {
         })
     }
 
-    pub fn explain(&self, planned: &Planned) -> Result<String, QueryError> {
+    pub fn explain(&self, planned: &Prepared) -> Result<String, QueryError> {
         self.runtime.block_on(self.processor.explain(planned, &Execution::default()))
     }
 

@@ -5,7 +5,7 @@ use query::Processor;
 use values::{Type, Value};
 
 fn types(sql: &str) -> Vec<Type> {
-    World::new().plan(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")).parameters.clone()
+    World::new().plan(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")).parameters().to_vec()
 }
 
 /// Drivers send a parameter in the type that they are told here.
@@ -27,7 +27,7 @@ fn parameter_types_are_inferred() {
     assert_eq!(types("SELECT id FROM item WHERE $1 = ANY('{1,2}'::bigint[])"), [Type::BigInt]);
     assert_eq!(types("SELECT $1 = ANY($2)"), [Type::Text, Type::Text.array()]);
     let given = World::new().plan("SELECT $1", &[Some(Type::BigInt)]).expect("a plan");
-    assert_eq!((given.parameters[0], given.columns[0].column_type), (Type::BigInt, Type::BigInt));
+    assert_eq!((given.parameters()[0], given.columns[0].column_type), (Type::BigInt, Type::BigInt));
 }
 
 /// A plan runs again with other values.
@@ -170,7 +170,7 @@ fn parameters_are_unnested_side_by_side() {
     let world = World::new();
     let sql = "SELECT * FROM unnest($1::int[], $2::text[]) AS t(id, word)";
     let planned = world.plan(sql, &[]).expect("a plan");
-    assert_eq!(planned.parameters, [Type::Integer.array(), Type::Text.array()]);
+    assert_eq!(planned.parameters(), [Type::Integer.array(), Type::Text.array()]);
     let ids = Value::array(Type::Integer, vec![Value::Integer(7), Value::Null]);
     let words = Value::array(Type::Text, vec![Value::text("a")]);
     let rows = world.run(&planned, &[ids, words]).expect("rows");
