@@ -170,8 +170,10 @@ impl Job {
         match request {
             QueryRequest::Describe { sql, parameters, catalog } => {
                 let planned = self.plan(&sql, &parameters, &catalog)?;
-                let described =
-                    QueryReply::Described { columns: planned.columns.clone(), parameters: planned.parameters.clone() };
+                let described = QueryReply::Described {
+                    columns: planned.columns.clone(),
+                    parameters: planned.parameters().to_vec(),
+                };
                 reply(&self.shared, self.session, described);
                 Ok(())
             }
