@@ -231,8 +231,7 @@ mod tests {
                 match result {
                     Ok(Value::Null) => prop_assert!(value.is_null()),
                     Ok(converted) => {
-                        let held = converted.data_type().unwrap();
-                        prop_assert!(held == to.unmodified() || (held == Type::Text && to.is_string()));
+                        prop_assert_eq!(converted.data_type(), Some(held(to)));
                         prop_assert!(context(from, to).is_some(), "{} to {}", from, to);
                     }
                     Err(error) if error.sqlstate == sqlstate::CANNOT_COERCE => {
