@@ -10,8 +10,8 @@ use crate::store::StoreError;
 use messages::access::{Copies, CopyRequest};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::planted::Bug;
-use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
-use std::collections::BTreeMap;
+use messages::{EpochNumber, Item, Key, KeyRange, Row, TableId, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 type Rows = Vec<(Key, Timestamp, Option<Row>)>;
@@ -33,26 +33,39 @@ pub(crate) struct Installed {
 
 impl AccessManager {
     /// The newest versions of what another site asks for. What is stale here is left out: the asker turns to another member.
-    pub(crate) fn read_copies(&mut self, wanted: &CopyRequest) -> Result<Copies, StoreError> {
+    pub(crate) fn read_copies(&mut self, wanted: &CopyRequest, epoch: EpochNumber) -> Result<Copies, StoreError> {
         match wanted {
-            CopyRequest::Items(items) => self.read_items(items),
+            CopyRequest::Items(items) => self.read_items(items, epoch),
+            CopyRequest::Range { from } if self.was_dropped(from.table, epoch) => {
+                Ok(Copies::Range { range: from.clone(), rows: Vec::new() })
+            }
             CopyRequest::Range { from } => self.read_range(from),
             CopyRequest::Storages if self.stale.is_everything() => Ok(Copies::Items(Vec::new())),
             CopyRequest::Storages => {
-                let tables = self.local.storages.keys().copied();
-                Ok(Copies::Storages(tables.filter(|table| !self.poster.is_dropped(*table)).collect()))
+                // Those, too, of which this copy has nothing yet: others have.
+                let tables: BTreeSet<TableId> =
+                    self.local.storages.keys().copied().chain(self.stale.storages()).collect();
+                Ok(Copies::Storages(tables.into_iter().filter(|table| !self.was_dropped(*table, epoch)).collect()))
             }
         }
     }
 
-    fn read_items(&mut self, items: &[Item]) -> Result<Copies, StoreError> {
+    /// Whether a storage was dropped before this epoch. What it still holds is for snapshots of this site.
+    fn was_dropped(&self, table: TableId, epoch: EpochNumber) -> bool {
+        self.poster.is_dropped(table, Timestamp::snapshot(epoch, 0)) && !self.planted.is(Bug::DroppedCopied)
+    }
+
+    fn read_items(&mut self, items: &[Item], epoch: EpochNumber) -> Result<Copies, StoreError> {
         let mut copies = Vec::new();
         let mut bytes = 0;
         for item in items.iter().take(COPY_ITEMS_MAX) {
             if self.stale.contains(item.table, &item.key) {
                 continue;
             }
-            let newest = self.local.version(item.table, &item.key, false)?;
+            let newest = match self.was_dropped(item.table, epoch) {
+                true => None,
+                false => self.local.version(item.table, &item.key, false)?,
+            };
             let (version, row) =
                 newest.map_or((Timestamp::ZERO, None), |newest| (newest.timestamp, newest.row.clone()));
             bytes += size(&item.key, row.as_ref());

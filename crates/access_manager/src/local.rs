@@ -27,6 +27,8 @@ pub(crate) struct Storage {
     /// Where memory has every key that there is.
     pub(crate) resident: KeyRanges,
     pub(crate) recent: RecentWrites,
+    /// Below this not all of it is known here: it was dropped while part of it was stale.
+    floor: Timestamp,
 }
 
 /// A batch of rows.
@@ -68,12 +70,16 @@ pub(crate) struct Local {
 
 impl Storage {
     fn new(resident: KeyRanges, recent: RecentWrites) -> Storage {
-        Storage { chains: BTreeMap::new(), resident, recent }
+        Storage { chains: BTreeMap::new(), resident, recent, floor: Timestamp::ZERO }
     }
 
     /// One that the store does not have, so that memory has every key of it.
     fn made(horizon: Timestamp, recent_writes_max: usize) -> Storage {
         Storage::new(KeyRanges::whole(), RecentWrites::new(horizon, recent_writes_max))
+    }
+
+    fn is_unknown_to(&self, snapshot: Option<Timestamp>) -> bool {
+        snapshot.is_some_and(|snapshot| snapshot < self.floor)
     }
 
     /// Looks for an item, once for whatever is done with it then: of a large storage that is what costs.
@@ -175,6 +181,9 @@ impl Local {
         let Some(storage) = self.storages.get_mut(&table) else {
             return Ok(Seen::Absent(Timestamp::ZERO));
         };
+        if storage.is_unknown_to(snapshot) {
+            return Ok(Seen::Gone);
+        }
         if let Some(chain) = storage.chains.get_mut(key) {
             chain.referenced = true;
             return Ok(chain.read(snapshot));
@@ -244,6 +253,9 @@ impl Local {
         reverse: bool,
         forgiving: bool,
     ) -> Result<Scanned, StoreError> {
+        if self.storages.get(&range.table).is_some_and(|storage| storage.is_unknown_to(snapshot)) {
+            return Ok(Scanned::Gone);
+        }
         let mut scan = Scan {
             snapshot,
             rows_max: rows_max.clamp(1, SCAN_ROWS_MAX),
@@ -448,6 +460,12 @@ impl Local {
         if !listed {
             self.unposted.push((table, key.clone()));
         }
+    }
+
+    /// A storage part of which is stale was dropped: what its past was will not be known here any more.
+    pub(crate) fn forget_past(&mut self, table: TableId, dropped: Timestamp) {
+        let storage = self.storage(table);
+        storage.floor = storage.floor.max(dropped);
     }
 
     /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.

@@ -12,7 +12,7 @@ use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::posting::{Metadata, Poster};
 use crate::stale::Stale;
 use crate::store::{Store, StoreError, away};
-use messages::access::{AccessReply, AccessRequest, Copies};
+use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
@@ -184,7 +184,7 @@ impl AccessManager {
                 return Ok(());
             }
             AccessRequest::MarkStale { stale } => {
-                self.stale.mark(&stale);
+                self.mark_stale(&stale);
                 return Ok(());
             }
             AccessRequest::NextStale { tag, limit, wanted } => {
@@ -197,8 +197,8 @@ impl AccessManager {
                 let bytes = self.log_copies(&copies, outbox)?;
                 AccessReply::CopiesInstalled { tag, bytes }
             }
-            AccessRequest::ReadCopies { tag, wanted } => {
-                let copies = Arc::new(self.read_copies(&wanted)?);
+            AccessRequest::ReadCopies { tag, wanted, epoch } => {
+                let copies = Arc::new(self.read_copies(&wanted, epoch)?);
                 AccessReply::Copies { tag, copies }
             }
             AccessRequest::Post { tag } => {
@@ -347,10 +347,25 @@ impl AccessManager {
         }
         for table in &history.drops {
             self.poster.drop_storage(timestamp, *table, self.local.generation);
+            // What the others have of it they may drop any moment.
+            if self.stale.first_in(*table, &Key::lowest(), None).is_some() {
+                self.local.forget_past(*table, timestamp);
+                if self.stale.refresh(*table, &Key::lowest(), None) {
+                    storages.push(*table);
+                }
+            }
         }
         self.local.as_of = self.local.as_of.max(timestamp);
         tell(items, storages, catalog, outbox);
         Ok(())
+    }
+
+    /// What is stale is to be as others have it.
+    fn mark_stale(&mut self, stale: &StaleSet) {
+        if !self.planted.is(Bug::VoidDropStands) {
+            self.poster.revoke_drops(stale);
+        }
+        self.stale.mark(stale);
     }
 
     /// A row may be posted at a version above one that is still to be added below it, so that its version does not tell what it has: the log
@@ -482,7 +497,7 @@ impl Server for AccessManager {
                 }
             }
             LogRecord::EpochLogged { .. } if self.planted.is(Bug::ClearedBeforeSynced) => {}
-            LogRecord::EpochLogged { stale, .. } => self.stale.mark(stale),
+            LogRecord::EpochLogged { stale, .. } => self.mark_stale(stale),
             _ => {}
         }
     }

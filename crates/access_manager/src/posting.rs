@@ -12,7 +12,7 @@ use crate::local::Local;
 use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
 use bytes::Bytes;
-use messages::access::AccessReply;
+use messages::access::{AccessReply, StaleSet};
 use messages::planted::Bug;
 use messages::remaining;
 use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
@@ -74,7 +74,7 @@ struct Posting {
     written: bool,
     /// Where the log begins that is still needed when this post is done.
     replay_from: u64,
-    drops: Vec<TableId>,
+    drops: Vec<Drop>,
     #[serde(with = "remaining")]
     items: std::vec::IntoIter<(TableId, Key)>,
     /// What the store is to write next, and how much that is.
@@ -120,10 +120,19 @@ impl Poster {
         }
     }
 
-    /// Whether a storage has been dropped, though its rows may still be here.
-    pub(crate) fn is_dropped(&self, table: TableId) -> bool {
-        self.drops.iter().any(|drop| drop.table == table)
-            || self.posting.as_ref().is_some_and(|posting| posting.drops.contains(&table))
+    /// Whether a storage has been dropped at or below this, though its rows may still be here.
+    pub(crate) fn is_dropped(&self, table: TableId, through: Timestamp) -> bool {
+        let due = self.posting.iter().flat_map(|posting| &posting.drops);
+        self.drops.iter().chain(due).any(|drop| drop.table == table && drop.timestamp <= through)
+    }
+
+    /// Drops of these storages are void: others have them still, and this copy is to have them again.
+    pub(crate) fn revoke_drops(&mut self, revoked: &StaleSet) {
+        let stands = |drop: &Drop| !revoked.everything && !revoked.storages.contains(&drop.table);
+        self.drops.retain(stands);
+        if let Some(posting) = &mut self.posting {
+            posting.drops.retain(stands);
+        }
     }
 
     /// A storage is gone, for whatever reason: here, and in the store as soon as that comes to it.
@@ -155,7 +164,7 @@ impl Poster {
             metadata,
             written: false,
             replay_from,
-            drops: due.into_iter().map(|drop| drop.table).collect(),
+            drops: due,
             items: std::mem::take(&mut local.unposted).into_iter(),
             gathered: Vec::new(),
             gathered_bytes: 0,
@@ -201,8 +210,8 @@ impl Poster {
             posting.settle(items, boot, local, graveyard);
             return Ok(());
         }
-        for table in posting.drops.drain(..) {
-            garbage.take(local.remove_storage(table));
+        for drop in posting.drops.drain(..) {
+            garbage.take(local.remove_storage(drop.table));
         }
         if posting.gather(items, local) {
             return Ok(());

@@ -33,6 +33,11 @@ impl Stale {
         self.everything
     }
 
+    /// Storages of which something is stale, as far as they are known.
+    pub(crate) fn storages(&self) -> impl Iterator<Item = TableId> + '_ {
+        self.storages.iter().filter(|(_, storage)| !storage.ranges.is_empty()).map(|(table, _)| *table)
+    }
+
     pub(crate) fn contains(&self, table: TableId, key: &Key) -> bool {
         match self.storages.get(&table) {
             Some(storage) => storage.ranges.contains(key),

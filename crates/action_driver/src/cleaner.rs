@@ -1,8 +1,7 @@
 //! Drops storages whose transaction did not commit after rows had been committed ahead into them.
 //!
 //! Invariant: a storage is dropped only after every chunk for it is decided, and for no other reason than that the
-//! transaction that made it can no longer commit. The list is in memory: what a stopped process leaves behind wastes
-//! room and is never seen.
+//! transaction that made it can no longer commit. The list is in memory: what a stopped process leaves behind, others find (`leftovers.rs`).
 
 use crate::exchange::{Owner, Shared};
 use crate::limits::DROP_RETRY;

@@ -154,11 +154,33 @@ impl ActionDriver {
                     session.doomed(transaction, conflict, exchange);
                 });
             }
+            ConcurrencyReply::SnapshotReply { tag } if self.is_of_leftovers(tag) => {
+                self.shared.leftovers_settled(tag, outbox);
+            }
             ConcurrencyReply::SnapshotReply { tag } => {
                 self.answer(tag, now, outbox, |session, exchange| session.granted(None, exchange));
             }
             ConcurrencyReply::CommitLockReply { .. } => {}
         }
+    }
+
+    /// Whether the answer to a tag is for who looks for storages left behind. It comes once.
+    fn is_of_leftovers(&mut self, tag: u64) -> bool {
+        let is_one = self.shared.tags.get(&tag) == Some(&Owner::Leftovers);
+        if is_one {
+            self.shared.tags.remove(&tag);
+        }
+        is_one
+    }
+
+    /// What a transaction that is no session's has come to. Whether it was one.
+    fn decided(&mut self, transaction: TransactionId, committed: bool, now: Now) -> bool {
+        match self.shared.transactions.get(&transaction) {
+            Some(Owner::Cleaner) => self.shared.cleaner_decided(transaction, committed, now),
+            Some(Owner::Leftovers) => self.shared.leftovers_decided(transaction, committed, now),
+            Some(Owner::Session(_)) | None => return false,
+        }
+        true
     }
 
     fn commit_reply(&mut self, now: Now, reply: CommitReply, outbox: &mut Outbox) {
@@ -169,24 +191,30 @@ impl ActionDriver {
                     self.shared.tags.remove(&tag);
                     return self.shared.cleaner_begun(tag, transaction, age, outbox);
                 }
+                if self.is_of_leftovers(tag) {
+                    return self.shared.leftovers_begun(tag, transaction, age, outbox);
+                }
                 self.answer(tag, now, outbox, |session, exchange| session.begun(transaction, age, exchange));
             }
             CommitReply::Clock { clock } => self.shared.snapshots.hear(clock),
             CommitReply::SnapshotBegun { tag, snapshot } => {
                 self.shared.snapshots.hear(snapshot);
+                if self.is_of_leftovers(tag) {
+                    return self.shared.leftovers_pinned(tag, snapshot, outbox);
+                }
                 self.answer(tag, now, outbox, |session, exchange| session.snapshot_begun(snapshot, exchange));
             }
             CommitReply::Committed { transaction, timestamp, receipt } => {
-                if self.shared.transactions.get(&transaction) == Some(&Owner::Cleaner) {
-                    return self.shared.cleaner_decided(transaction, true, now);
+                if self.decided(transaction, true, now) {
+                    return;
                 }
                 self.about(transaction, now, outbox, |session, exchange| {
                     session.committed(transaction, (timestamp, receipt), exchange);
                 });
             }
             CommitReply::Aborted { transaction, conflict } => {
-                if self.shared.transactions.get(&transaction) == Some(&Owner::Cleaner) {
-                    return self.shared.cleaner_decided(transaction, false, now);
+                if self.decided(transaction, false, now) {
+                    return;
                 }
                 self.about(transaction, now, outbox, |session, exchange| {
                     session.aborted(transaction, conflict, exchange);
@@ -205,7 +233,10 @@ impl Server for ActionDriver {
             Message::SessionRequest(session, request) => self.request(now, envelope.from, session, request, outbox),
             Message::AccessReply(AccessReply::SnapshotsGivenUp { through }) => self.shared.snapshots.give_up(through),
             Message::AccessReply(reply) => {
-                if let Some(tag) = tag_of(&reply) {
+                let Some(tag) = tag_of(&reply) else { return };
+                if self.is_of_leftovers(tag) {
+                    self.shared.leftovers_read(tag, reply, now, outbox);
+                } else {
                     self.answer(tag, now, outbox, |session, exchange| session.fetched(reply, exchange));
                 }
             }
@@ -217,6 +248,7 @@ impl Server for ActionDriver {
             Message::ServiceReply(ServiceReply::RefreshReply { tag, failure }) => {
                 self.answer(tag, now, outbox, |session, exchange| session.refreshed(failure, exchange));
             }
+            Message::ServiceReply(ServiceReply::DropLeftovers { epoch }) => self.shared.drop_leftovers(epoch),
             _ => {}
         }
         self.run_errands(now, outbox);
@@ -228,6 +260,7 @@ impl Server for ActionDriver {
         }
         self.run_errands(now, outbox);
         self.shared.cleaner_tick(now, outbox);
+        self.shared.leftovers_tick(now, outbox);
         self.shared.snapshots.tick(now, outbox);
     }
 
@@ -241,6 +274,7 @@ fn tag_of(reply: &AccessReply) -> Option<u64> {
         AccessReply::ReadReply { tag, .. }
         | AccessReply::ScanReply { tag, .. }
         | AccessReply::Stale { tag, .. }
+        | AccessReply::Copies { tag, .. }
         | AccessReply::SnapshotGone { tag, .. } => Some(*tag),
         _ => None,
     }

@@ -8,6 +8,7 @@ use crate::contention::Contention;
 use crate::execution::Rules;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
+use crate::leftovers::Leftovers;
 use crate::snapshots::Snapshots;
 use crate::sums::Sums;
 use messages::access::AccessRequest;
@@ -29,6 +30,8 @@ pub enum Owner {
     Session(SessionId),
     /// The cleaner of storages left behind.
     Cleaner,
+    /// Who looks for what earlier lives have left behind.
+    Leftovers,
 }
 
 /// What all sessions share.
@@ -56,6 +59,8 @@ pub struct Shared {
     pub snapshots: Snapshots,
     /// Drops storages left behind.
     pub cleaner: Cleaner,
+    /// Drops what lives that are over have left behind.
+    pub leftovers: Leftovers,
     last_tag: u64,
     /// When which session wants to be woken.
     delayed: BTreeSet<(u64, SessionId)>,
@@ -76,6 +81,7 @@ impl Shared {
             companions: Companions::default(),
             snapshots: Snapshots::default(),
             cleaner: Cleaner::default(),
+            leftovers: Leftovers::default(),
             last_tag: 0,
             delayed: BTreeSet::new(),
         }

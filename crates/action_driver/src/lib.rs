@@ -18,7 +18,7 @@
 //!   executor each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
 //! * `expression`: values and conditions; `generator`, `hidden_keys`: numbers;
-//! * `exchange`: what sessions share; `snapshots`: what may be forgotten; `cleaner`: storages left behind; `contention`: what
+//! * `exchange`: what sessions share; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `contention`: what
 //!   conflicts were lost on;
 //! * `failure`: what clients are told; `limits`.
 
@@ -38,6 +38,7 @@ mod failure;
 mod generator;
 mod hidden_keys;
 mod insert;
+mod leftovers;
 mod limits;
 mod ranges;
 mod reads;

@@ -8,7 +8,7 @@ mod replay;
 use crate::gathering::Ready;
 use crate::home::votes_from_disk;
 use crate::{AfterSync, AtomicityController, Standing, limits};
-use messages::access::AccessRequest;
+use messages::access::{AccessRequest, StaleSet};
 use messages::commit::{
     CommitMessage, EpochReply, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote,
 };
@@ -16,7 +16,7 @@ use messages::concurrency::ConcurrencyRequest;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::{
-    Age, Conflict, EpochNumber, History, Incarnation, Item, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+    Age, Conflict, EpochNumber, History, Incarnation, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
     TransactionId,
 };
 use serde::{Deserialize, Serialize};
@@ -165,12 +165,11 @@ impl Participants {
                 Stage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
             };
             let Participation { epoch, order, participants, .. } = participation;
-            let writes = participation.history.changed();
             let report = TransactionReport {
                 epoch: *epoch,
                 order: *order,
                 participants: participants.clone(),
-                writes: writes.map(|(table, key)| Item { table, key: key.clone() }).collect(),
+                changes: StaleSet::without(&participation.history),
                 state,
             };
             transactions.insert(*transaction, report);

@@ -6,10 +6,11 @@
 //! known to every participant, so it is found too.
 
 use crate::AtomicityController;
+use messages::access::StaleSet;
 use messages::commit::{EpochReply, Outcome, TransactionState, TransactionsReport};
 use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
-use messages::{Epoch, EpochNumber, Item, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use messages::{Epoch, EpochNumber, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -66,12 +67,12 @@ fn resolve_one(
     }
 }
 
-/// What commits, with its writes, where some member had not decided it.
+/// What commits, with what is stale without it, where some member had not decided it.
 fn committed(
     outcomes: &BTreeMap<TransactionId, (Outcome, EpochNumber)>,
     reports: &Reports,
     planted: Planted,
-) -> Vec<(Timestamp, Vec<Item>)> {
+) -> Vec<(Timestamp, StaleSet)> {
     let mut committed = Vec::new();
     for (transaction, (outcome, _)) in outcomes {
         let Outcome::Commit(timestamp) = outcome else { continue };
@@ -80,7 +81,7 @@ fn committed(
             .filter_map(|report| report.transactions.get(transaction).map(|known| (report, known)))
             .find(|(report, known)| known.state == TransactionState::Prepared && counts(report, known.epoch, planted));
         if let Some((_, known)) = undecided {
-            committed.push((*timestamp, known.writes.clone()));
+            committed.push((*timestamp, known.changes.clone()));
         }
     }
     committed
@@ -146,7 +147,16 @@ mod tests {
         let participants = vec![SiteId(1), SiteId(2), SiteId(9)];
         let transactions = state
             .map(|state| {
-                (T, TransactionReport { epoch: EpochNumber(4), order: 1, participants, writes: Vec::new(), state })
+                (
+                    T,
+                    TransactionReport {
+                        epoch: EpochNumber(4),
+                        order: 1,
+                        participants,
+                        changes: StaleSet::default(),
+                        state,
+                    },
+                )
             })
             .into_iter()
             .collect();

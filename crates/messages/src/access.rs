@@ -4,7 +4,7 @@
 //! at once.
 
 use crate::conflict::Conflict;
-use crate::identifiers::{TableId, TransactionId};
+use crate::identifiers::{EpochNumber, TableId, TransactionId};
 use crate::item::{History, Item, Key, KeyRange, Row};
 use crate::item_set::ItemSet;
 use crate::timestamp::Timestamp;
@@ -98,12 +98,15 @@ pub enum AccessRequest {
         /// The copies.
         copies: Arc<Copies>,
     },
-    /// Replication controller at an up member: the newest committed versions of what a copier asks for. Answered `Copies`.
+    /// Replication controller at an up member, and action driver: the newest committed versions of what a copier asks for. Answered `Copies`. Of storages that
+    /// were dropped before the epoch began nothing is there any more; what is dropped in it the asker drops by itself.
     ReadCopies {
         /// Names the request.
         tag: u64,
         /// What is wanted.
         wanted: CopyRequest,
+        /// The epoch.
+        epoch: EpochNumber,
     },
     /// The site: bring everything installed so far into the store; the log up to `position` may go when this is answered.
     /// The access manager has the log synced before the store gets anything. Answered `Posted` once the store has synced it.
@@ -218,13 +221,20 @@ pub enum AccessReply {
 pub struct StaleSet {
     /// Items, present or not.
     pub items: ItemSet,
-    /// Storages locked as a whole, because too many of their items were written, or nothing is known of the site's copy.
+    /// Storages locked as a whole, because they were dropped, too many of their items were written, or nothing is known of the site's copy.
     pub storages: BTreeSet<TableId>,
     /// Everything is stale, storages not yet known included: a site that comes with an empty or foreign copy.
     pub everything: bool,
 }
 
 impl StaleSet {
+    /// What is stale in a copy that lacks this transaction. Of a storage that it drops, whatever that copy has of it.
+    pub fn without(history: &History) -> StaleSet {
+        let storages: BTreeSet<TableId> = history.drops.iter().copied().collect();
+        let items = ItemSet::packed_of(history.changed().filter(|(table, _)| !storages.contains(table)));
+        StaleSet { items, storages, everything: false }
+    }
+
     /// Whether nothing is stale.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.storages.is_empty() && !self.everything

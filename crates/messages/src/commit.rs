@@ -3,10 +3,11 @@
 //! `Prepare`, `Vote`, `Decide`, `DecideAck` cross sites: each may be lost, repeated, late or out of order. The sender resends until the
 //! answer comes; the receiver answers a repetition with the same words.
 
+use crate::access::StaleSet;
 use crate::conflict::Conflict;
 use crate::epoch::Epoch;
 use crate::identifiers::{EpochNumber, TransactionId};
-use crate::item::{History, Item};
+use crate::item::History;
 use crate::session::Receipt;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -213,8 +214,9 @@ pub enum EpochReply {
     Resolved {
         /// The epoch that they were resolved for.
         epoch: EpochNumber,
-        /// What the reports and the resolution name as committed and at least one member had not decided: for fail-locks.
-        committed: Vec<(Timestamp, Vec<Item>)>,
+        /// What the reports and the resolution name as committed and at least one member had not decided, and what is stale in a copy
+        /// without it: for fail-locks.
+        committed: Vec<(Timestamp, StaleSet)>,
     },
     /// A transaction has committed here: for fail-locks.
     Committed {
@@ -259,8 +261,8 @@ pub struct TransactionReport {
     pub order: u64,
     /// Whose votes count.
     pub participants: Vec<SiteId>,
-    /// What it writes, while it is undecided here.
-    pub writes: Vec<Item>,
+    /// What is stale in a copy without it, while it is undecided here.
+    pub changes: StaleSet,
     /// What is known.
     pub state: TransactionState,
 }

@@ -52,8 +52,8 @@ impl TableId {
     pub const CATALOG: TableId = TableId(1);
     /// What transactions of the site have lost conflicts on: see [`crate::contention`]. Nothing is stored in it.
     pub const CONTENTION: TableId = TableId(2);
-    /// The first identifier that a created storage may have.
-    pub const FIRST_CREATED: TableId = TableId(16);
+    /// The first identifier that a created storage may have: as in PostgreSQL, lower ones belong to the system.
+    pub const FIRST_CREATED: TableId = TableId(16_384);
 }
 
 /// A transaction: its home site, that site's incarnation, and a sequence number counted up by that incarnation.

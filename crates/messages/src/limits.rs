@@ -34,6 +34,8 @@ pub const PRIVATE_CHUNK_ROWS: usize = 1_000;
 pub const SERVICE_PATIENCE: u64 = 10 * SECOND;
 /// Fail-locked items kept for one absent site; more lock the whole storage.
 pub const FAIL_LOCKED_ITEMS_MAX: usize = 500_000;
+/// Storages fail-locked as wholes for one absent site; more lock everything.
+pub const FAIL_LOCKED_STORAGES_MAX: usize = 100_000;
 /// Items in one copier message.
 pub const COPY_ITEMS_MAX: usize = 2_000;
 /// Bytes after which a copier message is closed.

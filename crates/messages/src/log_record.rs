@@ -7,7 +7,6 @@ use crate::commit::{Outcome, TransactionsReport};
 use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::{EpochNumber, Incarnation, TransactionId};
 use crate::item::{History, Item, Row};
-use crate::item_set::ItemSet;
 use crate::replication::FailLockTable;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -94,8 +93,8 @@ pub enum LogRecord {
     Recent {
         /// Everything at or below this, epoch and clock, is in this copy.
         complete_through: (EpochNumber, u64),
-        /// Items by commit.
-        commits: Vec<(Timestamp, ItemSet)>,
+        /// By commit, what is stale in a copy without it.
+        commits: Vec<(Timestamp, StaleSet)>,
     },
     /// Replication controller, now and then: how far each member has synced, so that a replay need not remember what is older.
     Synced {

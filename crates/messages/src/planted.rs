@@ -86,6 +86,7 @@ bugs! {
     VoidOutcomeWins = "void-outcome-wins", rule 8: "the outcome of the lowest epoch wins";
     TimestampsWithoutEpoch = "timestamps-without-epoch", rule 0: "a resolution stamps its commits with the old epoch";
     SwapSettledByNumber = "swap-settled-by-number", rule 7: "whoever asks for an epoch number that exists is told to have won it";
+    PromotedDecidesAlone = "promoted-decides-alone", rule 8: "a member that an epoch makes up ends it before it has logged what the up members know";
     RecoveringFormsEpoch = "recovering-forms-epoch", rule 7: "a recovering member forms an epoch in which it is up";
     RestoredOracleTrusted = "restored-oracle-trusted", rule 13: "an oracle changes its epoch before its members have confirmed";
     SilentVoterKept = "silent-voter-kept", rule 6: "a member that renews its leases but never votes is not evicted";
@@ -97,6 +98,9 @@ bugs! {
     ClearedBeforeSynced = "cleared-before-synced", rule 10: "fail-locks are cleared before the copy is synced, and a restart forgets its own stale items";
     ScanIgnoresAbsentLocks = "scan-ignores-absent-locks", rule 10: "a scan looks only at fail-locks of present rows";
     OverflowDropsEntries = "overflow-drops-entries", rule 10: "a full fail-lock table drops entries";
+    DropsNotLocked = "drops-not-locked", rule 10: "a site that was away is not told of storages that were dropped";
+    DroppedCopied = "dropped-copied", rule 10: "rows of a storage that was dropped are copied as long as they are there";
+    VoidDropStands = "void-drop-stands", rule 11: "a storage that only a returning site had dropped goes from its copy, though that was brought again";
     TailNotLocked = "tail-not-locked", rule 11: "what a returning site wrote or prepared by itself is not fail-locked";
     StaleServed = "stale-served", rule 11: "a recovering site serves fail-locked items";
     RestartFromAnyLog = "restart-from-any-log", rule 12: "after a total failure whatever any log holds is committed";
@@ -123,6 +127,8 @@ bugs! {
     NumbersNotClaimed = "numbers-not-claimed", rule 1: "the number of a storage is taken only when the transaction that fills it commits";
     SchemaUnchecked = "schema-unchecked", rule 3: "a catalog row is written whatever version it was made from";
     CleanerHurries = "cleaner-hurries", rule 4: "what was committed ahead is dropped when nobody waits for the outcome any more, not when it is an abort";
+    LeftoversStay = "leftovers-stay", rule 4: "what lives that are over have filled, and nobody names, is not dropped";
+    LivingLeftovers = "living-leftovers", rule 4: "what nobody names yet is taken for left behind though the life that fills it goes on";
     DropPassesReaders = "drop-passes-readers", rule 5: "the rows of a dropped storage go though a snapshot in use may read them";
     ToldBeforeLogged = "told-before-logged", rule 15: "a storage is named before the rows committed ahead into it are in every participant's log";
     UsedStoragesFilled = "used-storages-filled", rule 4: "a program that is lost while it commits rows ahead begins again with the same storages";

@@ -8,7 +8,6 @@ use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::EpochNumber;
 use crate::identifiers::{Incarnation, TableId};
 use crate::item::{Item, KeyRange};
-use crate::item_set::ItemSet;
 use crate::lease::LeaseLength;
 use crate::timestamp::Timestamp;
 use raidcomm::address::SiteId;
@@ -131,8 +130,8 @@ pub struct MemberReport {
     pub transactions: Arc<TransactionsReport>,
     /// Its fail-lock tables, one for every other site; those of members that are current name nothing but what these have synced.
     pub fail_locks: BTreeMap<SiteId, FailLockTable>,
-    /// What has committed here and may not be synced at every member.
-    pub recent: Vec<(Timestamp, ItemSet)>,
+    /// What has committed here and may not be synced at every member: by commit, what is stale in a copy without it.
+    pub recent: Vec<(Timestamp, StaleSet)>,
 }
 
 /// The fail-locks of one site, as another one keeps them.
@@ -190,6 +189,12 @@ pub enum ServiceReply {
         tag: u64,
         /// Where the site may serve; else why not.
         verdict: Result<Service, String>,
+    },
+    /// Unasked, when an epoch begins, at the first of its up members: drop what lives that are not in it have left behind. If it is lost, so is the
+    /// driver, and with it the site's life; twice is once.
+    DropLeftovers {
+        /// The epoch.
+        epoch: Arc<Epoch>,
     },
     /// Answers `Refresh`: read again, or why it cannot be had.
     RefreshReply {

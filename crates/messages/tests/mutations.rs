@@ -65,7 +65,7 @@ fn report() -> TransactionsReport {
         epoch: EpochNumber(7),
         order: 12,
         participants: vec![SiteId(1), SiteId(2)],
-        writes: vec![item(3)],
+        changes: stale(),
         state,
     };
     TransactionsReport { joined: EpochNumber(1), clock: 1 << 51, transactions: [(transaction(), known)].into() }
@@ -102,7 +102,7 @@ fn messages() -> Vec<Message> {
         chain: vec![(EpochNumber(6), proposal()); 3],
         transactions: Arc::new(report()),
         fail_locks: tables(),
-        recent: vec![(timestamp(), [item(1), item(2)].into())],
+        recent: vec![(timestamp(), stale())],
     };
     let replication = [
         ReplicationMessage::LeaseRequest { sent_at: 1 << 60, length: messages::LeaseLength::DEFAULT },
@@ -161,7 +161,7 @@ fn records() -> Vec<Vec<u8>> {
             fail_locks: tables(),
             stale: Arc::new(stale()),
         },
-        LogRecord::Recent { complete_through: (EpochNumber(8), 5), commits: vec![(timestamp(), [item(1)].into())] },
+        LogRecord::Recent { complete_through: (EpochNumber(8), 5), commits: vec![(timestamp(), stale())] },
         LogRecord::Oracle { state: Bytes::from_static(b"the oracle's own words") },
     ];
     let encode = |record: &LogRecord| {

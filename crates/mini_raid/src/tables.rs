@@ -19,7 +19,7 @@ pub const TABLES: u64 = 2_000_000;
 /// As many tables there are at most.
 const TABLES_MAX: u64 = 100_000;
 /// The first number of a storage: those of the other tables lie below.
-const STORAGE_FIRST: u32 = 100;
+const STORAGE_FIRST: u32 = TableId::FIRST_CREATED.0;
 /// Keys of the rows that one token brings.
 const KEYS: i64 = 64;
 /// Rows of a rebuild, at most: the last key is that of a row added by an ordinary statement.

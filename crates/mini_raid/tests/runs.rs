@@ -152,6 +152,7 @@ fn found_seeds_of_schema_changes_stay_found() {
             5,
         ),
         ("rows committed ahead were decided at a site after the drop of their storage", 102504, 2),
+        ("a storage that was left behind was not looked for where it had still to be copied", 3781, 3),
     ];
     for (what, seed, sites) in found {
         let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });

@@ -11,10 +11,9 @@ use messages::epoch::ProposalId;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
-use messages::replication::{MemberReport, ReplicationMessage, SiteNotice};
+use messages::replication::{MemberReport, ReplicationMessage, ServiceReply, SiteNotice};
 use messages::{
-    Epoch, EpochNumber, Incarnation, Item, LeaseLength, MemberState, Message, Now, Outbox, ServerKind, SiteId,
-    Timestamp,
+    Epoch, EpochNumber, Incarnation, LeaseLength, MemberState, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -285,7 +284,7 @@ impl ReplicationController {
         &mut self,
         now: Now,
         number: EpochNumber,
-        committed: Vec<(Timestamp, Vec<Item>)>,
+        committed: Vec<(Timestamp, StaleSet)>,
         outbox: &mut Outbox,
     ) {
         let State::Changing(change) = &self.state else { return };
@@ -470,6 +469,10 @@ impl ReplicationController {
         for site in epoch.others(self.site) {
             let logged = ReplicationMessage::Logged { epoch: epoch.number, proposal: epoch.proposal, complete: true };
             self.to_peer(site, logged, outbox);
+        }
+        if epoch.up().next() == Some(self.site) {
+            let reply = ServiceReply::DropLeftovers { epoch: epoch.clone() };
+            outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
         }
         outbox.local(ServerKind::Site, Message::Site(SiteNotice::Serving { epoch }));
         self.renew_leases(now, outbox);

@@ -190,9 +190,10 @@ impl ReplicationController {
     }
 
     pub(crate) fn copy_asked(&mut self, from: SiteId, theirs: u64, wanted: CopyRequest, outbox: &mut Outbox) {
+        let Some(epoch) = self.serving().map(|epoch| epoch.number) else { return };
         let tag = self.token();
         self.copiers.serving.insert(tag, (from, theirs));
-        outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::ReadCopies { tag, wanted }));
+        outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::ReadCopies { tag, wanted, epoch }));
     }
 
     pub(crate) fn copies_came(&mut self, _now: Now, tag: u64, copies: Arc<Copies>, outbox: &mut Outbox) {

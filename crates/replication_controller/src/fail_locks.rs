@@ -1,16 +1,17 @@
 //! What other sites miss (rule 10).
 //!
-//! Invariants: for every site that is away, `tables` names every item that committed above what the site is known to have synced;
+//! Invariants: for every site that is away, `tables` names every item that committed above what the site is known to have synced, and every
+//! storage that was dropped: whoever has missed a drop finds that nothing of the storage is left, and whoever has dropped alone gets it back;
 //! for every member, `recent` holds every commit above what that member is known to have synced, so that a table can be made of
 //! it the moment the member is gone. An entry goes only when the site has a version at least as new *synced*.
 
-use crate::stale_sets::{lock, lock_all, unite};
+use crate::stale_sets::{lock, lock_all, lock_storages, unite};
 use crate::{ReplicationController, limits};
 use messages::access::StaleSet;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
-use messages::{Epoch, EpochNumber, History, Item, ItemSet, Now, Outbox, SiteId, TableId, Timestamp};
+use messages::{Epoch, EpochNumber, History, Item, Now, Outbox, SiteId, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,29 +23,38 @@ fn point(timestamp: &Timestamp) -> Point {
     (timestamp.epoch, timestamp.clock)
 }
 
-/// Items of a commit, made only when somebody needs them.
+/// What is stale without a commit, made only when somebody needs it.
 #[derive(Serialize, Deserialize)]
 enum Written {
     By(Arc<History>),
-    Items(ItemSet),
+    Known(StaleSet),
 }
 
 impl Written {
-    fn items(&self) -> ItemSet {
+    fn without(&self) -> StaleSet {
         match self {
-            Written::By(history) => ItemSet::packed_of(history.changed()),
-            Written::Items(items) => items.clone(),
+            Written::By(history) => StaleSet::without(history),
+            Written::Known(changes) => changes.clone(),
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = Item> + '_ {
-        let (history, items) = match self {
+    fn items(&self) -> impl Iterator<Item = Item> + '_ {
+        let (history, known) = match self {
             Written::By(history) => (Some(history), None),
-            Written::Items(items) => (None, Some(items)),
+            Written::Known(changes) => (None, Some(changes)),
         };
         let changed = history.into_iter().flat_map(|history| history.changed());
         let changed = changed.map(|(table, key)| Item { table, key: key.clone() });
-        changed.chain(items.into_iter().flat_map(ItemSet::iter))
+        changed.chain(known.into_iter().flat_map(|changes| changes.items.iter()))
+    }
+
+    fn drops(&self) -> impl Iterator<Item = TableId> + '_ {
+        let (history, known) = match self {
+            Written::By(history) => (Some(history), None),
+            Written::Known(changes) => (None, Some(changes)),
+        };
+        let dropped = history.into_iter().flat_map(|history| &history.drops);
+        dropped.chain(known.into_iter().flat_map(|changes| &changes.storages)).copied()
     }
 }
 
@@ -59,7 +69,7 @@ pub(crate) struct FailLocks {
     members: Vec<SiteId>,
     /// Everything at or below this is in the own copy, synced, or known to be stale there.
     complete_through: Point,
-    overflow_drops: bool,
+    planted: Planted,
 }
 
 impl FailLocks {
@@ -98,8 +108,8 @@ impl FailLocks {
         sites.copied().filter(|site| *site != own).map(|site| (site, table(site))).collect()
     }
 
-    pub(crate) fn recent(&self) -> Vec<(Timestamp, ItemSet)> {
-        self.recent.iter().map(|(timestamp, written)| (*timestamp, written.items())).collect()
+    pub(crate) fn recent(&self) -> Vec<(Timestamp, StaleSet)> {
+        self.recent.iter().map(|(timestamp, written)| (*timestamp, written.without())).collect()
     }
 
     pub(crate) fn recent_record(&self) -> LogRecord {
@@ -118,9 +128,8 @@ impl FailLocks {
     }
 
     /// This copy begins anew: the others know what has committed. Returns what this one had remembered.
-    fn forget_recent(&mut self) -> Vec<(Point, ItemSet)> {
-        let recent = std::mem::take(&mut self.recent);
-        recent.into_iter().map(|(timestamp, written)| (point(&timestamp), written.items())).collect()
+    fn forget_recent(&mut self) -> BTreeMap<Timestamp, Written> {
+        std::mem::take(&mut self.recent)
     }
 
     /// A member says how far it has synced.
@@ -145,8 +154,7 @@ impl FailLocks {
             let (timestamp, written) = self.recent.pop_first().expect("longer than its bound");
             for site in self.members.clone() {
                 if of_site(&self.synced, site) < point(&timestamp) {
-                    let stale = Arc::make_mut(self.tables.entry(site).or_default());
-                    written.iter().for_each(|item| lock(stale, item, self.overflow_drops));
+                    lock_written(self.tables.entry(site).or_default(), [&written].into_iter(), self.planted);
                 }
             }
         }
@@ -154,9 +162,13 @@ impl FailLocks {
 
     pub(crate) fn commit(&mut self, timestamp: Timestamp, history: Arc<History>) {
         for site in &self.absent {
-            let stale = Arc::make_mut(self.tables.entry(*site).or_default());
+            let stale = self.tables.entry(*site).or_default();
+            if !self.planted.is(Bug::DropsNotLocked) {
+                lock_storages(stale, history.drops.iter().copied());
+            }
+            let stale = Arc::make_mut(stale);
             for (table, key) in history.changed() {
-                lock(stale, Item { table, key: key.clone() }, self.overflow_drops);
+                lock(stale, Item { table, key: key.clone() }, self.planted.is(Bug::OverflowDropsEntries));
             }
         }
         self.recent.insert(timestamp, Written::By(history));
@@ -184,9 +196,9 @@ impl FailLocks {
     }
 
     /// Replays or takes over commits that some member may not have synced.
-    pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, ItemSet)]) {
-        for (timestamp, items) in commits {
-            self.recent.entry(*timestamp).or_insert_with(|| Written::Items(items.clone()));
+    pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, StaleSet)]) {
+        for (timestamp, changes) in commits {
+            self.recent.entry(*timestamp).or_insert_with(|| Written::Known(changes.clone()));
         }
     }
 
@@ -207,9 +219,17 @@ impl FailLocks {
     }
 
     /// Everything written above a point.
-    fn written_above(&self, base: Point) -> impl Iterator<Item = Item> + '_ {
-        self.recent.iter().filter(move |(timestamp, _)| point(timestamp) > base).flat_map(|(_, written)| written.iter())
+    fn written_above(&self, base: Point) -> impl Iterator<Item = &Written> + Clone {
+        self.recent.iter().filter(move |(timestamp, _)| point(timestamp) > base).map(|(_, written)| written)
     }
+}
+
+/// Locks what commits have changed.
+fn lock_written<'a>(stale: &mut Arc<StaleSet>, written: impl Iterator<Item = &'a Written> + Clone, planted: Planted) {
+    if !planted.is(Bug::DropsNotLocked) {
+        lock_storages(stale, written.clone().flat_map(Written::drops));
+    }
+    lock_all(stale, written.flat_map(Written::items), planted.is(Bug::OverflowDropsEntries));
 }
 
 fn of_site(synced: &BTreeMap<SiteId, Point>, site: SiteId) -> Point {
@@ -217,11 +237,11 @@ fn of_site(synced: &BTreeMap<SiteId, Point>, site: SiteId) -> Point {
 }
 
 /// What the members who carry the parent epoch on say of one site: the union of their tables, the lowest and the highest base.
-fn united(reports: &[&MemberReport], site: SiteId, overflow_drops: bool) -> Option<(Arc<StaleSet>, Point, Point)> {
+fn united(reports: &[&MemberReport], site: SiteId, planted: Planted) -> Option<(Arc<StaleSet>, Point, Point)> {
     let mut result: Option<(Arc<StaleSet>, Point, Point)> = None;
     for table in reports.iter().filter_map(|report| report.fail_locks.get(&site)) {
         let (stale, low, high) = result.get_or_insert_with(|| (Arc::default(), table.base, table.base));
-        unite(stale, &table.stale, overflow_drops);
+        unite(stale, &table.stale, planted.is(Bug::OverflowDropsEntries));
         *low = (*low).min(table.base);
         *high = (*high).max(table.base);
     }
@@ -251,26 +271,24 @@ impl ReplicationController {
         &mut self,
         epoch: &Epoch,
         reports: &BTreeMap<SiteId, Arc<MemberReport>>,
-        committed: Vec<(Timestamp, Vec<Item>)>,
+        committed: Vec<(Timestamp, StaleSet)>,
         fresh: bool,
     ) -> Arc<StaleSet> {
         let planted = self.planted;
-        self.fail_locks.overflow_drops = planted.is(Bug::OverflowDropsEntries);
+        self.fail_locks.planted = planted;
         let carries = |site: &SiteId| reports.get(site).is_some_and(|report| report.transactions.joined < epoch.number);
         let carriers: Vec<&MemberReport> =
             reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
-        let committed: Vec<(Timestamp, ItemSet)> =
-            committed.into_iter().map(|(timestamp, items)| (timestamp, items.into_iter().collect())).collect();
-        let mut missed = BTreeSet::new();
+        let mut missed = Vec::new();
         // A commit that this site's log has lost, though its site was up; or that a failed epoch, in which this site joined, had
         // not taken for one. What was prepared here is applied by now.
         let lost = carriers.iter().flat_map(|report| &report.recent).filter(|_| self.restarts(epoch));
-        for (timestamp, items) in lost.chain(&committed) {
+        for (timestamp, changes) in lost.chain(&committed) {
             if !fresh && !self.fail_locks.has(timestamp) {
-                missed.extend(items.iter());
+                missed.push(Written::Known(changes.clone()));
             }
         }
-        let private = if fresh { self.fail_locks.forget_recent() } else { Vec::new() };
+        let private = if fresh { self.fail_locks.forget_recent() } else { BTreeMap::new() };
         for report in &carriers {
             self.fail_locks.merge_recent(&report.recent);
         }
@@ -286,7 +304,11 @@ impl ReplicationController {
         }
         match fresh {
             true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
-            false => Arc::new(StaleSet { items: missed.into(), ..StaleSet::default() }),
+            false => {
+                let mut stale = Arc::default();
+                lock_written(&mut stale, missed.iter(), planted);
+                stale
+            }
         }
     }
 
@@ -298,8 +320,7 @@ impl ReplicationController {
         current: bool,
         planted: Planted,
     ) {
-        let drops = self.fail_locks.overflow_drops;
-        let (mut stale, base) = match united(carriers, site, drops) {
+        let (mut stale, base) = match united(carriers, site, planted) {
             Some(_) if planted.is(Bug::PromotedLacksTables) => {
                 let own = self.fail_locks.tables.get(&site).cloned().unwrap_or_default();
                 (own, of_site(&self.fail_locks.synced, site))
@@ -312,7 +333,7 @@ impl ReplicationController {
             stale = Arc::default();
         }
         if !carries {
-            lock_all(&mut stale, self.fail_locks.written_above(base), drops);
+            lock_written(&mut stale, self.fail_locks.written_above(base), planted);
         }
         self.fail_locks.tables.insert(site, stale);
         self.fail_locks.synced.insert(site, base);
@@ -320,9 +341,9 @@ impl ReplicationController {
 
     /// What is stale in the copy of this site, which takes part from this epoch on. `private` is what its log has committed and some member
     /// may not have had on disk.
-    fn own_stale(&self, carriers: &[&MemberReport], private: &[(Point, ItemSet)]) -> Arc<StaleSet> {
+    fn own_stale(&self, carriers: &[&MemberReport], private: &BTreeMap<Timestamp, Written>) -> Arc<StaleSet> {
         let everything = Arc::new(StaleSet { everything: true, ..StaleSet::default() });
-        let Some((mut stale, low, high)) = united(carriers, self.site, self.fail_locks.overflow_drops) else {
+        let Some((mut stale, low, high)) = united(carriers, self.site, self.planted) else {
             return everything;
         };
         let chain: BTreeSet<_> = carriers.iter().flat_map(|report| report.chain.iter().copied()).collect();
@@ -331,9 +352,10 @@ impl ReplicationController {
         if !descends || stale.everything {
             return everything;
         }
-        let private = private.iter().filter(|(at, _)| *at > low).flat_map(|(_, items)| items.iter());
-        let own = private.chain(self.tail.items()).filter(|_| !self.planted.is(Bug::TailNotLocked));
-        lock_all(&mut stale, self.fail_locks.written_above(low).chain(own), self.fail_locks.overflow_drops);
+        let undecided: Vec<Written> = self.tail.undecided().map(Written::By).collect();
+        let private = private.iter().filter(|(at, _)| point(at) > low).map(|(_, written)| written);
+        let own = private.chain(&undecided).filter(|_| !self.planted.is(Bug::TailNotLocked));
+        lock_written(&mut stale, self.fail_locks.written_above(low).chain(own), self.planted);
         stale
     }
 }

@@ -225,10 +225,14 @@ impl ReplicationController {
     }
 
     /// Whether this life is an up member of the epoch with a whole copy, so that it may propose the next one. After a total failure
-    /// nobody is before it has logged what all have brought, and has what its own log had lost: others may be all that has it.
+    /// nobody is before it has logged what all have brought, and has what its own log had lost: others may be all that has it. Who was recovering
+    /// in the epoch before is not before it has logged this one: of what it had voted for then it could not check all, those who were up could.
     pub(crate) fn is_up_in(&self, epoch: &Epoch) -> bool {
+        let was_up =
+            |logged: &Arc<Epoch>| logged.members.get(&self.site).is_some_and(|own| own.state == MemberState::Up);
+        let could_check = self.logged.as_ref().is_some_and(was_up) || self.planted.is(Bug::PromotedDecidesAlone);
         epoch.has(self.site, self.incarnation)
-            && (self.is_whole_in(epoch) || self.planted.is(Bug::RecoveringFormsEpoch))
+            && (self.is_whole_in(epoch) && could_check || self.planted.is(Bug::RecoveringFormsEpoch))
     }
 
     /// Up, and nothing that its log had lost is missing any more.

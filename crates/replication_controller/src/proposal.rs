@@ -142,7 +142,8 @@ impl ReplicationController {
         }
     }
 
-    /// The restart of the instance has lost a member before this copy was whole: only all of them together can restart it.
+    /// The epoch has lost a member before this one may end it: it restarts the instance, or makes a recovering member up, which has not learnt yet what
+    /// the others know. Only all of them together can restart it.
     fn restart_again(&mut self, base: &Epoch, now: Now, outbox: &mut Outbox) {
         let restarting = base.has(self.site, self.incarnation) && base.members[&self.site].state == MemberState::Up;
         // A member that is heard of and merely slow is waited for: nobody else can serve meanwhile.
@@ -157,7 +158,10 @@ impl ReplicationController {
         }
         let since = *self.proposals.lost_since.get_or_insert(now.boot);
         if now.boot >= since + limits::RESTART_PATIENCE {
-            self.start_again("the restart of the instance has lost a member: all restart it again", outbox);
+            self.start_again(
+                "the epoch has lost a member that it cannot begin without: they restart it together",
+                outbox,
+            );
         }
     }
 

@@ -4,7 +4,7 @@ use crate::{AfterSync, ReplicationController};
 use messages::commit::Outcome;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
-use messages::{EpochNumber, History, Item, Outbox, TransactionId};
+use messages::{EpochNumber, History, Outbox, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,10 +30,8 @@ impl LogTail {
         }
     }
 
-    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
-        self.undecided
-            .values()
-            .flat_map(|history| history.changed().map(|(table, key)| Item { table, key: key.clone() }))
+    pub(crate) fn undecided(&self) -> impl Iterator<Item = Arc<History>> + '_ {
+        self.undecided.values().cloned()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Sets of fail-locks: adding to them, uniting what several members keep of one site.
 //!
-//! Invariant: a set covers whatever was added to it; what is too much to be named is locked as whole storages, which name no items. Sets are
+//! Invariant: a set covers whatever was added to it; what is too much to be named is locked as whole storages, which name no items, and too
+//! many of these as everything. Sets are
 //! shared between tables, reports and log records, and large ones are united as wholes, in time linear in their items: while that is done,
 //! nobody serves.
 
 use messages::access::StaleSet;
-use messages::limits::FAIL_LOCKED_ITEMS_MAX;
-use messages::{Item, TableId};
+use messages::limits::{FAIL_LOCKED_ITEMS_MAX, FAIL_LOCKED_STORAGES_MAX};
+use messages::{Item, Key, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,6 +21,22 @@ pub(crate) fn lock(stale: &mut StaleSet, item: Item, overflow_drops: bool) {
     }
     stale.items.tree_mut().insert(item);
     coarsen(stale, overflow_drops);
+}
+
+/// Adds storages as wholes.
+pub(crate) fn lock_storages(stale: &mut Arc<StaleSet>, storages: impl Iterator<Item = TableId>) {
+    for table in storages {
+        if stale.everything || stale.storages.contains(&table) {
+            continue;
+        }
+        let stale = Arc::make_mut(stale);
+        stale.storages.insert(table);
+        let first = Item { table, key: Key::lowest() };
+        if stale.items.tree().range(first..).next().is_some_and(|item| item.table == table) {
+            stale.items.tree_mut().retain(|item| item.table != table);
+        }
+        coarsen(stale, false);
+    }
 }
 
 /// Adds many items, in whatever order. Mostly they are there: what has committed lately was locked for whoever was away.
@@ -60,7 +77,7 @@ pub(crate) fn unite(into: &mut Arc<StaleSet>, other: &Arc<StaleSet>, overflow_dr
         let items = into.items.tree().union(other.items.tree()).filter(named).cloned().collect();
         *into = Arc::new(StaleSet { items, storages, everything });
     }
-    if into.items.len() > items_max(overflow_drops) {
+    if into.items.len() > items_max(overflow_drops) || into.storages.len() > FAIL_LOCKED_STORAGES_MAX {
         coarsen(Arc::make_mut(into), overflow_drops);
     }
 }
@@ -69,7 +86,7 @@ fn items_max(overflow_drops: bool) -> usize {
     if overflow_drops { ITEMS_MAX_DROPPING } else { FAIL_LOCKED_ITEMS_MAX }
 }
 
-/// Locks the storages with the most items as wholes until the rest can be named.
+/// Locks the storages with the most items as wholes until the rest can be named; and everything, if those are too many.
 fn coarsen(stale: &mut StaleSet, overflow_drops: bool) {
     while stale.items.len() > items_max(overflow_drops) {
         if overflow_drops {
@@ -85,12 +102,14 @@ fn coarsen(stale: &mut StaleSet, overflow_drops: bool) {
         stale.items.tree_mut().retain(|item| item.table != table);
         stale.storages.insert(table);
     }
+    if stale.storages.len() > FAIL_LOCKED_STORAGES_MAX {
+        *stale = StaleSet { everything: true, ..StaleSet::default() };
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use messages::Key;
     use proptest::prelude::*;
 
     fn item(table: u32, key: u8) -> Item {
@@ -146,6 +165,24 @@ mod tests {
                 prop_assert_eq!(covers(&stale, &item), covers(&set, &item) || more.contains(&item));
             }
         }
+    }
+
+    /// A dropped storage must be covered whatever was named of it, and no number of them may fill the memory of the sites that are left.
+    #[test]
+    fn dropped_storages_are_locked_as_wholes() {
+        let named = StaleSet { items: [item(1, 1), item(2, 1), item(2, 2), item(3, 1)].into(), ..StaleSet::default() };
+        let (mut stale, shared) = (Arc::new(named.clone()), Arc::new(named));
+        lock_storages(&mut stale, [TableId(2), TableId(7)].into_iter());
+        assert_eq!(stale.items, [item(1, 1), item(3, 1)].into());
+        assert_eq!(stale.storages, [TableId(2), TableId(7)].into());
+        let mut many = Arc::clone(&shared);
+        lock_storages(&mut many, (10..10 + FAIL_LOCKED_STORAGES_MAX as u32).map(TableId));
+        assert!(!many.everything && many.items == shared.items);
+        let mut united = Arc::clone(&many);
+        unite(&mut united, &stale, false);
+        lock_storages(&mut many, [TableId(1)].into_iter());
+        assert!(many.everything && many.storages.is_empty() && many.items.is_empty());
+        assert_eq!((united, shared.storages.len()), (many, 0));
     }
 
     /// A table without a bound would fill the memory of the sites that are left.

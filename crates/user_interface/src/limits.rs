@@ -69,9 +69,8 @@ pub const NAME_BYTES_MAX: usize = 63;
 pub const COLUMNS_MAX: usize = 1_600;
 /// Columns of a key or index.
 pub const KEY_COLUMNS_MAX: usize = 32;
-/// The first number given to a table, an index or a storage: as in PostgreSQL, lower ones belong to the system.
-pub const FIRST_OBJECT: u32 = 16_384;
+/// The first number given to a table, an index or a storage.
+pub const FIRST_OBJECT: u32 = messages::TableId::FIRST_CREATED.0;
 
 const _: () = assert!(SQL_BYTES_MAX < MESSAGE_BYTES_MAX && STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);
-const _: () = assert!(FIRST_OBJECT >= messages::TableId::FIRST_CREATED.0);
 const _: () = assert!(EXPRESSION_DEPTH_MAX <= OPERATOR_CHAIN_MAX);

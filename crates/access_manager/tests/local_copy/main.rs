@@ -2,6 +2,7 @@
 
 mod additions;
 mod backlog;
+mod drops;
 mod model;
 mod site;
 mod stale_copies;

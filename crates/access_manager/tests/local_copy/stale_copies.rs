@@ -9,7 +9,8 @@ use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
 use messages::{
-    ConflictKind, History, Item, ItemRead, KeyRange, Message, RangeRead, Row, ServerKind, TableId, Timestamp,
+    ConflictKind, EpochNumber, History, Item, ItemRead, KeyRange, Message, RangeRead, Row, ServerKind, TableId,
+    Timestamp,
 };
 use messages::{Key, Outbox, Server, Write};
 
@@ -263,7 +264,9 @@ fn copies_are_read_in_bounded_messages() {
     site.mark_stale(whole_table());
     let mut messages = 0;
     while let (Some(wanted), _) = next_stale(&mut site, None) {
-        let AccessReply::Copies { copies, .. } = up.ask(AccessRequest::ReadCopies { tag: 1, wanted }) else {
+        let AccessReply::Copies { copies, .. } =
+            up.ask(AccessRequest::ReadCopies { tag: 1, wanted, epoch: EpochNumber(1) })
+        else {
             panic!("copies");
         };
         site.copies((*copies).clone());

@@ -3,6 +3,7 @@
 //! Invariant: the stand-ins exist here only; the driver under test is the one that sites run.
 
 mod companions;
+mod leftovers;
 mod programs;
 mod scripts;
 mod statements;

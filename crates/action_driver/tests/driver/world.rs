@@ -4,7 +4,7 @@
 //! Invariant: the stand-ins answer at once and in order, so that a transcript depends on the driver alone.
 
 use action_driver::ActionDriver;
-use messages::access::{AccessReply, AccessRequest};
+use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::planted::Planted;
@@ -341,8 +341,16 @@ impl World {
                 let (version, row) = self.version(&item, snapshot);
                 Some(AccessReply::ReadReply { tag, version, row })
             }
+            AccessRequest::Scan { tag, range, .. } if self.stale.iter().any(|item| item.table == range.table) => {
+                Some(AccessReply::Stale { tag, range })
+            }
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
                 Some(self.scan(tag, &range, snapshot, limit as usize, reverse))
+            }
+            AccessRequest::ReadCopies { tag, wanted: CopyRequest::Storages, .. } => {
+                let storages: BTreeSet<TableId> = self.store.keys().map(|item| item.table).collect();
+                let copies = Arc::new(Copies::Storages(storages.into_iter().collect()));
+                Some(AccessReply::Copies { tag, copies })
             }
             AccessRequest::SnapshotsInUse { in_use, from } => {
                 let reported = Some((in_use, from));

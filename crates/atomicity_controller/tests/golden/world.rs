@@ -13,7 +13,7 @@
 
 use atomicity_controller::AtomicityController;
 use atomicity_controller::limits::ROUND_PACE;
-use messages::access::{AccessReply, AccessRequest};
+use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{
     CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState,
     TransactionsReport, Vote,
@@ -263,8 +263,8 @@ impl World {
                 }
             };
             let epoch = EpochNumber(parts[1].parse().expect("an epoch"));
-            let writes = vec![Item { table: TABLE, key: key("w") }];
-            let report = TransactionReport { epoch, order: 1, participants: Vec::new(), writes, state };
+            let changes = StaleSet { items: [Item { table: TABLE, key: key("w") }].into(), ..StaleSet::default() };
+            let report = TransactionReport { epoch, order: 1, participants: Vec::new(), changes, state };
             transactions.insert(id, report);
         }
         self.members.insert(site, Arc::new(TransactionsReport { joined, clock, transactions }));

@@ -1,8 +1,7 @@
 //! Storages that clients make: which the catalog names, and what becomes of the others.
 //!
-//! Invariant: a storage is expected to go if a committed transaction has dropped it, or if every program that was to make it ran in a life that is
-//! still under way, whose cleaner has to see to it; and from copies that have taken part without a break since it was made. What lives that are
-//! over have left behind, and what a copy has missed, may waste room.
+//! Invariant: a storage that the catalog does not name is expected to go from every copy: whoever was to make it, in a life that is still under way
+//! or over, and whether the copy was there or away when it was dropped.
 
 use super::World;
 use crate::checkers::copies::Contents;
@@ -25,18 +24,10 @@ const LOOK_EVERY: u64 = 200 * MILLISECOND;
 /// What is known of storages that clients have made.
 #[derive(Debug, Default)]
 pub struct Storages {
-    made: BTreeMap<TableId, Made>,
+    /// At which sites, in which lives of them, programs were to make it.
+    made: BTreeMap<TableId, BTreeSet<(usize, Incarnation)>>,
     /// Dropped by transactions that have committed.
     dropped: BTreeSet<TableId>,
-}
-
-/// Where a storage was to be made.
-#[derive(Debug, Default)]
-struct Made {
-    /// At which sites, in which lives of them, programs were to make it.
-    by: BTreeSet<(usize, Incarnation)>,
-    /// The lives of the sites that took part when it was first to be made.
-    present: BTreeSet<(usize, Incarnation)>,
 }
 
 impl World {
@@ -59,14 +50,8 @@ impl World {
         let changed = self.clients[client].changed();
         let again = std::mem::take(&mut changed.again);
         for storage in std::mem::take(&mut changed.makes) {
-            if !self.storages.made.contains_key(&storage) {
-                let sites = (1..=self.sites()).filter(|site| self.look(*site).serving.is_some());
-                let present = sites.map(|site| (site, self.look(site).incarnation)).collect();
-                let made = Made { by: BTreeSet::new(), present };
-                self.storages.made.insert(storage, made);
-            }
-            let made = self.storages.made.get_mut(&storage).expect("made above");
-            made.by.extend(life.map(|life| (site, life)));
+            let by = self.storages.made.entry(storage).or_default();
+            by.extend(life.map(|life| (site, life)));
         }
         if again > 0 {
             *self.statistics.other.entry("programs compiled again").or_insert(0) += again;
@@ -100,7 +85,7 @@ impl World {
         let deadline = self.now + DROPS_MAX;
         while self.failure.is_none() {
             let left = self.left_behind();
-            let Some((site, storage, rows)) = left.first() else { return self.count_waste() };
+            let Some((site, storage, rows)) = left.first() else { return };
             if self.now >= deadline {
                 let (made, dropped) = (&self.storages.made[storage], self.storages.dropped.contains(storage));
                 return self.fail(format!(
@@ -117,35 +102,13 @@ impl World {
         }
     }
 
-    /// Storages that nobody can reach and that nobody will drop any more, in all copies.
-    fn count_waste(&mut self) {
-        let named: BTreeSet<TableId> = World::named(&self.look(1).catalog).collect();
-        let made: Vec<TableId> = self.storages.made.keys().filter(|made| !named.contains(*made)).copied().collect();
-        let mut wasted = 0;
-        for site in 1..=self.sites() {
-            wasted += made.iter().filter(|storage| self.rows_of(site, **storage) != Ok(Vec::new())).count() as u64;
-        }
-        if wasted > 0 {
-            *self.statistics.other.entry("storages left behind").or_insert(0) += wasted;
-        }
-    }
-
     /// Site, storage and number of rows of what should be gone.
     fn left_behind(&mut self) -> Vec<(usize, TableId, usize)> {
         let named: BTreeSet<TableId> = World::named(&self.look(1).catalog).collect();
-        let is_over = |(site, life): &(usize, Incarnation)| self.look(*site).incarnation != *life;
-        let nothing_lost = self.history.losses.is_empty();
-        let expected = |storage: &TableId, made: &Made| {
-            let dropped = nothing_lost && self.storages.dropped.contains(storage);
-            !named.contains(storage) && (dropped || !made.by.iter().any(is_over))
-        };
-        let made = self.storages.made.iter().filter(|(storage, made)| expected(storage, made));
-        let made: Vec<(TableId, BTreeSet<(usize, Incarnation)>)> =
-            made.map(|(storage, made)| (*storage, made.present.clone())).collect();
+        let made: Vec<TableId> = self.storages.made.keys().copied().filter(|made| !named.contains(made)).collect();
         let mut left = Vec::new();
         for site in 1..=self.sites() {
-            let life = self.look(site).incarnation;
-            for (storage, _) in made.iter().filter(|(_, present)| present.contains(&(site, life))) {
+            for storage in &made {
                 match self.rows_of(site, *storage) {
                     Ok(rows) if rows.is_empty() => {}
                     Ok(rows) => left.push((site, *storage, rows.len())),

@@ -8,6 +8,7 @@ use messages::{Item, KeyRange};
 impl Node {
     pub fn mark(&mut self, stale: &StaleSet) {
         self.stale.items.tree_mut().extend(stale.items.iter());
+        self.stale.storages.extend(&stale.storages);
         self.stale.everything |= stale.everything;
     }
 

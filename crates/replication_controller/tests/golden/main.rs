@@ -63,6 +63,7 @@ scripts! {
     eviction: "An evicted site must start again as a joiner, and be up only when its copy is current.";
     pause: "A site that was stopped must not hold that against the others.";
     fail_locks: "What commits while a site is away must be in every table, and nothing else.";
+    dropped: "A site that was away when a storage was dropped must not keep its rows, and one that dropped it alone must get them back.";
     joiner_dies: "A joiner that dies in its first epoch must come back to the same fail-locks.";
     failed_epoch: "What an epoch that failed had resolved otherwise must not leave a joiner with old items that look fresh.";
     copiers: "What is wanted must be fetched at once, and nobody asked in a circle.";
@@ -75,5 +76,6 @@ scripts! {
     stalled_disk: "A site whose disk stalls must give up its leases, and hold nothing against the others when it works again.";
     lost_power: "What one log has lost and another has must be stale there, and fetched.";
     restart_dies: "A restart that loses a member must begin again with all of them, not go on from one log.";
+    promoted: "A site that an epoch makes up must not end it alone before it has learnt what the others knew: of what it has voted for it could not check all.";
     wiped_disk: "A copy without a log must not restart the instance.";
 }

@@ -26,7 +26,7 @@ fn items<'a>(items: impl IntoIterator<Item = &'a Item>) -> String {
 pub fn point(stale: &StaleSet) -> String {
     match (stale.everything, stale.storages.is_empty()) {
         (true, _) => "everything".to_owned(),
-        (false, false) => "whole storages".to_owned(),
+        (false, false) => "*".to_owned(),
         (false, true) if stale.items.is_empty() => "nothing".to_owned(),
         (false, true) => items(stale.items.tree()),
     }
@@ -43,7 +43,7 @@ fn epoch(epoch: &Epoch) -> String {
 fn report(report: &MemberReport) -> String {
     let basis = report.basis.map_or("nothing".to_owned(), |(number, _)| number.0.to_string());
     let recent: Vec<String> = (report.recent.iter())
-        .map(|(timestamp, written)| format!("{}@{}:{}", items(written.tree()), timestamp.epoch.0, timestamp.clock))
+        .map(|(timestamp, written)| format!("{}@{}:{}", point(written), timestamp.epoch.0, timestamp.clock))
         .collect();
     let tables: Vec<String> = (report.fail_locks.iter())
         .map(|(site, table)| format!("{}: {} since {}:{}", site.0, point(&table.stale), table.base.0.0, table.base.1))

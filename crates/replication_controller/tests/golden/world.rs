@@ -2,7 +2,7 @@
 //!
 //! Everything is delivered at once and in order; time goes in steps of ten milliseconds. Lease, sync and join traffic is not written down, and nothing after
 //! `quietly`.
-//! Items are letters of one storage, transactions home.life.sequence, times milliseconds.
+//! Items are letters of one storage, `*` its drop, transactions home.life.sequence, times milliseconds.
 //!
 //! * `init SITES`, `after MS`, `start S`, `kill S`, `break S` (killed, and its connections break), `wipe S` (of its disk)
 //! * `lease S MS` (of its next lives; 600 ms otherwise), `pause S`, `resume S`, `cut A B`, `mend A B`, `deaf S` (it hears no other site), `oracle down`, `oracle up`, `oracle back` (it has forgotten its last
@@ -11,7 +11,7 @@
 //! * `write X at C` (committed at all members), `decided T X at C on S`, `prepared T X on SITES`, `synced S E C`, `forget S X` (lost with its log's end)
 //! * `refresh S X`, `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
 
-use crate::words::{described, item, key, point, spelled};
+use crate::words::{described, item, key, point};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState, TransactionsReport};
 use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
@@ -81,6 +81,9 @@ fn transaction(text: &str) -> TransactionId {
 }
 
 fn writing(name: &str) -> Arc<History> {
+    if name == "*" {
+        return Arc::new(History { drops: vec![TABLE], ..History::default() });
+    }
     let writes = vec![Write { table: TABLE, key: key(name), row: None }];
     Arc::new(History { writes, ..History::default() })
 }
@@ -348,6 +351,9 @@ impl World {
         let transaction = timestamp.transaction;
         node.log.push(LogRecord::Decided { transaction, outcome: Outcome::Commit(timestamp), by: timestamp.epoch });
         let mut refreshed = Vec::new();
+        if !history.drops.is_empty() {
+            node.rows.clear();
+        }
         for write in &history.writes {
             let item = Item { table: write.table, key: write.key.clone() };
             node.rows.insert(item.clone(), timestamp);
@@ -366,8 +372,8 @@ impl World {
         for who in sites.iter().map(|name| site(name)) {
             self.log_prepared(who, id, writing(name));
             let state = TransactionState::Prepared;
-            let (epoch, writes) = (self.oracle.number, vec![item(name)]);
-            let report = TransactionReport { epoch, order: 1, participants: Vec::new(), writes, state };
+            let (epoch, changes) = (self.oracle.number, StaleSet::without(&writing(name)));
+            let report = TransactionReport { epoch, order: 1, participants: Vec::new(), changes, state };
             self.nodes.get_mut(&who).expect("listed").transactions.insert(id, report);
         }
     }
@@ -375,7 +381,8 @@ impl World {
     /// The end of the log is gone, from the last transaction that wrote this item on.
     fn forget(&mut self, who: SiteId, name: &str) {
         let node = self.nodes.get_mut(&who).expect("listed");
-        let wrote = |record: &LogRecord| matches!(record, LogRecord::Prepared { history, .. } if history.writes[0].key == key(name));
+        let wrote =
+            |record: &LogRecord| matches!(record, LogRecord::Prepared { history, .. } if **history == *writing(name));
         let cut = node.log.iter().rposition(wrote).expect("it was written");
         for lost in node.log.drain(cut..) {
             if let LogRecord::Prepared { transaction, .. } = lost {
@@ -552,14 +559,14 @@ impl World {
             if let Outcome::Commit(timestamp) = outcome
                 && open
             {
-                committed.push((timestamp, known.writes.clone()));
+                committed.push((timestamp, known.changes.clone()));
             }
             let node = self.nodes.get_mut(&who).expect("listed");
             let here = node.transactions.get_mut(&id).filter(|_| !fresh);
             if let Some(here) = here {
                 here.state = TransactionState::Decided(outcome, number);
                 if let Outcome::Commit(timestamp) = outcome {
-                    self.commit(who, timestamp, writing(&spelled(&known.writes[0].key)));
+                    self.commit(who, timestamp, writing(&point(&known.changes)));
                 }
             }
         }
@@ -579,7 +586,7 @@ impl World {
                 let wanted = node.next_stale(wanted.as_ref());
                 AccessReply::StaleBatch { tag, wanted, left: node.stale_left() }
             }
-            AccessRequest::ReadCopies { tag, wanted } => {
+            AccessRequest::ReadCopies { tag, wanted, .. } => {
                 AccessReply::Copies { tag, copies: Arc::new(node.read_copies(&wanted)) }
             }
             AccessRequest::InstallCopies { tag, copies } => {

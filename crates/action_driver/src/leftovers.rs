@@ -1,0 +1,263 @@
+//! Drops what lives that are over have left behind: storages into which they had committed rows ahead, and which nobody names.
+//!
+//! The first up member of an epoch looks for them when the epoch begins. Invariants: a storage is dropped only if a row of it is of a life that has
+//! committed in this epoch or before and is not in this epoch, and a snapshot of the whole catalog names it nowhere, which still holds when the drop
+//! commits. That life can name it no more, and nobody else ever does: a number is taken once (`catalog.rs`).
+
+use crate::exchange::{Owner, Shared};
+use crate::limits::{DROP_RETRY, SCAN_ROWS_MAX};
+use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
+use messages::commit::CommitRequest;
+use messages::concurrency::{ConcurrencyRequest, Target};
+use messages::planted::Bug;
+use messages::schema::CatalogEntry;
+use messages::{
+    Age, Epoch, History, Key, KeyRange, Message, Now, Outbox, RangeRead, Row, ServerKind, TableId, Timestamp,
+    TransactionId,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The search under way.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Leftovers {
+    search: Option<Search>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Search {
+    epoch: Arc<Epoch>,
+    stage: Stage,
+    /// What everything is read at, once it is fixed.
+    snapshot: Option<Timestamp>,
+    /// Storages that nobody is known to name.
+    unnamed: BTreeSet<TableId>,
+    /// Of them, those that lives have filled which are over.
+    found: Vec<TableId>,
+}
+
+/// What is waited for.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    Waiting {
+        until: u64,
+    },
+    /// A snapshot.
+    Pinning {
+        tag: u64,
+    },
+    /// What is undecided on the catalog.
+    Settling {
+        tag: u64,
+    },
+    /// Which storages there are.
+    Listing {
+        tag: u64,
+    },
+    /// Rows of the catalog.
+    Naming {
+        tag: u64,
+    },
+    /// A row of this storage.
+    Looking {
+        tag: u64,
+        storage: TableId,
+    },
+    Beginning {
+        tag: u64,
+    },
+    Committing {
+        transaction: TransactionId,
+    },
+}
+
+impl Search {
+    fn waits_for(&self, answered: u64) -> bool {
+        match self.stage {
+            Stage::Waiting { .. } | Stage::Committing { .. } => false,
+            Stage::Pinning { tag }
+            | Stage::Settling { tag }
+            | Stage::Listing { tag }
+            | Stage::Naming { tag }
+            | Stage::Looking { tag, .. }
+            | Stage::Beginning { tag } => tag == answered,
+        }
+    }
+
+    /// Takes those out that these rows of the catalog name. False: one of them cannot be read.
+    fn name(&mut self, rows: &[(Key, Timestamp, Row)]) -> bool {
+        rows.iter().all(|(_, _, row)| {
+            let entry = CatalogEntry::decode(row);
+            if let Ok(CatalogEntry::Table(table)) = &entry {
+                let indexes = table.indexes.iter().map(|index| index.storage);
+                for named in indexes.chain([table.storage]) {
+                    self.unnamed.remove(&named);
+                }
+            }
+            entry.is_ok()
+        })
+    }
+
+    /// Whether a row of this version was committed by a life that is over.
+    fn is_left(&self, version: Timestamp) -> bool {
+        let TransactionId { home, incarnation, .. } = version.transaction;
+        version.epoch <= self.epoch.number && !self.epoch.has(home, incarnation)
+    }
+}
+
+impl Shared {
+    /// An epoch begins, and this site is the one to drop what is left.
+    pub fn drop_leftovers(&mut self, epoch: Arc<Epoch>) {
+        if !self.planted.is(Bug::LeftoversStay) {
+            self.search_from(epoch, 0);
+        }
+    }
+
+    /// Begins a search at the first tick from then on (boot clock), in place of the one under way.
+    fn search_from(&mut self, epoch: Arc<Epoch>, until: u64) {
+        self.end_search();
+        let stage = Stage::Waiting { until };
+        let search = Search { epoch, stage, snapshot: None, unnamed: BTreeSet::new(), found: Vec::new() };
+        self.leftovers.search = Some(search);
+    }
+
+    fn end_search(&mut self) {
+        if let Some(snapshot) = self.leftovers.search.take().and_then(|search| search.snapshot) {
+            self.snapshots.leave(snapshot);
+        }
+    }
+
+    /// Begins what is due.
+    pub fn leftovers_tick(&mut self, now: Now, outbox: &mut Outbox) {
+        let is_due = |search: &Search| matches!(search.stage, Stage::Waiting { until } if until <= now.boot);
+        if self.leftovers.search.as_ref().is_some_and(is_due) {
+            let tag = self.new_tag(Owner::Leftovers);
+            self.enter_stage(Stage::Pinning { tag });
+            let begin = CommitRequest::BeginSnapshot { tag };
+            outbox.local(ServerKind::AtomicityController, Message::CommitRequest(begin));
+        }
+    }
+
+    fn enter_stage(&mut self, stage: Stage) {
+        self.leftovers.search.as_mut().expect("a search is under way").stage = stage;
+    }
+
+    fn waiting_search(&mut self, tag: u64) -> Option<&mut Search> {
+        self.leftovers.search.as_mut().filter(|search| search.waits_for(tag))
+    }
+
+    /// The snapshot is fixed.
+    pub fn leftovers_pinned(&mut self, tag: u64, snapshot: Timestamp, outbox: &mut Outbox) {
+        let Some(search) = self.waiting_search(tag) else { return };
+        search.snapshot = Some(snapshot);
+        self.snapshots.enter(snapshot);
+        let tag = self.new_tag(Owner::Leftovers);
+        self.enter_stage(Stage::Settling { tag });
+        let target = Target::Range(KeyRange::whole(TableId::CATALOG));
+        let access = ConcurrencyRequest::SnapshotAccess { tag, target, snapshot };
+        outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(access));
+    }
+
+    /// All that the snapshot sees of the catalog is decided.
+    pub fn leftovers_settled(&mut self, tag: u64, outbox: &mut Outbox) {
+        let Some(epoch) = self.waiting_search(tag).map(|search| search.epoch.number) else { return };
+        let tag = self.new_tag(Owner::Leftovers);
+        self.enter_stage(Stage::Listing { tag });
+        let list = AccessRequest::ReadCopies { tag, wanted: CopyRequest::Storages, epoch };
+        outbox.local(ServerKind::AccessManager, Message::Access(list));
+    }
+
+    /// The access manager has answered.
+    pub fn leftovers_read(&mut self, tag: u64, reply: AccessReply, now: Now, outbox: &mut Outbox) {
+        let living = self.planted.is(Bug::LivingLeftovers);
+        let Some(search) = self.waiting_search(tag) else { return };
+        // Where to go on in what is being read.
+        let next = match (&search.stage, reply) {
+            (Stage::Listing { .. }, AccessReply::Copies { copies, .. }) => match &*copies {
+                Copies::Storages(listed) => {
+                    search.unnamed = listed.iter().copied().filter(|it| *it >= TableId::FIRST_CREATED).collect();
+                    search.stage = Stage::Naming { tag };
+                    Some(Some(Key::lowest()))
+                }
+                _ => None,
+            },
+            (Stage::Naming { .. }, AccessReply::ScanReply { rows, next, .. }) => search.name(&rows).then_some(next),
+            (Stage::Looking { storage, .. }, AccessReply::ScanReply { rows, next, .. }) => {
+                let storage = *storage;
+                let row = rows.first().map(|(_, version, _)| *version);
+                if row.is_some_and(|version| living || search.is_left(version)) {
+                    search.found.push(storage);
+                }
+                Some(next.filter(|_| row.is_none()))
+            }
+            // Something of it is stale here, or gone.
+            _ => None,
+        };
+        match next {
+            Some(next) => self.read_on(next, outbox),
+            None => {
+                let epoch = Arc::clone(&search.epoch);
+                self.search_from(epoch, now.boot + DROP_RETRY);
+            }
+        }
+    }
+
+    /// Reads on from there in what is being read, or what comes after it; with all read, drops what was found.
+    fn read_on(&mut self, next: Option<Key>, outbox: &mut Outbox) {
+        let tag = self.new_tag(Owner::Leftovers);
+        let search = self.leftovers.search.as_mut().expect("a search is under way");
+        if let (Stage::Looking { storage, .. }, None) = (&search.stage, &next) {
+            search.unnamed.remove(storage);
+        }
+        let goes_on = matches!(search.stage, Stage::Naming { .. }) && !search.unnamed.is_empty();
+        let (range, limit) = match (next, search.unnamed.first()) {
+            (Some(low), _) if goes_on => {
+                search.stage = Stage::Naming { tag };
+                (KeyRange { low, ..KeyRange::whole(TableId::CATALOG) }, SCAN_ROWS_MAX)
+            }
+            (low, Some(&storage)) => {
+                search.stage = Stage::Looking { tag, storage };
+                (KeyRange { low: low.unwrap_or_default(), ..KeyRange::whole(storage) }, 1)
+            }
+            (_, None) => return self.drop_found(tag, outbox),
+        };
+        let scan = AccessRequest::Scan { tag, range, snapshot: search.snapshot, limit, reverse: false };
+        outbox.local(ServerKind::AccessManager, Message::Access(scan));
+    }
+
+    fn drop_found(&mut self, tag: u64, outbox: &mut Outbox) {
+        if self.leftovers.search.as_ref().is_some_and(|search| search.found.is_empty()) {
+            self.tags.remove(&tag);
+            return self.end_search();
+        }
+        self.enter_stage(Stage::Beginning { tag });
+        outbox.local(ServerKind::AtomicityController, Message::CommitRequest(CommitRequest::Begin { tag }));
+    }
+
+    /// The transaction that drops them may begin.
+    pub fn leftovers_begun(&mut self, tag: u64, transaction: TransactionId, age: Age, outbox: &mut Outbox) {
+        let Some(search) = self.waiting_search(tag) else { return };
+        search.stage = Stage::Committing { transaction };
+        let as_of = search.snapshot.expect("it was read at a snapshot");
+        let catalog = RangeRead { range: KeyRange::whole(TableId::CATALOG), as_of };
+        let drops = search.found.clone();
+        let history = Arc::new(History { ranges: vec![catalog], drops, ..History::default() });
+        self.transactions.insert(transaction, Owner::Leftovers);
+        let request = CommitRequest::Commit { transaction, age, history, logged_everywhere: false };
+        outbox.local(ServerKind::AtomicityController, Message::CommitRequest(request));
+    }
+
+    /// It is decided. If it has lost, the catalog has changed: it is read again.
+    pub fn leftovers_decided(&mut self, transaction: TransactionId, committed: bool, now: Now) {
+        self.transactions.remove(&transaction);
+        let Some(search) = &self.leftovers.search else { return };
+        if search.stage != (Stage::Committing { transaction }) {
+            return;
+        }
+        match committed {
+            true => self.end_search(),
+            false => self.search_from(Arc::clone(&search.epoch), now.boot + DROP_RETRY),
+        }
+    }
+}
