@@ -242,8 +242,9 @@ impl Session {
             _ => {}
         }
         let (work, transaction) = self.parts();
-        // Where a commit follows, it validates what was read. A failure is told without one.
-        let tells_reads = transaction.has_read && (transaction.is_snapshot() || failure.is_some());
+        // Where a commit follows, it validates what was read. A failure is told without one, and so is what was to be confirmed.
+        let is_told = failure.is_some() || work.job.is_confirmation();
+        let tells_reads = transaction.has_read && (transaction.is_snapshot() || is_told);
         match transaction.epoch {
             Some(epoch) if tells_reads => {
                 let tag = exchange.tag();

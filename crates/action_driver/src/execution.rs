@@ -16,7 +16,7 @@ use crate::select::SelectRun;
 use crate::sums::Sums;
 use crate::transaction::Transaction;
 use crate::update::UpdateRun;
-use messages::planted::Planted;
+use messages::planted::{Bug, Planted};
 use messages::program::{Action, Program};
 use messages::session::Failure;
 use messages::{Key, Timestamp};
@@ -129,6 +129,11 @@ impl Execution {
         self.program.read_only
     }
 
+    /// Whether it does nothing but confirm what the schema is: the client is told then, and no commit checks it.
+    pub fn is_confirmation(&self) -> bool {
+        self.program.actions.is_empty() && !self.program.relies_on.is_empty()
+    }
+
     /// Whether it uses nothing but its parameters, so that it needs no transaction, not even a site that may serve.
     pub fn is_pure(&self) -> bool {
         let is_pure = |action: &Action| matches!(action, Action::Select { source: None, .. } | Action::Bind { .. });
@@ -151,7 +156,9 @@ impl Execution {
         event: Event,
     ) -> Result<Step, Failure> {
         let mut event = event;
-        if let Some(need) = self.relies_on.resume(&self.program.relies_on, transaction, &mut event)? {
+        let waits = self.is_confirmation() && !rules.planted.is(Bug::ErrorsUnconfirmed);
+        let need = if waits { Need::Confirmed } else { Need::Relied };
+        if let Some(need) = self.relies_on.resume(&self.program.relies_on, need, transaction, &mut event)? {
             return Ok(Step::Need(need));
         }
         let program = Arc::clone(&self.program);
@@ -195,22 +202,30 @@ pub struct Reliance {
 }
 
 impl Reliance {
-    /// The next catalog row to read; `None` when all are as relied on. Takes the event, if it answers the last need. Errors: the
-    /// schema has changed.
+    /// The next catalog row to read, as `need` has it; `None` when all are as relied on. Takes the event, if it answers the last need. Errors:
+    /// the schema has changed.
     pub fn resume(
         &mut self,
         relies_on: &[(Key, Timestamp)],
+        need: fn(Key) -> Need,
         transaction: &mut Transaction,
         event: &mut Event,
     ) -> Result<Option<Need>, Failure> {
         while let Some((key, relied)) = relies_on.get(self.checked) {
-            if let Event::Relied(version) = std::mem::replace(event, Event::Go) {
-                transaction.note_relied_on(key.clone(), version);
-            }
-            match transaction.relies_on(key, *relied) {
-                None => return Ok(Some(Need::Relied(key.clone()))),
-                Some(false) => return Err(Failure::SchemaChanged { key: key.clone() }),
-                Some(true) => self.checked += 1,
+            let need = need(key.clone());
+            let found = match std::mem::replace(event, Event::Go) {
+                Event::Relied(version) => {
+                    transaction.note_relied_on(key.clone(), version);
+                    Some(version)
+                }
+                // Found before, but not waited for, it confirms nothing.
+                _ if matches!(need, Need::Confirmed(_)) => None,
+                _ => transaction.relied_on(key),
+            };
+            match found {
+                None => return Ok(Some(need)),
+                Some(version) if version == *relied => self.checked += 1,
+                Some(_) => return Err(Failure::SchemaChanged { key: key.clone() }),
             }
         }
         Ok(None)

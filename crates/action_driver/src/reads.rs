@@ -31,6 +31,8 @@ pub enum Need {
     Range(RangeNeed),
     /// The version of a catalog row that a program relies on.
     Relied(Key),
+    /// The same, once whatever may change it is decided: what follows from it is told without a commit that checks it.
+    Confirmed(Key),
     /// The rows written into private storages committed ahead.
     Chunk,
     /// The version of the row of numbers, of which the transaction records nothing: it is committed ahead.
@@ -86,7 +88,7 @@ impl Need {
         match self {
             Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
-            Need::Relied(key) => Some(catalog_item(key)),
+            Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
             Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
             Need::Chunk | Need::Claim(..) => None,
         }
@@ -125,7 +127,7 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
         Need::Presence(_) => None,
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
-        Need::Relied(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => None,
+        Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -136,7 +138,8 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
         Need::Item(item, kind) if *kind != AccessKind::Write => added_to(item),
         Need::Lock(item) => added_to(item),
         Need::Range(need) => transaction.file().first_added_to(Some(&need.range)).cloned(),
-        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => None,
+        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Confirmed(_) => None,
+        Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -178,7 +181,7 @@ impl Reading {
             }
             // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
             Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => return self.fetch(transaction, exchange),
-            Need::Relied(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
+            Need::Relied(key) | Need::Confirmed(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
             Need::Numbers => unreachable!("who reads a snapshot takes no numbers"),
             Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
@@ -206,7 +209,9 @@ impl Reading {
             Need::Item(item, _) | Need::Presence(item) => {
                 AccessRequest::Read { tag, table: item.table, key: item.key.clone(), snapshot }
             }
-            Need::Relied(key) => AccessRequest::Read { tag, table: TableId::CATALOG, key: key.clone(), snapshot },
+            Need::Relied(key) | Need::Confirmed(key) => {
+                AccessRequest::Read { tag, table: TableId::CATALOG, key: key.clone(), snapshot }
+            }
             Need::Numbers => {
                 AccessRequest::Read { tag, table: TableId::CATALOG, key: CatalogEntry::next_key(), snapshot }
             }
@@ -281,6 +286,9 @@ impl Reading {
                 Need::Presence(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
+                Need::Confirmed(key) => {
+                    transaction.note_granted(Target::Item(catalog_item(key)), AccessKind::Read);
+                }
                 Need::Relied(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => {}
             }
         }
@@ -322,7 +330,7 @@ impl Reading {
         transaction: &mut Transaction,
     ) -> Result<Progress, Failure> {
         let event = match &self.need {
-            Need::Relied(key) => {
+            Need::Relied(key) | Need::Confirmed(key) => {
                 transaction.note_item_read(&catalog_item(key), version)?;
                 // A program that relies on its absence does not know when it was dropped.
                 Event::Relied(if row.is_some() { version } else { Timestamp::ZERO })

@@ -274,10 +274,9 @@ impl Transaction {
         self.check_size()
     }
 
-    /// Whether the catalog row was found at this version before; `Some(false)` when at another.
-    pub fn relies_on(&self, key: &Key, version: Timestamp) -> Option<bool> {
-        let found = self.relied_on.iter().find(|relied| relied.0 == *key)?;
-        Some(found.1 == version)
+    /// The version at which the catalog row was found before.
+    pub fn relied_on(&self, key: &Key) -> Option<Timestamp> {
+        self.relied_on.iter().find(|relied| relied.0 == *key).map(|relied| relied.1)
     }
 
     /// Notes the version of a catalog row that programs rely on.

@@ -144,6 +144,11 @@ impl Work {
 }
 
 impl Job {
+    /// Whether it does nothing but confirm what the schema is.
+    pub fn is_confirmation(&self) -> bool {
+        matches!(self, Job::Execute(execution) if execution.is_confirmation())
+    }
+
     pub(crate) fn start_over(&mut self) {
         match self {
             Job::Execute(execution) => execution.start_over(),

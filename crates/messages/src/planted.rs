@@ -129,6 +129,7 @@ bugs! {
     CleanerHurries = "cleaner-hurries", rule 4: "what was committed ahead is dropped when nobody waits for the outcome any more, not when it is an abort";
     LeftoversStay = "leftovers-stay", rule 4: "what lives that are over have filled, and nobody names, is not dropped";
     LivingLeftovers = "living-leftovers", rule 4: "what nobody names yet is taken for left behind though the life that fills it goes on";
+    ErrorsUnconfirmed = "errors-unconfirmed", rule 5: "what the schema was is told from a catalog row that an undecided transaction may change";
     DropPassesReaders = "drop-passes-readers", rule 5: "the rows of a dropped storage go though a snapshot in use may read them";
     ToldBeforeLogged = "told-before-logged", rule 15: "a storage is named before the rows committed ahead into it are in every participant's log";
     UsedStoragesFilled = "used-storages-filled", rule 4: "a program that is lost while it commits rows ahead begins again with the same storages";

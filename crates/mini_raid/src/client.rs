@@ -8,6 +8,7 @@ mod schema;
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
 use crate::programs::Programs;
 use crate::random::Random;
+use crate::tables::TableStep;
 use crate::workload::{Step, Workload};
 use messages::SessionId;
 use messages::program::Program;
@@ -88,10 +89,11 @@ impl Client {
     pub fn begin(&mut self, now: u64, plan: Vec<Step>) {
         assert!(self.transaction.is_none(), "a client has one transaction at a time");
         self.explicit = matches!(plan.first(), Some(Step::Begin(_)));
-        let read_only = match plan.first() {
-            Some(Step::Begin(mode)) => *mode == AccessMode::ReadOnly,
-            Some(step) => step.is_read(),
-            None => true,
+        let read_only = match plan.as_slice() {
+            [Step::Begin(_), Step::Table(TableStep::Confirm { .. }), ..] => true,
+            [Step::Begin(mode), ..] => *mode == AccessMode::ReadOnly,
+            [step, ..] => step.is_read(),
+            [] => true,
         };
         self.plan = plan.into();
         self.forget_tables();
@@ -239,12 +241,18 @@ impl Client {
             Waiting::Step(step) => match reply {
                 SessionReply::Failed(failure) => Some(self.failed(now, &step, &failure)),
                 reply => match self.take(&step, reply, workload) {
-                    Ok(()) if matches!(step, Step::Rollback) => Some(self.over(now, Fate::Aborted)),
+                    Ok(()) if matches!(step, Step::Rollback) => Some(self.rolled_back(now)),
                     Ok(()) => None,
                     Err(wrong) => Some(Next::Wrong(wrong)),
                 },
             },
         }
+    }
+
+    fn rolled_back(&mut self, now: u64) -> Next {
+        let transaction = self.transaction.as_ref().expect("a step belongs to a transaction");
+        let fate = if transaction.has_told() { Fate::Committed } else { Fate::Aborted };
+        self.over(now, fate)
     }
 
     fn failed(&mut self, now: u64, step: &Step, failure: &Failure) -> Next {
@@ -262,9 +270,7 @@ impl Client {
             | Failure::Unavailable { .. } => Fate::Aborted,
         };
         let transaction = self.transaction.as_mut().expect("a step belongs to a transaction");
-        // What a reader was told before stands, whatever becomes of it later.
-        let told = transaction.read_only && !transaction.observations.is_empty();
-        transaction.fate = if told { Fate::Committed } else { fate };
+        transaction.fate = if transaction.has_told() { Fate::Committed } else { fate };
         self.plan.clear();
         if self.explicit && !matches!(step, Step::Commit) {
             self.waiting = Waiting::Rollback;

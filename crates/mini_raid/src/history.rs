@@ -129,12 +129,19 @@ pub struct Transaction {
     pub ended: u64,
     /// What became of it.
     pub fate: Fate,
-    /// Whether it was declared to read only.
+    /// Whether it only reads, and what it reads is told at once.
     pub read_only: bool,
     /// What it read.
     pub observations: Vec<Observation>,
     /// What it wrote.
     pub changes: Vec<Change>,
+}
+
+impl Transaction {
+    /// Whether its client was told something that stands, whatever becomes of it later: what a reader has read does.
+    pub fn has_told(&self) -> bool {
+        self.read_only && !self.observations.is_empty()
+    }
 }
 
 /// A restart after a total failure: what may be gone with the power of machines.

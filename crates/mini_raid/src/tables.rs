@@ -56,6 +56,11 @@ pub enum TableStep {
         /// The row.
         token: Token,
     },
+    /// Confirms what it is, as before an error is told that follows from that.
+    Confirm {
+        /// What.
+        table: u64,
+    },
     /// Changes its schema.
     Change {
         /// Of which.
@@ -71,7 +76,8 @@ impl TableStep {
     /// Which table.
     pub fn table(self) -> u64 {
         match self {
-            TableStep::Read { table, .. } | TableStep::AddRow { table, .. } | TableStep::Change { table, .. } => table,
+            TableStep::Read { table, .. } | TableStep::AddRow { table, .. } => table,
+            TableStep::Confirm { table } | TableStep::Change { table, .. } => table,
         }
     }
 }
@@ -128,15 +134,16 @@ impl Knowledge {
             }
             TableStep::Read { by_index, .. } => {
                 let action = read(before.as_ref(), by_index);
-                self.statement(&name, before, action, catalog, true)
+                self.statement(&name, before, vec![action], catalog, true)
             }
+            TableStep::Confirm { .. } => self.statement(&name, before, Vec::new(), catalog, true),
             TableStep::AddRow { token, .. } => {
                 let action = match &before {
                     None => read(None, false),
                     Some(table) => insert(table, [token as i64 * KEYS + KEYS - 1], self.makes.contains(&table.storage)),
                 };
                 let read_only = before.is_none();
-                self.statement(&name, before, action, catalog, read_only)
+                self.statement(&name, before, vec![action], catalog, read_only)
             }
         }
     }
@@ -145,7 +152,7 @@ impl Knowledge {
         &self,
         name: &str,
         before: Option<Arc<TableSchema>>,
-        action: Action,
+        actions: Vec<Action>,
         catalog: &Catalog,
         read_only: bool,
     ) -> Compiled {
@@ -157,7 +164,7 @@ impl Knowledge {
             true => vec![column("k", Type::BigInt), column("v", Type::Text)],
             false => Vec::new(),
         };
-        let program = Program { parameters: Vec::new(), actions: vec![action], columns, relies_on, read_only };
+        let program = Program { parameters: Vec::new(), actions, columns, relies_on, read_only };
         let program = Arc::new(program);
         Compiled { program, before, rows: Vec::new(), makes: Vec::new(), drops: Vec::new() }
     }

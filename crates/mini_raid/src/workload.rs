@@ -307,6 +307,11 @@ impl Workload {
         Step::Table(TableStep::Read { table: self.table(random), by_index: random.one_in(2) })
     }
 
+    /// Confirms what a table is.
+    pub fn confirmation(&mut self, random: &mut Random) -> Step {
+        Step::Table(TableStep::Confirm { table: self.table(random) })
+    }
+
     /// Adds a row to a table, unless it has many.
     pub fn row(&mut self, random: &mut Random) -> Step {
         let table = self.table(random);

@@ -223,7 +223,7 @@ impl TypePlanner for Types {
     fn plan_type(&self, sql_type: &ast::DataType) -> Result<Option<DataType>> {
         Ok(Some(match resolve(sql_type).map_err(QueryError::into_datafusion)? {
             Named::Known(known) => types::to_arrow(known),
-            Named::Catalog(CatalogType::Oid) => DataType::Int64,
+            Named::Catalog(CatalogType::Number) => DataType::Int64,
             Named::Catalog(_) => DataType::Utf8,
             Named::CatalogArray => return Ok(None),
         }))

@@ -17,7 +17,7 @@ use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Decimal256Type, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type,
     Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit,
-    TimestampMicrosecondType, i256,
+    TimestampMicrosecondType, UInt32Type, i256,
 };
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
@@ -61,6 +61,8 @@ pub enum ColumnBuilder {
     Interval(PrimitiveBuilder<IntervalMonthDayNanoType>),
     /// `uuid`.
     Uuid(FixedSizeBinaryBuilder),
+    /// `oid`.
+    Oid(PrimitiveBuilder<UInt32Type>),
     /// Arrays.
     List(Box<ListBuilder>),
     /// Nothing but NULLs, of no type.
@@ -119,6 +121,7 @@ impl ColumnBuilder {
             }
             DataType::Interval(IntervalUnit::MonthDayNano) => Self::Interval(PrimitiveBuilder::with_capacity(capacity)),
             DataType::FixedSizeBinary(16) => Self::Uuid(FixedSizeBinaryBuilder::with_capacity(capacity, 16)),
+            DataType::UInt32 => Self::Oid(PrimitiveBuilder::with_capacity(capacity)),
             DataType::List(field) => Self::List(Box::new(ListBuilder {
                 field: Arc::clone(field),
                 items: ColumnBuilder::new(field.data_type(), capacity)?,
@@ -160,6 +163,7 @@ impl ColumnBuilder {
                 builder.append_value(IntervalMonthDayNano::new(interval.months, interval.days, nanoseconds));
             }
             (Self::Uuid(builder), Value::Uuid(bytes)) => builder.append_value(bytes)?,
+            (Self::Oid(builder), Value::Oid(number)) => builder.append_value(*number),
             (Self::List(builder), Value::Array(array)) => builder.append(Some(array.values()))?,
             (builder, Value::Null) => builder.append_null()?,
             (_, other) => {
@@ -188,6 +192,7 @@ impl ColumnBuilder {
             Self::Timestamp(builder, _) => builder.append_null(),
             Self::Interval(builder) => builder.append_null(),
             Self::Uuid(builder) => builder.append_null(),
+            Self::Oid(builder) => builder.append_null(),
             Self::List(builder) => builder.append(None)?,
             Self::Null(count) => *count += 1,
         }
@@ -213,6 +218,7 @@ impl ColumnBuilder {
             Self::Timestamp(builder, true) => Arc::new(builder.finish().with_timezone("UTC")),
             Self::Interval(builder) => Arc::new(builder.finish()),
             Self::Uuid(builder) => Arc::new(builder.finish()),
+            Self::Oid(builder) => Arc::new(builder.finish()),
             Self::List(builder) => Arc::new(builder.finish()),
             Self::Null(count) => Arc::new(NullArray::new(std::mem::take(count))),
         }
@@ -240,6 +246,7 @@ pub fn for_each_value(array: &ArrayRef, mut each: impl FnMut(Value)) -> Result<(
         DataType::Int16 => primitive::<Int16Type>(array, Value::SmallInt, each),
         DataType::Int32 => primitive::<Int32Type>(array, Value::Integer, each),
         DataType::Int64 => primitive::<Int64Type>(array, Value::BigInt, each),
+        DataType::UInt32 => primitive::<UInt32Type>(array, Value::Oid, each),
         DataType::Float32 => primitive::<Float32Type>(array, Value::Real, each),
         DataType::Float64 => primitive::<Float64Type>(array, Value::Double, each),
         DataType::Decimal128(_, scale) => {
@@ -329,7 +336,7 @@ fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     let target = match array.data_type() {
         DataType::Int8 | DataType::UInt8 => DataType::Int16,
         DataType::UInt16 => DataType::Int32,
-        DataType::UInt32 | DataType::UInt64 => DataType::Int64,
+        DataType::UInt64 => DataType::Int64,
         DataType::Float16 => DataType::Float32,
         DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
             DataType::Decimal128(*precision, *scale)

@@ -47,6 +47,7 @@ pub fn to_arrow(column_type: Type) -> DataType {
         Type::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(Arc::from("UTC"))),
         Type::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
         Type::Uuid => DataType::FixedSizeBinary(16),
+        Type::Oid => DataType::UInt32,
         Type::Array(element) => DataType::new_list(to_arrow(element.data_type()), true),
     }
 }
@@ -68,7 +69,8 @@ pub fn from_arrow(data_type: &DataType) -> Option<Type> {
         DataType::Boolean => Type::Boolean,
         DataType::Int8 | DataType::UInt8 | DataType::Int16 => Type::SmallInt,
         DataType::UInt16 | DataType::Int32 => Type::Integer,
-        DataType::UInt32 | DataType::UInt64 | DataType::Int64 => Type::BigInt,
+        DataType::UInt32 => Type::Oid,
+        DataType::UInt64 | DataType::Int64 => Type::BigInt,
         DataType::Float16 | DataType::Float32 => Type::Real,
         DataType::Float64 => Type::Double,
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {

@@ -6,9 +6,11 @@ use crate::convert::for_each_value;
 use crate::functions::any;
 use crate::kept;
 use crate::limits::SCAN_RANGES_MAX;
+use crate::types;
 use bigdecimal::BigDecimal;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchemaRef, ScalarValue};
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{Cast, InList};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
@@ -93,9 +95,7 @@ impl OpenFilters {
     pub(crate) fn constants<'a>(&'a self, table: &'a TableSchema) -> impl Iterator<Item = usize> + 'a {
         let constant = |filter: &Expr| match filter {
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (&**left, &**right) {
-                (Expr::Column(column), slot) | (slot, Expr::Column(column)) if kept::is_slot(slot) => {
-                    table.column(&column.name)
-                }
+                (column, slot) | (slot, column) if kept::is_slot(slot) => column_of(table, column),
                 _ => None,
             },
             _ => None,
@@ -138,32 +138,32 @@ impl Restrictions {
             }
             Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => {
                 let mut named = Vec::new();
-                if let Some(column) = equalities(filter, &mut named) {
-                    self.points(self.position(column), &named);
+                if let Some(position) = equalities(&self.table, filter, &mut named) {
+                    self.points(position, &named);
                 }
             }
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (&**left, &**right) {
-                (Expr::Column(column), Expr::Literal(value, _)) => {
-                    self.compare(self.position(&column.name), *op, value);
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+                let (column, op, value) = match (&**left, &**right) {
+                    (column, Expr::Literal(value, _)) => (column, Some(*op), value),
+                    (Expr::Literal(value, _), column) => (column, op.swap(), value),
+                    _ => return,
+                };
+                if let (Some(position), Some(op)) = (column_of(&self.table, column), op) {
+                    self.compare(position, op, value);
                 }
-                (Expr::Literal(value, _), Expr::Column(column)) => {
-                    let swapped = op.swap().map(|op| (self.position(&column.name), op));
-                    if let Some((position, op)) = swapped {
-                        self.compare(position, op, value);
-                    }
-                }
-                _ => {}
-            },
+            }
             Expr::InList(InList { expr, list, negated: false }) => {
                 let values: Option<Vec<&ScalarValue>> = list.iter().map(literal).collect();
-                if let (Expr::Column(column), Some(values)) = (&**expr, values) {
-                    self.points(self.position(&column.name), &values);
+                if let (Some(position), Some(values)) = (column_of(&self.table, expr), values) {
+                    self.points(position, &values);
                 }
             }
             Expr::Literal(ScalarValue::Boolean(Some(false) | None), _) => self.nothing = true,
             Expr::ScalarFunction(call) => {
-                if let Some((column, values)) = any::equality(call) {
-                    self.points(self.position(&column.name), &values.iter().collect::<Vec<_>>());
+                if let Some((column, values)) = any::equality(call)
+                    && let Some(position) = column_of(&self.table, column)
+                {
+                    self.points(position, &values.iter().collect::<Vec<_>>());
                 }
             }
             _ => {}
@@ -177,10 +177,8 @@ impl Restrictions {
             let cast = side.downcast_ref::<CastExpr>();
             let column = cast.map_or(side, CastExpr::expr).downcast_ref::<Column>()?;
             let position = *positions.get(column.index())?;
-            // An integer stays what it is, whatever it is cast to; other types may lose something.
             let column_type = self.table.columns[position].column_type;
-            let keeps = cast.is_none() || matches!(column_type, Type::SmallInt | Type::Integer | Type::BigInt);
-            keeps.then_some(position)
+            cast.is_none_or(|cast| keeps_all(column_type, cast.cast_type())).then_some(position)
         };
         let constant = |side: &Arc<dyn PhysicalExpr>| side.downcast_ref::<Literal>().map(|found| found.value().clone());
         if let Some(filter) = filter.downcast_ref::<DynamicFilterPhysicalExpr>() {
@@ -191,12 +189,12 @@ impl Restrictions {
             if *binary.op() == Operator::And {
                 self.add_dynamic(binary.left(), positions);
                 self.add_dynamic(binary.right(), positions);
-            } else if let (position @ Some(_), Some(value)) = (column(binary.left()), constant(binary.right())) {
+            } else if let (Some(position), Some(value)) = (column(binary.left()), constant(binary.right())) {
                 self.compare(position, *binary.op(), &value);
             }
         } else if let Some(list) = filter.downcast_ref::<InListExpr>() {
             let values: Option<Vec<ScalarValue>> = list.list().iter().map(constant).collect();
-            if let (position @ Some(_), Some(values), false) = (column(list.expr()), values, list.negated()) {
+            if let (Some(position), Some(values), false) = (column(list.expr()), values, list.negated()) {
                 self.points(position, &values.iter().collect::<Vec<_>>());
             }
         } else if matches!(constant(filter), Some(ScalarValue::Boolean(Some(false) | None))) {
@@ -204,26 +202,25 @@ impl Restrictions {
         }
     }
 
-    fn position(&self, column: &str) -> Option<usize> {
-        self.table.column(column)
-    }
-
-    fn compare(&mut self, position: Option<usize>, operator: Operator, value: &ScalarValue) {
-        let Some(position) = position else { return };
+    fn compare(&mut self, position: usize, operator: Operator, value: &ScalarValue) {
         if let Some(value) = value_of(value, self.table.columns[position].column_type) {
             self.columns.entry(position).or_default().compare(operator, value);
         }
     }
 
-    /// The column has one of these values. NULL is none: it equals nothing.
-    fn points(&mut self, position: Option<usize>, values: &[&ScalarValue]) {
-        let Some(position) = position else { return };
+    /// The column has one of these values. NULL is none, and neither is an integer beyond its type: they equal nothing.
+    fn points(&mut self, position: usize, values: &[&ScalarValue]) {
         let column_type = self.table.columns[position].column_type;
-        let values = values.iter().filter(|value| !value.is_null());
-        let values: Option<Vec<Value>> = values.map(|value| value_of(value, column_type)).collect();
-        if let Some(values) = values {
-            self.columns.entry(position).or_default().points_are(values);
+        let mut held = Vec::with_capacity(values.len());
+        for value in values {
+            match value_of(value, column_type) {
+                Some(value) => held.push(value),
+                None if value.is_null() => {}
+                None if column_type.is_whole() && value.data_type().is_integer() => {}
+                None => return,
+            }
         }
+        self.columns.entry(position).or_default().points_are(held);
     }
 
     /// Columns with a single value.
@@ -411,17 +408,41 @@ fn is_plain(filter: &Expr) -> bool {
     }
 }
 
+/// The position of a column, which may be cast, in the stored row; `None` for anything else.
+fn column_of(table: &TableSchema, expression: &Expr) -> Option<usize> {
+    let position = |expression: &Expr| match expression {
+        Expr::Column(column) => table.column(&column.name),
+        _ => None,
+    };
+    match expression {
+        Expr::Cast(Cast { expr, field }) => {
+            position(expr).filter(|position| keeps_all(table.columns[*position].column_type, field.data_type()))
+        }
+        other => position(other),
+    }
+}
+
+/// Whether values that are cast from one type to the other stay what they are, so that a comparison tells what it would without the cast: an
+/// integer does whatever it is cast to, other types may lose something.
+fn keeps_all(from: Type, to: &DataType) -> bool {
+    use DataType::{Decimal128, Decimal256};
+    match (types::to_arrow(from), to) {
+        (Decimal128(_, own) | Decimal256(_, own), Decimal128(_, scale) | Decimal256(_, scale)) => *scale >= own,
+        _ => from.is_whole(),
+    }
+}
+
 /// The column that a disjunction compares with values, all of which are added to `values`; none if it is anything else.
-fn equalities<'a>(filter: &'a Expr, values: &mut Vec<&'a ScalarValue>) -> Option<&'a str> {
+fn equalities<'a>(table: &TableSchema, filter: &'a Expr, values: &mut Vec<&'a ScalarValue>) -> Option<usize> {
     match filter {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
-            let column = equalities(left, values)?;
-            (equalities(right, values)? == column).then_some(column)
+            let column = equalities(table, left, values)?;
+            (equalities(table, right, values)? == column).then_some(column)
         }
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (&**left, &**right) {
-            (Expr::Column(column), Expr::Literal(value, _)) | (Expr::Literal(value, _), Expr::Column(column)) => {
+            (column, Expr::Literal(value, _)) | (Expr::Literal(value, _), column) => {
                 values.push(value);
-                Some(&column.name)
+                column_of(table, column)
             }
             _ => None,
         },
@@ -438,6 +459,7 @@ fn value_of(literal: &ScalarValue, column_type: Type) -> Option<Value> {
         (Type::SmallInt, _) => Some(Value::SmallInt(value.as_integer()?.try_into().ok()?)),
         (Type::Integer, _) => Some(Value::Integer(value.as_integer()?.try_into().ok()?)),
         (Type::BigInt, _) => value.as_integer().map(Value::BigInt),
+        (Type::Oid, _) => Some(Value::Oid(value.as_integer()?.try_into().ok()?)),
         (Type::Numeric(_), Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_)) => {
             value.as_integer().map(|number| Value::numeric(BigDecimal::from(number)))
         }

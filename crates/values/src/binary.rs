@@ -29,6 +29,7 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
             out.extend_from_slice(&number.to_be_bytes());
         }
         Value::Real(number) => out.extend_from_slice(&number.to_be_bytes()),
+        Value::Oid(number) => out.extend_from_slice(&number.to_be_bytes()),
         Value::Double(number) => out.extend_from_slice(&number.to_be_bytes()),
         Value::Numeric(number) => {
             let parts = numeric::to_groups(number);
@@ -91,6 +92,7 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
             })
         }
         Type::Uuid => Value::Uuid(array(bytes)?),
+        Type::Oid => Value::Oid(u32::from_be_bytes(array(bytes)?)),
         Type::Array(element) => return parse_binary(bytes, element.data_type()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)

@@ -32,7 +32,7 @@ pub enum Context {
 /// Where a cast from one type to another applies; `None` if there is none.
 pub fn context(from: Type, to: Type) -> Option<Context> {
     use Context::{Assignment, Explicit, Implicit};
-    use Type::{Boolean, Date, Integer, Time, Timestamp, TimestampTz};
+    use Type::{BigInt, Boolean, Date, Integer, Oid, SmallInt, Time, Timestamp, TimestampTz};
     if from.unmodified() == to.unmodified() {
         return Some(Implicit);
     }
@@ -59,6 +59,8 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
         (_, to) if to.is_string() => Assignment,
         (from, _) if from.is_string() => Explicit,
         (Boolean, Integer) | (Integer, Boolean) => Explicit,
+        (SmallInt | Integer | BigInt, Oid) => Implicit,
+        (Oid, Integer | BigInt) => Assignment,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Type::Interval) => Implicit,
         (Timestamp, Date | Time) | (TimestampTz, Date | Time | Timestamp) | (Type::Interval, Time) => Assignment,
         _ => return None,
@@ -195,6 +197,15 @@ fn other(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
     Ok(Some(match (value, target) {
         (Value::Boolean(truth), Type::Integer) => Value::Integer(i32::from(*truth)),
         (Value::Integer(number), Type::Boolean) => Value::Boolean(*number != 0),
+        // The same 32 bits: a negative number is a large identifier.
+        (Value::SmallInt(number), Type::Oid) => Value::Oid(i32::from(*number) as u32),
+        (Value::Integer(number), Type::Oid) => Value::Oid(*number as u32),
+        (Value::BigInt(number), Type::Oid) => {
+            let out_of_range = || ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range");
+            Value::Oid(u32::try_from(*number).map_err(|_| out_of_range())?)
+        }
+        (Value::Oid(number), Type::Integer) => Value::Integer(*number as i32),
+        (Value::Oid(number), Type::BigInt) => Value::BigInt(i64::from(*number)),
         (Value::Date(days), Type::Timestamp) => Value::Timestamp(midnight(*days)?),
         (Value::Date(days), Type::TimestampTz) => Value::TimestampTz(midnight(*days)?),
         (Value::Timestamp(instant), Type::TimestampTz) => Value::TimestampTz(*instant),

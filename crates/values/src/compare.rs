@@ -1,8 +1,8 @@
 //! How values order: one total order for sorting, the basis of SQL's comparisons.
 //!
 //! Invariant: among values of one type this is a total order that [`key`](crate::key) encodes: NULL last, NaN greatest,
-//! -0 equal to 0, text bytewise, intervals by span, arrays by the first element that differs. Values of different numeric types, or of different types of dates,
-//! compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
+//! -0 equal to 0, text bytewise, intervals by span, arrays by the first element that differs. Values of different numeric types, of integers and
+//! `oid`, or of different types of dates, compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
 
 use crate::limits::MICROSECONDS_PER_DAY;
 use crate::text;
@@ -71,6 +71,7 @@ pub(crate) fn as_double(value: &Value) -> Option<f64> {
         Value::Double(number) => Some(*number),
         // Reading its text rounds once and correctly; numerics beyond the doubles become infinite.
         Value::Numeric(_) => text::to_string(value)?.parse().ok(),
+        Value::Oid(_) => None,
         other => other.as_integer().map(|number| number as f64),
     }
 }
@@ -79,6 +80,7 @@ pub(crate) fn as_double(value: &Value) -> Option<f64> {
 pub(crate) fn as_numeric(value: &Value) -> Option<BigDecimal> {
     match value {
         Value::Numeric(number) => Some(BigDecimal::clone(number)),
+        Value::Oid(_) => None,
         other => other.as_integer().map(BigDecimal::from),
     }
 }
@@ -101,7 +103,8 @@ fn rank(value: &Value) -> u8 {
         | Value::BigInt(_)
         | Value::Real(_)
         | Value::Double(_)
-        | Value::Numeric(_) => 1,
+        | Value::Numeric(_)
+        | Value::Oid(_) => 1,
         Value::Text(_) => 2,
         Value::Bytea(_) => 3,
         Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_) => 4,

@@ -86,6 +86,7 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
         Type::TimestampTz => timestamp().prop_map(Value::TimestampTz).boxed(),
         Type::Interval => interval().prop_map(Value::Interval).boxed(),
         Type::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        Type::Oid => integer().prop_map(|number| Value::Oid(number as u32)).boxed(),
         Type::Array(element) => {
             let element = element.data_type();
             let values = prop::collection::vec(nullable(element), 0..4);

@@ -54,6 +54,7 @@ pub fn append(value: &Value, out: &mut Vec<u8>) {
             append_integer(*number, out);
         }
         Value::Date(days) => append_integer(i64::from(*days), out),
+        Value::Oid(number) => append_integer(i64::from(*number), out),
         Value::Real(number) => {
             out.push(PRESENT);
             out.extend_from_slice(&ordered_real(*number).to_be_bytes());
@@ -121,6 +122,7 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         Type::Integer => Value::Integer(narrow(integer(marker, rest)?)?),
         Type::BigInt => Value::BigInt(integer(marker, rest)?),
         Type::Date => Value::Date(narrow(integer(marker, rest)?)?),
+        Type::Oid => Value::Oid(narrow(integer(marker, rest)?)?),
         Type::Time => Value::Time(integer(marker, rest)?),
         Type::Timestamp => Value::Timestamp(integer(marker, rest)?),
         Type::TimestampTz => Value::TimestampTz(integer(marker, rest)?),

@@ -155,6 +155,7 @@ pub fn comparable(left: Type, right: Type) -> bool {
     left.unmodified() == right.unmodified()
         || (left.is_number() && right.is_number())
         || (left.is_string() && right.is_string())
+        || (left.is_whole() && right.is_whole())
         || (is_instant(left) && is_instant(right))
         || (left.element().is_some() && held(left) == held(right))
 }

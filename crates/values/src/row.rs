@@ -38,6 +38,7 @@ const TIMESTAMP: u8 = 14;
 const TIMESTAMP_TZ: u8 = 15;
 const INTERVAL: u8 = 16;
 const UUID: u8 = 17;
+const OID: u8 = 19;
 /// Place of the elements' type in [`ALL`], length of the elements in bytes, their number, and they themselves.
 const ARRAY: u8 = 18;
 /// First tag of the short texts; the low seven bits are the length in bytes.
@@ -102,6 +103,7 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             out.push(UUID);
             out.extend_from_slice(bytes);
         }
+        Value::Oid(number) => tagged(OID, i64::from(*number), out),
         Value::Array(array) => {
             let place = ALL.iter().position(|known| *known == array.element()).expect("an element is no array");
             let mut elements = Vec::new();
@@ -321,6 +323,7 @@ impl<'a> RowReader<'a> {
                 Value::Interval(Interval { months: self.narrow()?, days: self.narrow()?, microseconds: self.number()? })
             }
             UUID => Value::Uuid(self.array()?),
+            OID => Value::Oid(self.narrow()?),
             _ => return Err(ValueError::corrupt("a value has an unknown tag")),
         })
     }
@@ -333,7 +336,7 @@ impl<'a> RowReader<'a> {
         let tag = self.byte()?;
         let length = match tag {
             NULL | FALSE | TRUE => 0,
-            SMALL_INT | INTEGER | BIG_INT | DATE | TIME | TIMESTAMP | TIMESTAMP_TZ => {
+            SMALL_INT | INTEGER | BIG_INT | DATE | TIME | TIMESTAMP | TIMESTAMP_TZ | OID => {
                 self.number()?;
                 0
             }

@@ -33,6 +33,7 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
         Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz => datetime::parse(input, data_type)?,
         Type::Interval => Value::Interval(interval::parse(input)?),
         Type::Uuid => Value::Uuid(parse_uuid(input)?),
+        Type::Oid => Value::Oid(parse_oid(input)?),
         Type::Array(element) => return array::parse_text(input, element.data_type()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
@@ -71,6 +72,7 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         Value::SmallInt(number) => write_integer(i64::from(*number), out),
         Value::Integer(number) => write_integer(i64::from(*number), out),
         Value::BigInt(number) => write_integer(*number, out),
+        Value::Oid(number) => write_integer(i64::from(*number), out),
         Value::Real(number) => float::write_real(*number, out),
         Value::Double(number) => float::write_double(*number, out),
         Value::Numeric(number) => numeric::write(number, out),
@@ -158,6 +160,13 @@ fn parse_integer<N: std::str::FromStr>(input: &str, data_type: Type) -> Result<N
             ValueError::syntax(data_type.base_name(), input)
         }
     })
+}
+
+/// Negative numbers, too, if they fit 32 bits: as `oidin` has it.
+fn parse_oid(input: &str) -> Result<u32, ValueError> {
+    let number: i64 = parse_integer(input, Type::Oid)?;
+    let wrapped = i32::try_from(number).map(|negative| negative as u32);
+    u32::try_from(number).or(wrapped).map_err(|_| ValueError::text_out_of_range(Type::Oid.base_name(), input))
 }
 
 fn hexadecimal_digit(byte: u8) -> Option<u8> {

@@ -46,6 +46,8 @@ pub enum Type {
     Interval,
     /// `uuid`.
     Uuid,
+    /// `oid`, an object identifier, 4 bytes without sign.
+    Oid,
     /// An array of elements of another type.
     Array(Element),
 }
@@ -94,7 +96,7 @@ impl TryFrom<(u8, i32)> for Element {
 }
 
 /// Every type that is no array, without modifiers, in the order of the enum.
-pub const ALL: [Type; 17] = [
+pub const ALL: [Type; 18] = [
     Type::Boolean,
     Type::SmallInt,
     Type::Integer,
@@ -112,6 +114,7 @@ pub const ALL: [Type; 17] = [
     Type::TimestampTz,
     Type::Interval,
     Type::Uuid,
+    Type::Oid,
 ];
 
 /// Object identifier, name, and name in `pg_type` of the arrays of each of [`ALL`].
@@ -133,6 +136,7 @@ const ARRAYS: [(u32, &str, &str); ALL.len()] = [
     (1185, "timestamp with time zone[]", "_timestamptz"),
     (1187, "interval[]", "_interval"),
     (2951, "uuid[]", "_uuid"),
+    (1028, "oid[]", "_oid"),
 ];
 
 /// Bytes that a modifier counts beside the declared length (`VARHDRSZ`).
@@ -148,6 +152,7 @@ impl Type {
             Self::SmallInt => 21,
             Self::Integer => 23,
             Self::Text => 25,
+            Self::Oid => 26,
             Self::Real => 700,
             Self::Double => 701,
             Self::Char(_) => 1042,
@@ -222,7 +227,7 @@ impl Type {
         match self {
             Self::Boolean => 1,
             Self::SmallInt => 2,
-            Self::Integer | Self::Real | Self::Date => 4,
+            Self::Integer | Self::Real | Self::Date | Self::Oid => 4,
             Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz => 8,
             Self::Interval | Self::Uuid => 16,
             Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
@@ -249,6 +254,7 @@ impl Type {
             Self::TimestampTz => "timestamp with time zone",
             Self::Interval => "interval",
             Self::Uuid => "uuid",
+            Self::Oid => "oid",
             Self::Array(element) => element.arrays().1,
         }
     }
@@ -291,6 +297,11 @@ impl Type {
     /// True for smallint, integer and bigint.
     pub fn is_integer(&self) -> bool {
         matches!(self, Self::SmallInt | Self::Integer | Self::BigInt)
+    }
+
+    /// True for the integers and oid, which compare with each other.
+    pub fn is_whole(&self) -> bool {
+        self.is_integer() || *self == Self::Oid
     }
 
     /// True for text, varchar and char.
@@ -346,6 +357,7 @@ impl FromStr for Type {
             "timestamptz" | "timestamp with time zone" => return seconds_type(Self::TimestampTz, &modifiers),
             "interval" => return seconds_type(Self::Interval, &modifiers),
             "uuid" => Self::Uuid,
+            "oid" => Self::Oid,
             other => ALL.into_iter().map(Self::array).find(|array| array.catalog_name() == other).ok_or_else(|| {
                 ValueError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", text.trim()))
             })?,

@@ -47,6 +47,8 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`.
     Uuid([u8; 16]),
+    /// `oid`.
+    Oid(u32),
     /// An array of any of these but arrays.
     Array(#[serde(with = "array_bytes")] Arc<Array>),
 }
@@ -99,6 +101,7 @@ impl Value {
             Self::TimestampTz(_) => Type::TimestampTz,
             Self::Interval(_) => Type::Interval,
             Self::Uuid(_) => Type::Uuid,
+            Self::Oid(_) => Type::Oid,
             Self::Array(array) => array.element().array(),
         })
     }
@@ -111,12 +114,13 @@ impl Value {
         }
     }
 
-    /// The number in a value of one of the three integer types.
+    /// The number in a value of one of the three integer types, or of `oid`.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
             Self::SmallInt(number) => Some(i64::from(*number)),
             Self::Integer(number) => Some(i64::from(*number)),
             Self::BigInt(number) => Some(*number),
+            Self::Oid(number) => Some(i64::from(*number)),
             _ => None,
         }
     }
@@ -173,6 +177,7 @@ impl PartialEq for Value {
             | (Self::TimestampTz(left), Self::TimestampTz(right)) => left == right,
             (Self::Interval(left), Self::Interval(right)) => left == right,
             (Self::Uuid(left), Self::Uuid(right)) => left == right,
+            (Self::Oid(left), Self::Oid(right)) => left == right,
             (Self::Array(left), Self::Array(right)) => left == right,
             _ => false,
         }

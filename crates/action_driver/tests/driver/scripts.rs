@@ -377,6 +377,33 @@ fn a_changed_schema_is_noticed_before_anything_else() {
     );
 }
 
+/// What a client is told of the schema without a commit must hold though its transaction writes: a change that is undecided here may have
+/// been answered elsewhere.
+#[test]
+fn what_is_confirmed_is_waited_for() {
+    let mut world = filled();
+    let confirm = |seen: Timestamp| {
+        let mut program = Program::clone(&world::program(Vec::new()));
+        program.relies_on = vec![(Key::new(b"naccounts"), seen)];
+        program.read_only = true;
+        Arc::new(program)
+    };
+    world.begin(AccessMode::ReadWrite);
+    world.run(&confirm(Timestamp::ZERO), &[]);
+    script(
+        &mut world,
+        "serve?
+         begin
+         may T3 read catalog[6e6163636f756e7473]?
+         read catalog[6e6163636f756e7473]
+         still epoch 1?
+         reply executed 0, 0 rows",
+    );
+    let other = Timestamp { clock: 5, ..Timestamp::ZERO };
+    let reply = world.execute(&confirm(other), &[]);
+    assert!(matches!(reply, Some(SessionReply::Failed(Failure::SchemaChanged { .. }))), "{reply:?}");
+}
+
 /// Cancelling must free the locks at once; after the commit was sent only the truth may be told: nobody knows.
 #[test]
 fn cancelling_before_and_after_the_commit_is_sent() {

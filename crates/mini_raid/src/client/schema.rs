@@ -66,7 +66,7 @@ impl Client {
             TableStep::AddRow { token, .. } if compiled.before.is_some() => {
                 self.changes().push(Change::Add { key, token });
             }
-            TableStep::AddRow { .. } | TableStep::Read { .. } => {}
+            TableStep::AddRow { .. } | TableStep::Read { .. } | TableStep::Confirm { .. } => {}
         }
         let program = compiled.program.clone();
         self.tables.changed.has_made |= !compiled.makes.is_empty();
@@ -95,7 +95,7 @@ impl Client {
         let key = TABLES + step.table();
         let step_token = match step {
             TableStep::Change { token, .. } => Some(token),
-            TableStep::AddRow { .. } | TableStep::Read { .. } => None,
+            TableStep::AddRow { .. } | TableStep::Read { .. } | TableStep::Confirm { .. } => None,
         };
         self.observe_changes(key, changes, step_token);
         if let TableStep::Read { .. } = step {
@@ -191,11 +191,13 @@ pub fn plan(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<
             plan.push(Step::Think(random.around(workload.mix.think)));
         }
     };
-    match random.below(8) {
+    match random.below(10) {
         0 => vec![workload.table_read(random)],
         1 => vec![workload.row(random)],
         2 | 3 => vec![change(workload, random)],
-        4 => {
+        // What it is told stands, though its transaction is one that writes and does not commit.
+        4 | 5 => vec![Step::Begin(AccessMode::ReadWrite), workload.confirmation(random), Step::Rollback],
+        6 => {
             let mut plan = vec![Step::Begin(AccessMode::ReadOnly), workload.table_read(random)];
             let long = if random.one_in(3) { 300 * MILLISECOND } else { workload.mix.think.max(MILLISECOND) };
             for _ in 0..random.between(1, 4) {

@@ -5,7 +5,7 @@
 use crate::convert::{array_of, values_of};
 use crate::error::{QueryError, of_value};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Column, ScalarValue};
+use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
@@ -79,10 +79,10 @@ pub fn apply(operator: BinaryOperator, quantifier: Quantifier, operand: Expr, ar
     }
 }
 
-/// The column that a filter wants to equal one of these constants.
-pub fn equality(filter: &ScalarFunction) -> Option<(&Column, Vec<ScalarValue>)> {
+/// What a filter wants to equal one of these constants.
+pub fn equality(filter: &ScalarFunction) -> Option<(&Expr, Vec<ScalarValue>)> {
     let any = filter.func.inner().downcast_ref::<Any>().filter(|any| any.operator == BinaryOperator::Equal);
-    let (Some(_), [Expr::Column(column), Expr::Literal(array, _)]) = (any, filter.args.as_slice()) else { return None };
+    let (Some(_), [column, Expr::Literal(array, _)]) = (any, filter.args.as_slice()) else { return None };
     let ScalarValue::List(list) = array else { return array.is_null().then(|| (column, Vec::new())) };
     // NULL equals nothing, as if it had no elements.
     let elements = if array.is_null() { return Some((column, Vec::new())) } else { list.value(0) };
@@ -157,7 +157,7 @@ impl Constants {
     fn new(operator: BinaryOperator, operand: &Value, array: &Value) -> Option<Constants> {
         let Value::Array(elements) = array else { return None };
         let operand = operand.data_type()?;
-        let alike = operand == elements.element() || (operand.is_integer() && elements.element().is_integer());
+        let alike = operand == elements.element() || (operand.is_whole() && elements.element().is_whole());
         if operator != BinaryOperator::Equal || !alike {
             return None;
         }

@@ -105,7 +105,7 @@ impl ScalarUDFImpl for Cast {
 
 /// Whether Arrow's kernel casts as PostgreSQL does: nothing is rounded, cut or printed differently.
 fn is_native(from: &DataType, to: &DataType, target: Type) -> bool {
-    use DataType::{Date32, Float32, Float64, Int16, Int32, Int64, Null, Timestamp, Utf8};
+    use DataType::{Date32, Float32, Float64, Int16, Int32, Int64, Null, Timestamp, UInt32, Utf8};
     let has_length = matches!(target, Type::Varchar(Some(_)) | Type::Char(_));
     match (from, to) {
         _ if has_length => false,
@@ -113,7 +113,8 @@ fn is_native(from: &DataType, to: &DataType, target: Type) -> bool {
         (from, to) if from == to => true,
         (Int16, Int32 | Int64 | Float32 | Float64 | Utf8)
         | (Int32, Int64 | Float64 | Utf8)
-        | (Int64, Float64 | Utf8) => true,
+        | (Int64, Float64 | Utf8)
+        | (UInt32, Int64 | Utf8) => true,
         (Float32, Float64) | (Date32, Timestamp(..)) | (Timestamp(..), Timestamp(..)) => true,
         _ => false,
     }

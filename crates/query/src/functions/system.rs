@@ -190,9 +190,7 @@ const COMPUTED: [(&str, Type, Compute); 22] = [
     }),
     // There are no advisory locks, so none is left.
     ("pg_advisory_unlock_all", Type::Text, |_, _| Some(Value::text(""))),
-    ("pg_relation_filenode", Type::BigInt, |catalog, arguments| {
-        relation(catalog, arguments, 0).map(|oid| Value::BigInt(i64::from(oid)))
-    }),
+    ("pg_relation_filenode", Type::Oid, |catalog, arguments| relation(catalog, arguments, 0).map(Value::Oid)),
     ("pg_size_pretty", Type::Text, |_, arguments| Some(Value::text(pretty_size(arguments.first()?.as_integer()?)))),
     ("pg_table_is_visible", Type::Boolean, |catalog, arguments| {
         catalog.is_visible(oid(arguments, 0)?).map(Value::Boolean)
@@ -207,12 +205,8 @@ const COMPUTED: [(&str, Type, Compute); 22] = [
         let oid = relation(catalog, arguments, 0)?;
         Some(Value::text(catalog.relation_name(oid).unwrap_or_else(|| oid.to_string())))
     }),
-    ("regclass_oid", Type::BigInt, |catalog, arguments| {
-        catalog.relation_oid(text(arguments, 0)?).ok().map(|oid| Value::BigInt(i64::from(oid)))
-    }),
-    ("regtype_oid", Type::BigInt, |catalog, arguments| {
-        catalog.type_oid(text(arguments, 0)?).ok().map(|oid| Value::BigInt(i64::from(oid)))
-    }),
+    ("regclass_oid", Type::Oid, |catalog, arguments| catalog.relation_oid(text(arguments, 0)?).ok().map(Value::Oid)),
+    ("regtype_oid", Type::Oid, |catalog, arguments| catalog.type_oid(text(arguments, 0)?).ok().map(Value::Oid)),
     ("regnamespace_name", Type::Text, |catalog, arguments| {
         let oid = oid(arguments, 0)?;
         Some(Value::text(catalog.namespace_name(oid).map_or_else(|| oid.to_string(), str::to_owned)))

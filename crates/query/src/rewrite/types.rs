@@ -28,8 +28,8 @@ pub enum Named {
 /// PostgreSQL's types that only the system catalogs use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CatalogType {
-    /// `oid`, `xid`, `cid`: a number.
-    Oid,
+    /// `xid`, `cid`: a number.
+    Number,
     /// `name`, `"char"`, `int2vector`, `oidvector`, `pg_node_tree`, `aclitem`: a text.
     Name,
     /// `regclass`.
@@ -57,7 +57,7 @@ pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
     }
     let name = plain_name(data_type);
     let catalog = match name.as_str() {
-        "oid" | "xid" | "cid" | "xid8" => CatalogType::Oid,
+        "xid" | "cid" | "xid8" => CatalogType::Number,
         "name" | "int2vector" | "oidvector" | "pg_node_tree" | "aclitem" | "cstring" | "unknown" | "tid" | "pg_lsn" => {
             CatalogType::Name
         }
@@ -89,7 +89,7 @@ pub fn type_name(data_type: &DataType) -> String {
 pub fn parameter_type(data_type: &DataType) -> Option<Type> {
     match resolve(data_type).ok()? {
         Named::Known(known) => Some(known.unmodified()),
-        Named::Catalog(CatalogType::Oid) => Some(Type::BigInt),
+        Named::Catalog(CatalogType::Number) => Some(Type::BigInt),
         Named::Catalog(_) => Some(Type::Text),
         Named::CatalogArray => None,
     }
@@ -106,7 +106,7 @@ pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Resul
     };
     let literal = string_literal(&inner).map(str::to_owned);
     Ok(match (target, literal) {
-        (CatalogType::Oid, _) => native_cast(inner, DataType::BigInt(None)),
+        (CatalogType::Number, _) => native_cast(inner, DataType::BigInt(None)),
         (CatalogType::Name, _) => cast_value(inner, Type::Text),
         (CatalogType::RegClass, Some(name)) => oid(catalog.relation_oid(&name)?),
         (CatalogType::RegType, Some(name)) => oid(catalog.type_oid(&name)?),
@@ -129,7 +129,7 @@ pub fn cast_value(inner: Expr, target: Type) -> Expr {
 }
 
 fn oid(oid: u32) -> Expr {
-    native_cast(number(oid), DataType::BigInt(None))
+    cast_value(number(oid), Type::Oid)
 }
 
 fn is_empty_array(expression: &Expr) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! Every relation of PostgreSQL 15's system schemas exists with its columns (`relations.txt`), so that tools find what they
 //! look for; the ones that describe what we have are filled from the catalog snapshot, the others have no rows. A table is
-//! built when a query names it. Object identifiers and numbers are `bigint` and texts of all kinds are `text` here. In
+//! built when a query names it. Texts of all kinds are `text` here, and numbers of transactions `bigint`. In
 //! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`information_schema`],
 //! [`names`] resolved to identifiers, [`definition_texts`].
 

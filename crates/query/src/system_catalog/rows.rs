@@ -6,7 +6,7 @@ use crate::error::QueryError;
 use datafusion::arrow::array::{
     ArrayRef, ListBuilder, PrimitiveBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
 };
-use datafusion::arrow::datatypes::{DataType, Int16Type, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Int16Type, UInt32Type};
 use datafusion::catalog::MemTable;
 use datafusion::error::Result;
 use std::sync::Arc;
@@ -115,9 +115,11 @@ fn column<'a>(data_type: &DataType, cells: impl Iterator<Item = &'a Cell>) -> Re
             });
             Arc::new(builder.finish())
         }
-        DataType::Int64 => {
-            let mut builder = ListBuilder::new(PrimitiveBuilder::<Int64Type>::new());
-            cells.for_each(|cell| builder.append_option(numbers(cell).map(|all| all.iter().map(|item| Some(*item)))));
+        DataType::UInt32 => {
+            let mut builder = ListBuilder::new(PrimitiveBuilder::<UInt32Type>::new());
+            cells.for_each(|cell| {
+                builder.append_option(numbers(cell).map(|all| all.iter().map(|item| Some(*item as u32))))
+            });
             Arc::new(builder.finish())
         }
         _ => {
@@ -146,6 +148,7 @@ fn value(cell: &Cell, data_type: &DataType) -> Value {
         (Cell::Number(number), DataType::Int16) => Value::SmallInt(*number as i16),
         (Cell::Number(number), DataType::Int32) => Value::Integer(*number as i32),
         (Cell::Number(number), DataType::Int64) => Value::BigInt(*number),
+        (Cell::Number(number), DataType::UInt32) => Value::Oid(*number as u32),
         (Cell::Number(number), DataType::Float32) => Value::Real(*number as f32),
         (Cell::Text(text), DataType::Utf8) => Value::text(text.as_str()),
         (Cell::Null, _) => Value::Null,

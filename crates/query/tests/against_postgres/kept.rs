@@ -120,6 +120,14 @@ fn each_execution_is_narrowed_by_its_own_values() {
     }
     assert_eq!(asked(&world, by_either, &[Value::Null])[0].ranges, [KeyRange::whole(item.storage)]);
     assert!(asked(&world, by_key, &[Value::Null]).iter().all(|request| request.ranges.is_empty()));
+    for price in ["15", "0.25"] {
+        let price = [values::text::parse(price, Type::Numeric(None)).expect("a price")];
+        let found = asked(&world, "SELECT id FROM item WHERE price = $1 OR price = $1 + 1", &price);
+        assert_eq!((found[0].index, found[0].ranges.len(), found[0].ranges[0].low.clone()), (Some(1), 2, key(&price)));
+    }
+    let bigints = Value::array(Type::BigInt, [4, 2, 1 << 40].map(Value::BigInt).to_vec());
+    let found = asked(&world, "SELECT name FROM item WHERE id = ANY($1::bigint[])", &[bigints]);
+    assert_eq!(found[0].ranges, [2, 4].map(|id| KeyRange::point(item.storage, key(&[Value::Integer(id)]))));
     for name in ["bolt", "anvil"] {
         let found = asked(&world, by_index, &[Value::text(name)]);
         assert_eq!((found[0].index, found[0].ranges[0].low.clone()), (Some(0), key(&[Value::text(name)])));

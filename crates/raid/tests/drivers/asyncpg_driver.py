@@ -59,7 +59,7 @@ async def transactions(c):
 
 
 async def arrays(c):
-    """In binary. Arrays of texts are those that this driver knows without asking the catalog."""
+    """In binary. Arrays of texts this driver knows without asking the catalog."""
     rows = await c.fetch("SELECT id FROM apg WHERE id = ANY($1::text[]::int[]) ORDER BY id", ["1", "1", "987654"])
     assert [row["id"] for row in rows] == [1], rows
     words = ["a b", 'q"\\', "", "null", None, "{,}"]
@@ -86,13 +86,21 @@ async def arrays(c):
         pass
 
 
-async def what_is_missing(c):
-    """The driver asks the catalog about other types of arrays with a parameter of type oid[], about which it then asks in the same way."""
-    try:
-        await c.fetchval("SELECT $1::int[]", [1])
-        raise AssertionError("an array of integers was taken: say so in the README")
-    except (asyncpg.PostgresError, RecursionError):
-        pass
+async def arrays_of_other_types(c):
+    """The driver asks the catalog about them, with a parameter of type oid[]."""
+    numbers = [1, None, 3]
+    assert await c.fetchval("SELECT $1::int[]", numbers) == numbers
+    rows = await c.fetch("SELECT id FROM apg WHERE id = ANY($1) ORDER BY id", [1, 1, 987654])
+    assert [row["id"] for row in rows] == [1], rows
+    assert await c.fetchval("SELECT array_agg(id ORDER BY id) FROM apg WHERE id < 103") == [1, 100, 101, 102]
+    others = {"bigint": [7 * 10**12], "float8": [0.5], "numeric": [decimal.Decimal("12.340")], "bool": [True, False], "bytea": [b"\x00"],
+              "uuid": [uuid.UUID(int=5)], "timestamptz": [dt.datetime(2024, 2, 29, tzinfo=dt.timezone.utc)], "varchar": ["a b"], "oid": [2**32 - 1]}
+    for name, values in others.items():
+        assert await c.fetchval(f"SELECT $1::{name}[]", values) == values, name
+    row = await c.fetchrow("SELECT oid, typarray, $1::oid AS given FROM pg_type WHERE oid = $1", 23)
+    assert list(row) == [23, 1007, 23], row
+    statement = await c.prepare("SELECT oid FROM pg_type WHERE oid = $1")
+    assert [p.name for p in statement.get_parameters()] == ["oid"], statement.get_parameters()
 
 
 async def copying(c):
@@ -148,7 +156,7 @@ async def introspection(c):
 
 async def main():
     global failed
-    for step in (types, many, portals, transactions, arrays, copying, listening, timeouts, pool, schema_change, introspection, what_is_missing):
+    for step in (types, many, portals, transactions, arrays, copying, listening, timeouts, pool, schema_change, introspection, arrays_of_other_types):
         connection = await asyncpg.connect(DSN)
         try:
             await step(connection)

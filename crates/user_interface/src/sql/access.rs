@@ -283,7 +283,7 @@ fn as_key(value: &Expression, key: Type, parameters: &[Option<Type>]) -> Option<
 /// As [`as_key`], for a value, or an array of values, of type `given`; `whole`: the type of what there is, made of that of a value.
 fn as_key_of(value: &Expression, given: Type, key: Type, whole: fn(Type) -> Type) -> Option<Expression> {
     let same = given.unmodified() == key.unmodified()
-        || (given.is_integer() && key.is_integer())
+        || (given.is_whole() && key.is_whole())
         || (given.is_string() && key.is_string());
     if same {
         return Some(value.clone());
