@@ -186,6 +186,7 @@ impl VisitorMut for Rewriter<'_> {
         }
         lateral::inline(select);
         names::name_columns(select);
+        subqueries::drop_cases_of_domains(select);
         subqueries::count_existing(select);
         ControlFlow::Continue(())
     }

@@ -222,6 +222,43 @@ pub fn count_existing(select: &mut Select) {
     }
 }
 
+/// Takes `WHEN t.typtype = 'd' THEN ...` out of a select list over `pg_type AS t`: no type here is a domain, and what drivers ask of those
+/// cannot be planned.
+pub fn drop_cases_of_domains(select: &mut Select) {
+    let name_of_types = |factor: &TableFactor| match factor {
+        TableFactor::Table { name, alias, .. } if last_part(name) == "pg_type" => {
+            Some(alias.as_ref().map_or_else(|| "pg_type".to_owned(), |alias| super::build::folded(&alias.name)))
+        }
+        _ => None,
+    };
+    let Some(types) = select.from.iter().find_map(|source| name_of_types(&source.relation)) else { return };
+    let asks_for_domain = |condition: &Expr| match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => match left.as_ref() {
+            Expr::CompoundIdentifier(parts) => {
+                let parts: Vec<String> = parts.iter().map(super::build::folded).collect();
+                parts == [types.as_str(), "typtype"] && super::types::string_literal(right) == Some("d")
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    for item in &mut select.projection {
+        let (SelectItem::UnnamedExpr(expression) | SelectItem::ExprWithAlias { expr: expression, .. }) = item else {
+            continue;
+        };
+        let mut inside = &mut *expression;
+        while let Expr::Nested(inner) = inside {
+            inside = inner;
+        }
+        if let Expr::Case { operand: None, conditions, else_result, .. } = inside {
+            conditions.retain(|when| !asks_for_domain(&when.condition));
+            if conditions.is_empty() {
+                *inside = else_result.take().map_or_else(null, |otherwise| *otherwise);
+            }
+        }
+    }
+}
+
 /// The query with a count of its rows in place of them, if it is of a form where that is so easily done.
 fn counted(query: &Query) -> Option<Box<Query>> {
     let SetExpr::Select(select) = query.body.as_ref() else { return None };

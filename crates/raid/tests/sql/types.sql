@@ -207,9 +207,7 @@ SELECT $x$ a $$ b $x$;
 SELECT B'101';
 --! missing: bit strings
 SELECT X'1F';
---! missing: object identifier types
 SELECT 1::oid;
---! missing: object identifier types
 SELECT 'pg_class'::regclass::oid;
 --! missing: object identifier types
 SELECT 'int4'::regtype;
