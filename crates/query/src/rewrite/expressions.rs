@@ -256,6 +256,11 @@ fn searched(operand: &Expr, conditions: Vec<CaseWhen>) -> Vec<CaseWhen> {
 
 /// Positions in arrays are bigints to DataFusion.
 fn subscripted(root: Expr, mut access_chain: Vec<AccessExpr>) -> Expr {
+    if let [AccessExpr::Dot(Expr::Identifier(part))] = access_chain.as_slice()
+        && let Some(part) = functions::part_of_expanded(&root, &super::build::folded(part))
+    {
+        return part;
+    }
     for access in &mut access_chain {
         if let AccessExpr::Subscript(Subscript::Index { index }) = access {
             untype_number(index);

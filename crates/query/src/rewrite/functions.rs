@@ -91,6 +91,8 @@ impl Rewriter<'_> {
             "ceiling" => "ceil",
             "char_length" | "character_length" => "length",
             "substring" => "substr",
+            // What else it returns with each element, `numbered` takes from it.
+            "_pg_expandarray" => "unnest",
             other => other,
         };
         if matches!(name, "generate_series" | "unnest") && function.over.is_none() {
@@ -173,6 +175,24 @@ fn set_returning(name: &str, function: &Function) -> Result<Expr, QueryError> {
             if integers { native_cast(unnested, DataType::Int4(None)) } else { unnested }
         }
     })
+}
+
+/// A part of what `information_schema._pg_expandarray` returns, which is a row here as little as any other value: of `(call).n` the number of
+/// the element, of `(call).x`, or of a column `keys` that pgjdbc has made so, the element. `None` for anything else.
+pub(super) fn part_of_expanded(root: &Expr, part: &str) -> Option<Expr> {
+    let Expr::Nested(inside) = root else { return None };
+    match (&**inside, part) {
+        (Expr::Function(unnest), _) if last_part(&unnest.name) == "unnest" => {
+            let array = plain_arguments(&unnest.args)?.first().copied()?.clone();
+            Some(match part {
+                "x" => call("unnest", vec![array]),
+                "n" => call("unnest", vec![sources::numbers_up_to(call("cardinality", vec![array]))]),
+                _ => return None,
+            })
+        }
+        (Expr::CompoundIdentifier(parts), "x") if super::build::folded(parts.last()?) == "keys" => Some(root.clone()),
+        _ => None,
+    }
 }
 
 /// The function's name; schemas other than `pg_catalog` have none.

@@ -109,9 +109,7 @@ fn unnested(arrays: &[Expr], alias: Option<&TableAlias>, ordinality: bool) -> Op
     }
     if ordinality {
         let sizes = arrays.iter().map(|array| call("cardinality", vec![array.clone()])).collect();
-        let longest = native_cast(call("greatest", sizes), DataType::BigInt(None));
-        let first = native_cast(number(1), DataType::BigInt(None));
-        outputs.push((call("unnest", vec![call("generate_series", vec![first, longest])]), "ordinality".to_owned()));
+        outputs.push((call("unnest", vec![numbers_up_to(call("greatest", sizes))]), "ordinality".to_owned()));
     }
     let named = alias.map_or(&[][..], |alias| alias.columns.as_slice()).iter().map(|column| column.name.clone());
     let named: Vec<Ident> = named.collect();
@@ -123,6 +121,12 @@ fn unnested(arrays: &[Expr], alias: Option<&TableAlias>, ordinality: bool) -> Op
     let columns = outputs.iter().map(|(_, name)| TableAliasColumnDef { name: name.clone(), data_type: None }).collect();
     let alias = TableAlias { explicit: true, name: quoted(source), columns, at: None };
     Some(subqueries::derived(select(outputs, None), Some(alias)))
+}
+
+/// The array of the numbers from 1.
+pub(super) fn numbers_up_to(last: Expr) -> Expr {
+    let bigint = |bound| native_cast(bound, DataType::BigInt(None));
+    call("generate_series", vec![bigint(number(1)), bigint(last)])
 }
 
 /// What was given the type integer, or its negation.

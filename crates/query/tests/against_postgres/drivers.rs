@@ -74,6 +74,41 @@ fn tables_and_columns_are_listed_for_jdbc() {
     );
 }
 
+/// JDBC's keys and indexes of a table, which its editors and updatable results need, too.
+#[test]
+fn keys_and_indexes_are_listed_for_jdbc() {
+    let of_table = "FROM pg_catalog.pg_class ct JOIN pg_catalog.pg_attribute a ON (ct.oid = a.attrelid) \
+                    JOIN pg_catalog.pg_namespace n ON (ct.relnamespace = n.oid) \
+                    JOIN pg_catalog.pg_index i ON (a.attrelid = i.indrelid) JOIN pg_catalog.pg_class ci ON (ci.oid = i.indexrelid)";
+    let sql = format!(
+        "SELECT result.TABLE_NAME, result.COLUMN_NAME, result.KEY_SEQ, result.PK_NAME FROM (SELECT ct.relname AS TABLE_NAME, \
+         a.attname AS COLUMN_NAME, (information_schema._pg_expandarray(i.indkey)).n AS KEY_SEQ, ci.relname AS PK_NAME, \
+         information_schema._pg_expandarray(i.indkey) AS KEYS, a.attnum AS A_ATTNUM {of_table} WHERE true AND ct.relname = 'sale' \
+         AND i.indisprimary) result WHERE result.A_ATTNUM = (result.KEYS).x \
+         ORDER BY result.table_name, result.pk_name, result.key_seq"
+    );
+    assert_eq!(rows(&sql), ["sale|item_id|1|sale_pkey", "sale|day|2|sale_pkey"]);
+    let sql = "SELECT tmp.NON_UNIQUE, tmp.INDEX_NAME, tmp.TYPE, tmp.ORDINAL_POSITION, \
+               trim(both '\"' from pg_catalog.pg_get_indexdef(tmp.CI_OID, tmp.ORDINAL_POSITION, false)) AS COLUMN_NAME, \
+               CASE tmp.AM_NAME WHEN 'btree' THEN CASE tmp.I_INDOPTION[tmp.ORDINAL_POSITION - 1] & 1::smallint \
+               WHEN 1 THEN 'D' ELSE 'A' END ELSE NULL END AS ASC_OR_DESC FROM (SELECT NOT i.indisunique AS NON_UNIQUE, \
+               ci.relname AS INDEX_NAME, CASE i.indisclustered WHEN true THEN 1 ELSE CASE am.amname WHEN 'hash' THEN 2 ELSE 3 END END \
+               AS TYPE, (information_schema._pg_expandarray(i.indkey)).n AS ORDINAL_POSITION, ci.oid AS CI_OID, \
+               i.indoption AS I_INDOPTION, am.amname AS AM_NAME FROM pg_catalog.pg_class ct \
+               JOIN pg_catalog.pg_namespace n ON (ct.relnamespace = n.oid) JOIN pg_catalog.pg_index i ON (ct.oid = i.indrelid) \
+               JOIN pg_catalog.pg_class ci ON (ci.oid = i.indexrelid) JOIN pg_catalog.pg_am am ON (ci.relam = am.oid) \
+               WHERE true AND n.nspname = 'public' AND ct.relname = 'item') AS tmp ORDER BY NON_UNIQUE, TYPE, INDEX_NAME, ORDINAL_POSITION";
+    assert_eq!(
+        rows(sql),
+        ["f|item_pkey|3|1|id|A", "f|item_price|3|1|price|A", "f|item_price|3|2|id|A", "t|item_name|3|1|name|A"]
+    );
+    let sql = "SELECT a.attname, a.atttypid FROM pg_catalog.pg_class ct JOIN pg_catalog.pg_attribute a ON (ct.oid = a.attrelid) \
+               JOIN pg_catalog.pg_namespace n ON (ct.relnamespace = n.oid) JOIN (SELECT i.indexrelid, i.indrelid, i.indisprimary, \
+               information_schema._pg_expandarray(i.indkey) AS keys FROM pg_catalog.pg_index i) i \
+               ON (a.attnum = (i.keys).x AND a.attrelid = i.indrelid) WHERE true AND ct.relname = 'item' AND i.indisprimary";
+    assert_eq!(rows(sql), ["id|23"]);
+}
+
 /// What pgbench and psql ask before anything else, and what psycopg asks of types that it does not know.
 #[test]
 fn sessions_begin() {
