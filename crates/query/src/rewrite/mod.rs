@@ -2,12 +2,13 @@
 //!
 //! Invariant: the rewritten query has the same columns, with PostgreSQL's names, and the same rows. What cannot be had is
 //! refused here with 0A000 where DataFusion would silently do something else. In reading order: [`names`] of columns,
-//! [`types`] and casts, [`expressions`], [`functions`], [`sources`] and [`lateral`] subqueries in FROM, [`subqueries`]; [`build`] constructs trees.
+//! [`types`] and casts, [`expressions`], [`functions`], [`sources`], [`lateral`] subqueries and [`merged`] columns in FROM, [`subqueries`]; [`build`] constructs trees.
 
 mod build;
 mod expressions;
 mod functions;
 mod lateral;
+mod merged;
 pub mod names;
 mod sources;
 mod subqueries;
@@ -156,6 +157,7 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<QueryError> {
         check(prepare_query(query))?;
+        merged::name_sources_in_order(query, self.catalog);
         subqueries::empty_selects(query);
         ControlFlow::Continue(())
     }
@@ -185,6 +187,7 @@ impl VisitorMut for Rewriter<'_> {
             return ControlFlow::Break(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));
         }
         lateral::inline(select);
+        merged::name_sources(select, self.catalog);
         names::name_columns(select);
         subqueries::drop_cases_of_domains(select);
         subqueries::count_existing(select);

@@ -19,6 +19,7 @@ use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
 use messages::schema::{Catalog, IndexSchema, TableSchema};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -109,6 +110,16 @@ impl SystemCatalog {
             let indexes = table.indexes.iter().map(move |index| Found::Index(table, index));
             std::iter::once(Found::Table(table)).chain(key).chain(indexes)
         })
+    }
+
+    /// The names of the columns of a table, or of a relation of `pg_catalog`; `None` for a name that is neither.
+    pub fn columns_of(&self, relation: &str) -> Option<BTreeSet<String>> {
+        if let Some(versioned) = self.catalog.tables.get(relation) {
+            let live = versioned.table.columns.iter().filter(|column| !column.dropped);
+            return Some(live.map(|column| column.name.clone()).collect());
+        }
+        let system = DEFINITIONS.find("pg_catalog", relation)?;
+        Some(system.columns.iter().map(|(name, _)| (*name).to_owned()).collect())
     }
 
     fn find(&self, oid: u32) -> Option<Found<'_>> {
