@@ -70,6 +70,20 @@ impl Session {
             (Waits::Whole { .. }, Err(_)) => self.send_history(exchange),
             (Waits::Service { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
             (Waits::After { failure, .. }, Ok(_)) => self.settle(failure, exchange),
+            // A transaction that writes outlives an epoch.
+            (Waits::After { failure: None, .. }, Err(_))
+                if work.job.is_confirmation() && !transaction.is_snapshot() =>
+            {
+                let tag = exchange.tag();
+                work.waits = Waits::Again { tag };
+                exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
+            }
+            (Waits::Again { .. }, Ok(service)) => {
+                transaction.epoch = Some(service.epoch);
+                work.job.start_over();
+                self.run(Event::Go, exchange);
+            }
+            (Waits::Again { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
             (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
             (waits, _) => unreachable!("a service reply while {waits:?}"),
         }

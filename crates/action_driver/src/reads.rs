@@ -31,7 +31,8 @@ pub enum Need {
     Range(RangeNeed),
     /// The version of a catalog row that a program relies on.
     Relied(Key),
-    /// The same, once whatever may change it is decided: what follows from it is told without a commit that checks it.
+    /// The same, once all that this site has voted for there is decided: what follows from it is told without a commit that checks it. Nothing
+    /// else can have been answered anywhere, so who merely executes is not waited for, and nothing is locked.
     Confirmed(Key),
     /// The rows written into private storages committed ahead.
     Chunk,
@@ -186,7 +187,8 @@ impl Reading {
             Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
         let may_wait = !transaction.is_guest();
-        match (transaction.snapshot, transaction.identity) {
+        let of_all = matches!(self.need, Need::Confirmed(_)).then_some(Timestamp::MAX);
+        match (transaction.snapshot.or(of_all), transaction.identity) {
             (Some(snapshot), _) => {
                 let tag = exchange.tag();
                 exchange.concurrency(ConcurrencyRequest::SnapshotAccess { tag, target, snapshot });
@@ -286,10 +288,7 @@ impl Reading {
                 Need::Presence(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
-                Need::Confirmed(key) => {
-                    transaction.note_granted(Target::Item(catalog_item(key)), AccessKind::Read);
-                }
-                Need::Relied(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => {}
+                Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => {}
             }
         }
         self.fetch(transaction, exchange);

@@ -72,6 +72,8 @@ pub enum Waits {
     Read(Reading),
     /// Whether all leases hold; then the statement has succeeded or failed so.
     After { tag: u64, failure: Option<Failure> },
+    /// Whether the site may serve, so that what it did not hold leases for is confirmed once more.
+    Again { tag: u64 },
     /// Whether the epoch is whole, so that what the transaction adds can be committed.
     Whole { tag: u64 },
     /// The outcome of the transaction.
@@ -177,6 +179,7 @@ impl Waits {
             Waits::Service { tag }
             | Waits::Begin { tag }
             | Waits::After { tag, .. }
+            | Waits::Again { tag }
             | Waits::Whole { tag }
             | Waits::ChunkBegin { tag, .. } => {
                 exchange.forget_tag(tag);

@@ -24,14 +24,20 @@ impl Timestamp {
     /// Below every commit: the version of an absent item.
     pub const ZERO: Timestamp = Timestamp { epoch: EpochNumber(0), clock: 0, transaction: TransactionId::ZERO };
 
-    /// The largest timestamp with this epoch and clock: a snapshot there sees all commits up to and with this clock.
-    pub fn snapshot(epoch: EpochNumber, clock: u64) -> Timestamp {
-        let last = TransactionId {
+    /// Above all others.
+    pub const MAX: Timestamp = Timestamp {
+        epoch: EpochNumber(u64::MAX),
+        clock: u64::MAX,
+        transaction: TransactionId {
             home: raidcomm::address::SiteId(u16::MAX),
             incarnation: crate::Incarnation(u32::MAX),
             sequence: u64::MAX,
-        };
-        Timestamp { epoch, clock, transaction: last }
+        },
+    };
+
+    /// The largest timestamp with this epoch and clock: a snapshot there sees all commits up to and with this clock.
+    pub fn snapshot(epoch: EpochNumber, clock: u64) -> Timestamp {
+        Timestamp { epoch, clock, ..Timestamp::MAX }
     }
 }
 

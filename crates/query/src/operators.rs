@@ -215,7 +215,12 @@ fn plan(operator: BinaryOperator, op: Symbol, left: Operand, right: Operand) -> 
         if !comparable(left_type, right_type) {
             return Err(operator::undefined(operator.symbol(), left_type, right_type).into_datafusion());
         }
-        return original(left, right);
+        // An integer beside an identifier is one.
+        let as_oid = |operand: Operand, own: Type, other: Type| match other == Type::Oid && own.is_integer() {
+            true => Operand { expression: cast::to(operand.expression, Type::Oid), ..operand },
+            false => operand,
+        };
+        return original(as_oid(left, left_type, right_type), as_oid(right, right_type, left_type));
     }
     let planned = match operator {
         BinaryOperator::Concatenate if types::is_list(&left.data_type) || types::is_list(&right.data_type) => {

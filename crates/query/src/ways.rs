@@ -422,13 +422,13 @@ fn column_of(table: &TableSchema, expression: &Expr) -> Option<usize> {
     }
 }
 
-/// Whether values that are cast from one type to the other stay what they are, so that a comparison tells what it would without the cast: an
-/// integer does whatever it is cast to, other types may lose something.
+/// Whether values that are cast from one type to the other stay what they are, so that a comparison tells what it would without the cast: of
+/// floats one is equal to several integers, other types may lose something, too.
 fn keeps_all(from: Type, to: &DataType) -> bool {
     use DataType::{Decimal128, Decimal256};
     match (types::to_arrow(from), to) {
         (Decimal128(_, own) | Decimal256(_, own), Decimal128(_, scale) | Decimal256(_, scale)) => *scale >= own,
-        _ => from.is_whole(),
+        _ => from.is_whole() && !to.is_floating(),
     }
 }
 

@@ -394,11 +394,15 @@ fn what_is_confirmed_is_waited_for() {
         &mut world,
         "serve?
          begin
-         may T3 read catalog[6e6163636f756e7473]?
+         decided catalog[6e6163636f756e7473] at 18446744073709551615?
          read catalog[6e6163636f756e7473]
          still epoch 1?
          reply executed 0, 0 rows",
     );
+    world.after.push_back(false);
+    world.run(&confirm(Timestamp::ZERO), &[]);
+    let again = world.said();
+    assert!(again.contains("still epoch 1?\nserve?\ndecided catalog"), "{again}");
     let other = Timestamp { clock: 5, ..Timestamp::ZERO };
     let reply = world.execute(&confirm(other), &[]);
     assert!(matches!(reply, Some(SessionReply::Failed(Failure::SchemaChanged { .. }))), "{reply:?}");

@@ -91,7 +91,7 @@ impl Rewriter<'_> {
             "ceiling" => "ceil",
             "char_length" | "character_length" => "length",
             "substring" => "substr",
-            // What else it returns with each element, `numbered` takes from it.
+            // What else it returns with each element: `part_of_expanded`.
             "_pg_expandarray" => "unnest",
             other => other,
         };

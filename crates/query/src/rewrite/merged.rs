@@ -1,34 +1,97 @@
-//! Columns that `JOIN ... USING` and NATURAL JOIN merge: where one is named without its source, it is that of the side which has a value.
+//! Columns that `JOIN ... USING` and NATURAL JOIN merge (section 7.2.1.1 of PostgreSQL's manual): where one is named without its source, it is that
+//! of the left side, of a RIGHT JOIN that of the right side, of a FULL JOIN the first that is not NULL.
 //!
-//! DataFusion knows of merged columns only where it needs no type of an expression. So they get the name of their source here: PostgreSQL's
-//! (section 7.2.1.1 of its manual), the left side's, of a RIGHT JOIN the right side's, of a FULL JOIN the first that is not NULL.
+//! DataFusion knows of merged columns only where it needs no type of an expression, and takes any side's. So they get the names of their sources here;
+//! and where a side matters, `*` becomes the columns that it stands for, and a later USING the condition that it means.
+//!
+//! Invariant: a name gets a source only if no other source is known to have it. What stays without, DataFusion resolves or refuses.
 
-use super::build::{call, folded, last_part, quoted};
+use super::build::{binary, call, folded, last_part, quoted};
+use super::names;
+use crate::error::QueryError;
 use crate::system_catalog::SystemCatalog;
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SelectItem, SetExpr,
-    TableFactor, VisitMut, VisitorMut,
+    BinaryOperator, Distinct, Expr, GroupByExpr, JoinConstraint, JoinOperator, ObjectName, OrderByExpr, OrderByKind,
+    Query, Select, SelectItem, SetExpr, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-/// Gives the merged columns in ORDER BY their sources. A column alone is one of the select list, if there is one of that name.
-pub(super) fn name_sources_in_order(query: &mut Query, catalog: &SystemCatalog) {
-    let SetExpr::Select(select) = query.body.as_mut() else { return };
-    let Some(order_by) = &mut query.order_by else { return };
-    let OrderByKind::Expressions(items) = &mut order_by.kind else { return };
-    let mut merged = Merged::of(select, catalog);
-    for item in items.iter_mut().filter(|item| !matches!(item.expr, Expr::Identifier(_))) {
-        merged.name_sources(&mut item.expr);
+/// What names of relations mean.
+pub(super) struct Relations<'a> {
+    catalog: &'a SystemCatalog,
+    /// Names given by WITH, anywhere in the statement.
+    given: BTreeSet<String>,
+}
+
+/// The columns of a source or a join, in order, and where each of them is to be had; `None`: they are not known.
+type Columns = Option<Vec<(String, Expr)>>;
+
+impl<'a> Relations<'a> {
+    pub(super) fn of(statement: &impl Visit, catalog: &'a SystemCatalog) -> Relations<'a> {
+        let mut relations = Relations { catalog, given: BTreeSet::new() };
+        // The visitor never breaks.
+        let _ = statement.visit(&mut relations);
+        relations
+    }
+
+    fn columns_of(&self, name: &ObjectName) -> Option<Vec<String>> {
+        let relation = last_part(name);
+        let schema = match name.0.as_slice() {
+            [_] if self.given.contains(&relation) => return None,
+            [_] => None,
+            [schema, _] => Some(folded(schema.as_ident()?)),
+            _ => return None,
+        };
+        self.catalog.columns_of(schema.as_deref(), &relation)
     }
 }
 
-/// Gives the merged columns of a select their sources, and keeps their names as those of results.
-pub(super) fn name_sources(select: &mut Select, catalog: &SystemCatalog) {
-    let mut merged = Merged::of(select, catalog);
-    if merged.columns.is_empty() {
-        return;
+impl Visitor for Relations<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.given.extend(tables.map(|table| folded(&table.alias.name)));
+        ControlFlow::Continue(())
     }
+}
+
+/// Gives the merged columns of a query their sources, and keeps their names as those of results. Errors: 0A000 where a side matters and the columns
+/// are not known.
+pub(super) fn name_sources(query: &mut Query, relations: &Relations) -> Result<(), QueryError> {
+    let order_by = query.order_by.as_mut().and_then(|order_by| match &mut order_by.kind {
+        OrderByKind::Expressions(items) => Some(items.as_mut_slice()),
+        OrderByKind::All(_) => None,
+    });
+    in_body(&mut query.body, order_by.unwrap_or_default(), relations)
+}
+
+fn in_body(body: &mut SetExpr, order_by: &mut [OrderByExpr], relations: &Relations) -> Result<(), QueryError> {
+    match body {
+        SetExpr::Select(select) => in_select(select, order_by, relations),
+        SetExpr::SetOperation { left, right, .. } => {
+            in_body(left, &mut [], relations)?;
+            in_body(right, &mut [], relations)
+        }
+        // A query in parentheses is visited as one.
+        _ => Ok(()),
+    }
+}
+
+fn in_select(select: &mut Select, order_by: &mut [OrderByExpr], relations: &Relations) -> Result<(), QueryError> {
+    let merges = |operator: &JoinOperator| {
+        matches!(constraint(operator), Some(JoinConstraint::Using(_) | JoinConstraint::Natural))
+    };
+    let mut joins = select.from.iter().flat_map(|chain| &chain.joins);
+    if !joins.any(|join| merges(&join.join_operator)) {
+        return Ok(());
+    }
+    // By the expressions as they are written.
+    names::name_columns(select);
+    let selected: BTreeSet<String> = select.projection.iter().filter_map(name_of).collect();
+    let selects_all = has_wildcard(&select.projection);
+    let mut merged = merge(select, relations)?;
     for item in &mut select.projection {
         match item {
             SelectItem::UnnamedExpr(Expr::Identifier(column)) => {
@@ -50,47 +113,155 @@ pub(super) fn name_sources(select: &mut Select, catalog: &SystemCatalog) {
         expressions.iter_mut().for_each(|expression| merged.name_sources(expression));
     }
     select.selection.iter_mut().chain(&mut select.having).for_each(|condition| merged.name_sources(condition));
+    for item in order_by {
+        // A column alone is one of the select list, if there is one of that name.
+        let is_selected = match &item.expr {
+            Expr::Identifier(column) => selects_all || selected.contains(&folded(column)),
+            _ => false,
+        };
+        if !is_selected {
+            merged.name_sources(&mut item.expr);
+        }
+    }
+    Ok(())
 }
 
-/// The merged columns of a select, and what each of them is.
+/// The merged columns of a select, each with its source. Makes `*` and later USINGs of them what they mean, where a side matters.
+fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryError> {
+    let mut merged = Merged::default();
+    let mut all: Columns = Some(Vec::new());
+    let mut side_matters = false;
+    for chain in &mut select.from {
+        let Some(first) = Source::of(&chain.relation, relations) else {
+            all = None;
+            continue;
+        };
+        let mut columns = first.all();
+        let mut in_chain = Merged::default();
+        // Whether a merged column is another than that of the first source which has it.
+        let mut is_other = false;
+        for (place, join) in chain.joins.iter_mut().enumerate() {
+            let Some(right) = Source::of(&join.relation, relations) else {
+                columns = None;
+                break;
+            };
+            let named = columns_merged(&join.join_operator, &columns, &right);
+            let count = named.as_ref().map(Vec::len);
+            let is_natural = matches!(constraint(&join.join_operator), Some(JoinConstraint::Natural));
+            let mut values = Vec::new();
+            let mut conditions = Vec::new();
+            for column in named.unwrap_or_default() {
+                let of_left = match &columns {
+                    Some(columns) => only(columns, &column),
+                    None => in_chain.columns.get(&column).cloned(),
+                };
+                // Of the first source alone it must be.
+                let of_left = of_left.or_else(|| (place == 0).then(|| first.column(&column)));
+                let Some(of_left) = of_left else { continue };
+                let of_right = right.column(&column);
+                conditions.push(binary(of_left.clone(), BinaryOperator::Eq, of_right.clone()));
+                let value = match &join.join_operator {
+                    JoinOperator::Right(_) | JoinOperator::RightOuter(_) => of_right,
+                    JoinOperator::FullOuter(_) => call("coalesce", vec![of_left, of_right]),
+                    _ => of_left,
+                };
+                values.push((column, value));
+            }
+            if is_other && count != Some(values.len()) {
+                return Err(unknown_columns());
+            }
+            let on = conditions.into_iter().reduce(|all, next| binary(all, BinaryOperator::And, next));
+            if let (true, Some(on)) = (is_other, on)
+                && let Some(constraint) = constraint_mut(&mut join.join_operator)
+            {
+                *constraint = JoinConstraint::On(on);
+            } else if let Some(JoinConstraint::On(condition)) = constraint_mut(&mut join.join_operator) {
+                let is_of_right = |column: &String| right.columns.iter().flatten().any(|has| has == column);
+                let visible = in_chain.columns.iter().filter(|(column, _)| !is_of_right(column));
+                let visible = visible.map(|(column, source)| (column.clone(), source.clone())).collect();
+                Merged { columns: visible, depth: 0 }.name_sources(condition);
+            }
+            let takes_right = matches!(
+                join.join_operator,
+                JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_)
+            );
+            is_other |= takes_right && !values.is_empty();
+            side_matters |= is_other || is_natural;
+            in_chain.columns.extend(values.iter().cloned());
+            columns = joined(values, columns, right.all());
+        }
+        if columns.is_none() && is_other && has_wildcard(&select.projection) {
+            return Err(unknown_columns());
+        }
+        merged.columns.extend(in_chain.columns);
+        all = all.zip(columns).map(|(all, columns)| all.into_iter().chain(columns).collect());
+    }
+    if let Some(all) = all {
+        // What several sources have is ambiguous.
+        merged.columns.retain(|column, _| all.iter().filter(|(name, _)| name == column).count() == 1);
+        if side_matters {
+            write_out(&mut select.projection, &all);
+        }
+    }
+    Ok(merged)
+}
+
+fn has_wildcard(projection: &[SelectItem]) -> bool {
+    projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)))
+}
+
+/// Puts columns in the place of `*`.
+fn write_out(projection: &mut Vec<SelectItem>, columns: &[(String, Expr)]) {
+    if !has_wildcard(projection) {
+        return;
+    }
+    let mut taken: BTreeSet<String> = projection.iter().filter_map(name_of).collect();
+    let mut item_of = |place: usize, (name, source): &(String, Expr)| {
+        let shown = if taken.insert(name.clone()) { name.clone() } else { names::hidden(name, place + 10_000) };
+        SelectItem::ExprWithAlias { expr: source.clone(), alias: quoted(shown) }
+    };
+    *projection = std::mem::take(projection)
+        .into_iter()
+        .flat_map(|item| match item {
+            SelectItem::Wildcard(_) => {
+                columns.iter().enumerate().map(|(place, column)| item_of(place, column)).collect()
+            }
+            other => vec![other],
+        })
+        .collect();
+}
+
+/// The columns of a join: the merged ones, what is left of the left side, of the right side.
+fn joined(merged: Vec<(String, Expr)>, left: Columns, right: Columns) -> Columns {
+    let (left, right) = left.zip(right)?;
+    let names: BTreeSet<String> = merged.iter().map(|(name, _)| name.clone()).collect();
+    let rest = left.into_iter().chain(right).filter(|(name, _)| !names.contains(name));
+    Some(merged.into_iter().chain(rest).collect())
+}
+
+/// The column of that name, if there is one only.
+fn only(columns: &[(String, Expr)], wanted: &str) -> Option<Expr> {
+    let mut found = columns.iter().filter(|(name, _)| name == wanted);
+    found.next().filter(|_| found.next().is_none()).map(|(_, source)| source.clone())
+}
+
+fn name_of(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::UnnamedExpr(expression) => Some(names::of_expression(expression)),
+        SelectItem::ExprWithAlias { alias, .. } => Some(folded(alias)),
+        _ => None,
+    }
+}
+
+/// Merged columns, and what each of them is.
+#[derive(Default)]
 struct Merged {
     columns: BTreeMap<String, Expr>,
     /// Of the subquery that is being visited. What is named there may be its own.
     depth: usize,
 }
 
-/// A source in FROM.
-struct Source {
-    name: String,
-    /// As far as they are known.
-    columns: Option<BTreeSet<String>>,
-}
-
 impl Merged {
-    fn of(select: &Select, catalog: &SystemCatalog) -> Merged {
-        let mut merged = Merged { columns: BTreeMap::new(), depth: 0 };
-        for chain in &select.from {
-            let mut left: Vec<Source> = Source::of(&chain.relation, catalog).into_iter().collect();
-            let mut in_chain = BTreeMap::new();
-            for join in &chain.joins {
-                let Some(right) = Source::of(&join.relation, catalog) else { break };
-                for column in columns_merged(&join.join_operator, &left, &right) {
-                    let of_left = in_chain.get(&column).cloned().or_else(|| owner(&left, &column));
-                    let Some(of_left) = of_left else { continue };
-                    let value = match &join.join_operator {
-                        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => right.column(&column),
-                        JoinOperator::FullOuter(_) => call("coalesce", vec![of_left, right.column(&column)]),
-                        _ => of_left,
-                    };
-                    in_chain.insert(column, value);
-                }
-                left.push(right);
-            }
-            merged.columns.extend(in_chain);
-        }
-        merged
-    }
-
     fn name_sources(&mut self, expression: &mut Expr) {
         // The visitor never breaks.
         let _ = expression.visit(self);
@@ -121,14 +292,19 @@ impl VisitorMut for Merged {
     }
 }
 
+/// A source in FROM.
+struct Source {
+    name: String,
+    /// As far as they are known.
+    columns: Option<Vec<String>>,
+}
+
 impl Source {
     /// `None` for what has no name.
-    fn of(factor: &TableFactor, catalog: &SystemCatalog) -> Option<Source> {
+    fn of(factor: &TableFactor, relations: &Relations) -> Option<Source> {
         let (alias, own_name, columns) = match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
-                let name = last_part(name);
-                let columns = catalog.columns_of(&name);
-                (alias, Some(name), columns)
+                (alias, Some(last_part(name)), relations.columns_of(name))
             }
             TableFactor::Table { name, alias, .. } => (alias, Some(last_part(name)), None),
             TableFactor::Derived { subquery, alias, .. } => (alias, None, columns_selected(subquery)),
@@ -142,30 +318,36 @@ impl Source {
     fn column(&self, column: &str) -> Expr {
         Expr::CompoundIdentifier(vec![quoted(self.name.clone()), quoted(column)])
     }
+
+    fn all(&self) -> Columns {
+        let columns = self.columns.as_ref()?;
+        Some(columns.iter().map(|column| (column.clone(), self.column(column))).collect())
+    }
 }
 
 /// The names of the columns of a subquery; `None` if it does not say them itself.
-fn columns_selected(query: &Query) -> Option<BTreeSet<String>> {
+fn columns_selected(query: &Query) -> Option<Vec<String>> {
     let SetExpr::Select(select) = query.body.as_ref() else { return None };
-    let name = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(expression) => Some(super::names::of_expression(expression)),
-        SelectItem::ExprWithAlias { alias, .. } => Some(folded(alias)),
-        _ => None,
-    };
-    select.projection.iter().map(name).collect()
+    select.projection.iter().map(name_of).collect()
 }
 
-/// The columns that a join merges. What NATURAL means depends on what both sides have.
-fn columns_merged(operator: &JoinOperator, left: &[Source], right: &Source) -> Vec<String> {
-    match constraint(operator) {
-        Some(JoinConstraint::Using(names)) => names.iter().map(last_part).collect(),
-        Some(JoinConstraint::Natural) => {
-            let of_left: Option<Vec<_>> = left.iter().map(|source| source.columns.as_ref()).collect();
-            let (Some(of_left), Some(of_right)) = (of_left, &right.columns) else { return Vec::new() };
-            of_right.iter().filter(|column| of_left.iter().any(|has| has.contains(*column))).cloned().collect()
+/// The columns that a join merges. What NATURAL means depends on what both sides have; `None` where that is not known.
+fn columns_merged(operator: &JoinOperator, left: &Columns, right: &Source) -> Option<Vec<String>> {
+    match (constraint(operator), left, &right.columns) {
+        (Some(JoinConstraint::Using(names)), ..) => Some(names.iter().map(last_part).collect()),
+        (Some(JoinConstraint::Natural), Some(left), Some(right)) => {
+            Some(left.iter().map(|(name, _)| name).filter(|name| right.contains(name)).cloned().collect())
         }
-        _ => Vec::new(),
+        (Some(JoinConstraint::Natural), ..) => None,
+        _ => Some(Vec::new()),
     }
+}
+
+fn unknown_columns() -> QueryError {
+    QueryError::unsupported(
+        "USING, NATURAL and * over a RIGHT or FULL JOIN of merged columns need sources whose columns are known here: \
+         name the columns, and join ON conditions",
+    )
 }
 
 fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
@@ -181,12 +363,15 @@ fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
-/// The column of the only source that has it.
-fn owner(sources: &[Source], column: &str) -> Option<Expr> {
-    if let [only] = sources {
-        return Some(only.column(column));
+fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint) => Some(constraint),
+        _ => None,
     }
-    let has = |source: &&Source| source.columns.as_ref().is_some_and(|columns| columns.contains(column));
-    let mut owners = sources.iter().filter(has);
-    owners.next().filter(|_| owners.next().is_none()).map(|source| source.column(column))
 }

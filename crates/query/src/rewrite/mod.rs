@@ -71,7 +71,8 @@ pub fn rewrite(statement: &Statement, catalog: &SystemCatalog) -> Result<Rewritt
         return Err(error);
     }
     let mut statement = statement.clone();
-    let mut rewriter = Rewriter { catalog, parameters: parameters.types.len(), random_calls: 0 };
+    let relations = merged::Relations::of(&statement, catalog);
+    let mut rewriter = Rewriter { catalog, relations, parameters: parameters.types.len(), random_calls: 0 };
     match VisitMut::visit(&mut statement, &mut rewriter) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
@@ -131,6 +132,7 @@ impl Visitor for Parameters {
 /// Walks the tree; children are rewritten before their parents, columns are named before anything else changes.
 struct Rewriter<'a> {
     catalog: &'a SystemCatalog,
+    relations: merged::Relations<'a>,
     /// How many parameters the statement has.
     parameters: usize,
     /// Calls of random functions so far: each is a sequence of its own.
@@ -157,7 +159,7 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<QueryError> {
         check(prepare_query(query))?;
-        merged::name_sources_in_order(query, self.catalog);
+        check(merged::name_sources(query, &self.relations))?;
         subqueries::empty_selects(query);
         ControlFlow::Continue(())
     }
@@ -187,7 +189,6 @@ impl VisitorMut for Rewriter<'_> {
             return ControlFlow::Break(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));
         }
         lateral::inline(select);
-        merged::name_sources(select, self.catalog);
         names::name_columns(select);
         subqueries::drop_cases_of_domains(select);
         subqueries::count_existing(select);

@@ -19,7 +19,6 @@ use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
 use messages::schema::{Catalog, IndexSchema, TableSchema};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,13 +111,14 @@ impl SystemCatalog {
         })
     }
 
-    /// The names of the columns of a table, or of a relation of `pg_catalog`; `None` for a name that is neither.
-    pub fn columns_of(&self, relation: &str) -> Option<BTreeSet<String>> {
-        if let Some(versioned) = self.catalog.tables.get(relation) {
+    /// The names of the columns of a table, or of a system relation, in order; `None` for a name that is neither. Without a schema tables come first.
+    pub fn columns_of(&self, schema: Option<&str>, relation: &str) -> Option<Vec<String>> {
+        let table = self.catalog.tables.get(relation).filter(|_| schema.is_none_or(|schema| schema == "public"));
+        if let Some(versioned) = table {
             let live = versioned.table.columns.iter().filter(|column| !column.dropped);
             return Some(live.map(|column| column.name.clone()).collect());
         }
-        let system = DEFINITIONS.find("pg_catalog", relation)?;
+        let system = DEFINITIONS.find(schema.unwrap_or("pg_catalog"), relation)?;
         Some(system.columns.iter().map(|(name, _)| (*name).to_owned()).collect())
     }
 

@@ -20,13 +20,35 @@ pub fn what_one_site_makes(world: &World, rounds: usize) {
         made.expect("a table");
         let joined = format!("SELECT count(*) FROM {table} a JOIN {table} b USING (k)");
         assert_eq!(clients[reader].query_one(&joined, &[]).expect("it is there").get::<_, i64>(0), 0, "round {round}");
-        clients[dropper].batch_execute(&format!("INSERT INTO {table} VALUES (1)")).expect("it is there, too");
+        for statement in ["BEGIN", &format!("INSERT INTO {table} VALUES (1)"), "COMMIT"] {
+            clients[dropper].batch_execute(statement).expect("it is there, too");
+        }
         clients[reader].batch_execute(&format!("ALTER TABLE {table} ADD COLUMN v int")).expect("a column");
         clients[maker].batch_execute(&format!("UPDATE {table} SET v = 1")).expect("the column is there");
         clients[dropper].batch_execute(&format!("DROP TABLE {table}")).expect("it goes");
         let gone = clients[maker].batch_execute(&format!("SELECT FROM {table}")).expect_err("it is gone");
         assert_eq!(gone.code(), Some(&SqlState::UNDEFINED_TABLE), "{gone}");
     }
+}
+
+/// What somebody else has not committed is not there, and who is told so must neither wait for that nor keep others from making it.
+#[test]
+fn what_is_not_there_is_said_at_once() {
+    let world = World::start();
+    let [mut maker, mut reader] = [world.connect(1), world.connect(1)];
+    maker
+        .batch_execute("CREATE TABLE there (k int PRIMARY KEY); BEGIN; CREATE TABLE soon (k int); DROP TABLE there")
+        .expect("tables");
+    for statement in ["SELECT FROM soon", "SELECT FROM later", "SELECT v FROM there"] {
+        reader.batch_execute("BEGIN; SET statement_timeout = 5000").expect("a block");
+        let refused = reader.batch_execute(statement).err().and_then(|error| error.code().cloned());
+        let known = [SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_COLUMN].map(Some);
+        assert!(known.contains(&refused), "{statement}: {refused:?}");
+        maker.batch_execute("CREATE TABLE IF NOT EXISTS later (k int)").expect("nobody holds that up");
+        reader.batch_execute("ROLLBACK").expect("the block ends");
+    }
+    maker.batch_execute("COMMIT").expect("it holds nobody up");
+    reader.batch_execute("BEGIN; SELECT FROM soon; SELECT FROM later; COMMIT").expect("they are there");
 }
 
 /// Rows of a table whose index is committed in several parts.

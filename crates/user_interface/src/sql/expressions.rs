@@ -306,7 +306,11 @@ impl<'a> Compiler<'a> {
     pub(super) fn alike(&mut self, left: Typed, right: Typed, symbol: &str) -> Result<(Expression, Expression)> {
         match (left.data_type, right.data_type) {
             (Some(one), Some(other)) => {
-                if operators::comparable(one, other) {
+                // An integer beside an identifier is one.
+                if one.is_whole() && other.is_whole() && (one == Type::Oid) != (other == Type::Oid) {
+                    let mut as_oid = |typed| self.parameters.coerce(typed, Type::Oid, Context::Implicit);
+                    Ok((as_oid(left)?, as_oid(right)?))
+                } else if operators::comparable(one, other) {
                     Ok((left.expression, right.expression))
                 } else {
                     Err(no_operator(symbol, &left, &right))
