@@ -21,7 +21,6 @@ SELECT p.name, o.n FROM p FULL JOIN o ON o.p_id = p.id ORDER BY p.id, o.id;
 SELECT count(*) FROM p CROSS JOIN o;
 SELECT count(*) FROM p, o WHERE p.id = o.p_id;
 SELECT id, p.name, o.n FROM p JOIN o USING (id) ORDER BY id;
---! missing: the order of columns of NATURAL JOIN
 SELECT * FROM p NATURAL JOIN o ORDER BY id;
 SELECT a.id, b.id FROM p a JOIN p b ON a.id < b.id WHERE a.id = 1 ORDER BY b.id;
 SELECT count(*), count(price), sum(price), avg(price), min(price), max(name), sum(id), avg(id) FROM p;
