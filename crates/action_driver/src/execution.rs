@@ -156,9 +156,8 @@ impl Execution {
         event: Event,
     ) -> Result<Step, Failure> {
         let mut event = event;
-        let waits = self.is_confirmation() && !rules.planted.is(Bug::ErrorsUnconfirmed);
-        let need = if waits { Need::Confirmed } else { Need::Relied };
-        if let Some(need) = self.relies_on.resume(&self.program.relies_on, need, transaction, &mut event)? {
+        let confirms = self.is_confirmation() && !rules.planted.is(Bug::ErrorsUnconfirmed);
+        if let Some(need) = self.relies_on.resume(&self.program.relies_on, confirms, transaction, &mut event)? {
             return Ok(Step::Need(need));
         }
         let program = Arc::clone(&self.program);
@@ -202,28 +201,27 @@ pub struct Reliance {
 }
 
 impl Reliance {
-    /// The next catalog row to read, as `need` has it; `None` when all are as relied on. Takes the event, if it answers the last need. Errors:
-    /// the schema has changed.
+    /// The next catalog row to read; `None` when all are as relied on. `confirms`: once all is decided there, whatever was found before. Takes the
+    /// event, if it answers the last need. Errors: the schema has changed.
     pub fn resume(
         &mut self,
         relies_on: &[(Key, Timestamp)],
-        need: fn(Key) -> Need,
+        confirms: bool,
         transaction: &mut Transaction,
         event: &mut Event,
     ) -> Result<Option<Need>, Failure> {
         while let Some((key, relied)) = relies_on.get(self.checked) {
-            let need = need(key.clone());
             let found = match std::mem::replace(event, Event::Go) {
                 Event::Relied(version) => {
                     transaction.note_relied_on(key.clone(), version);
                     Some(version)
                 }
-                // Found before, but not waited for, it confirms nothing.
-                _ if matches!(need, Need::Confirmed(_)) => None,
+                _ if confirms => None,
                 _ => transaction.relied_on(key),
             };
             match found {
-                None => return Ok(Some(need)),
+                None if confirms => return Ok(Some(Need::Confirmed(key.clone()))),
+                None => return Ok(Some(Need::Relied(key.clone()))),
                 Some(version) if version == *relied => self.checked += 1,
                 Some(_) => return Err(Failure::SchemaChanged { key: key.clone() }),
             }

@@ -75,7 +75,7 @@ impl ScanJob {
         event: Event,
     ) -> Result<Step, Failure> {
         let mut event = event;
-        if let Some(need) = self.progress.reliance.resume(&self.relies_on, Need::Relied, transaction, &mut event)? {
+        if let Some(need) = self.progress.reliance.resume(&self.relies_on, false, transaction, &mut event)? {
             return Ok(Step::Need(need));
         }
         if self.progress.left.front().is_some_and(|range| range.table == TableId::CONTENTION) {

@@ -8,11 +8,12 @@
 
 use super::build::{binary, call, folded, last_part, quoted};
 use super::names;
+use super::subqueries::outside_subqueries;
 use crate::error::QueryError;
 use crate::system_catalog::SystemCatalog;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Distinct, Expr, GroupByExpr, JoinConstraint, JoinOperator, ObjectName, OrderByExpr, OrderByKind,
-    Query, Select, SelectItem, SetExpr, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    Query, Select, SelectItem, SetExpr, TableFactor, Visit, Visitor,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -23,6 +24,9 @@ pub(super) struct Relations<'a> {
     /// Names given by WITH, anywhere in the statement.
     given: BTreeSet<String>,
 }
+
+/// Merged columns, and what each of them is.
+type Merged = BTreeMap<String, Expr>;
 
 /// The columns of a source or a join, in order, and where each of them is to be had; `None`: they are not known.
 type Columns = Option<Vec<(String, Expr)>>;
@@ -80,39 +84,37 @@ fn in_body(body: &mut SetExpr, order_by: &mut [OrderByExpr], relations: &Relatio
 }
 
 fn in_select(select: &mut Select, order_by: &mut [OrderByExpr], relations: &Relations) -> Result<(), QueryError> {
-    let merges = |operator: &JoinOperator| {
-        matches!(constraint(operator), Some(JoinConstraint::Using(_) | JoinConstraint::Natural))
-    };
-    let mut joins = select.from.iter().flat_map(|chain| &chain.joins);
-    if !joins.any(|join| merges(&join.join_operator)) {
+    let merges = |operator| matches!(constraint(operator), Some(JoinConstraint::Using(_) | JoinConstraint::Natural));
+    let mut joins = select.from.iter_mut().flat_map(|chain| &mut chain.joins);
+    if !joins.any(|join| merges(&mut join.join_operator)) {
         return Ok(());
     }
     // By the expressions as they are written.
     names::name_columns(select);
     let selected: BTreeSet<String> = select.projection.iter().filter_map(name_of).collect();
     let selects_all = has_wildcard(&select.projection);
-    let mut merged = merge(select, relations)?;
+    let merged = merge(select, relations)?;
     for item in &mut select.projection {
         match item {
             SelectItem::UnnamedExpr(Expr::Identifier(column)) => {
-                if let Some(source) = merged.columns.get(&folded(column)) {
+                if let Some(source) = merged.get(&folded(column)) {
                     let (expr, alias) = (source.clone(), quoted(folded(column)));
                     *item = SelectItem::ExprWithAlias { expr, alias };
                 }
             }
             SelectItem::UnnamedExpr(expression) | SelectItem::ExprWithAlias { expr: expression, .. } => {
-                merged.name_sources(expression);
+                name(expression, &merged);
             }
             _ => {}
         }
     }
     if let GroupByExpr::Expressions(expressions, _) = &mut select.group_by {
-        expressions.iter_mut().for_each(|expression| merged.name_sources(expression));
+        expressions.iter_mut().for_each(|expression| name(expression, &merged));
     }
     if let Some(Distinct::On(expressions)) = &mut select.distinct {
-        expressions.iter_mut().for_each(|expression| merged.name_sources(expression));
+        expressions.iter_mut().for_each(|expression| name(expression, &merged));
     }
-    select.selection.iter_mut().chain(&mut select.having).for_each(|condition| merged.name_sources(condition));
+    select.selection.iter_mut().chain(&mut select.having).for_each(|condition| name(condition, &merged));
     for item in order_by {
         // A column alone is one of the select list, if there is one of that name.
         let is_selected = match &item.expr {
@@ -120,7 +122,7 @@ fn in_select(select: &mut Select, order_by: &mut [OrderByExpr], relations: &Rela
             _ => false,
         };
         if !is_selected {
-            merged.name_sources(&mut item.expr);
+            name(&mut item.expr, &merged);
         }
     }
     Ok(())
@@ -128,16 +130,19 @@ fn in_select(select: &mut Select, order_by: &mut [OrderByExpr], relations: &Rela
 
 /// The merged columns of a select, each with its source. Makes `*` and later USINGs of them what they mean, where a side matters.
 fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryError> {
-    let mut merged = Merged::default();
-    let mut all: Columns = Some(Vec::new());
+    let mut merged = Merged::new();
+    // Of those chains whose columns are known.
+    let mut known = Vec::new();
+    let mut knows_all = true;
+    let mut ambiguous = BTreeSet::new();
     let mut side_matters = false;
     for chain in &mut select.from {
         let Some(first) = Source::of(&chain.relation, relations) else {
-            all = None;
+            knows_all = false;
             continue;
         };
         let mut columns = first.all();
-        let mut in_chain = Merged::default();
+        let mut in_chain = Merged::new();
         // Whether a merged column is another than that of the first source which has it.
         let mut is_other = false;
         for (place, join) in chain.joins.iter_mut().enumerate() {
@@ -145,15 +150,16 @@ fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryErro
                 columns = None;
                 break;
             };
-            let named = columns_merged(&join.join_operator, &columns, &right);
+            let joined_by = constraint(&mut join.join_operator);
+            let is_natural = matches!(joined_by, Some(JoinConstraint::Natural));
+            let named = columns_merged(joined_by.as_deref(), &columns, &right);
             let count = named.as_ref().map(Vec::len);
-            let is_natural = matches!(constraint(&join.join_operator), Some(JoinConstraint::Natural));
             let mut values = Vec::new();
             let mut conditions = Vec::new();
             for column in named.unwrap_or_default() {
                 let of_left = match &columns {
                     Some(columns) => only(columns, &column),
-                    None => in_chain.columns.get(&column).cloned(),
+                    None => in_chain.get(&column).cloned(),
                 };
                 // Of the first source alone it must be.
                 let of_left = of_left.or_else(|| (place == 0).then(|| first.column(&column)));
@@ -171,15 +177,14 @@ fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryErro
                 return Err(unknown_columns());
             }
             let on = conditions.into_iter().reduce(|all, next| binary(all, BinaryOperator::And, next));
-            if let (true, Some(on)) = (is_other, on)
-                && let Some(constraint) = constraint_mut(&mut join.join_operator)
-            {
-                *constraint = JoinConstraint::On(on);
-            } else if let Some(JoinConstraint::On(condition)) = constraint_mut(&mut join.join_operator) {
-                let is_of_right = |column: &String| right.columns.iter().flatten().any(|has| has == column);
-                let visible = in_chain.columns.iter().filter(|(column, _)| !is_of_right(column));
-                let visible = visible.map(|(column, source)| (column.clone(), source.clone())).collect();
-                Merged { columns: visible, depth: 0 }.name_sources(condition);
+            match (constraint(&mut join.join_operator), on) {
+                (Some(JoinConstraint::On(condition)), _) => {
+                    let mut visible = in_chain.clone();
+                    visible.retain(|column, _| !right.columns.iter().flatten().any(|has| has == column));
+                    name(condition, &visible);
+                }
+                (Some(constraint), Some(on)) if is_other => *constraint = JoinConstraint::On(on),
+                _ => {}
             }
             let takes_right = matches!(
                 join.join_operator,
@@ -187,21 +192,27 @@ fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryErro
             );
             is_other |= takes_right && !values.is_empty();
             side_matters |= is_other || is_natural;
-            in_chain.columns.extend(values.iter().cloned());
+            in_chain.extend(values.iter().cloned());
             columns = joined(values, columns, right.all());
         }
         if columns.is_none() && is_other && has_wildcard(&select.projection) {
             return Err(unknown_columns());
         }
-        merged.columns.extend(in_chain.columns);
-        all = all.zip(columns).map(|(all, columns)| all.into_iter().chain(columns).collect());
-    }
-    if let Some(all) = all {
-        // What several sources have is ambiguous.
-        merged.columns.retain(|column, _| all.iter().filter(|(name, _)| name == column).count() == 1);
-        if side_matters {
-            write_out(&mut select.projection, &all);
+        // What several chains have is ambiguous.
+        for (column, source) in in_chain {
+            if merged.insert(column.clone(), source).is_some() {
+                ambiguous.insert(column);
+            }
         }
+        knows_all &= columns.is_some();
+        known.extend(columns.unwrap_or_default());
+    }
+    let is_ambiguous = |column: &String| {
+        ambiguous.contains(column) || known.iter().filter(|(name, _)| name == column).nth(1).is_some()
+    };
+    merged.retain(|column, _| !is_ambiguous(column));
+    if side_matters && knows_all {
+        write_out(&mut select.projection, &known);
     }
     Ok(merged)
 }
@@ -212,20 +223,14 @@ fn has_wildcard(projection: &[SelectItem]) -> bool {
 
 /// Puts columns in the place of `*`.
 fn write_out(projection: &mut Vec<SelectItem>, columns: &[(String, Expr)]) {
-    if !has_wildcard(projection) {
-        return;
-    }
-    let mut taken: BTreeSet<String> = projection.iter().filter_map(name_of).collect();
-    let mut item_of = |place: usize, (name, source): &(String, Expr)| {
-        let shown = if taken.insert(name.clone()) { name.clone() } else { names::hidden(name, place + 10_000) };
-        SelectItem::ExprWithAlias { expr: source.clone(), alias: quoted(shown) }
+    let item_of = |(name, source): &(String, Expr)| SelectItem::ExprWithAlias {
+        expr: source.clone(),
+        alias: quoted(name.clone()),
     };
     *projection = std::mem::take(projection)
         .into_iter()
         .flat_map(|item| match item {
-            SelectItem::Wildcard(_) => {
-                columns.iter().enumerate().map(|(place, column)| item_of(place, column)).collect()
-            }
+            SelectItem::Wildcard(_) => columns.iter().map(item_of).collect(),
             other => vec![other],
         })
         .collect();
@@ -253,43 +258,15 @@ fn name_of(item: &SelectItem) -> Option<String> {
     }
 }
 
-/// Merged columns, and what each of them is.
-#[derive(Default)]
-struct Merged {
-    columns: BTreeMap<String, Expr>,
-    /// Of the subquery that is being visited. What is named there may be its own.
-    depth: usize,
-}
-
-impl Merged {
-    fn name_sources(&mut self, expression: &mut Expr) {
-        // The visitor never breaks.
-        let _ = expression.visit(self);
-    }
-}
-
-impl VisitorMut for Merged {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
-        if self.depth == 0
-            && let Expr::Identifier(column) = expression
-            && let Some(source) = self.columns.get(&folded(column))
+/// Gives the columns in an expression their sources; those in subqueries may be the subqueries' own.
+fn name(expression: &mut Expr, sources: &Merged) {
+    outside_subqueries(expression, |part| {
+        if let Expr::Identifier(column) = part
+            && let Some(source) = sources.get(&folded(column))
         {
-            *expression = source.clone();
+            *part = source.clone();
         }
-        ControlFlow::Continue(())
-    }
+    });
 }
 
 /// A source in FROM.
@@ -332,8 +309,8 @@ fn columns_selected(query: &Query) -> Option<Vec<String>> {
 }
 
 /// The columns that a join merges. What NATURAL means depends on what both sides have; `None` where that is not known.
-fn columns_merged(operator: &JoinOperator, left: &Columns, right: &Source) -> Option<Vec<String>> {
-    match (constraint(operator), left, &right.columns) {
+fn columns_merged(joined_by: Option<&JoinConstraint>, left: &Columns, right: &Source) -> Option<Vec<String>> {
+    match (joined_by, left, &right.columns) {
         (Some(JoinConstraint::Using(names)), ..) => Some(names.iter().map(last_part).collect()),
         (Some(JoinConstraint::Natural), Some(left), Some(right)) => {
             Some(left.iter().map(|(name, _)| name).filter(|name| right.contains(name)).cloned().collect())
@@ -350,20 +327,7 @@ fn unknown_columns() -> QueryError {
     )
 }
 
-fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
-    match operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint) => Some(constraint),
-        _ => None,
-    }
-}
-
-fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+fn constraint(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
     match operator {
         JoinOperator::Join(constraint)
         | JoinOperator::Inner(constraint)

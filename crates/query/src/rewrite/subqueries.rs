@@ -190,12 +190,13 @@ pub fn make_array(query: &mut Query) -> bool {
     true
 }
 
-/// Makes each EXISTS in a select list a count: DataFusion plans EXISTS as a join, and so in filters only.
-pub fn count_existing(select: &mut Select) {
-    struct Counter {
+/// Changes each expression in a part of a query that is in no subquery of it, parts before wholes.
+pub fn outside_subqueries(part: &mut impl VisitMut, change: impl FnMut(&mut Expr)) {
+    struct Outside<F> {
+        change: F,
         depth: usize,
     }
-    impl VisitorMut for Counter {
+    impl<F: FnMut(&mut Expr)> VisitorMut for Outside<F> {
         type Break = ();
         fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
             self.depth += 1;
@@ -206,19 +207,27 @@ pub fn count_existing(select: &mut Select) {
             ControlFlow::Continue(())
         }
         fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
-            if self.depth == 0
-                && let Expr::Exists { subquery, negated } = expression
+            if self.depth == 0 {
+                (self.change)(expression);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    // The visitor never breaks.
+    let _ = part.visit(&mut Outside { change, depth: 0 });
+}
+
+/// Makes each EXISTS in a select list a count: DataFusion plans EXISTS as a join, and so in filters only.
+pub fn count_existing(select: &mut Select) {
+    for item in &mut select.projection {
+        outside_subqueries(item, |expression| {
+            if let Expr::Exists { subquery, negated } = expression
                 && let Some(count) = counted(subquery)
             {
                 let op = if *negated { BinaryOperator::Eq } else { BinaryOperator::Gt };
                 *expression = super::build::nested(binary(Expr::Subquery(count), op, number(0)));
             }
-            ControlFlow::Continue(())
-        }
-    }
-    for item in &mut select.projection {
-        // The visitor never breaks.
-        let _ = item.visit(&mut Counter { depth: 0 });
+        });
     }
 }
 
