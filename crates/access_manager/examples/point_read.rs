@@ -75,7 +75,7 @@ fn main() {
     });
     bench.measure("scanned row, 1000 at a time", 2_000, 1_000, |bench, _| {
         let low = bench.random_key();
-        let range = KeyRange { table: TABLE, low, high: None };
+        let range = Box::new(KeyRange { table: TABLE, low, high: None });
         bench.alone.send(AccessRequest::Scan { tag: 1, range, snapshot: None, limit: 1_000, reverse: false });
     });
 }

@@ -108,10 +108,6 @@ fn are_sound(history: &History) -> bool {
 }
 
 fn conflict(kind: ConflictKind, table: TableId, key: &Key, version: Timestamp) -> Conflict {
-    let key = key.clone();
-    Conflict {
-        kind,
-        item: Some(Item { table, key }),
-        other: (version != Timestamp::ZERO).then_some(version.transaction),
-    }
+    let item = Item { table, key: key.clone() };
+    Conflict::on(item, kind, (version != Timestamp::ZERO).then_some(version.transaction))
 }

@@ -37,7 +37,7 @@ impl AccessManager {
         match wanted {
             CopyRequest::Items(items) => self.read_items(items, epoch),
             CopyRequest::Range { from } if self.was_dropped(from.table, epoch) => {
-                Ok(Copies::Range { range: from.clone(), rows: Vec::new() })
+                Ok(Copies::Range { range: (**from).clone(), rows: Vec::new() })
             }
             CopyRequest::Range { from } => self.read_range(from),
             CopyRequest::Storages if self.stale.is_everything() => Ok(Copies::Items(Vec::new())),

@@ -157,7 +157,7 @@ impl AccessManager {
         let reply = match request {
             AccessRequest::Read { tag, table, key, snapshot } => self.read(tag, table, key, snapshot)?,
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
-                self.scan(tag, range, snapshot, limit, reverse)?
+                self.scan(tag, *range, snapshot, limit, reverse)?
             }
             AccessRequest::Check { transaction, history } => {
                 let conflict = self.check(transaction, &history)?;
@@ -189,7 +189,7 @@ impl AccessManager {
             }
             AccessRequest::NextStale { tag, limit, wanted } => {
                 let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, COPY_ITEMS_MAX);
-                let wanted = self.stale.next(limit, wanted.as_ref());
+                let wanted = self.stale.next(limit, wanted.as_deref());
                 let left = self.stale.left();
                 AccessReply::StaleBatch { tag, wanted, left }
             }
@@ -223,7 +223,7 @@ impl AccessManager {
     ) -> Result<AccessReply, StoreError> {
         if self.stale.contains(table, &key) && !self.planted.is(Bug::StaleServed) {
             let range = KeyRange::point(table, key);
-            return Ok(AccessReply::Stale { tag, range });
+            return Ok(AccessReply::Stale { tag, range: Box::new(range) });
         }
         if let Some(gone) = self.gone(tag, snapshot) {
             return Ok(gone);
@@ -282,7 +282,7 @@ impl AccessManager {
                 }
                 Some((low, high)) => {
                     let range = KeyRange { table, low, high };
-                    return Ok(AccessReply::Stale { tag, range });
+                    return Ok(AccessReply::Stale { tag, range: Box::new(range) });
                 }
             }
         }
@@ -296,9 +296,9 @@ impl AccessManager {
         };
         if present_only && let Some((key, ..)) = rows.iter().find(|(key, ..)| self.stale.contains(table, key)) {
             let range = KeyRange::point(table, key.clone());
-            return Ok(AccessReply::Stale { tag, range });
+            return Ok(AccessReply::Stale { tag, range: Box::new(range) });
         }
-        Ok(AccessReply::ScanReply { tag, rows, next: next.or(edge), as_of: self.local.as_of })
+        Ok(AccessReply::ScanReply { tag, rows, next: next.or(edge).map(Box::new), as_of: self.local.as_of })
     }
 
     fn install(&mut self, timestamp: Timestamp, history: &History, outbox: &mut Outbox) -> Result<(), StoreError> {

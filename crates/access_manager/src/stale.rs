@@ -217,7 +217,7 @@ fn items_or(items: Vec<Item>, from: KeyRange) -> CopyRequest {
         let KeyRange { table, low: key, .. } = from;
         CopyRequest::Items(vec![Item { table, key }])
     } else {
-        CopyRequest::Range { from }
+        CopyRequest::Range { from: Box::new(from) }
     }
 }
 
@@ -253,7 +253,11 @@ mod tests {
         assert!(!stale.contains(TABLE, &key("m")) && stale.contains(TABLE, &key("n")));
         assert!(!stale.refresh(TABLE, &key(""), Some(&key("k"))));
         let from = KeyRange { table: TABLE, low: key("k"), high: None };
-        assert_eq!(stale.next(10, None), Some(CopyRequest::Range { from }), "continues behind what was copied");
+        assert_eq!(
+            stale.next(10, None),
+            Some(CopyRequest::Range { from: Box::new(from) }),
+            "continues behind what was copied"
+        );
         assert_eq!(stale.left(), 1);
         assert!(stale.to_set().storages.contains(&TABLE), "a restart copies all of it again");
         assert!(stale.refresh(TABLE, &key("k"), None), "the end is reported once");

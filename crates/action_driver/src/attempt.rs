@@ -59,7 +59,7 @@ impl Session {
             (Waits::Whole { .. }, Ok(service)) if service.is_whole => self.send_history(exchange),
             // Each of them tries again by itself, and reads.
             (Waits::Whole { .. }, Ok(_)) if transaction.is_guest() => {
-                let item = transaction.file().first_added_to(None).cloned();
+                let item = transaction.file().first_added_to(None).cloned().map(Box::new);
                 self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
             }
             (Waits::Whole { .. }, Ok(_)) => {

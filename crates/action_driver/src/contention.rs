@@ -28,7 +28,7 @@ impl Contention {
     /// A transaction has lost a conflict, whether it is tried again or not.
     pub fn lost(&mut self, conflict: &Conflict, now: Now) {
         if conflict.kind != ConflictKind::Cancelled {
-            self.note((Cause::Lost(conflict.kind), conflict.item.clone()), 0, now);
+            self.note((Cause::Lost(conflict.kind), conflict.item.as_deref().cloned()), 0, now);
         }
     }
 
@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn conflict(number: u64) -> Conflict {
-        Conflict { kind: ConflictKind::StaleRead, item: Some(item(number)), other: None }
+        Conflict::on(item(number), ConflictKind::StaleRead, None)
     }
 
     fn at(wall_micros: u64) -> Now {

@@ -2,35 +2,35 @@
 
 use messages::limits::KEY_BYTES_MAX;
 use messages::schema::TableSchema;
-use messages::session::Failure;
+use messages::session::{Failure, StatementFailure};
 use values::{Value, ValueError};
 
 /// A statement that is wrong for this data or this state.
 #[cold]
 pub fn statement(sqlstate: &str, message: impl Into<String>) -> Failure {
-    Failure::Statement { sqlstate: sqlstate.into(), message: message.into(), detail: None, constraint: None }
+    wrong(StatementFailure { sqlstate: sqlstate.into(), message: message.into(), detail: None, constraint: None })
 }
 
 /// As [`statement`], with a sentence more.
 #[cold]
 pub fn statement_with_detail(sqlstate: &str, message: impl Into<String>, detail: impl Into<String>) -> Failure {
-    Failure::Statement {
+    wrong(StatementFailure {
         sqlstate: sqlstate.into(),
         message: message.into(),
         detail: Some(detail.into()),
         constraint: None,
-    }
+    })
 }
 
 /// A value that could not be computed or decoded.
 #[cold]
 pub fn of_value(error: ValueError) -> Failure {
-    Failure::Statement {
+    wrong(StatementFailure {
         sqlstate: error.sqlstate.into(),
         message: error.message,
         detail: error.detail.map(String::from),
         constraint: None,
-    }
+    })
 }
 
 /// 23505: a row with this key exists. `columns` are positions in the table, `values` the new row.
@@ -38,12 +38,12 @@ pub fn of_value(error: ValueError) -> Failure {
 pub fn duplicate_key(table: &TableSchema, constraint: &str, columns: &[usize], values: &[Value]) -> Failure {
     let names: Vec<&str> = columns.iter().map(|&column| table.columns[column].name.as_str()).collect();
     let texts: Vec<String> = columns.iter().map(|&column| text_of(table, column, &values[column])).collect();
-    Failure::Statement {
+    wrong(StatementFailure {
         sqlstate: "23505".into(),
         message: format!("duplicate key value violates unique constraint \"{constraint}\""),
         detail: Some(format!("Key ({})=({}) already exists.", names.join(", "), texts.join(", "))),
         constraint: Some(constraint.into()),
-    }
+    })
 }
 
 /// 23502: NULL in a column that refuses it.
@@ -96,6 +96,10 @@ pub fn too_large(what: impl Into<String>) -> Failure {
         "Split the work into several transactions; rows for a table that the same transaction has created or truncated are \
          not counted.",
     )
+}
+
+fn wrong(statement: StatementFailure) -> Failure {
+    Failure::Statement(Box::new(statement))
 }
 
 fn text_of(table: &TableSchema, column: usize, value: &Value) -> String {

@@ -154,7 +154,7 @@ impl Shared {
         self.snapshots.enter(snapshot);
         let tag = self.new_tag(Owner::Leftovers);
         self.enter_stage(Stage::Settling { tag });
-        let target = Target::Range(KeyRange::whole(TableId::CATALOG));
+        let target = Target::Range(Box::new(KeyRange::whole(TableId::CATALOG)));
         let access = ConcurrencyRequest::SnapshotAccess { tag, target, snapshot };
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(access));
     }
@@ -182,14 +182,16 @@ impl Shared {
                 }
                 _ => None,
             },
-            (Stage::Naming { .. }, AccessReply::ScanReply { rows, next, .. }) => search.name(&rows).then_some(next),
+            (Stage::Naming { .. }, AccessReply::ScanReply { rows, next, .. }) => {
+                search.name(&rows).then(|| next.map(|key| *key))
+            }
             (Stage::Looking { storage, .. }, AccessReply::ScanReply { rows, next, .. }) => {
                 let storage = *storage;
                 let row = rows.first().map(|(_, version, _)| *version);
                 if row.is_some_and(|version| living || search.is_left(version)) {
                     search.found.push(storage);
                 }
-                Some(next.filter(|_| row.is_none()))
+                Some(next.filter(|_| row.is_none()).map(|key| *key))
             }
             // Something of it is stale here, or gone.
             _ => None,
@@ -222,7 +224,8 @@ impl Shared {
             }
             (_, None) => return self.drop_found(tag, outbox),
         };
-        let scan = AccessRequest::Scan { tag, range, snapshot: search.snapshot, limit, reverse: false };
+        let scan =
+            AccessRequest::Scan { tag, range: Box::new(range), snapshot: search.snapshot, limit, reverse: false };
         outbox.local(ServerKind::AccessManager, Message::Access(scan));
     }
 

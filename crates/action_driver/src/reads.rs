@@ -178,7 +178,7 @@ impl Reading {
                 if transaction.is_private(need.range.table) {
                     return self.fetch(transaction, exchange);
                 }
-                (Target::Range(need.range.clone()), need.kind)
+                (Target::Range(Box::new(need.range.clone())), need.kind)
             }
             // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
             Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => return self.fetch(transaction, exchange),
@@ -219,7 +219,7 @@ impl Reading {
             }
             Need::Range(need) => AccessRequest::Scan {
                 tag,
-                range: need.range.clone(),
+                range: Box::new(need.range.clone()),
                 snapshot,
                 limit: need.limit,
                 reverse: need.reverse,
@@ -280,7 +280,7 @@ impl Reading {
         if !transaction.is_snapshot() {
             match &self.need {
                 Need::Item(item, kind) => transaction.note_granted(Target::Item(item.clone()), *kind),
-                Need::Range(need) => transaction.note_granted(Target::Range(need.range.clone()), need.kind),
+                Need::Range(need) => transaction.note_granted(Target::Range(Box::new(need.range.clone())), need.kind),
                 Need::Lock(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Write);
                     return Progress::Ready(Event::Locked);
@@ -304,7 +304,9 @@ impl Reading {
     ) -> Result<Progress, Failure> {
         match reply {
             AccessReply::ReadReply { version, row, .. } => self.item_read(version, row, transaction),
-            AccessReply::ScanReply { rows, next, as_of, .. } => self.range_read(rows, next, as_of, transaction),
+            AccessReply::ScanReply { rows, next, as_of, .. } => {
+                self.range_read(rows, next.map(|key| *key), as_of, transaction)
+            }
             AccessReply::Stale { range, .. } => {
                 let tag = exchange.tag();
                 let deadline = exchange.now.boot + SERVICE_PATIENCE;
@@ -315,7 +317,8 @@ impl Reading {
             AccessReply::SnapshotGone { given_up, .. } => {
                 // What is read when it is noticed has nothing to do with it.
                 let given_up = given_up.then(|| Conflict::of(ConflictKind::SnapshotGivenUp));
-                let too_old = || Conflict { kind: ConflictKind::TooOld, item: self.need.item(), other: None };
+                let too_old =
+                    || Conflict { kind: ConflictKind::TooOld, item: self.need.item().map(Box::new), other: None };
                 Ok(Progress::SnapshotGone(given_up.unwrap_or_else(too_old)))
             }
             other => unreachable!("no answer to a read: {other:?}"),

@@ -101,9 +101,11 @@ impl RebuildRun {
 /// PostgreSQL's words for a duplicate found while an index is built.
 fn duplicate(table: &TableSchema, target: ConflictTarget, values: &[Value]) -> Failure {
     let mut failure = row_write::exists(table, target, values);
-    if let Failure::Statement { message, detail, constraint: Some(name), .. } = &mut failure {
-        *message = format!("could not create unique index \"{name}\"");
-        *detail = detail.take().map(|text| text.replace(") already exists.", ") is duplicated."));
+    if let Failure::Statement(wrong) = &mut failure
+        && let Some(name) = &wrong.constraint
+    {
+        wrong.message = format!("could not create unique index \"{name}\"");
+        wrong.detail = wrong.detail.take().map(|text| text.replace(") already exists.", ") is duplicated."));
     }
     failure
 }

@@ -7,7 +7,7 @@ use crate::failure;
 use messages::program::Expression;
 use messages::schema::{IndexSchema, TableSchema};
 use messages::session::Failure;
-use messages::{ConflictKind, Item, Key, Row};
+use messages::{Conflict, ConflictKind, Item, Key, Row};
 use serde::{Deserialize, Serialize};
 use values::row::RowReader;
 use values::{Type, Value, ValueError, key};
@@ -212,7 +212,7 @@ pub fn supplied_key(values: &[Value]) -> Result<Key, Failure> {
 
 /// A row that its index entry or an earlier read promised is not there: somebody else has just taken it.
 pub fn vanished(item: Item) -> Failure {
-    Failure::Conflict { conflict: messages::Conflict { kind: ConflictKind::StaleRead, item: Some(item), other: None } }
+    Failure::Conflict { conflict: Conflict::on(item, ConflictKind::StaleRead, None) }
 }
 
 #[cold]

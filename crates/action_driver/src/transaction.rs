@@ -219,7 +219,7 @@ impl Transaction {
                 if self.range_locks.len() == RANGES_REMEMBERED {
                     self.range_locks.pop_front();
                 }
-                self.range_locks.push_back((range, kind));
+                self.range_locks.push_back((*range, kind));
             }
         }
     }
@@ -232,9 +232,9 @@ impl Transaction {
         }
         let state = self.items.entry(item.clone()).or_default();
         match state.seen {
-            Some(seen) if seen != version => Err(Failure::Conflict {
-                conflict: Conflict { kind: ConflictKind::StaleRead, item: Some(item.clone()), other: None },
-            }),
+            Some(seen) if seen != version => {
+                Err(Failure::Conflict { conflict: Conflict::on(item.clone(), ConflictKind::StaleRead, None) })
+            }
             Some(_) => Ok(()),
             None => {
                 state.seen = Some(version);
@@ -316,7 +316,7 @@ impl Transaction {
     /// does not fit any more; 54000.
     pub fn settle(&mut self, item: &Item, row: Option<Row>) -> Result<Option<Row>, Failure> {
         let Some(addends) = self.file.take_addends(item) else { return Ok(row) };
-        let lost = |kind| Failure::Conflict { conflict: Conflict { kind, item: Some(item.clone()), other: None } };
+        let lost = |kind| Failure::Conflict { conflict: Conflict::on(item.clone(), kind, None) };
         let row = row.ok_or_else(|| lost(ConflictKind::StaleRead))?;
         let sum = values::row::add(&row, &addends).map_err(|_| lost(ConflictKind::IncrementRefused))?;
         let sum = Some(Row::from(sum));

@@ -92,8 +92,8 @@ impl AtomicityController {
         if let (Some(first), false) = (ready.history.increments.first(), may_add) {
             // A copy that is not complete has nothing to add to. Nobody else has heard of it yet.
             self.finish_locks(transaction, outbox);
-            let item = Some(Item { table: first.table, key: first.key.clone() });
-            let conflict = Conflict { kind: ConflictKind::IncrementRefused, item, other: None };
+            let item = Item { table: first.table, key: first.key.clone() };
+            let conflict = Conflict::on(item, ConflictKind::IncrementRefused, None);
             return answer_abort(transaction, conflict, outbox);
         }
         self.gathering.add(ready);

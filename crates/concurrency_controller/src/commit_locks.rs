@@ -259,5 +259,5 @@ impl CommitLocks {
 }
 
 fn younger_dies(place: Place<'_>, other: TransactionId) -> Conflict {
-    Conflict { kind: ConflictKind::YoungerDies, item: Some(place.item()), other: Some(other) }
+    Conflict::on(place.item(), ConflictKind::YoungerDies, Some(other))
 }

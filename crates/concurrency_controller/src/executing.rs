@@ -177,7 +177,7 @@ impl Executing {
     fn refused_for_a_circle(&mut self, transaction: TransactionId, sequencer: &dyn Sequencer) -> Option<Conflict> {
         let before = self.closes_circle(transaction, sequencer)?;
         let request = self.withdraw(transaction).expect("who closes a circle waits");
-        Some(Conflict { kind: ConflictKind::Deadlock, item: Some(request.place().item()), other: Some(before) })
+        Some(Conflict::on(request.place().item(), ConflictKind::Deadlock, Some(before)))
     }
 
     /// Whether this transaction waits for itself by way of others; then the one of them that waits for it directly.
@@ -294,7 +294,7 @@ impl Executing {
                 false => ControlFlow::Continue(()),
             });
             if first.is_some() {
-                return Some(Conflict { kind: ConflictKind::OlderWaits, item: Some(place.item()), other: first });
+                return Some(Conflict::on(place.item(), ConflictKind::OlderWaits, first));
             }
         }
         None
@@ -323,14 +323,11 @@ impl Executing {
         let mut freed = Freed::new();
         let mut doomed = Vec::new();
         for (transaction, place) in losers {
-            let conflict = Conflict {
-                kind: match transaction.home == prepared.home {
-                    true => ConflictKind::StaleRead,
-                    false => ConflictKind::PreparedElsewhere,
-                },
-                item: Some(place.item()),
-                other: Some(prepared),
+            let kind = match transaction.home == prepared.home {
+                true => ConflictKind::StaleRead,
+                false => ConflictKind::PreparedElsewhere,
             };
+            let conflict = Conflict::on(place.item(), kind, Some(prepared));
             let waited = self.request_of(transaction).is_some();
             freed.extend(self.drop_accesses(transaction));
             self.transactions.get_mut(&transaction).expect("it has accesses").doomed = Some(conflict.clone());

@@ -6,12 +6,12 @@
 
 use crate::place::{Place, SERVERS};
 use crate::{Clock, Domain, Remote, index, limits};
-use commit_log::Log;
+use commit_log::{Log, LogError};
 use messages::access::AccessReply;
 use messages::planted::Bug;
-use messages::server::SEVERAL_SITES;
-use messages::trace::{Event, Happened};
-use messages::{Envelope, Message, ServerKind};
+use messages::server::{Outgoing, SEVERAL_SITES};
+use messages::trace::{Event, Happened, Tracer};
+use messages::{Envelope, Message, Outbox, ServerKind};
 
 /// When the caller has its turn before everything is delivered: after [`limits::RUN_TIME_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,10 +104,9 @@ impl<L: Log> Domain<L> {
             }
             until = until.or_else(|| Some(now.boot + time?));
             self.now = now.boot;
-            let event = self.trace_of(&envelope, Happened::Handled { took: 0 });
-            let mut outbox = std::mem::take(&mut self.outbox);
-            let mut taken = 1;
+            let event = trace_of(&self.tracer, &envelope, now.boot, Happened::Handled { took: 0 });
             let traces = self.tracer.is_on();
+            let mut taken = 1;
             let queue = &mut self.queue;
             let more = |envelopes: &mut Vec<Envelope>| {
                 // What would come next anyway, so one call does for all of it; but messages that are traced have a time of their own.
@@ -116,8 +115,7 @@ impl<L: Log> Domain<L> {
                 }
                 taken = envelopes.len();
             };
-            let handled = self.places[index(kind)].handle(now, envelope, more, &mut outbox);
-            self.outbox = outbox;
+            let handled = self.places[index(kind)].handle(now, envelope, more, &mut self.outbox);
             self.taken[index(kind)] += taken as u64;
             if !self.has(kind, handled) {
                 return;
@@ -128,11 +126,6 @@ impl<L: Log> Domain<L> {
                 self.tracer.note(Event { happened: Happened::Handled { took }, ..event });
             }
         }
-    }
-
-    fn trace_of(&self, envelope: &Envelope, happened: Happened) -> Option<Event> {
-        let label = self.tracer.wants(envelope)?;
-        Some(Event::of(envelope, label, self.now, happened))
     }
 
     /// A message inside the site that is for none of the servers here.
@@ -147,49 +140,48 @@ impl<L: Log> Domain<L> {
 
     /// Empties the outbox of a server: records first, then messages, then requests for a sync.
     pub(crate) fn collect(&mut self, from: ServerKind) {
-        if self.outbox.is_empty() {
-            return;
-        }
-        let mut outbox = std::mem::take(&mut self.outbox);
-        for record in outbox.records.drain(..) {
-            self.buffer.clear();
-            record.encode_into(&mut self.buffer);
-            if let Err(error) = self.log.append(&self.buffer) {
-                self.fail(error.into());
-                return;
-            }
+        if !self.outbox.records.is_empty()
+            && let Err(error) = self.append()
+        {
+            self.outbox = Outbox::default();
+            return self.fail(error.into());
         }
         let (site, incarnation) = (self.settings.site, self.settings.incarnation);
-        for outgoing in outbox.messages.drain(..) {
-            let to_site = match *outgoing.sites {
+        for Outgoing { sites, to, epoch, message } in self.outbox.messages.drain(..) {
+            let to_site = match *sites {
                 [] => site,
                 [other] => other,
                 [..] => SEVERAL_SITES,
             };
-            let envelope = Envelope {
-                from_site: site,
-                from,
-                to_site,
-                to: outgoing.to,
-                epoch: outgoing.epoch,
-                incarnation,
-                message: outgoing.message,
-            };
-            match outgoing.sites.is_empty() {
-                true => self.queue.push_back(envelope),
-                false => {
-                    if let Some(event) = self.trace_of(&envelope, Happened::Sent) {
-                        let to = outgoing.sites.iter().map(|to_site| (*to_site, event.to.1));
-                        to.for_each(|to| self.tracer.note(Event { to, ..event }));
-                    }
-                    self.effects.remote.push(Remote { sites: outgoing.sites, envelope });
-                }
+            let envelope = Envelope { from_site: site, from, to_site, to, epoch, incarnation, message };
+            if sites.is_empty() {
+                self.queue.push_back(envelope);
+                continue;
             }
+            if let Some(event) = trace_of(&self.tracer, &envelope, self.now, Happened::Sent) {
+                let to = sites.iter().map(|to_site| (*to_site, event.to.1));
+                to.for_each(|to| self.tracer.note(Event { to, ..event }));
+            }
+            self.effects.remote.push(Remote { sites, envelope });
         }
-        for token in outbox.syncs.drain(..) {
+        for token in self.outbox.syncs.drain(..) {
             self.syncs.push_back((self.log.appended(), from, token));
             self.log.request_sync();
         }
-        self.outbox = outbox;
     }
+
+    /// Appends the records of the outbox to the log.
+    fn append(&mut self) -> Result<(), LogError> {
+        for record in self.outbox.records.drain(..) {
+            self.buffer.clear();
+            record.encode_into(&mut self.buffer);
+            self.log.append(&self.buffer)?;
+        }
+        Ok(())
+    }
+}
+
+fn trace_of(tracer: &Tracer, envelope: &Envelope, at: u64, happened: Happened) -> Option<Event> {
+    let label = tracer.wants(envelope)?;
+    Some(Event::of(envelope, label, at, happened))
 }

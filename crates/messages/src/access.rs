@@ -31,7 +31,7 @@ pub enum AccessRequest {
         /// Names the read.
         tag: u64,
         /// What to read.
-        range: KeyRange,
+        range: Box<KeyRange>,
         /// The newest versions at or below this; `None`: the newest.
         snapshot: Option<Timestamp>,
         /// At most so many rows; the reply says where to go on.
@@ -88,7 +88,7 @@ pub enum AccessRequest {
         /// At most so many.
         limit: u32,
         /// A read waits for these.
-        wanted: Option<KeyRange>,
+        wanted: Option<Box<KeyRange>>,
     },
     /// Replication controller: copies that an up member sent. Installed only where still stale, then unconditionally: whatever
     /// version the own copy has goes. The access manager logs them. Answered `CopiesInstalled`.
@@ -135,7 +135,7 @@ pub enum AccessReply {
         /// Key, version and row, in the order asked for.
         rows: Vec<(Key, Timestamp, Row)>,
         /// Where to go on: the next `low` (or the next `high` when reversed); `None` when the range is done.
-        next: Option<Key>,
+        next: Option<Box<Key>>,
         /// The largest timestamp installed here.
         as_of: Timestamp,
     },
@@ -144,7 +144,7 @@ pub enum AccessReply {
         /// Names the read.
         tag: u64,
         /// What is stale.
-        range: KeyRange,
+        range: Box<KeyRange>,
     },
     /// The snapshot cannot be read any more: begin a new one. If it is lost, the reader waits, like every reader whose server is lost, for the
     /// site's new life; if it comes twice, the second names no read.
@@ -249,7 +249,7 @@ pub enum CopyRequest {
     /// The rows of a storage from this key on, as many as fit in a message.
     Range {
         /// From where.
-        from: KeyRange,
+        from: Box<KeyRange>,
     },
     /// Which storages exist: the first step when everything is stale.
     Storages,

@@ -15,7 +15,7 @@ pub enum Target {
     /// One item, present or not.
     Item(Item),
     /// Everything between two keys, present or not.
-    Range(KeyRange),
+    Range(Box<KeyRange>),
 }
 
 /// How an executing transaction is about to use a target.

@@ -131,7 +131,7 @@ pub struct Conflict {
     /// What kind.
     pub kind: ConflictKind,
     /// On what, when it is one item (for a range, its low end).
-    pub item: Option<Item>,
+    pub item: Option<Box<Item>>,
     /// Against whom, when known.
     pub other: Option<TransactionId>,
 }
@@ -140,5 +140,10 @@ impl Conflict {
     /// A conflict of this kind, nothing else known.
     pub fn of(kind: ConflictKind) -> Conflict {
         Conflict { kind, item: None, other: None }
+    }
+
+    /// A conflict of this kind on an item, against whom, when known.
+    pub fn on(item: Item, kind: ConflictKind, other: Option<TransactionId>) -> Conflict {
+        Conflict { kind, item: Some(Box::new(item)), other }
     }
 }

@@ -165,7 +165,7 @@ pub enum ServiceRequest {
         /// Names the question.
         tag: u64,
         /// What.
-        range: KeyRange,
+        range: Box<KeyRange>,
         /// When to give up.
         deadline: u64,
     },

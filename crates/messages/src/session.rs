@@ -137,6 +137,19 @@ pub enum Receipt {
     Nothing,
 }
 
+/// What is wrong with a statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatementFailure {
+    /// SQLSTATE.
+    pub sqlstate: String,
+    /// What is wrong.
+    pub message: String,
+    /// More, in a sentence.
+    pub detail: Option<String>,
+    /// Name of the constraint that was hurt.
+    pub constraint: Option<String>,
+}
+
 /// Why a request did not succeed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Failure {
@@ -146,16 +159,7 @@ pub enum Failure {
         conflict: Conflict,
     },
     /// The statement is wrong for this data or this state.
-    Statement {
-        /// SQLSTATE.
-        sqlstate: String,
-        /// What is wrong.
-        message: String,
-        /// More, in a sentence.
-        detail: Option<String>,
-        /// Name of the constraint that was hurt.
-        constraint: Option<String>,
-    },
+    Statement(Box<StatementFailure>),
     /// The program relied on a catalog row that has changed: compile it again.
     SchemaChanged {
         /// The catalog row.

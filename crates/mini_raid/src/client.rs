@@ -264,7 +264,7 @@ impl Client {
         let fate = match failure {
             Failure::Unknown { .. } => Fate::Unknown,
             Failure::Conflict { .. }
-            | Failure::Statement { .. }
+            | Failure::Statement(_)
             | Failure::SchemaChanged { .. }
             | Failure::Cancelled
             | Failure::Unavailable { .. } => Fate::Aborted,

@@ -117,7 +117,7 @@ impl ReplicationController {
 
     fn start_fetch(&mut self, question: Option<Question>, outbox: &mut Outbox) -> u64 {
         let tag = self.token();
-        let wanted = question.as_ref().map(|question| question.range.clone());
+        let wanted = question.as_ref().map(|question| Box::new(question.range.clone()));
         self.copiers.fetches.insert(tag, Fetch { question, asked: None });
         let request = AccessRequest::NextStale { tag, limit: COPY_ITEMS_MAX as u32, wanted };
         outbox.local(ServerKind::AccessManager, Message::Access(request));

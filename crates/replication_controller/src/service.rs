@@ -30,7 +30,9 @@ impl ReplicationController {
                 };
                 service_reply(tag, verdict, outbox);
             }
-            ServiceRequest::Refresh { tag, range, deadline } => self.refresh_asked(now, tag, range, deadline, outbox),
+            ServiceRequest::Refresh { tag, range, deadline } => {
+                self.refresh_asked(now, tag, *range, deadline, outbox);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use messages::limits::QUERY_BATCH_ROWS;
 use messages::query::{QueryReply, QueryRequest};
 use messages::schema::Catalog;
-use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
+use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
 use messages::{Envelope, EpochNumber, Incarnation, Key, KeyRange, Message, ServerKind, SessionId, SiteId, Timestamp};
 use query::{Execution, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
 use std::collections::BTreeMap;
@@ -257,7 +257,8 @@ impl Job {
 }
 
 fn statement_failure(sqlstate: &str, message: &str) -> Failure {
-    Failure::Statement { sqlstate: sqlstate.to_owned(), message: message.to_owned(), detail: None, constraint: None }
+    let (sqlstate, message) = (sqlstate.to_owned(), message.to_owned());
+    Failure::Statement(Box::new(StatementFailure { sqlstate, message, detail: None, constraint: None }))
 }
 
 fn of_query(error: QueryError) -> Failure {

@@ -3,7 +3,7 @@
 //! Invariant: every failure of a request becomes exactly one of these; "did not commit" is only said when it is certain.
 
 use messages::schema::Catalog;
-use messages::session::Failure;
+use messages::session::{Failure, StatementFailure};
 use messages::{Conflict, ConflictKind, Item, ItemName, TableId, TransactionId};
 use std::borrow::Cow;
 use values::ValueError;
@@ -185,16 +185,19 @@ impl SqlError {
     pub fn of_failure(failure: Failure, catalog: &Catalog) -> Box<SqlError> {
         match failure {
             Failure::Conflict { conflict } => of_conflict(&conflict, catalog),
-            Failure::Statement { sqlstate, message, detail, constraint } => Box::new(SqlError {
-                sqlstate: Cow::Owned(sqlstate),
-                message,
-                detail,
-                hint: None,
-                position: None,
-                table: constraint.as_ref().and_then(|name| Some(catalog.index_names.get(name)?.0.clone())),
-                constraint,
-                routine: None,
-            }),
+            Failure::Statement(wrong) => {
+                let StatementFailure { sqlstate, message, detail, constraint } = *wrong;
+                Box::new(SqlError {
+                    sqlstate: Cow::Owned(sqlstate),
+                    message,
+                    detail,
+                    hint: None,
+                    position: None,
+                    table: constraint.as_ref().and_then(|name| Some(catalog.index_names.get(name)?.0.clone())),
+                    constraint,
+                    routine: None,
+                })
+            }
             Failure::SchemaChanged { key } => {
                 SqlError::new(sqlstate::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
                     .with_detail(format!(

@@ -72,7 +72,8 @@ fn epoch_logged(stale: StaleSet) -> LogRecord {
 fn what_was_dropped_before_the_epoch_is_not_copied() {
     let mut up = with_a_row(Settings::default());
     up.install(20, drop_of_table());
-    let (range, items) = (CopyRequest::Range { from: KeyRange::whole(TABLE) }, CopyRequest::Items(vec![item("a")]));
+    let (range, items) =
+        (CopyRequest::Range { from: Box::new(KeyRange::whole(TABLE)) }, CopyRequest::Items(vec![item("a")]));
     assert_eq!(copied(&mut up, range.clone(), 1), brought(&["a"]));
     assert_eq!(copied(&mut up, CopyRequest::Storages, 1), Copies::Storages(vec![TABLE]));
     for is_posted in [false, true] {

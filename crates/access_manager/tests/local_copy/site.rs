@@ -162,7 +162,7 @@ impl Site {
     ) -> Option<Vec<(Key, Timestamp, Row)>> {
         let mut all = Vec::new();
         loop {
-            let request = AccessRequest::Scan { tag: 7, range: range.clone(), snapshot, limit, reverse };
+            let request = AccessRequest::Scan { tag: 7, range: Box::new(range.clone()), snapshot, limit, reverse };
             let AccessReply::ScanReply { rows, next, .. } = self.ask(request) else {
                 return None;
             };
@@ -170,8 +170,8 @@ impl Site {
             all.extend(rows);
             match next {
                 None => return Some(all),
-                Some(next) if reverse => range.high = Some(next),
-                Some(next) => range.low = next,
+                Some(next) if reverse => range.high = Some(*next),
+                Some(next) => range.low = *next,
             }
             assert!(!range.is_empty(), "a scan that goes on has something left");
         }

@@ -31,7 +31,7 @@ fn everything() -> StaleSet {
 }
 
 fn next_stale(site: &mut Site, wanted: Option<KeyRange>) -> (Option<CopyRequest>, u64) {
-    match site.ask(AccessRequest::NextStale { tag: 1, limit: 10, wanted }) {
+    match site.ask(AccessRequest::NextStale { tag: 1, limit: 10, wanted: wanted.map(Box::new) }) {
         AccessReply::StaleBatch { wanted, left, .. } => (wanted, left),
         other => panic!("a batch, not {other:?}"),
     }
@@ -80,15 +80,16 @@ fn stale_items_are_refused() {
 #[test]
 fn a_scan_goes_as_far_as_the_first_stale_key() {
     let mut site = recovering(Settings::default());
-    let scan = |reverse| AccessRequest::Scan { tag: 1, range: range("a", None), snapshot: None, limit: 10, reverse };
+    let all = Box::new(range("a", None));
+    let scan = |reverse| AccessRequest::Scan { tag: 1, range: all.clone(), snapshot: None, limit: 10, reverse };
     let AccessReply::ScanReply { rows, next, .. } = site.ask(scan(false)) else {
         panic!("the first row is not stale");
     };
-    assert_eq!((rows.len(), next), (1, Some(key("b"))));
+    assert_eq!((rows.len(), next), (1, Some(Box::new(key("b")))));
     let AccessReply::ScanReply { rows, next, .. } = site.ask(scan(true)) else {
         panic!("the last rows are not stale");
     };
-    assert_eq!((rows.len(), next), (2, Some(key("c").successor())));
+    assert_eq!((rows.len(), next), (2, Some(Box::new(key("c").successor()))));
 }
 
 /// The simulator's checkers are worth nothing if these bugs do nothing.
@@ -161,7 +162,7 @@ fn checks_pass_over_stale_items() {
     assert_eq!(site.check(vec![read("b", 99), read("c", 99), read("a", 10)], vec![]), None);
     let conflict = site.check(vec![read("a", 9)], vec![]);
     assert_eq!(
-        conflict.map(|conflict| (conflict.kind, conflict.item)),
+        conflict.map(|conflict| (conflict.kind, conflict.item.as_deref().cloned())),
         Some((ConflictKind::StaleRead, Some(item("a"))))
     );
     let ranges = |low: &str, high: &str| RangeRead { range: range(low, Some(high)), as_of: at(9) };
@@ -179,7 +180,7 @@ fn a_storage_is_copied_range_by_range() {
     site.install(30, writes(&[("d", Some("written"))]));
     let wanted = Some(KeyRange::point(TABLE, key("a")));
     assert_eq!(next_stale(&mut site, wanted).0, Some(CopyRequest::Items(vec![item("a")])));
-    assert_eq!(next_stale(&mut site, None), (Some(CopyRequest::Range { from: KeyRange::whole(TABLE) }), 1));
+    assert_eq!(next_stale(&mut site, None), (Some(CopyRequest::Range { from: Box::new(KeyRange::whole(TABLE)) }), 1));
     let said = site.copies(Copies::Range {
         range: range("", Some("e")),
         rows: vec![(key("b"), at(20), row("copied")), (key("c"), at(25), None), (key("d"), at(20), row("late"))],
@@ -189,7 +190,7 @@ fn a_storage_is_copied_range_by_range() {
     let rows: Vec<_> = rows.into_iter().flatten().map(|(key, version, _)| (key, version.clock)).collect();
     assert_eq!(rows, [(key("b"), 20), (key("d"), 30)], "a is gone, d keeps what was written");
     let from = range("e", None);
-    assert_eq!(next_stale(&mut site, None).0, Some(CopyRequest::Range { from: from.clone() }));
+    assert_eq!(next_stale(&mut site, None).0, Some(CopyRequest::Range { from: Box::new(from.clone()) }));
     let said = site.copies(Copies::Range { range: from, rows: vec![] });
     assert_eq!(refreshed(&said).1, vec![TABLE]);
     assert_eq!(next_stale(&mut site, None), (None, 0));
@@ -242,7 +243,7 @@ fn a_foreign_copy_is_replaced() {
     site.copies(Copies::Storages(vec![TableId(21)]));
     assert_eq!(site.row("a"), None, "a storage that the others do not have");
     let from = KeyRange::whole(TableId(21));
-    assert_eq!(next_stale(&mut site, None).0, Some(CopyRequest::Range { from: from.clone() }));
+    assert_eq!(next_stale(&mut site, None).0, Some(CopyRequest::Range { from: Box::new(from.clone()) }));
     let said = site.copies(Copies::Range { range: from, rows: vec![] });
     assert_eq!(refreshed(&said).1, vec![TableId(21)]);
     assert_eq!(next_stale(&mut site, None), (None, 0));
@@ -299,7 +300,7 @@ fn a_large_own_storage_is_removed_bit_by_bit() {
             other => panic!("a range, not {other:?}"),
         };
         assert!(message < 10, "every message makes progress");
-        site.copies(Copies::Range { range: from, rows: vec![] });
+        site.copies(Copies::Range { range: *from, rows: vec![] });
     }
     assert_eq!(site.scan(KeyRange::whole(TABLE), None, 1_000, false), Some(vec![]));
 }

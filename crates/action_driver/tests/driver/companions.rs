@@ -135,10 +135,10 @@ fn a_guest_that_fails_leaves_and_fails_alone() {
     busy(&mut world, 4);
     let first = grant(&mut world, 3).expect("an answer");
     assert_eq!(returned(&first), 11);
-    let [(_, SessionReply::Failed(Failure::Statement { sqlstate, .. }))] = &world.others[..] else {
+    let [(_, SessionReply::Failed(Failure::Statement(wrong)))] = &world.others[..] else {
         panic!("{:?}", world.others);
     };
-    assert_eq!(sqlstate, "22003");
+    assert_eq!(wrong.sqlstate, "22003");
     assert_eq!(world.histories.len(), 3, "two rows were made, and one was changed");
     assert_eq!(balances(&world)[0], Value::BigInt(11));
 }

@@ -155,7 +155,7 @@ impl World {
     /// Runs a program that must fail: SQLSTATE and message.
     pub fn fail(&mut self, program: &Arc<Program>, parameters: &[Value]) -> (String, String) {
         match self.execute(program, parameters) {
-            Some(SessionReply::Failed(Failure::Statement { sqlstate, message, .. })) => (sqlstate, message),
+            Some(SessionReply::Failed(Failure::Statement(wrong))) => (wrong.sqlstate, wrong.message),
             other => panic!("not failed: {other:?}"),
         }
     }
@@ -335,7 +335,7 @@ impl World {
                 }
                 let item = Item { table, key };
                 if self.stale.contains(&item) {
-                    let range = KeyRange::point(table, item.key);
+                    let range = Box::new(KeyRange::point(table, item.key));
                     return Some(AccessReply::Stale { tag, range });
                 }
                 let (version, row) = self.version(&item, snapshot);
@@ -390,7 +390,7 @@ impl World {
             .collect();
         let mut next = None;
         if rows.len() > limit {
-            next = Some(if reverse { rows[limit - 1].0.clone() } else { rows[limit].0.clone() });
+            next = Some(Box::new(if reverse { rows[limit - 1].0.clone() } else { rows[limit].0.clone() }));
             rows.truncate(limit);
         }
         let as_of = Timestamp { epoch: self.epoch, clock: self.clock, transaction: TransactionId::ZERO };
@@ -481,7 +481,7 @@ fn describe(message: &Message) -> Option<String> {
         }
         Message::SessionReply(_, reply) => match reply {
             SessionReply::Executed { rows, affected } => format!("reply executed {affected}, {} rows", rows.len()),
-            SessionReply::Failed(Failure::Statement { sqlstate, .. }) => format!("reply failed {sqlstate}"),
+            SessionReply::Failed(Failure::Statement(wrong)) => format!("reply failed {}", wrong.sqlstate),
             SessionReply::Failed(Failure::Conflict { conflict }) => format!("reply conflict {:?}", conflict.kind),
             SessionReply::Failed(Failure::SchemaChanged { .. }) => "reply schema changed".into(),
             SessionReply::Scanned { rows, left } => {

@@ -238,7 +238,7 @@ fn the_request_that_closes_a_circle_is_the_victim() {
     };
     assert_eq!(conflict.kind, ConflictKind::Deadlock);
     let expected = Item { table: TABLE, key: key(1) };
-    assert_eq!(conflict.item.as_ref(), Some(&expected));
+    assert_eq!(conflict.item.as_deref(), Some(&expected));
     assert_eq!(site.finish(own(3)), ["2 granted"]);
     assert_eq!(site.finish(own(2)), ["1 granted"]);
 }
@@ -460,7 +460,7 @@ fn large_histories_are_locked_in_one_pass() {
     let mut site = locking();
     for number in 0..5_000_u32 {
         let range = KeyRange { table: TABLE, low: key(number * 20), high: Some(key(number * 20 + 10)) };
-        assert_eq!(site.read(own(1), Target::Range(range)), ["1 granted"]);
+        assert_eq!(site.read(own(1), Target::Range(Box::new(range))), ["1 granted"]);
     }
     assert_eq!(site.commit_lock(own(9), large.clone()), ["1 doomed: stale", "9 commit-locks granted"]);
     assert_eq!(site.commit_lock(own(3), large), NOTHING);

@@ -47,7 +47,7 @@ pub fn key_range(low: u8, high: u8) -> KeyRange {
 }
 
 pub fn range(low: u8, high: u8) -> Target {
-    Target::Range(key_range(low, high))
+    Target::Range(Box::new(key_range(low, high)))
 }
 
 /// A version, or a clock of the first epoch.

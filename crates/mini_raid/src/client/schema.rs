@@ -170,8 +170,8 @@ impl Client {
                 Some(Next::Think(COMPILED_AGAIN_AFTER))
             }
             // What a transaction may say that is over already.
-            Failure::Statement { sqlstate, .. } if sqlstate == "25P02" => None,
-            Failure::Statement { .. } => {
+            Failure::Statement(wrong) if wrong.sqlstate == "25P02" => None,
+            Failure::Statement(_) => {
                 let transaction = &self.transaction;
                 Some(Next::Wrong(format!("{step:?} failed: {failure:?}, in {transaction:?}")))
             }

@@ -142,8 +142,8 @@ impl World {
         let mut range = KeyRange::whole(storage);
         let mut all = Vec::new();
         loop {
-            let scan =
-                AccessRequest::Scan { tag: 0, range: range.clone(), snapshot: None, limit: 1_000, reverse: false };
+            let left = Box::new(range.clone());
+            let scan = AccessRequest::Scan { tag: 0, range: left, snapshot: None, limit: 1_000, reverse: false };
             let message = Message::Access(scan);
             let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::AccessManager, message);
             let now = self.now;
@@ -162,7 +162,7 @@ impl World {
             let Some(AccessReply::ScanReply { rows, next, .. }) = reply else { return Err(format!("{reply:?}")) };
             all.extend(rows);
             match next {
-                Some(next) => range.low = next,
+                Some(next) => range.low = *next,
                 None => return Ok(all),
             }
         }

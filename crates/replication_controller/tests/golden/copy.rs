@@ -25,7 +25,7 @@ impl Node {
             return Some(CopyRequest::Storages);
         }
         if let Some(table) = self.stale.storages.first() {
-            return Some(CopyRequest::Range { from: KeyRange::whole(*table) });
+            return Some(CopyRequest::Range { from: Box::new(KeyRange::whole(*table)) });
         }
         let in_range = |item: &&Item| wanted.is_none_or(|range| range.contains(item.key.as_bytes()));
         let items: Vec<Item> = self.stale.items.tree().iter().filter(in_range).cloned().collect();
@@ -41,7 +41,7 @@ impl Node {
             }
             CopyRequest::Range { from } => {
                 let rows = self.rows.iter().map(|(item, version)| (item.key.clone(), *version, None)).collect();
-                Copies::Range { range: from.clone(), rows }
+                Copies::Range { range: (**from).clone(), rows }
             }
             CopyRequest::Storages => Copies::Storages(vec![TABLE]),
         }

@@ -207,7 +207,7 @@ impl World {
                 self.inside(self::site(witness), Message::EpochReply(EpochReply::SilentVoter { site }));
             }
             ["refresh", who, name] => {
-                let (range, deadline) = (KeyRange::point(TABLE, key(name)), self.now + 1_000 * MILLISECOND);
+                let (range, deadline) = (Box::new(KeyRange::point(TABLE, key(name))), self.now + 1_000 * MILLISECOND);
                 self.inside(site(who), Message::Service(ServiceRequest::Refresh { tag: 1, range, deadline }));
             }
             ["serves"] => self.serves(),
@@ -583,7 +583,7 @@ impl World {
         let reply = match request {
             AccessRequest::MarkStale { stale } => return node.mark(&stale),
             AccessRequest::NextStale { tag, wanted, .. } => {
-                let wanted = node.next_stale(wanted.as_ref());
+                let wanted = node.next_stale(wanted.as_deref());
                 AccessReply::StaleBatch { tag, wanted, left: node.stale_left() }
             }
             AccessRequest::ReadCopies { tag, wanted, .. } => {

@@ -10,7 +10,7 @@ use bytes::{BufMut, BytesMut};
 use messages::access::AccessReply;
 use messages::program::{Action, Program, ResultColumn};
 use messages::query::{QueryReply, QueryRequest};
-use messages::session::{Failure, Receipt, SessionReply, SessionRequest};
+use messages::session::{Failure, Receipt, SessionReply, SessionRequest, StatementFailure};
 use messages::{
     Conflict, ConflictKind, Envelope, EpochNumber, Incarnation, Item, Key, Message, Now, Outbox, Row, Server,
     ServerKind, SessionId, SiteId, Timestamp, TransactionId,
@@ -475,21 +475,21 @@ fn failure(kind: &str) -> Failure {
     let item = Item { table: messages::TableId(20_001), key: Key::new(&key) };
     match kind {
         "conflict" => {
-            let conflict = Conflict { kind: ConflictKind::StaleRead, item: Some(item), other: Some(transaction) };
+            let conflict = Conflict::on(item, ConflictKind::StaleRead, Some(transaction));
             Failure::Conflict { conflict }
         }
         "deadlock" => {
-            let conflict = Conflict { kind: ConflictKind::Deadlock, item: Some(item), other: Some(transaction) };
+            let conflict = Conflict::on(item, ConflictKind::Deadlock, Some(transaction));
             Failure::Conflict { conflict }
         }
         "epoch" => Failure::Conflict { conflict: Conflict::of(ConflictKind::EpochChanged) },
         "given up" => Failure::Conflict { conflict: Conflict::of(ConflictKind::SnapshotGivenUp) },
-        "duplicate" => Failure::Statement {
+        "duplicate" => Failure::Statement(Box::new(StatementFailure {
             sqlstate: "23505".to_string(),
             message: "duplicate key value violates unique constraint \"accounts_pkey\"".to_string(),
             detail: Some("Key (aid)=(1) already exists.".to_string()),
             constraint: Some("accounts_pkey".to_string()),
-        },
+        })),
         "cancelled" => Failure::Cancelled,
         "unknown" => Failure::Unknown { transaction, changed: Some((item, 2)) },
         "unavailable" => Failure::Unavailable { reason: "no lease".to_string() },
