@@ -13,6 +13,7 @@
 //! Ranges are compared by time: nothing in them, deletions included, may be newer than when they were read. Stale items that were read are
 //! passed over: an up member judges them. To what is stale nothing is added.
 
+use crate::chain::Version;
 use crate::manager::AccessManager;
 use crate::recent::RangeVerdict;
 use crate::store::StoreError;
@@ -61,6 +62,17 @@ impl AccessManager {
         Ok(None)
     }
 
+    /// Whether these rows of the catalog are here and have these versions.
+    pub(crate) fn are_unchanged(&mut self, rows: &[(Key, Timestamp)]) -> Result<bool, StoreError> {
+        for (key, version) in rows {
+            let is_stale = self.stale.contains(TableId::CATALOG, key) && !self.planted.is(Bug::StaleServed);
+            if is_stale || stands(self.local.version(TableId::CATALOG, key, false)?, *version).is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn check_reads(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
         let first = self.planted.is(Bug::DuplicateInstall);
         for read in &history.reads {
@@ -68,9 +80,7 @@ impl AccessManager {
                 continue;
             }
             let here = self.local.version(read.table, &read.key, first)?;
-            let (version, present) = here.map_or((Timestamp::ZERO, false), |here| (here.timestamp, here.row.is_some()));
-            let stands = read.seen == version || (!present && read.seen == Timestamp::ZERO);
-            if !stands {
+            if let Err(version) = stands(here, read.seen) {
                 return Ok(Some(conflict(ConflictKind::StaleRead, read.table, &read.key, version)));
             }
         }
@@ -94,6 +104,12 @@ impl AccessManager {
             RangeVerdict::TooOld => Some(conflict(ConflictKind::TooOld, range.table, &range.low, Timestamp::ZERO)),
         }
     }
+}
+
+/// Whether this version of an item, if any, is the one that was seen. Errors: the version that it has.
+fn stands(here: Option<&Version>, seen: Timestamp) -> Result<(), Timestamp> {
+    let (version, present) = here.map_or((Timestamp::ZERO, false), |here| (here.timestamp, here.row.is_some()));
+    if seen == version || (!present && seen == Timestamp::ZERO) { Ok(()) } else { Err(version) }
 }
 
 /// Whether increments are as every site makes them: in order, none of an item that is written too, none of the catalog.

@@ -159,6 +159,10 @@ impl AccessManager {
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
                 self.scan(tag, *range, snapshot, limit, reverse)?
             }
+            AccessRequest::Compare { tag, rows } => {
+                let are_equal = self.are_unchanged(&rows)?;
+                AccessReply::Compared { tag, are_equal }
+            }
             AccessRequest::Check { transaction, history } => {
                 let conflict = self.check(transaction, &history)?;
                 AccessReply::CheckReply { transaction, conflict }

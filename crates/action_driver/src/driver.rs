@@ -273,6 +273,7 @@ fn tag_of(reply: &AccessReply) -> Option<u64> {
     match reply {
         AccessReply::ReadReply { tag, .. }
         | AccessReply::ScanReply { tag, .. }
+        | AccessReply::Compared { tag, .. }
         | AccessReply::Stale { tag, .. }
         | AccessReply::Copies { tag, .. }
         | AccessReply::SnapshotGone { tag, .. } => Some(*tag),

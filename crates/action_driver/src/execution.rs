@@ -198,20 +198,30 @@ impl Execution {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Reliance {
     checked: usize,
+    /// They were asked for together, and one of them has changed or is not known here.
+    one_by_one: bool,
 }
 
 impl Reliance {
-    /// The next catalog row to read; `None` when all are as relied on. `confirms`: once all is decided there, whatever was found before. Takes the
-    /// event, if it answers the last need. Errors: the schema has changed.
+    /// What to read of the catalog next; `None` when all is as relied on. `confirms`: once all is decided there, whatever was found before. Takes the
+    /// event, if it answers the last need. Errors: the schema has changed, a lost conflict, 54000.
     pub fn resume(
         &mut self,
-        relies_on: &[(Key, Timestamp)],
+        relies_on: &Arc<[(Key, Timestamp)]>,
         confirms: bool,
         transaction: &mut Transaction,
         event: &mut Event,
     ) -> Result<Option<Need>, Failure> {
         while let Some((key, relied)) = relies_on.get(self.checked) {
             let found = match std::mem::replace(event, Event::Go) {
+                Event::Unchanged(true) => {
+                    transaction.note_unchanged(relies_on)?;
+                    transaction.relied_on(key)
+                }
+                Event::Unchanged(false) => {
+                    self.one_by_one = true;
+                    None
+                }
                 Event::Relied(version) => {
                     transaction.note_relied_on(key.clone(), version);
                     Some(version)
@@ -221,7 +231,8 @@ impl Reliance {
             };
             match found {
                 None if confirms => return Ok(Some(Need::Confirmed(key.clone()))),
-                None => return Ok(Some(Need::Relied(key.clone()))),
+                None if self.one_by_one || transaction.is_snapshot() => return Ok(Some(Need::Relied(key.clone()))),
+                None => return Ok(Some(Need::Unchanged(Arc::clone(relies_on)))),
                 Some(version) if version == *relied => self.checked += 1,
                 Some(_) => return Err(Failure::SchemaChanged { key: key.clone() }),
             }

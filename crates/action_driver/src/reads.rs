@@ -17,6 +17,7 @@ use messages::schema::CatalogEntry;
 use messages::session::Failure;
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What an executor cannot go on without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub enum Need {
     Presence(Item),
     /// A batch of the rows of a range.
     Range(RangeNeed),
+    /// The catalog rows that a program relies on, unless one has changed.
+    Unchanged(Arc<[(Key, Timestamp)]>),
     /// The version of a catalog row that a program relies on.
     Relied(Key),
     /// The same, once all that this site has voted for there is decided: what follows from it is told without a commit that checks it. Nothing
@@ -66,6 +69,8 @@ pub enum Event {
     Locked,
     /// Rows in the order asked for, own writes included, and what of the range is left.
     Batch(Vec<(Key, Row)>, Option<KeyRange>),
+    /// Whether the catalog rows are as the program relies on.
+    Unchanged(bool),
     /// The version of the catalog row, or of the row of numbers.
     Relied(Timestamp),
     /// The chunk, or the claim, is committed.
@@ -91,7 +96,7 @@ impl Need {
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
             Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
             Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
-            Need::Chunk | Need::Claim(..) => None,
+            Need::Unchanged(_) | Need::Chunk | Need::Claim(..) => None,
         }
     }
 }
@@ -128,7 +133,8 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
         Need::Presence(_) => None,
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
-        Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => None,
+        Need::Unchanged(_) | Need::Relied(_) | Need::Confirmed(_) => None,
+        Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -139,7 +145,7 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
         Need::Item(item, kind) if *kind != AccessKind::Write => added_to(item),
         Need::Lock(item) => added_to(item),
         Need::Range(need) => transaction.file().first_added_to(Some(&need.range)).cloned(),
-        Need::Item(..) | Need::Presence(_) | Need::Relied(_) | Need::Confirmed(_) => None,
+        Need::Item(..) | Need::Presence(_) | Need::Unchanged(_) | Need::Relied(_) | Need::Confirmed(_) => None,
         Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
@@ -181,9 +187,11 @@ impl Reading {
                 (Target::Range(Box::new(need.range.clone())), need.kind)
             }
             // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
-            Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => return self.fetch(transaction, exchange),
+            Need::Unchanged(_) | Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => {
+                return self.fetch(transaction, exchange);
+            }
             Need::Relied(key) | Need::Confirmed(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
-            Need::Numbers => unreachable!("who reads a snapshot takes no numbers"),
+            Need::Unchanged(_) | Need::Numbers => unreachable!("not asked of a snapshot"),
             Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
         let may_wait = !transaction.is_guest();
@@ -214,6 +222,7 @@ impl Reading {
             Need::Relied(key) | Need::Confirmed(key) => {
                 AccessRequest::Read { tag, table: TableId::CATALOG, key: key.clone(), snapshot }
             }
+            Need::Unchanged(rows) => AccessRequest::Compare { tag, rows: Arc::clone(rows) },
             Need::Numbers => {
                 AccessRequest::Read { tag, table: TableId::CATALOG, key: CatalogEntry::next_key(), snapshot }
             }
@@ -288,7 +297,8 @@ impl Reading {
                 Need::Presence(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
-                Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => {}
+                Need::Unchanged(_) | Need::Relied(_) | Need::Confirmed(_) => {}
+                Need::Numbers | Need::Chunk | Need::Claim(..) => {}
             }
         }
         self.fetch(transaction, exchange);
@@ -307,6 +317,7 @@ impl Reading {
             AccessReply::ScanReply { rows, next, as_of, .. } => {
                 self.range_read(rows, next.map(|key| *key), as_of, transaction)
             }
+            AccessReply::Compared { are_equal, .. } => Ok(Progress::Ready(Event::Unchanged(are_equal))),
             AccessReply::Stale { range, .. } => {
                 let tag = exchange.tag();
                 let deadline = exchange.now.boot + SERVICE_PATIENCE;

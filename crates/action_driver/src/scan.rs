@@ -14,6 +14,7 @@ use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A batch being read.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,7 +23,7 @@ pub struct ScanJob {
     through: Option<IndexPath>,
     reverse: bool,
     limit: usize,
-    relies_on: Vec<(Key, Timestamp)>,
+    relies_on: Arc<[(Key, Timestamp)]>,
     progress: Progress,
 }
 

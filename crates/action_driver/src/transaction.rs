@@ -284,6 +284,17 @@ impl Transaction {
         self.relied_on.push((key, version));
     }
 
+    /// Notes that catalog rows which programs rely on have these versions. Errors: it has read another one; 54000.
+    pub fn note_unchanged(&mut self, rows: &[(Key, Timestamp)]) -> Result<(), Failure> {
+        for (key, version) in rows {
+            if self.relied_on(key).is_none() {
+                self.note_item_read(&Item { table: TableId::CATALOG, key: key.clone() }, *version)?;
+                self.note_relied_on(key.clone(), *version);
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a row, or with `None` deletes it. Errors: 54000.
     pub fn write(&mut self, item: Item, row: Option<Row>) -> Result<(), Failure> {
         if row.is_some() && item.key.as_bytes().len() > KEY_BYTES_MAX {

@@ -39,6 +39,14 @@ pub enum AccessRequest {
         /// From the high end down.
         reverse: bool,
     },
+    /// Action driver: has each of these rows of the catalog still this version ([`Timestamp::ZERO`]: is it absent), and is none of them stale here?
+    /// Answered `Compared`.
+    Compare {
+        /// Names the question.
+        tag: u64,
+        /// The rows.
+        rows: Arc<[(Key, Timestamp)]>,
+    },
     /// Atomicity controller: do the versions and ranges that this history has read still stand here? Items that are stale here are
     /// passed over: their version is not known. And can what it adds be added, whatever becomes of others that were told so and have
     /// not ended? The asker holds commit-locks on all of it. Answered `CheckReply`.
@@ -138,6 +146,13 @@ pub enum AccessReply {
         next: Option<Box<Key>>,
         /// The largest timestamp installed here.
         as_of: Timestamp,
+    },
+    /// How rows of the catalog compare.
+    Compared {
+        /// Names the question.
+        tag: u64,
+        /// All of them are as named.
+        are_equal: bool,
     },
     /// What was asked for is stale here: ask the replication controller to refresh it, then ask again.
     Stale {

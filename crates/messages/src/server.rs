@@ -71,6 +71,9 @@ impl Envelope {
     }
 }
 
+/// Messages are moved several times on their way; up to here that is a few instructions each time. What is larger and rare is boxed.
+const _: () = assert!(size_of::<Envelope>() <= 128);
+
 /// The variants of [`Message`] that cross sites, by their place: `Commit`, `Replication`, `Oracle`, `OracleReply`.
 const CROSSING: [u32; 4] = [8, 13, 16, 17];
 

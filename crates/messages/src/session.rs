@@ -55,7 +55,7 @@ pub enum SessionRequest {
         /// About so many rows at most, 1 at least.
         limit: u32,
         /// The catalog rows that the query was planned with (first scan of each table).
-        relies_on: Vec<(Key, crate::Timestamp)>,
+        relies_on: Arc<[(Key, crate::Timestamp)]>,
     },
     /// `COMMIT`. Answered `Committed` or `Failed`; either way the transaction is over.
     Commit,

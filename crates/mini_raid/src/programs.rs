@@ -104,7 +104,7 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
         parameters: vec![Type::BigInt, Type::Text, Type::BigInt, Type::Text],
         actions,
         columns: columns.iter().map(column).collect(),
-        relies_on: Vec::new(),
+        relies_on: Arc::default(),
         read_only,
     })
 }

@@ -158,7 +158,7 @@ impl Knowledge {
     ) -> Compiled {
         let key = CatalogEntry::key(name);
         let version = catalog.version_of(&key);
-        let relies_on = if self.own.contains_key(&key) { Vec::new() } else { vec![(key, version)] };
+        let relies_on = (!self.own.contains_key(&key)).then_some((key, version)).into_iter().collect();
         let column = |name: &str, column_type| ResultColumn { name: name.to_owned(), column_type, origin: (0, 0) };
         let columns = match read_only {
             true => vec![column("k", Type::BigInt), column("v", Type::Text)],
@@ -258,7 +258,7 @@ impl Plan<'_> {
             parameters: Vec::new(),
             actions,
             columns: Vec::new(),
-            relies_on: Vec::new(),
+            relies_on: Arc::default(),
             read_only: false,
         });
         Compiled { program, before, rows, makes, drops }

@@ -76,7 +76,7 @@ pub struct Planned {
     pub columns: Vec<ResultColumn>,
     parameters: Vec<Type>,
     /// The catalog rows that it relies on, with their versions; tables that the asking transaction changed are not listed.
-    pub relies_on: Vec<(Key, Timestamp)>,
+    pub relies_on: Arc<[(Key, Timestamp)]>,
     /// Whether it shows the catalog itself: it must then not outlive the catalog snapshot.
     pub reads_system_catalog: bool,
 }

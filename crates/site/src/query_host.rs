@@ -216,7 +216,7 @@ impl Job {
             session: self.session,
             life: self.life,
             shared: self.shared.clone(),
-            relies_on: Arc::new(Mutex::new(planned.relies_on.clone())),
+            relies_on: Arc::new(Mutex::new(Arc::clone(&planned.relies_on))),
             turn: Arc::default(),
             failure: Arc::default(),
         });
@@ -270,7 +270,7 @@ struct SessionTables {
     session: SessionId,
     life: Incarnation,
     shared: Arc<Shared>,
-    relies_on: Arc<Mutex<Vec<(Key, Timestamp)>>>,
+    relies_on: Arc<Mutex<Arc<[(Key, Timestamp)]>>>,
     /// A session asks for one batch at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
     /// Why a scan failed, in the action driver's words.
@@ -306,7 +306,7 @@ struct Scan {
     session: SessionId,
     life: Incarnation,
     shared: Arc<Shared>,
-    relies_on: Arc<Mutex<Vec<(Key, Timestamp)>>>,
+    relies_on: Arc<Mutex<Arc<[(Key, Timestamp)]>>>,
     turn: Arc<tokio::sync::Mutex<()>>,
     failure: Arc<Mutex<Option<Failure>>>,
     through: Option<IndexPath>,

@@ -407,6 +407,35 @@ fn catalog_rows_are_told() {
     assert_eq!(site.manager.catalog_rows(), Ok(rows));
 }
 
+/// A statement compiled for a table that is another one by now, or that a stale catalog describes, must not run.
+#[test]
+fn what_a_statement_relies_on_is_compared() {
+    let mut site = Site::new(Settings::default());
+    let mut history = writes(&[("users", Some("a table")), ("old", Some("a table")), ("gone", None)]);
+    history.writes.iter_mut().for_each(|write| write.table = TableId::CATALOG);
+    site.install(10, history.clone());
+    history.writes.retain(|write| write.key == key("old"));
+    site.install(20, history);
+    let mut compare = |rows: &[(&str, Timestamp)]| {
+        let rows = rows.iter().map(|(name, version)| (key(name), *version)).collect();
+        match site.ask(AccessRequest::Compare { tag: 1, rows }) {
+            AccessReply::Compared { tag: 1, are_equal } => are_equal,
+            other => panic!("a comparison, not {other:?}"),
+        }
+    };
+    let absent = [("gone", Timestamp::ZERO), ("never", Timestamp::ZERO)];
+    assert!(compare(&[]) && compare(&absent) && compare(&[("users", at(10)), absent[0], ("old", at(20))]));
+    for row in [("old", at(10)), ("users", Timestamp::ZERO), ("never", at(10))] {
+        assert!(!compare(&[row]) && !compare(&[("users", at(10)), row]), "{row:?}");
+    }
+    let users = Item { table: TableId::CATALOG, key: key("users") };
+    let items = [users].into_iter().collect();
+    site.mark_stale(StaleSet { items, ..StaleSet::default() });
+    let rows = [(key("users"), at(10))].into();
+    let reply = site.ask(AccessRequest::Compare { tag: 2, rows });
+    assert!(matches!(reply, AccessReply::Compared { tag: 2, are_equal: false }), "what it is nobody knows here");
+}
+
 /// A user interface that has begun with all rows of the catalog must not be told of older ones afterwards: a replay comes by versions that copies of
 /// other sites have replaced, and a copy that replaces one is told, whatever its version.
 #[test]

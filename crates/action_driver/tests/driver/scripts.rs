@@ -9,7 +9,8 @@ use messages::limits::SERVICE_PATIENCE;
 use messages::program::Program;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
 use messages::{
-    Conflict, ConflictKind, Incarnation, Item, Key, KeyRange, Message, ServerKind, SiteId, Timestamp, TransactionId,
+    Conflict, ConflictKind, Incarnation, Item, Key, KeyRange, Message, ServerKind, SiteId, TableId, Timestamp,
+    TransactionId,
 };
 use std::sync::Arc;
 use values::Value;
@@ -349,7 +350,7 @@ fn a_changed_schema_is_noticed_before_anything_else() {
     let mut world = filled();
     let relying = |seen: Timestamp, program: Arc<Program>| {
         let mut program = Program::clone(&program);
-        program.relies_on = vec![(Key::new(b"naccounts"), seen)];
+        program.relies_on = Arc::new([(Key::new(b"naccounts"), seen)]);
         Arc::new(program)
     };
     world.run(&relying(Timestamp::ZERO, add_balance()), &[1.into(), Value::BigInt(5)]);
@@ -357,7 +358,7 @@ fn a_changed_schema_is_noticed_before_anything_else() {
         &mut world,
         "serve?
          begin
-         read catalog[6e6163636f756e7473]
+         compare catalog[6e6163636f756e7473]@0
          may T3 write accounts[8101]?
          read accounts[8101]
          commit T3 read (catalog[6e6163636f756e7473]@0 accounts[8101]@130) ranges () write (+accounts[8101])
@@ -377,6 +378,48 @@ fn a_changed_schema_is_noticed_before_anything_else() {
     );
 }
 
+/// Of rows that a program relies on and that are not all as it was compiled with, it must be known which is another, and a stale one must be fetched.
+#[test]
+fn changed_rows_are_read_one_by_one() {
+    let mut world = filled();
+    let seen = |rows: &[(&[u8], u64)]| {
+        let mut program = Program::clone(&add_balance());
+        let version = |clock| if clock == 0 { Timestamp::ZERO } else { Timestamp { clock, ..Timestamp::ZERO } };
+        program.relies_on = rows.iter().map(|(name, clock)| (Key::new(name), version(*clock))).collect();
+        Arc::new(program)
+    };
+    let reply = world.execute(&seen(&[(b"na", 0), (b"nb", 5)]), &[1.into(), Value::BigInt(5)]);
+    let Some(SessionReply::Failed(Failure::SchemaChanged { key })) = reply else { panic!("{reply:?}") };
+    assert_eq!(key, Key::new(b"nb"));
+    script(
+        &mut world,
+        "serve?
+         begin
+         compare catalog[6e61]@0 catalog[6e62]@5
+         read catalog[6e61]
+         read catalog[6e62]
+         still epoch 1?
+         finish T3
+         reply schema changed",
+    );
+    world.stale.insert(Item { table: TableId::CATALOG, key: Key::new(b"nb") });
+    world.run(&seen(&[(b"na", 0), (b"nb", 0)]), &[1.into(), Value::BigInt(5)]);
+    script(
+        &mut world,
+        "serve?
+         begin
+         compare catalog[6e61]@0 catalog[6e62]@0
+         read catalog[6e61]
+         read catalog[6e62]
+         refresh catalog[6e62..6e6200]
+         read catalog[6e62]
+         may T4 write accounts[8101]?
+         read accounts[8101]
+         commit T4 read (catalog[6e61]@0 catalog[6e62]@0 accounts[8101]@130) ranges () write (+accounts[8101])
+         reply executed 1, 1 rows",
+    );
+}
+
 /// What a client is told of the schema without a commit must hold though its transaction writes: a change that is undecided here may have
 /// been answered elsewhere.
 #[test]
@@ -384,7 +427,7 @@ fn what_is_confirmed_is_waited_for() {
     let mut world = filled();
     let confirm = |seen: Timestamp| {
         let mut program = Program::clone(&world::program(Vec::new()));
-        program.relies_on = vec![(Key::new(b"naccounts"), seen)];
+        program.relies_on = Arc::new([(Key::new(b"naccounts"), seen)]);
         program.read_only = true;
         Arc::new(program)
     };

@@ -341,6 +341,13 @@ impl World {
                 let (version, row) = self.version(&item, snapshot);
                 Some(AccessReply::ReadReply { tag, version, row })
             }
+            AccessRequest::Compare { tag, rows } => {
+                let are_equal = rows.iter().all(|(key, version)| {
+                    let item = Item { table: TableId::CATALOG, key: key.clone() };
+                    !self.stale.contains(&item) && self.version(&item, None).0 == *version
+                });
+                Some(AccessReply::Compared { tag, are_equal })
+            }
             AccessRequest::Scan { tag, range, .. } if self.stale.iter().any(|item| item.table == range.table) => {
                 Some(AccessReply::Stale { tag, range })
             }
@@ -476,6 +483,10 @@ fn describe(message: &Message) -> Option<String> {
         Message::Access(AccessRequest::Read { table, key, snapshot, .. }) => {
             format!("read {}[{key:?}]{}", storage(*table), at(snapshot))
         }
+        Message::Access(AccessRequest::Compare { rows, .. }) => {
+            let rows = rows.iter().map(|(key, version)| format!(" catalog[{key:?}]@{}", version.clock));
+            format!("compare{}", rows.collect::<String>())
+        }
         Message::Access(AccessRequest::Scan { range: wanted, snapshot, limit, .. }) => {
             format!("scan {}{} limit {limit}", range(wanted), at(snapshot))
         }
@@ -552,7 +563,7 @@ pub fn notes(storage: TableId) -> Arc<TableSchema> {
 /// A program of these actions that relies on nothing.
 pub fn program(actions: Vec<Action>) -> Arc<Program> {
     let read_only = actions.iter().all(|action| matches!(action, Action::Select { lock: None, .. }));
-    Arc::new(Program { parameters: Vec::new(), actions, columns: Vec::new(), relies_on: Vec::new(), read_only })
+    Arc::new(Program { parameters: Vec::new(), actions, columns: Vec::new(), relies_on: Arc::default(), read_only })
 }
 
 /// `$n`, counted from 0.

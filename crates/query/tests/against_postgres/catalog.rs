@@ -184,7 +184,7 @@ fn plans_tell_what_they_rely_on() {
     let mut world = World::new();
     world.memory = std::sync::Arc::new(memory);
     let planned = world.plan("SELECT count(*) FROM item a, item b, sale", &[]).expect("a plan");
-    assert_eq!(planned.relies_on, [(messages::schema::CatalogEntry::key("item"), version)]);
+    assert_eq!(*planned.relies_on, [(messages::schema::CatalogEntry::key("item"), version)]);
     assert!(!planned.reads_system_catalog);
     assert!(world.plan("SELECT count(*) FROM pg_class", &[]).expect("a plan").reads_system_catalog);
     assert_eq!(planned.parameters(), [] as [Type; 0]);

@@ -250,7 +250,7 @@ fn plans_go_with_their_tables() {
     world.memory = Arc::new(memory);
     let after = world.plan(sql, &[]).expect("a plan");
     assert_eq!(after.columns.len() + 1, before.columns.len());
-    assert_eq!(after.relies_on, [(CatalogEntry::key("item"), Timestamp { clock: 9, ..Timestamp::ZERO })]);
+    assert_eq!(*after.relies_on, [(CatalogEntry::key("item"), Timestamp { clock: 9, ..Timestamp::ZERO })]);
     // A transaction that has changed a table itself keeps nothing of it.
     let mut memory = Memory::new();
     Arc::make_mut(&mut memory.catalog).tables.get_mut("item").expect("the table").version = Timestamp::ZERO;

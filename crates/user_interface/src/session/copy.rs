@@ -59,7 +59,7 @@ impl Turn<'_> {
             plan: Plan::Query(sql),
             tag: Tag::Select,
             writes: false,
-            mentions: vec![(CatalogEntry::key(name), versioned.version)],
+            mentions: Arc::new([(CatalogEntry::key(name), versioned.version)]),
             generation: self.shared.catalog.generation,
             shareable: false,
             undescribed: false,

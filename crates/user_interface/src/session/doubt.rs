@@ -20,7 +20,7 @@ const CLASS: &str = "42";
 
 impl Turn<'_> {
     /// The versions of these catalog rows, as this site knows them now.
-    pub fn relied(&self, mentioned: Vec<Key>) -> Vec<(Key, Timestamp)> {
+    pub fn relied(&self, mentioned: Vec<Key>) -> Arc<[(Key, Timestamp)]> {
         let catalog = &self.shared.catalog.catalog;
         let relied = |key: Key| {
             let version = catalog.version_of(&key);
@@ -30,9 +30,9 @@ impl Turn<'_> {
     }
 
     /// Tells the client, unless the relations that the statement mentions are not what it was compiled with.
-    pub fn doubt(&mut self, confirmed: Confirmed, relied: Vec<(Key, Timestamp)>, again: Again) {
+    pub fn doubt(&mut self, confirmed: Confirmed, relied: Arc<[(Key, Timestamp)]>, again: Again) {
         let own = self.session.overlay.keys();
-        let relies_on: Vec<_> = relied.into_iter().filter(|(key, _)| !own.contains(key)).collect();
+        let relies_on: Arc<[_]> = relied.iter().filter(|(key, _)| !own.contains(key)).cloned().collect();
         let by_catalog = match &confirmed {
             Confirmed::Error(error) => error.sqlstate.starts_with(CLASS),
             Confirmed::Parsed(..) => true,

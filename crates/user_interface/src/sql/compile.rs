@@ -98,7 +98,7 @@ pub struct Prepared {
     /// Whether it changes rows or schema.
     pub writes: bool,
     /// Catalog rows of what it mentions, with the version of each when it was compiled.
-    pub mentions: Vec<(Key, Timestamp)>,
+    pub mentions: Arc<[(Key, Timestamp)]>,
     /// The catalog's generation when it was last found to stand.
     pub generation: u64,
     /// Whether every session may use it.
@@ -123,7 +123,7 @@ impl Prepared {
             plan,
             tag,
             writes: false,
-            mentions: Vec::new(),
+            mentions: Arc::default(),
             generation: 0,
             shareable: true,
             undescribed: false,

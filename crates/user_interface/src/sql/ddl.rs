@@ -134,7 +134,7 @@ impl<'a> Planner<'a> {
                 parameters: Vec::new(),
                 actions,
                 columns: Vec::new(),
-                relies_on: Vec::new(),
+                relies_on: Arc::default(),
                 read_only: false,
             }),
             rows: self.rows.into_iter().map(|(key, row)| (key.clone(), self.base.version_of(&key), row)).collect(),

@@ -440,7 +440,7 @@ pub fn program(action: Action, versioned: &VersionedTable) -> Program {
         parameters: Vec::new(),
         actions: vec![action],
         columns: Vec::new(),
-        relies_on: relies_on(versioned),
+        relies_on: relies_on(versioned).into_iter().collect(),
         read_only: false,
     }
 }

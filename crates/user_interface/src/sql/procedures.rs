@@ -108,9 +108,9 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
         })?;
         body.used_facts |= compiler.used_facts;
         body.read_only &= program.read_only;
-        for relied in program.relies_on {
-            if !body.relies_on.contains(&relied) {
-                body.relies_on.push(relied);
+        for relied in program.relies_on.iter() {
+            if !body.relies_on.contains(relied) {
+                body.relies_on.push(relied.clone());
             }
         }
         body.actions.extend(program.actions.into_iter().map(silent));
@@ -192,7 +192,7 @@ pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context
         parameters: compiler.take_parameters()?,
         actions,
         columns: Vec::new(),
-        relies_on,
+        relies_on: relies_on.into(),
         read_only: body.read_only,
     })
 }

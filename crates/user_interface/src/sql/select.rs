@@ -62,7 +62,7 @@ impl Compiler<'_> {
             None if order.as_ref().is_none_or(|order| !order.is_empty()) => {
                 return Err(beyond("ORDER BY without a table"));
             }
-            None => (None, condition, Vec::new()),
+            None => (None, condition, None),
             Some((_, versioned)) => {
                 let order = order.ok_or_else(|| beyond("ORDER BY of an expression"))?;
                 let chosen = access::choose(&versioned.table, condition, &order, self.parameters.known())
@@ -76,7 +76,7 @@ impl Compiler<'_> {
             parameters: self.take_parameters()?,
             actions: vec![Action::Select { source, filter, output, offset, limit, lock }],
             columns,
-            relies_on,
+            relies_on: relies_on.into_iter().collect(),
             read_only: lock.is_none(),
         })
     }
@@ -325,11 +325,8 @@ impl Compiler<'_> {
 }
 
 /// The catalog row that a statement on this table relies on; none for a table that this very transaction made or changed.
-pub fn relies_on(versioned: &VersionedTable) -> Vec<(Key, Timestamp)> {
-    if versioned.version == Timestamp::ZERO {
-        return Vec::new();
-    }
-    vec![(CatalogEntry::key(&versioned.table.name), versioned.version)]
+pub fn relies_on(versioned: &VersionedTable) -> Option<(Key, Timestamp)> {
+    (versioned.version != Timestamp::ZERO).then(|| (CatalogEntry::key(&versioned.table.name), versioned.version))
 }
 
 /// Every column of a table, as `*` means it.
