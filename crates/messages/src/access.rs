@@ -5,8 +5,9 @@
 
 use crate::conflict::Conflict;
 use crate::identifiers::{EpochNumber, TableId, TransactionId};
-use crate::item::{History, Item, Key, KeyRange, Row};
+use crate::item::{History, Item, KeyRange, Row};
 use crate::item_set::ItemSet;
+use crate::key::Key;
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

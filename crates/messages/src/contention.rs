@@ -5,8 +5,9 @@
 
 use crate::conflict::ConflictKind;
 use crate::identifiers::TableId;
-use crate::item::{Item, Key, Row};
+use crate::item::{Item, Row};
 use crate::item_name::ItemName;
+use crate::key::Key;
 use crate::schema::{Catalog, Column, TableSchema};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, LazyLock};

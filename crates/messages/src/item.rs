@@ -3,90 +3,11 @@
 //! Protocols see keys and rows as bytes; only the action driver, the query processor and the user interface know columns.
 
 use crate::identifiers::TableId;
+use crate::key::Key;
 use crate::timestamp::Timestamp;
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use std::borrow::Borrow;
-use std::fmt;
-
-/// An encoded key (`values::key`): byte order is key order. Short keys need no allocation.
-#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(SmallVec<[u8; 24]>);
-
-/// All bytes at once: `SmallVec::clone` takes one after the other.
-impl Clone for Key {
-    fn clone(&self) -> Key {
-        Key::new(self.as_bytes())
-    }
-}
-
-impl Key {
-    /// A key of these bytes.
-    pub fn new(bytes: &[u8]) -> Key {
-        Key(SmallVec::from_slice(bytes))
-    }
-
-    /// The smallest key.
-    pub fn lowest() -> Key {
-        Key(SmallVec::new())
-    }
-
-    /// Its bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// The smallest key above this one: the same bytes and a zero.
-    pub fn successor(&self) -> Key {
-        let mut successor = self.clone();
-        successor.0.push(0);
-        successor
-    }
-}
-
-impl Borrow<[u8]> for Key {
-    fn borrow(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl From<&[u8]> for Key {
-    fn from(bytes: &[u8]) -> Key {
-        Key::new(bytes)
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for byte in &self.0 {
-            write!(formatter, "{byte:02x}")?;
-        }
-        Ok(())
-    }
-}
-
-impl Serialize for Key {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = Key;
-            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-                formatter.write_str("key bytes")
-            }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Key, E> {
-                Ok(Key::new(bytes))
-            }
-        }
-        deserializer.deserialize_bytes(Visitor)
-    }
-}
 
 /// An encoded row (`values::row`).
 pub type Row = Bytes;
@@ -225,9 +146,12 @@ impl History {
 
     /// Bytes of all keys and rows in it, about what it takes on its way.
     pub fn bytes(&self) -> usize {
-        let ends = |read: &RangeRead| read.range.low.0.len() + read.range.high.as_ref().map_or(0, |high| high.0.len());
-        let reads = self.reads.iter().map(|read| read.key.0.len() + size_of::<Timestamp>());
-        let increments = self.increments.iter().map(|added| added.key.0.len() + added.addends.len() * size_of::<i64>());
+        let ends = |read: &RangeRead| {
+            read.range.low.as_bytes().len() + read.range.high.as_ref().map_or(0, |high| high.as_bytes().len())
+        };
+        let reads = self.reads.iter().map(|read| read.key.as_bytes().len() + size_of::<Timestamp>());
+        let increments =
+            self.increments.iter().map(|added| added.key.as_bytes().len() + added.addends.len() * size_of::<i64>());
         let read: usize = reads.chain(self.ranges.iter().map(ends)).sum();
         self.written_bytes() + read + increments.sum::<usize>()
     }

@@ -9,7 +9,8 @@
 //! (15: a number follows, that many more), and these. Numbers are in groups of seven bits, the lowest first.
 
 use crate::identifiers::TableId;
-use crate::item::{Item, Key};
+use crate::item::Item;
+use crate::key::Key;
 use bytes::Bytes;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -3,7 +3,7 @@
 //! The contract that lets servers know each other's messages and never each other's code. Types and their codecs
 //! only: nothing here decides anything. In reading order:
 //!
-//! * [`identifiers`], [`timestamp`], [`item`], [`item_set`], [`epoch`]: the nouns;
+//! * [`identifiers`], [`timestamp`], [`key`], [`item`], [`item_set`], [`epoch`]: the nouns;
 //! * [`schema`], [`program`]: tables, and the action programs that statements compile to;
 //! * [`session`], [`query`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
 //! * [`log_record`]: what a site writes to its log;
@@ -21,6 +21,7 @@ pub mod identifiers;
 pub mod item;
 pub mod item_name;
 pub mod item_set;
+pub mod key;
 pub mod label;
 pub mod lease;
 pub mod limits;
@@ -41,9 +42,10 @@ pub mod trace;
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};
 pub use identifiers::{EpochNumber, Incarnation, OracleLife, SessionId, TableId, TransactionId};
-pub use item::{Addends, History, Increment, Item, ItemRead, Key, KeyRange, RangeRead, Row, Write};
+pub use item::{Addends, History, Increment, Item, ItemRead, KeyRange, RangeRead, Row, Write};
 pub use item_name::ItemName;
 pub use item_set::ItemSet;
+pub use key::Key;
 pub use lease::LeaseLength;
 pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
 pub use server::{Envelope, Message, Now, Outbox, Server};

@@ -6,7 +6,7 @@
 
 use crate::Row;
 use crate::identifiers::TableId;
-use crate::item::Key;
+use crate::key::Key;
 use crate::schema::TableSchema;
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 //!
 //! Invariant: whatever a program does to data shows in a line; names are those of tables and columns, never positions.
 
-use crate::item::Key;
+use crate::key::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
     RowLock, Source, UnaryOperator, Values,

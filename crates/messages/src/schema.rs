@@ -5,7 +5,7 @@
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 use crate::identifiers::TableId;
-use crate::item::Key;
+use crate::key::Key;
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

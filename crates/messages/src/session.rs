@@ -5,7 +5,8 @@
 
 use crate::conflict::Conflict;
 use crate::identifiers::TransactionId;
-use crate::item::{Item, Key, KeyRange, Row};
+use crate::item::{Item, KeyRange, Row};
+use crate::key::Key;
 use crate::program::Program;
 use crate::schema::TableSchema;
 use serde::{Deserialize, Serialize};

@@ -102,11 +102,12 @@ impl Turn<'_> {
 
     /// Asks for more rows once the client has taken what was sent.
     pub fn output_taken(&mut self) {
-        if self.session.output.len() > OUTPUT_BYTES_HIGH / 2 {
+        let waits = matches!(&self.session.work, Work::Statement(execution) if execution.step == Step::Room);
+        if !waits || self.session.output.len() > OUTPUT_BYTES_HIGH / 2 {
             return;
         }
         match std::mem::replace(&mut self.session.work, Work::Idle) {
-            Work::Statement(execution) if execution.step == Step::Room => self.more(execution, Step::Rows),
+            Work::Statement(execution) => self.more(execution, Step::Rows),
             other => self.session.work = other,
         }
     }
