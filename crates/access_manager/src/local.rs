@@ -439,6 +439,10 @@ impl Local {
 
     /// A version in place of whatever this copy has of the item. Its past is not known.
     pub(crate) fn replace(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) {
+        if timestamp == Timestamp::ZERO && row.is_none() && !self.storages.contains_key(&table) {
+            // Of a storage that is dropped here and there.
+            return;
+        }
         if !self.floors.is_empty() && !self.planted.is(Bug::FloorOutlivesCopy) {
             self.floors.remove(&(table, key.clone()));
         }

@@ -12,10 +12,10 @@ use crate::limits::{DROPS_MAX, EVENTS_MAX};
 use crate::machine::Process;
 use crate::programs::STORAGES;
 use crate::tables::{is_table, storages_of};
-use messages::access::{AccessReply, AccessRequest};
+use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::{MILLISECOND, SECOND};
 use messages::schema::Catalog;
-use messages::{Incarnation, Key, KeyRange, Message, Row, ServerKind, TableId, Timestamp};
+use messages::{EpochNumber, Incarnation, Key, KeyRange, Message, Row, ServerKind, TableId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often the end looks whether storages are gone.
@@ -85,11 +85,12 @@ impl World {
         let deadline = self.now + DROPS_MAX;
         while self.failure.is_none() {
             let left = self.left_behind();
-            let Some((site, storage, rows)) = left.first() else { return };
+            let Some((site, storage)) = left.first().copied() else { return };
             if self.now >= deadline {
-                let (made, dropped) = (&self.storages.made[storage], self.storages.dropped.contains(storage));
+                let rows = self.rows_of(site, storage).map(|rows| rows.len());
+                let (made, dropped) = (&self.storages.made[&storage], self.storages.dropped.contains(&storage));
                 return self.fail(format!(
-                    "{} s after everybody has gone, {storage}, which nobody can reach, has {rows} rows at site {site} \
+                    "{} s after everybody has gone, {storage}, which nobody can reach, is at site {site}, with {rows:?} rows \
                      (made in lives {made:?}, dropped by a transaction that has committed: {dropped}; left behind: {left:?})",
                     DROPS_MAX / SECOND
                 ));
@@ -102,18 +103,16 @@ impl World {
         }
     }
 
-    /// Site, storage and number of rows of what should be gone.
-    fn left_behind(&mut self) -> Vec<(usize, TableId, usize)> {
+    /// Which storages are at which sites that should be gone: rows, deletions, or no more than their name.
+    fn left_behind(&mut self) -> Vec<(usize, TableId)> {
         let named: BTreeSet<TableId> = World::named(&self.look(1).catalog).collect();
-        let made: Vec<TableId> = self.storages.made.keys().copied().filter(|made| !named.contains(made)).collect();
         let mut left = Vec::new();
         for site in 1..=self.sites() {
-            for storage in &made {
-                match self.rows_of(site, *storage) {
-                    Ok(rows) if rows.is_empty() => {}
-                    Ok(rows) => left.push((site, *storage, rows.len())),
-                    Err(_) => left.push((site, *storage, 0)),
-                }
+            let all = AccessRequest::ReadCopies { tag: 0, wanted: CopyRequest::Storages, epoch: EpochNumber(0) };
+            let Some(AccessReply::Copies { copies, .. }) = self.ask_access(site, all) else { continue };
+            if let Copies::Storages(listed) = &*copies {
+                let made = listed.iter().filter(|storage| self.storages.made.contains_key(storage));
+                left.extend(made.filter(|storage| !named.contains(storage)).map(|storage| (site, *storage)));
             }
         }
         left
@@ -137,6 +136,21 @@ impl World {
         contents
     }
 
+    /// What the access manager of a site answers; nothing if its servers do not run.
+    fn ask_access(&mut self, site: usize, request: AccessRequest) -> Option<AccessReply> {
+        let message = Message::Access(request);
+        let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::AccessManager, message);
+        let now = self.now;
+        let machine = self.machine(site);
+        machine.act(now, |domain, clock| domain.deliver(clock, envelope));
+        let Process::Running(domain) = &mut machine.process else { return None };
+        domain.take_effects().local.into_iter().find_map(|envelope| match envelope.message {
+            Message::AccessReply(AccessReply::CatalogRows { .. }) => None,
+            Message::AccessReply(reply) => Some(reply),
+            _ => None,
+        })
+    }
+
     /// All rows of a storage at a site. Errors: what is stale.
     fn rows_of(&mut self, site: usize, storage: TableId) -> Result<Vec<(Key, Timestamp, Row)>, String> {
         let mut range = KeyRange::whole(storage);
@@ -144,21 +158,7 @@ impl World {
         loop {
             let left = Box::new(range.clone());
             let scan = AccessRequest::Scan { tag: 0, range: left, snapshot: None, limit: 1_000, reverse: false };
-            let message = Message::Access(scan);
-            let envelope = self.look(site).inside(ServerKind::UserInterface, ServerKind::AccessManager, message);
-            let now = self.now;
-            let machine = self.machine(site);
-            machine.act(now, |domain, clock| domain.deliver(clock, envelope));
-            let Process::Running(domain) = &mut machine.process else {
-                return Err("its servers do not run".to_owned());
-            };
-            let replies = domain.take_effects().local;
-            let reply = replies.into_iter().find_map(|envelope| match envelope.message {
-                Message::AccessReply(reply @ (AccessReply::ScanReply { .. } | AccessReply::Stale { .. })) => {
-                    Some(reply)
-                }
-                _ => None,
-            });
+            let reply = self.ask_access(site, scan);
             let Some(AccessReply::ScanReply { rows, next, .. }) = reply else { return Err(format!("{reply:?}")) };
             all.extend(rows);
             match next {
