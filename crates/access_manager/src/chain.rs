@@ -8,7 +8,7 @@ use crate::snapshots::Snapshots;
 use messages::{Row, Timestamp};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use values::row::{self, AddError};
+use values::addition::{self, AddError, Addend};
 
 /// Posts counted when a version was installed: a post brings to the store what was installed before it began.
 pub(crate) type Generation = u32;
@@ -208,14 +208,14 @@ impl Chain {
     pub(crate) fn add(
         &mut self,
         timestamp: Timestamp,
-        addends: &[(u16, i64)],
+        addends: &[Addend],
         generation: Generation,
         posting: Option<Generation>,
     ) -> Result<(), AddError> {
         let place = self.place_above(timestamp);
         let sum = |version: &Version| {
-            let row = version.row.as_ref().ok_or(AddError::NotAnInteger)?;
-            row::add(row, addends).map(Row::from)
+            let row = version.row.as_ref().ok_or(AddError::NotANumber)?;
+            addition::add(row, addends).map(Row::from)
         };
         let below = place.checked_sub(1).map(|below| sum(&self.versions[below])).transpose()?;
         let above: SmallVec<[Row; 2]> = self.versions[place..].iter().map(sum).collect::<Result<_, _>>()?;
@@ -387,12 +387,14 @@ mod tests {
 
     fn number(clock: u64, number: i64, generation: Generation) -> Version {
         let mut bytes = Vec::new();
-        row::encode_row(&[values::Value::BigInt(number)], &mut bytes);
+        values::row::encode_row(&[values::Value::BigInt(number)], &mut bytes);
         Version { timestamp: at(clock), row: Some(Row::from(bytes)), generation }
     }
 
     fn number_of(version: &Version) -> i64 {
-        row::integer(version.row.as_ref().unwrap(), 0).unwrap().unwrap().number
+        let value = values::row::column(version.row.as_ref().unwrap(), 0).unwrap();
+        let values::Value::BigInt(number) = value else { panic!("a number, not {value:?}") };
+        number
     }
 
     /// Sites install increments in different orders: each must come to the same numbers, for every snapshot.
@@ -401,15 +403,15 @@ mod tests {
         for order in [[(10, 1), (20, 10), (30, 100)], [(30, 100), (10, 1), (20, 10)], [(20, 10), (30, 100), (10, 1)]] {
             let mut chain = Chain::written(number(5, 1_000, 0), true);
             for (clock, addend) in order {
-                chain.add(at(clock), &[(0, addend)], 0, None).unwrap();
+                chain.add(at(clock), &[Addend::whole(0, addend)], 0, None).unwrap();
             }
             let all: Vec<i64> = chain.versions.iter().map(number_of).collect();
             assert_eq!(all, [1_000, 1_001, 1_011, 1_111]);
             chain.trim(&in_use(&[25]), None);
-            chain.add(at(8), &[(0, 5)], 0, None).unwrap();
+            chain.add(at(8), &[Addend::whole(0, 5)], 0, None).unwrap();
             let left: Vec<i64> = chain.versions.iter().map(number_of).collect();
             assert_eq!(left, [1_016, 1_116], "what lay below is not known any more");
-            assert_eq!(chain.add(at(40), &[(0, i64::MAX)], 0, None), Err(AddError::OutOfRange));
+            assert_eq!(chain.add(at(40), &[Addend::whole(0, i64::MAX)], 0, None), Err(AddError::OutOfRange));
         }
     }
 
@@ -417,8 +419,8 @@ mod tests {
     #[test]
     fn a_post_writes_a_row_without_what_is_added_later() {
         let mut chain = Chain::written(number(5, 0, 0), true);
-        chain.add(at(20), &[(0, 10)], 0, None).unwrap();
-        chain.add(at(10), &[(0, 1)], 1, Some(0)).unwrap();
+        chain.add(at(20), &[Addend::whole(0, 10)], 0, None).unwrap();
+        chain.add(at(10), &[Addend::whole(0, 1)], 1, Some(0)).unwrap();
         chain.trim(&in_use(&[30]), Some(0));
         assert_eq!(chain.due(0).map(|due| (due.timestamp.clock, number_of(due))), Some((20, 10)));
         chain.posted(at(20), 0);
@@ -457,11 +459,11 @@ mod tests {
     fn increments_among_versions_that_have_gone() {
         let mut chain = Chain::written(number(5, 1_000, 0), true);
         for (clock, addend) in [(10, 1), (20, 10), (30, 100), (40, 1_000)] {
-            chain.add(at(clock), &[(0, addend)], 0, None).unwrap();
+            chain.add(at(clock), &[Addend::whole(0, addend)], 0, None).unwrap();
         }
         let snapshots = in_use(&[12, 35]);
         chain.trim(&snapshots, None);
-        chain.add(at(25), &[(0, 7)], 0, None).unwrap();
+        chain.add(at(25), &[Addend::whole(0, 7)], 0, None).unwrap();
         chain.trim(&snapshots, None);
         let all: Vec<(u64, i64)> =
             chain.versions.iter().map(|version| (version.timestamp.clock, number_of(version))).collect();

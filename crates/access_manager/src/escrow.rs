@@ -7,7 +7,7 @@ use messages::{Addends, Increment, Key, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use values::row;
+use values::addition::{Addend, Number};
 
 type Expected = SmallVec<[(TransactionId, Addends); 2]>;
 
@@ -21,16 +21,16 @@ impl Escrow {
     /// Whether a row can take this increment, beside all that are expected.
     pub(crate) fn admits(&self, increment: &Increment, row: &[u8]) -> bool {
         let expected = self.items.get(&increment.table).and_then(|keys| keys.get(&increment.key));
-        increment.addends.iter().all(|(column, _)| {
-            let Ok(Some(integer)) = row::integer(row, usize::from(*column)) else { return false };
+        increment.addends.iter().all(|Addend { column, .. }| {
             let others = expected.into_iter().flatten().flat_map(|(_, addends)| addends);
-            let addends = others.chain(&increment.addends).filter(|(other, _)| other == column);
-            let (mut least, mut most) = (i128::from(integer.number), i128::from(integer.number));
-            for addend in addends.map(|(_, addend)| *addend) {
-                least += i128::from(addend.min(0));
-                most += i128::from(addend.max(0));
+            let addends = others.chain(&increment.addends).filter(|other| other.column == *column);
+            let Some(number) = Number::of(row, *column, addends.clone()) else { return false };
+            let (mut least, mut most) = (number.number, number.number);
+            for addend in addends.map(|addend| number.count(addend)) {
+                least = least.saturating_add(addend.min(0));
+                most = most.saturating_add(addend.max(0));
             }
-            i128::from(*integer.range.start()) <= least && most <= i128::from(*integer.range.end())
+            number.range.contains(&least) && number.range.contains(&most)
         })
     }
 
@@ -70,19 +70,20 @@ impl Escrow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use values::Value;
+    use values::row::encode_row;
+    use values::{Type, Value};
 
     fn transaction(sequence: u64) -> TransactionId {
         TransactionId { sequence, ..TransactionId::ZERO }
     }
 
     fn increment(addend: i64) -> Increment {
-        Increment { table: TableId(20), key: Key::new(b"k"), addends: SmallVec::from_buf([(1, addend)]) }
+        Increment { table: TableId(20), key: Key::new(b"k"), addends: SmallVec::from_buf([Addend::whole(1, addend)]) }
     }
 
     fn row(number: i16) -> Vec<u8> {
         let mut bytes = Vec::new();
-        row::encode_row(&[Value::Integer(1), Value::SmallInt(number), Value::Null], &mut bytes);
+        encode_row(&[Value::Integer(1), Value::SmallInt(number), Value::Null], &mut bytes);
         bytes
     }
 
@@ -104,12 +105,29 @@ mod tests {
         assert_eq!(escrow.items().count(), 0);
     }
 
+    /// Of decimal numbers the finest of all that are expected counts: the sum of all has its digits.
+    #[test]
+    fn no_subset_of_decimals_overflows() {
+        let mut escrow = Escrow::default();
+        let decimal = |text: &str| Value::numeric(values::numeric::parse(text).unwrap());
+        let any = |text: &str| {
+            let addend = Addend::of(0, Type::Numeric(None), &decimal(text)).unwrap();
+            Increment { addends: SmallVec::from_buf([addend]), ..increment(0) }
+        };
+        let mut row = Vec::new();
+        encode_row(&[decimal("999999999999999.0")], &mut row);
+        assert!(escrow.admits(&any("0.001"), &row) && !escrow.admits(&any("0.0001"), &row));
+        escrow.enter(transaction(1), &any("0.900"));
+        assert!(escrow.admits(&any("0.09"), &row) && !escrow.admits(&any("0.1"), &row));
+        assert!(!escrow.admits(&increment(1), &row), "that is for integers");
+    }
+
     /// NULL stays NULL and a short row is longer than it looks: both are an ordinary UPDATE's work.
     #[test]
-    fn only_integers_are_added_to() {
+    fn only_numbers_are_added_to() {
         let escrow = Escrow::default();
         for column in [2, 3] {
-            let increment = Increment { addends: SmallVec::from_buf([(column, 1)]), ..increment(1) };
+            let increment = Increment { addends: SmallVec::from_buf([Addend::whole(column, 1)]), ..increment(1) };
             assert!(!escrow.admits(&increment, &row(1)));
         }
     }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::{Entry, VacantEntry};
 use std::ops::Bound;
-use values::row::AddError;
+use values::addition::{AddError, Addend};
 
 /// One ordered key space.
 #[derive(Debug, Serialize, Deserialize)]
@@ -339,16 +339,16 @@ impl Local {
         table: TableId,
         key: &Key,
         timestamp: Timestamp,
-        addends: &[(u16, i64)],
+        addends: &[Addend],
     ) -> Result<(), StoreError> {
         let (generation, posting) = (self.generation, self.posting);
         let Some(storage) = self.storages.get_mut(&table) else {
-            cannot_take(table, key, timestamp, AddError::NotAnInteger);
+            cannot_take(table, key, timestamp, AddError::NotANumber);
         };
         storage.recent.note(timestamp, key);
         self.as_of = self.as_of.max(timestamp);
         let Ok(chain) = storage.look(key).or_load(&*self.store, table, &mut self.tally)? else {
-            cannot_take(table, key, timestamp, AddError::NotAnInteger);
+            cannot_take(table, key, timestamp, AddError::NotANumber);
         };
         let listed = chain.dirty && chain.newest().generation == generation;
         self.tally.subtract(chain);
@@ -373,7 +373,7 @@ impl Local {
         table: TableId,
         key: &Key,
         timestamp: Timestamp,
-        addends: &[(u16, i64)],
+        addends: &[Addend],
     ) -> Result<(), StoreError> {
         if !self.is_cached(table, key) {
             let Some(stored) = self.load(table, key)?.map(|chain| chain.newest().timestamp) else {

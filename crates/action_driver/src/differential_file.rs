@@ -9,6 +9,7 @@ use messages::{Addends, Increment, Item, Key, KeyRange, Row, TableId, Timestamp,
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use values::Addend;
 
 /// Private writes by item; `None` is a deletion.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -121,14 +122,14 @@ impl DifferentialFile {
 
     /// Adds to an item that is not written here, on top of what has been added to it. False, and nothing has changed, when a number gets
     /// too large.
-    pub fn add(&mut self, item: Item, addends: &[(u16, i64)]) -> bool {
+    pub fn add(&mut self, item: Item, addends: &[Addend]) -> bool {
         debug_assert!(!self.rows.contains_key(&item), "a row that is known is written");
         let mut sums = self.increments.get(&item).cloned().unwrap_or_default();
-        for (column, addend) in addends {
-            match sums.iter_mut().find(|(other, _)| other == column) {
-                None => sums.push((*column, *addend)),
-                Some((_, sum)) => match sum.checked_add(*addend) {
-                    Some(larger) => *sum = larger,
+        for addend in addends {
+            match sums.iter_mut().find(|sum| sum.column == addend.column) {
+                None => sums.push(*addend),
+                Some(sum) => match sum.and(*addend) {
+                    Some(both) => *sum = both,
                     None => return false,
                 },
             }
@@ -330,12 +331,13 @@ mod tests {
     /// A rolled back addition that stayed, or one that a write replaced and that came back beside it, would be booked for nothing.
     #[test]
     fn additions_are_summed_and_undone() {
+        let whole = Addend::whole;
         let mut file = DifferentialFile::new(true);
-        assert!(file.add(item(1), &[(1, 5)]) && file.add(item(1), &[(1, 6), (2, -1)]));
+        assert!(file.add(item(1), &[whole(1, 5)]) && file.add(item(1), &[whole(1, 6), whole(2, -1)]));
         let (mark, bytes) = (file.mark(), file.bytes());
-        assert!(file.add(item(1), &[(2, -1)]) && file.add(item(3), &[(1, 1)]));
-        assert!(!file.add(item(1), &[(1, i64::MAX)]), "the sum would not fit");
-        assert_eq!(file.take_addends(&item(1)).as_deref(), Some(&[(1, 11), (2, -2)][..]));
+        assert!(file.add(item(1), &[whole(2, -1)]) && file.add(item(3), &[whole(1, 1)]));
+        assert!(!file.add(item(1), &[whole(1, i64::MAX)]), "the sum would not fit");
+        assert_eq!(file.take_addends(&item(1)).as_deref(), Some(&[whole(1, 11), whole(2, -2)][..]));
         file.put(item(1), Some(row(7)));
         assert_eq!(file.first_added_to(None), Some(&item(3)));
         file.undo_to(mark);
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(file.first_added_to(Some(&range(2, 9))), None);
         let (writes, increments) = file.into_parts();
         assert!(writes.is_empty());
-        assert_eq!(increments[0].addends[..], [(1, 11), (2, -1)]);
+        assert_eq!(increments[0].addends[..], [whole(1, 11), whole(2, -1)]);
     }
 
     /// Rows that were committed ahead and stayed in the file would be committed twice.

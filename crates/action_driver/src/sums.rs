@@ -1,6 +1,6 @@
 //! `SET balance = balance + 5` without reading the balance: which updates add to rows, and for which tables that is worth its while.
 //!
-//! An update adds when it names one row by its key, and sets integer columns, which no key contains, to themselves plus or minus
+//! An update adds when it names one row by its key, and sets columns of integers or `numeric`, which no key contains, to themselves plus or minus
 //! something that no column is needed for. Whoever adds does not see the sum; so two that add to one row need not know of each other,
 //! and both commit. But a transaction that reads the row later has to make its addition a write after all, and two of those can wait
 //! for each other; where that is usual, updates are left what they were.
@@ -12,7 +12,8 @@ use messages::schema::TableSchema;
 use messages::{Addends, Item, TableId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use values::{Type, Value};
+use values::Type;
+use values::addition::{Addend, Number};
 
 /// How often rows that were added to were read by the same transaction, by storage.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -54,13 +55,10 @@ pub fn of_update(
     let mut addends = Addends::new();
     for (column, expression) in assignments {
         let (expression, negated) = addend(&source.table, *column, expression)?;
-        let value = match *scope.evaluate(expression, &[]).ok()? {
-            Value::SmallInt(number) => i64::from(number),
-            Value::Integer(number) => i64::from(number),
-            Value::BigInt(number) => number,
-            _ => return None,
-        };
-        addends.push((u16::try_from(*column).ok()?, if negated { value.checked_neg()? } else { value }));
+        let column_type = source.table.columns.get(*column)?.column_type;
+        let value = scope.evaluate(expression, &[]).ok()?;
+        let addend = Addend::of(u16::try_from(*column).ok()?, column_type, &value)?;
+        addends.push(if negated { addend.negated()? } else { addend });
     }
     Some((item()?, addends))
 }
@@ -68,11 +66,10 @@ pub fn of_update(
 /// The part of `column + part`, `part + column` or `column - part` that is added, and whether it is subtracted.
 fn addend<'a>(table: &TableSchema, column: usize, expression: &'a Expression) -> Option<(&'a Expression, bool)> {
     let column_type = table.columns.get(column)?.column_type;
-    let is_integer = |wanted: Type| matches!(wanted, Type::SmallInt | Type::Integer | Type::BigInt);
     let in_key = table.primary_key.contains(&column)
         || table.indexes.iter().any(|index| index.columns.contains(&column))
         || table.has_hidden_key();
-    if in_key || !is_integer(column_type) {
+    if in_key {
         return None;
     }
     let sum = match expression {
@@ -80,14 +77,8 @@ fn addend<'a>(table: &TableSchema, column: usize, expression: &'a Expression) ->
         sum => sum,
     };
     let Expression::Binary(operator, left, right) = sum else { return None };
-    let width = |integer: Type| match integer {
-        Type::SmallInt => 2,
-        Type::Integer => 4,
-        _ => 8,
-    };
     let is_column = |side: &Expression| match side {
-        // One to a narrower type may fail.
-        Expression::Cast(inner, to, _) if is_integer(*to) && width(*to) >= width(column_type) => {
+        Expression::Cast(inner, to, _) if holds(*to, column_type) => {
             matches!(**inner, Expression::Column(at) if usize::from(at) == column)
         }
         Expression::Column(at) => usize::from(*at) == column,
@@ -101,6 +92,20 @@ fn addend<'a>(table: &TableSchema, column: usize, expression: &'a Expression) ->
     }
 }
 
+/// Whether a number of type `from` is the same in type `to`.
+fn holds(to: Type, from: Type) -> bool {
+    let width = |integer: Type| match integer {
+        Type::SmallInt => Some(2),
+        Type::Integer => Some(4),
+        Type::BigInt => Some(8),
+        _ => None,
+    };
+    match (width(to), width(from)) {
+        (Some(to), Some(from)) => to >= from,
+        _ => to == Type::Numeric(None) && matches!(from, Type::Numeric(_)),
+    }
+}
+
 /// Whether no column is needed to compute it.
 fn is_free(expression: &Expression) -> bool {
     match expression {
@@ -111,16 +116,15 @@ fn is_free(expression: &Expression) -> bool {
     }
 }
 
-/// Whether a row has integers in these columns that stay far from the ends of their types, with what was added `before`, so that no site will
+/// Whether a row has numbers in these columns that stay far from the ends of their types, with what was added `before`, so that no site will
 /// refuse, and no sum on the way would have been an error.
 pub fn have_room(row: &[u8], before: Option<&Addends>, addends: &Addends) -> bool {
-    addends.iter().all(|(column, addend)| match values::row::integer(row, usize::from(*column)) {
-        Ok(Some(integer)) => {
-            let added = before.into_iter().flatten().filter(|(other, _)| other == column).map(|(_, addend)| *addend);
-            let sum = added.chain([*addend]).try_fold(integer.number, i64::checked_add);
-            sum.is_some_and(|sum| (integer.range.start() / 2..=integer.range.end() / 2).contains(&sum))
-        }
-        _ => false,
+    addends.iter().all(|addend| {
+        let all = before.into_iter().flatten().filter(|other| other.column == addend.column).chain([addend]);
+        Number::of(row, addend.column, all.clone()).is_some_and(|number| {
+            let sum = all.map(|addend| number.count(addend)).fold(number.number, i128::saturating_add);
+            (number.range.start() / 2..=number.range.end() / 2).contains(&sum)
+        })
     })
 }
 

@@ -16,6 +16,7 @@ use messages::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use values::Addend;
 
 /// A transaction that is executing.
 #[derive(Debug, Serialize, Deserialize)]
@@ -317,7 +318,7 @@ impl Transaction {
     }
 
     /// Adds to columns of an item that it has not read. False, and nothing has changed, when a number gets too large. Errors: 54000.
-    pub fn add(&mut self, item: Item, addends: &[(u16, i64)]) -> Result<bool, Failure> {
+    pub fn add(&mut self, item: Item, addends: &[Addend]) -> Result<bool, Failure> {
         let added = self.file.add(item, addends);
         self.check_size()?;
         Ok(added)
@@ -329,7 +330,7 @@ impl Transaction {
         let Some(addends) = self.file.take_addends(item) else { return Ok(row) };
         let lost = |kind| Failure::Conflict { conflict: Conflict::on(item.clone(), kind, None) };
         let row = row.ok_or_else(|| lost(ConflictKind::StaleRead))?;
-        let sum = values::row::add(&row, &addends).map_err(|_| lost(ConflictKind::IncrementRefused))?;
+        let sum = values::addition::add(&row, &addends).map_err(|_| lost(ConflictKind::IncrementRefused))?;
         let sum = Some(Row::from(sum));
         self.write(item.clone(), sum.clone())?;
         Ok(sum)

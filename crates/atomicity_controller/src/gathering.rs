@@ -292,11 +292,11 @@ impl<'a> Uses<'a> {
 /// might not, in either order.
 fn sum(left: &Addends, right: &Addends) -> Option<Addends> {
     let mut sums = left.clone();
-    for (column, number) in right {
-        match sums.iter_mut().find(|(own, _)| own == column) {
-            Some((_, sum)) if (*sum < 0) != (*number < 0) => return None,
-            Some((_, sum)) => *sum = sum.checked_add(*number)?,
-            None => sums.push((*column, *number)),
+    for addend in right {
+        match sums.iter_mut().find(|own| own.column == addend.column) {
+            Some(sum) if (sum.number < 0) != (addend.number < 0) => return None,
+            Some(sum) => *sum = sum.and(*addend)?,
+            None => sums.push(*addend),
         }
     }
     Some(sums)
@@ -358,7 +358,7 @@ mod tests {
     }
 
     fn adds(name: &str, number: i64) -> History {
-        let addends = [(1, number)].into_iter().collect();
+        let addends = [messages::Addend::whole(1, number)].into_iter().collect();
         History { increments: vec![Increment { table: TABLE, key: key(name), addends }], ..History::default() }
     }
 

@@ -8,6 +8,7 @@ use crate::timestamp::Timestamp;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use values::Addend;
 
 /// An encoded row (`values::row`).
 pub type Row = Bytes;
@@ -101,8 +102,8 @@ pub struct Write {
     pub row: Option<Row>,
 }
 
-/// Numbers added to columns of a row: by position, each at most once.
-pub type Addends = SmallVec<[(u16, i64); 1]>;
+/// Numbers added to columns of a row, to each at most once.
+pub type Addends = SmallVec<[Addend; 1]>;
 
 /// One item whose integer columns something is added to, whatever they hold: additions commute, so two transactions that add to one
 /// item both commit. The item is not read, but it must be there. (Gawlick and Kinkade, "Varieties of Concurrency Control in IMS/VS
@@ -151,7 +152,7 @@ impl History {
         };
         let reads = self.reads.iter().map(|read| read.key.as_bytes().len() + size_of::<Timestamp>());
         let increments =
-            self.increments.iter().map(|added| added.key.as_bytes().len() + added.addends.len() * size_of::<i64>());
+            self.increments.iter().map(|added| added.key.as_bytes().len() + size_of_val(&added.addends[..]));
         let read: usize = reads.chain(self.ranges.iter().map(ends)).sum();
         self.written_bytes() + read + increments.sum::<usize>()
     }

@@ -50,3 +50,4 @@ pub use lease::LeaseLength;
 pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
 pub use server::{Envelope, Message, Now, Outbox, Server};
 pub use timestamp::{Age, Timestamp};
+pub use values::Addend;

@@ -11,8 +11,9 @@
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes;
 //! [`text`] and [`binary`] for clients, `array` for both; [`operators`],
-//! [`cast`] and [`functions`] to compute.
+//! [`cast`] and [`functions`] to compute, [`addition`] to add to stored numbers.
 
+pub mod addition;
 mod arithmetic;
 mod array;
 pub mod binary;
@@ -39,6 +40,7 @@ pub mod types;
 pub mod value;
 mod varint;
 
+pub use addition::Addend;
 pub use array::Array;
 pub use error::ValueError;
 pub use modifier::Strictness;

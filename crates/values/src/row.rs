@@ -15,7 +15,7 @@ use crate::value::{Interval, Value};
 use crate::varint;
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::BigInt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
 
 const NULL: u8 = 0;
@@ -169,57 +169,11 @@ pub fn column(bytes: &[u8], index: usize) -> Result<Value, ValueError> {
     reader.next_value()?.ok_or_else(|| wrong_count(index, index + 1))
 }
 
-/// Why nothing can be added to a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddError {
-    /// It holds no integer, or the row ends before it.
-    NotAnInteger,
-    /// The sum lies outside of its type.
-    OutOfRange,
-}
-
-/// An integer in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Integer {
-    /// What it is.
-    pub number: i64,
-    /// What its type holds.
-    pub range: RangeInclusive<i64>,
-    /// Where in the row it lies, tag included.
-    place: Range<usize>,
-}
-
-/// The integer in column `index`, counted from 0; `None`: another value, or the row ends before it. Errors: XX001 if the bytes up to it are
-/// damaged.
-pub fn integer(bytes: &[u8], index: usize) -> Result<Option<Integer>, ValueError> {
-    let mut reader = RowReader::new(bytes)?;
-    for _ in 0..index {
-        reader.skip()?;
-    }
-    let from = bytes.len() - reader.rest.len();
-    let (number, range) = match reader.next_value()? {
-        Some(Value::SmallInt(number)) => (number.into(), i16::MIN.into()..=i16::MAX.into()),
-        Some(Value::Integer(number)) => (number.into(), i32::MIN.into()..=i32::MAX.into()),
-        Some(Value::BigInt(number)) => (number, i64::MIN..=i64::MAX),
-        _ => return Ok(None),
-    };
-    Ok(Some(Integer { number, range, place: from..bytes.len() - reader.rest.len() }))
-}
-
-/// The row with `addends` (column, number) added to its integer columns; everything else stays as it is, byte for byte. Errors: the first
-/// column that cannot take it; a damaged row has no integers.
-pub fn add(bytes: &[u8], addends: &[(u16, i64)]) -> Result<Vec<u8>, AddError> {
-    let mut row = bytes.to_vec();
-    let mut value = Vec::with_capacity(1 + 10);
-    for (index, addend) in addends {
-        let found = integer(&row, usize::from(*index)).ok().flatten().ok_or(AddError::NotAnInteger)?;
-        let Integer { number, range, place } = found;
-        let sum = number.checked_add(*addend).filter(|sum| range.contains(sum)).ok_or(AddError::OutOfRange)?;
-        value.clear();
-        tagged(row[place.start], sum, &mut value);
-        row.splice(place, value.iter().copied());
-    }
-    Ok(row)
+/// Puts a value where [`RowReader::value_at`] has found another one.
+pub(crate) fn replace_value(row: &mut Vec<u8>, place: Range<usize>, value: &Value) {
+    let mut bytes = Vec::with_capacity(1 + 2 * 10);
+    encode_value(value, &mut bytes);
+    row.splice(place, bytes);
 }
 
 /// Reads a row's values in order, one at a time.
@@ -239,6 +193,18 @@ impl<'a> RowReader<'a> {
             return Err(ValueError::corrupt("the number of columns"));
         }
         Ok(Self { rest, remaining: columns as usize })
+    }
+
+    /// The value of column `index`, counted from 0, and where it lies, tag included; `None` if the row ends before it. Errors: XX001 if the bytes
+    /// up to it are damaged.
+    pub(crate) fn value_at(bytes: &[u8], index: usize) -> Result<Option<(Value, Range<usize>)>, ValueError> {
+        let mut reader = RowReader::new(bytes)?;
+        for _ in 0..index {
+            reader.skip()?;
+        }
+        let from = bytes.len() - reader.rest.len();
+        let value = reader.next_value()?;
+        Ok(value.map(|value| (value, from..bytes.len() - reader.rest.len())))
     }
 
     /// Columns not read yet.
@@ -461,35 +427,6 @@ mod tests {
             let columns = RowReader::new(&bytes).map_or(3, |reader| reader.remaining());
             let _ = decode_row(&bytes, columns);
             let _ = column(&bytes, index);
-            let _ = add(&bytes, &[(index as u16, 1)]);
-        }
-
-        /// A sum in another column, or another row than an UPDATE would have written, is wrong data at every site.
-        #[test]
-        fn adding_is_what_an_update_would_write(values in generate::row(), at in any::<prop::sample::Index>(), addend: i64) {
-            let mut bytes = Vec::new();
-            encode_row(&values, &mut bytes);
-            let index = at.index(values.len().max(1));
-            let mut sums = values.clone();
-            let fits = match sums.get_mut(index) {
-                Some(Value::SmallInt(number)) => {
-                    let sum = i16::try_from(addend).ok().and_then(|addend| number.checked_add(addend));
-                    // An addend that is wider than the column may still bring it back into its range.
-                    let sum = sum.or_else(|| i64::from(*number).checked_add(addend)?.try_into().ok());
-                    sum.map(|sum| *number = sum).ok_or(AddError::OutOfRange)
-                }
-                Some(Value::Integer(number)) => {
-                    let sum = i64::from(*number).checked_add(addend).and_then(|sum| sum.try_into().ok());
-                    sum.map(|sum| *number = sum).ok_or(AddError::OutOfRange)
-                }
-                Some(Value::BigInt(number)) => {
-                    number.checked_add(addend).map(|sum| *number = sum).ok_or(AddError::OutOfRange)
-                }
-                _ => Err(AddError::NotAnInteger),
-            };
-            let mut expected = Vec::new();
-            encode_row(&sums, &mut expected);
-            prop_assert_eq!(add(&bytes, &[(index as u16, addend)]), fits.map(|()| expected));
         }
 
         /// Damage that still decodes must be a row like any other: a site that reads it may write it again.

@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use values::Value;
-use values::row;
+use values::addition::{Addend, Unit};
+use values::{Type, Value, row};
 
 const KEYS: u8 = 3;
 
@@ -131,14 +131,29 @@ fn counter(number: u8) -> Key {
     key(&format!("c{number}"))
 }
 
+/// The number twice: as an integer, and as hundredths.
 fn encoded(number: i64) -> Row {
     let mut bytes = Vec::new();
-    row::encode_row(&[Value::BigInt(number)], &mut bytes);
+    row::encode_row(&[Value::BigInt(number), hundredths(number)], &mut bytes);
     Row::from(bytes)
 }
 
+fn hundredths(number: i64) -> Value {
+    let sign = if number < 0 { "-" } else { "" };
+    let text = format!("{sign}{}.{:02}", number.abs() / 100, number.abs() % 100);
+    Value::numeric(values::numeric::parse(&text).expect("a number"))
+}
+
+fn number_of(row: &[u8]) -> i64 {
+    let columns = row::decode_row(row, 2).expect("a row");
+    let Value::BigInt(number) = columns[0] else { panic!("a number, not {columns:?}") };
+    assert_eq!(columns[1], hundredths(number), "both columns take all additions");
+    number
+}
+
 fn increment(number: u8, addend: i8) -> Arc<History> {
-    let addends = [(0, i64::from(addend))].into_iter().collect();
+    let hundredth = Addend::of(1, Type::Numeric(Some((18, 2))), &hundredths(addend.into())).expect("exact");
+    let addends = [Addend::whole(0, addend.into()), hundredth].into_iter().collect();
     let increments = vec![Increment { table: TABLE, key: counter(number), addends }];
     Arc::new(History { increments, ..History::default() })
 }
@@ -247,7 +262,7 @@ impl Run {
             Step::Put { key, number } if self.state.is_settled(key, u64::MAX) => self.put(key, number),
             Step::Read { key, back } => {
                 let newest = self.site.row(std::str::from_utf8(counter(key).as_bytes()).unwrap());
-                let newest = newest.map(|(_, row)| row::integer(&row, 0).unwrap().unwrap().number);
+                let newest = newest.map(|(_, row)| number_of(&row));
                 prop_assert_eq!(newest, self.state.number(key, None));
                 self.read(key, self.state.clock.saturating_sub(back).max(self.from))?;
             }
@@ -290,7 +305,7 @@ impl Run {
             let AccessReply::ReadReply { row, .. } = reply else {
                 return Err(TestCaseError::fail(format!("a snapshot that may be read was refused: {reply:?}")));
             };
-            let seen = row.map(|row| row::integer(&row, 0).unwrap().unwrap().number);
+            let seen = row.map(|row| number_of(&row));
             prop_assert_eq!(seen, self.state.number(number, Some(snapshot)));
         }
         Ok(())
@@ -342,7 +357,7 @@ fn agrees(steps: Vec<Step>, planted: Planted) -> Result<(), TestCaseError> {
     run.site.store.hold(false);
     run.power_loss(usize::MAX, usize::MAX);
     let whole = run.site.scan(KeyRange::whole(TABLE), None, 10, false).expect("nothing is stale");
-    let whole: Vec<i64> = whole.iter().map(|(_, _, row)| row::integer(row, 0).unwrap().unwrap().number).collect();
+    let whole: Vec<i64> = whole.iter().map(|(_, _, row)| number_of(row)).collect();
     let expected: Vec<i64> = (0..KEYS).filter_map(|number| run.state.number(number, None)).collect();
     prop_assert_eq!(whole, expected);
     Ok(())
@@ -394,10 +409,13 @@ fn planted_bugs_are_found() {
 fn increments_that_no_site_makes_are_refused() {
     let one = |number| increment(number, 1).increments[0].clone();
     let (unknown, catalog) = (KEYS + 1, Increment { table: messages::TableId::CATALOG, ..one(0) });
-    let wrong_column = Increment { addends: [(9, 1)].into_iter().collect(), ..one(0) };
-    let too_much = Increment { addends: [(0, i64::MAX), (0, i64::MAX)].into_iter().collect(), ..one(0) };
+    let wrong_column = Increment { addends: [Addend::whole(9, 1)].into_iter().collect(), ..one(0) };
+    let too_much = Increment { addends: [Addend::whole(0, i64::MAX); 2].into_iter().collect(), ..one(0) };
+    let unit = Unit::Decimal { scale: 200, digits: 255 };
+    let wrong_unit = Increment { addends: [Addend { unit, ..Addend::whole(1, 1) }].into_iter().collect(), ..one(0) };
     let mut run = Run::new(Planted::none());
-    for increments in [vec![one(0), one(0)], vec![one(unknown)], vec![catalog], vec![wrong_column], vec![too_much]] {
+    let alone = [one(unknown), catalog, wrong_column, wrong_unit, too_much].map(|increment| vec![increment]);
+    for increments in alone.into_iter().chain([vec![one(0), one(0)]]) {
         let history = Arc::new(History { increments, ..History::default() });
         let reply = run.site.ask(AccessRequest::Check { transaction: at(0, 7).transaction, history });
         assert!(matches!(reply, AccessReply::CheckReply { conflict: Some(_), .. }), "{reply:?}");

@@ -300,7 +300,7 @@ impl World {
             let item = Item { table: increment.table, key: increment.key.clone() };
             let versions = self.store.get_mut(&item).expect("what is added to is there");
             let row = versions.last().and_then(|(_, row)| row.clone()).expect("what is added to is a row");
-            let sum = values::row::add(&row, &increment.addends).expect("the sum fits");
+            let sum = values::addition::add(&row, &increment.addends).expect("the sum fits");
             versions.push((timestamp, Some(Row::from(sum))));
         }
         self.drops.extend(&history.drops);

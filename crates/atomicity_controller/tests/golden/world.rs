@@ -77,7 +77,7 @@ fn history(words: &mut Words) -> Arc<History> {
             "read" | "write" | "add" => how = word,
             name if how == "write" => history.writes.push(Write { table: TABLE, key: key(name), row: None }),
             name if how == "add" => {
-                let addends = [(1, 1)].into_iter().collect();
+                let addends = [messages::Addend::whole(1, 1)].into_iter().collect();
                 history.increments.push(Increment { table: TABLE, key: key(name), addends });
             }
             name => history.reads.push(ItemRead { table: TABLE, key: key(name), seen: Timestamp::ZERO }),

@@ -66,7 +66,7 @@ pub fn history(reads: &[(u8, u64)], ranges: &[(u8, u8, u64)], writes: &[u8]) -> 
 
 /// The same, which also adds to items.
 pub fn adding(history: &History, adds: &[u8]) -> Arc<History> {
-    let addends = || [(1, 1)].into_iter().collect();
+    let addends = || [messages::Addend::whole(1, 1)].into_iter().collect();
     let increments = adds.iter().map(|number| Increment { table: TABLE, key: key(*number), addends: addends() });
     Arc::new(History { increments: increments.collect(), ..history.clone() })
 }
