@@ -6,7 +6,7 @@
 mod schema;
 
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
-use crate::programs::Programs;
+use crate::programs::{Programs, counted};
 use crate::random::Random;
 use crate::tables::TableStep;
 use crate::workload::{Step, Workload};
@@ -330,14 +330,14 @@ impl Client {
             }
             Step::Table(step) => self.table_taken(step, &rows, workload)?,
             Step::ReadCounter(key) => {
-                let number = rows.first().and_then(|row| row[0].as_integer()).unwrap_or(0);
+                let number = rows.first().map_or(Ok(0), |row| counted(row))?;
                 self.observe_counter(key, number, workload)?;
             }
             Step::ScanCounters { low, high } => {
                 let counters: Vec<u64> = workload.counters().filter(|key| (low..high).contains(key)).collect();
                 for key in counters {
                     let row = rows.iter().find(|row| row[0].as_integer() == Some(key as i64));
-                    let number = row.and_then(|row| row[1].as_integer()).unwrap_or(0);
+                    let number = row.map_or(Ok(0), |row| counted(&row[1..]))?;
                     self.observe_counter(key, number, workload)?;
                 }
             }

@@ -10,7 +10,7 @@ use messages::program::{
 use messages::schema::{Column, TableSchema};
 use messages::{KeyRange, TableId};
 use std::sync::Arc;
-use values::Type;
+use values::{Type, Value, numeric};
 
 /// Storage of the lists.
 pub const LISTS: TableId = TableId(16);
@@ -78,14 +78,17 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         not_null,
         default: None,
         dropped: false,
-        missing: values::Value::Null,
+        missing: Value::Null,
     };
-    let value = if storage == COUNTERS { Type::BigInt } else { Type::Text };
+    let values = match storage {
+        COUNTERS => vec![column("v", NUMBER.1, false), column("w", QUARTERS.1, false)],
+        _ => vec![column("v", VALUE.1, false)],
+    };
     Arc::new(TableSchema {
         name: name_of(storage).to_owned(),
         oid: storage.0,
         storage,
-        columns: vec![column("k", Type::BigInt, true), column("v", value, false)],
+        columns: [column("k", KEY.1, true)].into_iter().chain(values).collect(),
         primary_key: vec![0],
         primary_key_name: None,
         primary_key_oid: storage.0 + 1_000,
@@ -112,6 +115,8 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
 const KEY: (&str, Type) = ("k", Type::BigInt);
 const VALUE: (&str, Type) = ("v", Type::Text);
 const NUMBER: (&str, Type) = ("v", Type::BigInt);
+/// A quarter of the number.
+const QUARTERS: (&str, Type) = ("w", Type::Numeric(None));
 
 fn point(storage: TableId) -> Source {
     Source { table: table(storage), path: AccessPath::Point(vec![Expression::Parameter(0)]), reverse: false }
@@ -144,15 +149,39 @@ fn sum(left: Expression, right: Expression) -> Expression {
     Expression::Binary(BinaryOperator::Add, Box::new(left), Box::new(right))
 }
 
-/// `INSERT INTO counters VALUES ($1, $3)`, an existing counter added to.
+/// `$3::numeric * 0.25`
+fn quarter() -> Expression {
+    let number = Expression::Cast(Box::new(Expression::Parameter(2)), QUARTERS.1, false);
+    let quarter = numeric::parse("0.25").expect("a number");
+    Expression::Binary(
+        BinaryOperator::Multiply,
+        Box::new(number),
+        Box::new(Expression::Constant(Value::numeric(quarter))),
+    )
+}
+
+/// What a row of a counter has: the number, if what stands beside it is a quarter of it.
+pub fn counted(columns: &[Value]) -> Result<i64, String> {
+    let number = columns[0].as_integer().unwrap_or(0);
+    let mut quarters = Vec::new();
+    values::text::write(&columns[1], QUARTERS.1, &mut quarters);
+    let expected = format!("{}.{:02}", number / 4, number % 4 * 25);
+    if quarters != expected.as_bytes() {
+        return Err(format!("a quarter of {number} is {}, not {expected}", String::from_utf8_lossy(&quarters)));
+    }
+    Ok(number)
+}
+
+/// `INSERT INTO counters VALUES ($1, $3, $3::numeric * 0.25)`, an existing counter added to.
 fn make_counter() -> Action {
+    let added = |column: u16| (usize::from(column), sum(Expression::Column(column), Expression::Column(column + 3)));
     Action::Insert {
         table: table(COUNTERS),
-        values: vec![Expression::Column(0), Expression::Column(1)],
-        input: InsertInput::Rows(vec![vec![Expression::Parameter(0), Expression::Parameter(2)]]),
+        values: [0, 1, 2].map(Expression::Column).to_vec(),
+        input: InsertInput::Rows(vec![vec![Expression::Parameter(0), Expression::Parameter(2), quarter()]]),
         on_conflict: Some(OnConflict {
             target: Some(ConflictTarget::PrimaryKey),
-            update: Some((vec![(1, sum(Expression::Column(1), Expression::Column(3)))], None)),
+            update: Some((vec![added(1), added(2)], None)),
         }),
         returning: Vec::new(),
         private: false,
@@ -170,15 +199,16 @@ fn scan(storage: TableId, reverse: bool) -> Arc<Program> {
         high: Some((Expression::Parameter(2), false)),
     };
     let source = Source { table: table(storage), path: AccessPath::KeyRange(bounds), reverse };
-    let output = vec![Expression::Column(0), Expression::Column(1)];
-    let value = if storage == COUNTERS { NUMBER } else { VALUE };
-    program(vec![select(source, output, None)], &[KEY, value], true)
+    let columns: &[(&str, Type)] = if storage == COUNTERS { &[KEY, NUMBER, QUARTERS] } else { &[KEY, VALUE] };
+    let output = (0..columns.len()).map(|column| Expression::Column(column as u16)).collect();
+    program(vec![select(source, output, None)], columns, true)
 }
 
 impl Programs {
     /// Builds them all.
     pub fn new() -> Programs {
         let value = || vec![Expression::Column(1)];
+        let counter = [1, 2].map(Expression::Column).to_vec();
         // The other way round, so that it shows if they are not.
         let bind = Action::Bind { arguments: [2, 3, 0, 1].map(Expression::Parameter).to_vec() };
         let read = |storage, lock: Option<RowLock>| {
@@ -197,7 +227,10 @@ impl Programs {
         let add = Action::Update {
             source: point(COUNTERS),
             filter: None,
-            assignments: vec![(1, sum(Expression::Column(1), Expression::Parameter(2)))],
+            assignments: vec![
+                (1, sum(Expression::Column(1), Expression::Parameter(2))),
+                (2, sum(Expression::Column(2), quarter())),
+            ],
             returning: Vec::new(),
         };
         let delete = Action::Delete { source: point(MEMBERS), filter: None, returning: value() };
@@ -215,7 +248,7 @@ impl Programs {
             scan_members_back: scan(MEMBERS, true),
             insert_member: program(vec![insert(MEMBERS, 0, None, false)], &[], false),
             delete_member: program(vec![delete], &[VALUE], false),
-            read_counter: program(vec![select(point(COUNTERS), value(), None)], &[NUMBER], true),
+            read_counter: program(vec![select(point(COUNTERS), counter, None)], &[NUMBER, QUARTERS], true),
             scan_counters: scan(COUNTERS, false),
             add: program(vec![add], &[], false),
             make_counter: program(vec![make_counter()], &[], false),
