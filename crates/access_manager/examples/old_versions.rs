@@ -56,9 +56,9 @@ fn main() {
             bench.update();
         }
         let nanoseconds = start.elapsed().as_nanos() as u64 / UPDATES;
-        let before = bench.alone.manager.memory_bytes();
+        let before = bench.alone.manager.tally().all;
         bench.alone.send(AccessRequest::SnapshotsInUse { in_use: vec![at(1)], from: at(bench.clock) });
         bench.update();
-        println!("{versions:>10} {nanoseconds:>14} {before:>16} {:>14}", bench.alone.manager.memory_bytes());
+        println!("{versions:>10} {nanoseconds:>14} {before:>16} {:>14}", bench.alone.manager.tally().all);
     }
 }

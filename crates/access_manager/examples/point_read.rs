@@ -57,7 +57,7 @@ fn install(key: Key, clock: u64) -> AccessRequest {
 fn main() {
     let mut bench = Bench { alone: Alone::new(), random: 0x9e37_79b9_7f4a_7c15 };
     bench.measure("insert, in key order", ROWS, 1, |bench, time| bench.alone.send(install(key(time), time + 1)));
-    println!("{:<28} {:>6} bytes", "memory per row", bench.alone.manager.memory_bytes() as u64 / ROWS);
+    println!("{:<28} {:>6} bytes", "memory per row", bench.alone.manager.tally().all as u64 / ROWS);
     bench.measure("point read, random", ROWS, 1, |bench, _| {
         let key = bench.random_key();
         let (table, snapshot) = (TABLE, None);

@@ -37,4 +37,5 @@ pub mod store;
 pub use backlog::unposted_bytes_max;
 pub use manager::{AccessManager, Settings};
 pub use memory::MemoryStore;
+pub use old_versions::Tally;
 pub use store::{Store, StoreError};

@@ -9,6 +9,7 @@ use crate::limits::{MEMORY_BYTES, OLD_VERSIONS_PER_TICK, OLD_VERSIONS_SHARE};
 use crate::limits::{RECENT_WRITES_MAX, SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
 use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
+use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
 use crate::stale::Stale;
 use crate::store::{Store, StoreError, away};
@@ -133,19 +134,9 @@ impl AccessManager {
         }
     }
 
-    /// Bytes of versions in memory.
-    pub fn memory_bytes(&self) -> usize {
-        self.local.tally.all
-    }
-
-    /// Bytes of versions in memory whose newest is not in the store.
-    pub fn unposted_bytes(&self) -> usize {
-        self.local.tally.unposted
-    }
-
-    /// Bytes of versions in memory that are not the newest of their items.
-    pub fn old_version_bytes(&self) -> usize {
-        self.local.tally.old
+    /// What it keeps in memory.
+    pub fn tally(&self) -> Tally {
+        self.local.tally
     }
 
     /// The largest timestamp installed here.

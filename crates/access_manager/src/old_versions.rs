@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 
 /// Bytes of what is in memory.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Of all chains and their keys.
-    pub(crate) all: usize,
+    pub all: usize,
     /// Of all versions but the newest ones.
-    pub(crate) old: usize,
+    pub old: usize,
     /// Of chains whose newest version is not in the store.
-    pub(crate) unposted: usize,
+    pub unposted: usize,
 }
 
 impl Tally {

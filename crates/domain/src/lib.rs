@@ -341,6 +341,14 @@ impl<L: Log> Domain<L> {
         }
     }
 
+    /// What the access manager keeps in memory; bounded by [`Settings`], but for what is still to be written to the store.
+    pub fn memory(&self) -> access_manager::Tally {
+        match self.ask(ServerKind::AccessManager, Question::Memory) {
+            Ok(Answer::Memory(tally)) => tally,
+            _ => access_manager::Tally::default(),
+        }
+    }
+
     /// Whether no transaction executes or is being prepared here, as far as anybody else is concerned.
     pub fn is_unlocked(&self) -> bool {
         matches!(self.ask(ServerKind::ConcurrencyController, Question::Idle), Ok(Answer::Idle(true)))

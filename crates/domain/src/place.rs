@@ -54,6 +54,8 @@ pub enum Question {
     Commits,
     /// Of the action driver: which programs have committed in the transaction of another.
     Companions,
+    /// Of the access manager: what it keeps in memory.
+    Memory,
     /// Of the concurrency controller: whether nobody holds or waits for anything.
     Idle,
 }
@@ -72,6 +74,8 @@ pub enum Answer {
     Commits(atomicity_controller::Counters),
     /// To [`Question::Companions`].
     Companions(action_driver::Counters),
+    /// To [`Question::Memory`].
+    Memory(access_manager::Tally),
     /// To [`Question::Idle`].
     Idle(bool),
     /// That is nothing this server knows.
@@ -193,6 +197,13 @@ impl Machine for ReplicationController {
 }
 
 impl Machine for AccessManager {
+    fn ask(&self, question: Question) -> Answer {
+        match question {
+            Question::Memory => Answer::Memory(self.tally()),
+            _ => Answer::Unknown,
+        }
+    }
+
     fn replay_ends(&mut self) {
         AccessManager::replay_ends(self);
     }

@@ -27,6 +27,8 @@ What the rows mean:
   memory servers   where the site's log is, and bytes of it that they hold and its disk does not yet
   rounds/commit    message rounds between sites before a commit is answered
   syncs/commit     syncs of the log, by the disk or by memory servers, before a commit is answered
+  memory           of the site's process; below it rows that it keeps there, of them those that its store has yet to get (beyond the limit its
+                   transactions wait), and versions that only snapshots read (beyond it the oldest snapshot is given up)
   connected with   sites and the oracle; below it those with whom it encrypts: between hosts it should be the same ones
   channels         shared memory on one host, datagrams in one network, streams elsewhere
   round trips      how long a message to each site and its acknowledgement take, as the channel measures it (shared memory does not)
@@ -148,6 +150,11 @@ fn table(answers: &Answers) -> String {
             milliseconds(status.log.sync_latency_us_max)
         )
     });
+    row("memory", &|status| bytes(status.memory.resident_bytes));
+    let of = |part: u64, most: u64| format!("{} of {}", bytes(part), bytes(most));
+    row("  rows", &|status| of(status.memory.row_bytes, status.memory.row_bytes_max));
+    row("  not in the store", &|status| of(status.memory.unposted_bytes, status.memory.unposted_bytes_max));
+    row("  old versions", &|status| of(status.memory.old_version_bytes, status.memory.old_version_bytes_max));
     connections(&mut row);
     places(&mut row);
     laid_out(&rows) + &remarks(answers)

@@ -52,6 +52,9 @@ pub struct Status {
     pub lease_ms: u64,
     /// Its log.
     pub log: Log,
+    /// Its memory.
+    #[serde(default)]
+    pub memory: Memory,
     /// Its connections with other sites and the oracle (site 0).
     pub peers: Vec<Peer>,
     /// How many connections of strangers were closed for each reason, in this life.
@@ -114,6 +117,25 @@ pub struct Commits {
     pub syncs_before_answer: u64,
     /// Decided by a change of the epoch.
     pub resolved: u64,
+}
+
+/// What a site keeps in memory, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Of the site's process, as the kernel counts it.
+    pub resident_bytes: u64,
+    /// Rows in memory, every version and key.
+    pub row_bytes: u64,
+    /// Of them, at most: those read longest ago go, except for what is not in the store yet.
+    pub row_bytes_max: u64,
+    /// Of the rows, those that are not in the store yet.
+    pub unposted_bytes: u64,
+    /// Of them, at most, before transactions of this site wait.
+    pub unposted_bytes_max: u64,
+    /// Of the rows, versions that only snapshots read.
+    pub old_version_bytes: u64,
+    /// Of them, at most, before the oldest snapshot is given up.
+    pub old_version_bytes_max: u64,
 }
 
 /// The log.
@@ -265,6 +287,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         unsynced_commits: replication.unsynced_commits,
         lease_ms: config.lease_ms,
         log: log_of(domain, &log),
+        memory: memory_of(domain),
         peers,
         strangers,
         clients,
@@ -310,6 +333,26 @@ fn log_of(domain: &domain::Domain<SiteLog>, log: &LogStatus) -> Log {
         servers: domain.log().servers().iter().map(ToString::to_string).collect(),
         window_bytes: log.window_bytes,
     }
+}
+
+fn memory_of(domain: &domain::Domain<SiteLog>) -> Memory {
+    let (kept, settings) = (domain.memory(), domain.settings());
+    Memory {
+        resident_bytes: resident_bytes(),
+        row_bytes: kept.all as u64,
+        row_bytes_max: settings.memory_bytes_max as u64,
+        unposted_bytes: kept.unposted as u64,
+        unposted_bytes_max: settings.unposted_bytes_max as u64,
+        old_version_bytes: kept.old as u64,
+        old_version_bytes_max: settings.old_version_bytes_max as u64,
+    }
+}
+
+/// Of this process; 0 if the kernel does not tell. (proc(5), `VmRSS` of `status`, in KiB.)
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    resident.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
 /// Each program is a transaction to its client, whether it has committed alone or with others.

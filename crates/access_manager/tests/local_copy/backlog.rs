@@ -26,12 +26,12 @@ fn room_ends_with_rows_that_wait_for_the_store() {
     for (clock, name) in NAMES.into_iter().enumerate() {
         site.install(10 + clock as u64, writes(&[(name, Some("a row of some bytes"))]));
         last = room(&mut site).last().copied().unwrap_or(last);
-        assert_eq!(last < u64::MAX, site.manager.unposted_bytes() > 1_000, "{last} after {name}");
+        assert_eq!(last < u64::MAX, site.manager.tally().unposted > 1_000, "{last} after {name}");
     }
     assert!(last < 1_000 && room(&mut site).is_empty(), "it is told when it changes: {last}");
     site.post();
-    assert_eq!(site.manager.unposted_bytes(), 0);
-    assert!(site.manager.memory_bytes() > 1_000, "they are still in memory");
+    assert_eq!(site.manager.tally().unposted, 0);
+    assert!(site.manager.tally().all > 1_000, "they are still in memory");
 }
 
 /// A row that is written again while it waits counts once, and one whose storage is dropped no longer.
@@ -39,14 +39,14 @@ fn room_ends_with_rows_that_wait_for_the_store() {
 fn what_waits_is_counted_once() {
     let mut site = Site::new(Settings { unposted_bytes_max: 2_000, ..Settings::default() });
     site.install(10, writes(&[("a", Some("row"))]));
-    let once = site.manager.unposted_bytes();
+    let once = site.manager.tally().unposted;
     site.oldest(11);
     site.install(12, writes(&[("a", Some("ROW"))]));
     site.oldest(13);
     site.tick(MILLISECOND);
-    assert_eq!(site.manager.unposted_bytes(), once);
+    assert_eq!(site.manager.tally().unposted, once);
     site.post();
-    assert_eq!(site.manager.unposted_bytes(), 0);
+    assert_eq!(site.manager.tally().unposted, 0);
 }
 
 /// While much waits the post does not rest: writers wait for it.
@@ -90,14 +90,14 @@ fn a_scan_of_more_than_memory_keeps_to_its_bound() {
     site.post();
     for round in 0..50 {
         site.tick(MILLISECOND);
-        assert!(round < 49 || site.manager.memory_bytes() <= 20_000, "{} bytes", site.manager.memory_bytes());
+        assert!(round < 49 || site.manager.tally().all <= 20_000, "{} bytes", site.manager.tally().all);
     }
     let mut most = 0;
     for first in (0..ROWS).step_by(100) {
         let (low, high) = (format!("{first:06}"), format!("{:06}", first + 100));
         let rows = site.scan(range(&low, Some(&high)), None, 1_000, false).expect("nothing is stale");
         assert_eq!(rows.len(), 100);
-        most = most.max(site.manager.memory_bytes());
+        most = most.max(site.manager.tally().all);
     }
     assert!(most <= 2 * 20_000, "{most} bytes of rows in memory, of 20,000");
 }

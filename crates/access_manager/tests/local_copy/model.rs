@@ -330,7 +330,7 @@ fn agrees(steps: Vec<Step>, old_version_bytes_max: usize, planted: Planted) -> R
     for _ in 0..10 + run.in_use.len() {
         run.tick(TOMBSTONE_RETENTION);
     }
-    let old = run.site.manager.old_version_bytes();
+    let old = run.site.manager.tally().old;
     prop_assert!(old <= old_version_bytes_max, "{} bytes of old versions", old);
     // Once all is posted and old, memory keeps within its bound, give or take what was touched last.
     run.in_use.clear();
@@ -344,7 +344,7 @@ fn agrees(steps: Vec<Step>, old_version_bytes_max: usize, planted: Planted) -> R
         for _ in 0..10 {
             run.tick(TOMBSTONE_RETENTION);
         }
-        prop_assert!(run.site.manager.memory_bytes() <= 2_000, "{} bytes", run.site.manager.memory_bytes());
+        prop_assert!(run.site.manager.tally().all <= 2_000, "{} bytes", run.site.manager.tally().all);
     }
     Ok(())
 }
@@ -388,7 +388,7 @@ fn a_long_reader_costs_a_bounded_amount_of_memory() {
             } else if clock % 50 == 0 {
                 site.oldest(clock);
             }
-            most = most.max(site.manager.old_version_bytes());
+            most = most.max(site.manager.tally().old);
         }
         let reply = site.read("r00007", Some(at(10_000)));
         if rows == 10 {

@@ -92,7 +92,7 @@ fn a_cluster_in_the_foreground_does_what_it_is_told() {
     let mut cluster = Foreground::start(folder, &[]);
     cluster.says("All sites serve");
     let table = succeeds(&mut command("status", folder));
-    assert!(table.contains("memory, 3 copies") && table.contains("1 2 3"), "{table}");
+    assert!(table.contains("memory, 3 copies") && table.contains("1 2 3") && table.contains("of 536.9 MB"), "{table}");
     let second = command("start", folder).output().expect("raid runs");
     assert!(!second.status.success() && said(&second).contains("another `raid start`"), "{}", said(&second));
     let wrong = command("start --sites 5", folder).output().expect("raid runs");
