@@ -18,8 +18,8 @@ use crate::transaction::Transaction;
 use crate::update::UpdateRun;
 use messages::planted::{Bug, Planted};
 use messages::program::{Action, Program};
+use messages::schema::CatalogVersions;
 use messages::session::Failure;
-use messages::{Key, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::Value;
@@ -207,7 +207,7 @@ impl Reliance {
     /// event, if it answers the last need. Errors: the schema has changed, a lost conflict, 54000.
     pub fn resume(
         &mut self,
-        relies_on: &Arc<[(Key, Timestamp)]>,
+        relies_on: &CatalogVersions,
         confirms: bool,
         transaction: &mut Transaction,
         event: &mut Event,

@@ -13,7 +13,7 @@ use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
 use messages::replication::ServiceRequest;
-use messages::schema::CatalogEntry;
+use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::session::Failure;
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub enum Need {
     /// A batch of the rows of a range.
     Range(RangeNeed),
     /// The catalog rows that a program relies on, unless one has changed.
-    Unchanged(Arc<[(Key, Timestamp)]>),
+    Unchanged(CatalogVersions),
     /// The version of a catalog row that a program relies on.
     Relied(Key),
     /// The same, once all that this site has voted for there is decided: what follows from it is told without a commit that checks it. Nothing

@@ -10,11 +10,11 @@ use crate::reads::{Event, Need, RangeNeed};
 use crate::rows;
 use crate::transaction::Transaction;
 use messages::concurrency::AccessKind;
+use messages::schema::CatalogVersions;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
-use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
+use messages::{Item, Key, KeyRange, Row, TableId};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// A batch being read.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct ScanJob {
     through: Option<IndexPath>,
     reverse: bool,
     limit: usize,
-    relies_on: Arc<[(Key, Timestamp)]>,
+    relies_on: CatalogVersions,
     progress: Progress,
 }
 

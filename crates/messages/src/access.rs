@@ -8,6 +8,7 @@ use crate::identifiers::{EpochNumber, TableId, TransactionId};
 use crate::item::{History, Item, KeyRange, Row};
 use crate::item_set::ItemSet;
 use crate::key::Key;
+use crate::schema::CatalogVersions;
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -46,7 +47,7 @@ pub enum AccessRequest {
         /// Names the question.
         tag: u64,
         /// The rows.
-        rows: Arc<[(Key, Timestamp)]>,
+        rows: CatalogVersions,
     },
     /// Atomicity controller: do the versions and ranges that this history has read still stand here? Items that are stale here are
     /// passed over: their version is not known. And can what it adds be added, whatever becomes of others that were told so and have

@@ -7,7 +7,7 @@
 use crate::Row;
 use crate::identifiers::TableId;
 use crate::key::Key;
-use crate::schema::TableSchema;
+use crate::schema::{CatalogVersions, TableSchema};
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Program {
     pub columns: Vec<ResultColumn>,
     /// Catalog rows that the compilation relied on, with the version seen: they join the transaction's read set. A table
     /// that this very transaction changed is not listed. Zero: there is no such row.
-    pub relies_on: Arc<[(Key, Timestamp)]>,
+    pub relies_on: CatalogVersions,
     /// Whether no action writes or locks.
     pub read_only: bool,
 }

@@ -158,6 +158,9 @@ pub struct VersionedTable {
     pub version: Timestamp,
 }
 
+/// Rows of the catalog, and the version of each that something was compiled with; [`Timestamp::ZERO`]: the row was absent.
+pub type CatalogVersions = Arc<[(Key, Timestamp)]>;
+
 /// All tables and procedures, as of some moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Catalog {

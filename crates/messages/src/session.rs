@@ -8,7 +8,7 @@ use crate::identifiers::TransactionId;
 use crate::item::{Item, KeyRange, Row};
 use crate::key::Key;
 use crate::program::Program;
-use crate::schema::TableSchema;
+use crate::schema::{CatalogVersions, TableSchema};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::Value;
@@ -56,7 +56,7 @@ pub enum SessionRequest {
         /// About so many rows at most, 1 at least.
         limit: u32,
         /// The catalog rows that the query was planned with (first scan of each table).
-        relies_on: Arc<[(Key, crate::Timestamp)]>,
+        relies_on: CatalogVersions,
     },
     /// `COMMIT`. Answered `Committed` or `Failed`; either way the transaction is over.
     Commit,

@@ -32,9 +32,9 @@ use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use futures::stream::{self, BoxStream, StreamExt};
+use messages::Timestamp;
 use messages::program::ResultColumn;
-use messages::schema::{Catalog, CatalogEntry};
-use messages::{Key, Timestamp};
+use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use quick_cache::sync::Cache;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
@@ -76,7 +76,7 @@ pub struct Planned {
     pub columns: Vec<ResultColumn>,
     parameters: Vec<Type>,
     /// The catalog rows that it relies on, with their versions; tables that the asking transaction changed are not listed.
-    pub relies_on: Arc<[(Key, Timestamp)]>,
+    pub relies_on: CatalogVersions,
     /// Whether it shows the catalog itself: it must then not outlive the catalog snapshot.
     pub reads_system_catalog: bool,
 }

@@ -9,9 +9,9 @@ use futures::future::FutureExt;
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::limits::QUERY_BATCH_ROWS;
 use messages::query::{QueryReply, QueryRequest};
-use messages::schema::Catalog;
+use messages::schema::{Catalog, CatalogVersions};
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
-use messages::{Envelope, EpochNumber, Incarnation, Key, KeyRange, Message, ServerKind, SessionId, SiteId, Timestamp};
+use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind, SessionId, SiteId};
 use query::{Execution, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -270,7 +270,7 @@ struct SessionTables {
     session: SessionId,
     life: Incarnation,
     shared: Arc<Shared>,
-    relies_on: Arc<Mutex<Arc<[(Key, Timestamp)]>>>,
+    relies_on: Arc<Mutex<CatalogVersions>>,
     /// A session asks for one batch at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
     /// Why a scan failed, in the action driver's words.
@@ -306,7 +306,7 @@ struct Scan {
     session: SessionId,
     life: Incarnation,
     shared: Arc<Shared>,
-    relies_on: Arc<Mutex<Arc<[(Key, Timestamp)]>>>,
+    relies_on: Arc<Mutex<CatalogVersions>>,
     turn: Arc<tokio::sync::Mutex<()>>,
     failure: Arc<Mutex<Option<Failure>>>,
     through: Option<IndexPath>,

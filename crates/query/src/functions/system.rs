@@ -83,15 +83,12 @@ const FALSE: Compute = |_, _| Some(Value::Boolean(false));
 const ZERO: Compute = |_, _| Some(Value::BigInt(0));
 
 /// Names with one meaning each: NULL texts.
-const NULL_TEXTS: [&str; 20] = [
+const NULL_TEXTS: [&str; 17] = [
     "col_description",
     "obj_description",
     "pg_get_function_arg_default",
-    "pg_get_function_arguments",
-    "pg_get_function_identity_arguments",
     "pg_get_function_result",
     "pg_get_function_sqlbody",
-    "pg_get_functiondef",
     "pg_get_partition_constraintdef",
     "pg_get_partkeydef",
     "pg_get_ruledef",
@@ -167,7 +164,7 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 22] = [
+const COMPUTED: [(&str, Type, Compute); 25] = [
     ("format_type", Type::Text, |catalog, arguments| {
         let modifier = arguments.get(1).and_then(Value::as_integer).and_then(|modifier| i32::try_from(modifier).ok());
         Some(Value::text(catalog.type_text(oid(arguments, 0)?, modifier)))
@@ -180,6 +177,15 @@ const COMPUTED: [(&str, Type, Compute); 22] = [
         definition_texts::constraint_definition(catalog, oid(arguments, 0)?).map(Value::text)
     }),
     ("pg_get_expr", Type::Text, |_, arguments| text(arguments, 0).map(Value::text)),
+    ("pg_get_function_arguments", Type::Text, |catalog, arguments| {
+        catalog.procedure_arguments(oid(arguments, 0)?).map(Value::text)
+    }),
+    ("pg_get_function_identity_arguments", Type::Text, |catalog, arguments| {
+        catalog.procedure_arguments(oid(arguments, 0)?).map(Value::text)
+    }),
+    ("pg_get_functiondef", Type::Text, |catalog, arguments| {
+        catalog.procedure_definition(oid(arguments, 0)?).map(Value::text)
+    }),
     ("pg_get_indexdef", Type::Text, |catalog, arguments| {
         let column = arguments.get(1).and_then(Value::as_integer).unwrap_or(0);
         definition_texts::index_definition(catalog, relation(catalog, arguments, 0)?, column as i32).map(Value::text)

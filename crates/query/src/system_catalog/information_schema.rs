@@ -1,7 +1,7 @@
 //! The rows of `information_schema`.
 
 use super::rows::{Row, row};
-use super::{Found, SystemCatalog};
+use super::{Found, SystemCatalog, procedures};
 use messages::schema::{Column, TableSchema};
 use values::Type;
 
@@ -17,6 +17,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             .into(),
         "tables" => catalog.tables().map(|table| self::table(database, table)).collect(),
         "columns" => catalog.tables().flat_map(|table| columns(database, table)).collect(),
+        "routines" => procedures::routines(catalog),
+        "parameters" => procedures::parameters(catalog),
         "table_constraints" => catalog.relations().filter_map(|relation| constraint(database, &relation)).collect(),
         "key_column_usage" => catalog.relations().flat_map(|relation| key_columns(database, &relation)).collect(),
         "constraint_column_usage" => {

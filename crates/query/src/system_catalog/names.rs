@@ -109,7 +109,7 @@ pub fn quoted(name: &str) -> String {
 }
 
 /// Splits `a."B c".d` into its parts, folding those that are not quoted.
-fn split_name(text: &str) -> Result<Vec<String>, QueryError> {
+pub(super) fn split_name(text: &str) -> Result<Vec<String>, QueryError> {
     let mut parts = vec![String::new()];
     let mut quoted = false;
     let mut letters = text.trim().chars().peekable();

@@ -4,13 +4,13 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SETTINGS, SystemCatalog,
-    definition_texts,
+    definition_texts, procedures,
 };
 use messages::schema::{Column, TableSchema};
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 16] = [
+pub const FILLED: [&str; 18] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -20,7 +20,9 @@ pub const FILLED: [&str; 16] = [
     "pg_database",
     "pg_index",
     "pg_indexes",
+    "pg_language",
     "pg_namespace",
+    "pg_proc",
     "pg_roles",
     "pg_settings",
     "pg_tables",
@@ -50,11 +52,16 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_database" => vec![database(catalog)],
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
         "pg_indexes" => catalog.relations().filter_map(|relation| index_text(&relation)).collect(),
+        "pg_language" => vec![row! {
+            oid: procedures::SQL_OID, lanname: "sql", lanowner: OWNER_OID, lanispl: false, lanpltrusted: true,
+            lanplcallfoid: 0, laninline: 0, lanvalidator: 0,
+        }],
         "pg_namespace" => {
             [(PG_CATALOG_OID, "pg_catalog"), (PUBLIC_OID, "public"), (INFORMATION_SCHEMA_OID, "information_schema")]
                 .map(|(oid, name)| row! { oid: oid, nspname: name, nspowner: OWNER_OID })
                 .into()
         }
+        "pg_proc" => procedures::rows(catalog),
         "pg_roles" | "pg_authid" => vec![role(catalog)],
         "pg_settings" => SETTINGS.iter().map(|(name, value)| setting(name, value)).collect(),
         "pg_tables" => catalog.tables().map(|table| table_text(catalog, table)).collect(),

@@ -11,8 +11,9 @@ use crate::limits::DOUBTS_MAX;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
+use messages::Key;
 use messages::program::Program;
-use messages::{Key, Timestamp};
+use messages::schema::CatalogVersions;
 use std::sync::Arc;
 
 /// Errors of the class "syntax error or access rule violation": names and types, which the catalog decides.
@@ -20,7 +21,7 @@ const CLASS: &str = "42";
 
 impl Turn<'_> {
     /// The versions of these catalog rows, as this site knows them now.
-    pub fn relied(&self, mentioned: Vec<Key>) -> Arc<[(Key, Timestamp)]> {
+    pub fn relied(&self, mentioned: Vec<Key>) -> CatalogVersions {
         let catalog = &self.shared.catalog.catalog;
         let relied = |key: Key| {
             let version = catalog.version_of(&key);
@@ -30,7 +31,7 @@ impl Turn<'_> {
     }
 
     /// Tells the client, unless the relations that the statement mentions are not what it was compiled with.
-    pub fn doubt(&mut self, confirmed: Confirmed, relied: Arc<[(Key, Timestamp)]>, again: Again) {
+    pub fn doubt(&mut self, confirmed: Confirmed, relied: CatalogVersions, again: Again) {
         let own = self.session.overlay.keys();
         let relies_on: Arc<[_]> = relied.iter().filter(|(key, _)| !own.contains(key)).cloned().collect();
         let by_catalog = match &confirmed {

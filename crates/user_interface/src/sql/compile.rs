@@ -13,8 +13,8 @@ use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::program::{Program, ResultColumn};
-use messages::schema::{Catalog, CatalogEntry};
-use messages::{Key, TableId, Timestamp};
+use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
+use messages::{Key, TableId};
 use sqlparser::ast;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ pub struct Prepared {
     /// Whether it changes rows or schema.
     pub writes: bool,
     /// Catalog rows of what it mentions, with the version of each when it was compiled.
-    pub mentions: Arc<[(Key, Timestamp)]>,
+    pub mentions: CatalogVersions,
     /// The catalog's generation when it was last found to stand.
     pub generation: u64,
     /// Whether every session may use it.

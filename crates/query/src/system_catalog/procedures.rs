@@ -1,0 +1,114 @@
+//! Procedures of the user, as `pg_proc`, `information_schema` and `pg_get_functiondef` show them.
+
+use super::names::{quoted, split_name};
+use super::rows::{Row, row};
+use super::{OWNER_OID, PUBLIC_OID, SystemCatalog};
+use crate::error::QueryError;
+use messages::schema::ProcedureSchema;
+use values::Type;
+
+/// Identifier of the language `sql`, the only one.
+pub const SQL_OID: u32 = 14;
+/// Identifier of the type `void`, which procedures return.
+const VOID_OID: u32 = 2278;
+
+impl SystemCatalog {
+    fn procedures(&self) -> impl Iterator<Item = &ProcedureSchema> {
+        self.show();
+        self.catalog.procedures.values().map(|(procedure, _)| procedure.as_ref())
+    }
+
+    fn procedure(&self, oid: u32) -> Option<&ProcedureSchema> {
+        self.procedures().find(|procedure| procedure.oid == oid)
+    }
+
+    /// The identifier of a procedure of the user by its name, with or without schema and parameters. Errors: 42883, 42602.
+    pub fn procedure_oid(&self, text: &str) -> Result<u32, QueryError> {
+        let unknown = || QueryError::new("42883", format!("function \"{text}\" does not exist"));
+        let parts = split_name(text.split('(').next().unwrap_or_default())?;
+        let name = match parts.as_slice() {
+            [name] => name,
+            [schema, name] if schema == "public" => name,
+            _ => return Err(unknown()),
+        };
+        self.procedures().find(|procedure| procedure.name == *name).map(|procedure| procedure.oid).ok_or_else(unknown)
+    }
+
+    /// `pg_get_function_arguments(oid)`. `None` when there is no such procedure.
+    pub fn procedure_arguments(&self, oid: u32) -> Option<String> {
+        let argument = |(name, argument_type): &(String, Type)| {
+            let type_name = self.type_text(argument_type.oid(), None);
+            if name.is_empty() { format!("IN {type_name}") } else { format!("IN {} {type_name}", quoted(name)) }
+        };
+        Some(self.procedure(oid)?.parameters.iter().map(argument).collect::<Vec<_>>().join(", "))
+    }
+
+    /// `pg_get_functiondef(oid)`: what makes it again. `None` when there is no such procedure.
+    pub fn procedure_definition(&self, oid: u32) -> Option<String> {
+        let procedure = self.procedure(oid)?;
+        let (name, arguments) = (quoted(&procedure.name), self.procedure_arguments(oid)?);
+        let mut quote = "$procedure".to_owned();
+        while procedure.body.contains(&quote) {
+            quote.push('x');
+        }
+        let body = &procedure.body;
+        Some(format!(
+            "CREATE OR REPLACE PROCEDURE public.{name}({arguments})\n LANGUAGE sql\nAS {quote}${body}{quote}$\n"
+        ))
+    }
+}
+
+/// The rows of `pg_proc`.
+pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
+    catalog.procedures().map(procedure_row).collect()
+}
+
+fn procedure_row(procedure: &ProcedureSchema) -> Row {
+    let types = procedure.parameters.iter().map(|(_, argument_type)| i64::from(argument_type.oid()));
+    let is_named = procedure.parameters.iter().any(|(name, _)| !name.is_empty());
+    let names = is_named.then(|| procedure.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    row! {
+        oid: procedure.oid, proname: procedure.name.as_str(), pronamespace: PUBLIC_OID, proowner: OWNER_OID,
+        prolang: SQL_OID, procost: 100, prorows: 0, provariadic: 0, prosupport: "-", prokind: "p", prosecdef: false,
+        proleakproof: false, proisstrict: false, proretset: false, provolatile: "v", proparallel: "u",
+        pronargs: procedure.parameters.len() as i64, pronargdefaults: 0, prorettype: VOID_OID,
+        proargtypes: types.collect::<Vec<_>>(), proargnames: names, prosrc: procedure.body.as_str(),
+    }
+}
+
+/// The rows of `information_schema.routines`.
+pub(super) fn routines(catalog: &SystemCatalog) -> Vec<Row> {
+    let database = catalog.session().database.as_str();
+    let routine = |procedure: &ProcedureSchema| {
+        row! {
+            specific_catalog: database, specific_schema: "public", specific_name: specific_name(procedure),
+            routine_catalog: database, routine_schema: "public", routine_name: procedure.name.as_str(),
+            routine_type: "PROCEDURE", routine_body: "SQL", routine_definition: procedure.body.as_str(),
+            external_language: "SQL", parameter_style: "GENERAL", is_deterministic: "NO", sql_data_access: "MODIFIES",
+            schema_level_routine: "YES", max_dynamic_result_sets: 0, security_type: "INVOKER",
+        }
+    };
+    catalog.procedures().map(routine).collect()
+}
+
+/// The rows of `information_schema.parameters`.
+pub(super) fn parameters(catalog: &SystemCatalog) -> Vec<Row> {
+    let database = catalog.session().database.as_str();
+    let of = |procedure: &ProcedureSchema| {
+        let parameter = |(number, (name, parameter_type)): (i64, &(String, Type))| {
+            row! {
+                specific_catalog: database, specific_schema: "public", specific_name: specific_name(procedure),
+                ordinal_position: number, parameter_mode: "IN", is_result: "NO", as_locator: "NO",
+                parameter_name: (!name.is_empty()).then_some(name.as_str()), data_type: parameter_type.base_name(),
+                udt_catalog: database, udt_schema: "pg_catalog", udt_name: parameter_type.catalog_name(),
+                dtd_identifier: number.to_string(),
+            }
+        };
+        (1..).zip(&procedure.parameters).map(parameter).collect::<Vec<_>>()
+    };
+    catalog.procedures().flat_map(of).collect()
+}
+
+fn specific_name(procedure: &ProcedureSchema) -> String {
+    format!("{}_{}", procedure.name, procedure.oid)
+}
