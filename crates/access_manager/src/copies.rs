@@ -140,18 +140,6 @@ impl AccessManager {
     /// Each stale part of the range gets a record of its own, so that a replay touches nothing that was fresh.
     fn install_range(&mut self, range: &KeyRange, rows: &Rows, installed: &mut Installed) -> Result<(), StoreError> {
         let table = range.table;
-        if rows.is_empty()
-            && *range == KeyRange::whole(table)
-            && self.stale.is_whole(table)
-            && table != TableId::CATALOG
-        {
-            // Dropped while this copy was away, or empty, which is the same to who reads it.
-            self.forget_storage(table);
-            self.stale.refresh(table, &range.low, None);
-            installed.storages.push(table);
-            installed.records.push(Copies::Range { range: range.clone(), rows: Vec::new() });
-            return Ok(());
-        }
         let mut brought: BTreeMap<&Key, (Timestamp, Option<&Row>)> = BTreeMap::new();
         for (key, version, row) in rows {
             brought.insert(key, (*version, row.as_ref()));
@@ -232,16 +220,13 @@ impl AccessManager {
         if !self.stale.is_everything() {
             return;
         }
-        let mut gone: Vec<TableId> = self.local.storages.keys().copied().collect();
-        gone.retain(|table| !listed.contains(table) && !self.stale.knows(*table));
-        gone.into_iter().for_each(|table| self.forget_storage(table));
+        let own: Vec<TableId> = self.local.storages.keys().copied().collect();
+        for table in own.into_iter().filter(|table| !listed.contains(table) && !self.stale.knows(*table)) {
+            self.garbage.take(self.local.remove_storage(table));
+            self.poster.storage_is_gone(table);
+        }
         self.stale.list_storages(listed);
         installed.records.push(Copies::Storages(listed.to_vec()));
-    }
-
-    fn forget_storage(&mut self, table: TableId) {
-        self.garbage.take(self.local.remove_storage(table));
-        self.poster.storage_is_gone(table);
     }
 
     fn take_over(
@@ -255,6 +240,10 @@ impl AccessManager {
         installed.bytes += size(key, row.as_ref()) as u64;
         if table == TableId::CATALOG {
             installed.catalog.push((key.clone(), version, row.clone()));
+        }
+        if row.is_none() {
+            // It may have been dropped while this copy was away.
+            self.poster.note_emptied(table);
         }
         self.local.replace(table, key, version, row);
     }

@@ -67,6 +67,9 @@ pub const TOMBSTONE_RETENTION: u64 = 2 * SILENT_VOTER;
 /// Deletions forgotten in each tick.
 pub const BURY_PER_TICK: usize = 2_000;
 
+/// Items at most that a storage of which copies have taken rows away is looked through for, to see whether anything is left.
+pub const HOLLOW_CHAINS_MAX: usize = 2_000;
+
 /// Own items replaced or removed by one message of copies; what it brings beyond that stays stale and is asked for again.
 pub const COPY_WORK_MAX: usize = 2 * COPY_ITEMS_MAX;
 

@@ -5,7 +5,9 @@
 //! version above those in memory.
 
 use crate::chain::{Chain, Generation, Seen, Version};
-use crate::limits::{LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX};
+use crate::limits::{
+    HOLLOW_CHAINS_MAX, LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX,
+};
 use crate::manager::Settings;
 use crate::old_versions::{OldVersions, Tally};
 use crate::ranges::{Extent, KeyRanges, before};
@@ -200,7 +202,10 @@ impl Local {
             return Ok(None);
         };
         let found = storage.look(key).or_load(&*self.store, table, &mut self.tally)?.ok();
-        Ok(found.map(|chain| if first { chain.oldest() } else { chain.newest() }))
+        Ok(found.map(|chain| {
+            chain.referenced = true;
+            if first { chain.oldest() } else { chain.newest() }
+        }))
     }
 
     fn is_cached(&self, table: TableId, key: &Key) -> bool {
@@ -470,6 +475,18 @@ impl Local {
     pub(crate) fn forget_past(&mut self, table: TableId, dropped: Timestamp) {
         let storage = self.storage(table);
         storage.floor = storage.floor.max(dropped);
+    }
+
+    /// Whether nothing is known of a storage but absences that copies have brought: to who reads it that is as if it were not there. `None`: it
+    /// has so many items that looking at them takes too long. (What is absent is forgotten in time.)
+    pub(crate) fn is_hollow(&self, table: TableId) -> Option<bool> {
+        let Some(storage) = self.storages.get(&table) else { return Some(false) };
+        if storage.chains.len() > HOLLOW_CHAINS_MAX {
+            return None;
+        }
+        let is_absent = |chain: &Chain| chain.newest().row.is_none() && chain.newest().timestamp == Timestamp::ZERO;
+        let is_known = storage.floor == Timestamp::ZERO && storage.resident.first_gap(&Key::lowest(), None).is_none();
+        Some(is_known && storage.chains.values().all(is_absent))
     }
 
     /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.

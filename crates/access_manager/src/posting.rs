@@ -17,6 +17,7 @@ use messages::planted::Bug;
 use messages::remaining;
 use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What the store keeps beside rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,8 @@ struct Posting {
     /// Where the log begins that is still needed when this post is done.
     replay_from: u64,
     drops: Vec<Drop>,
+    /// See [`Poster::emptied`].
+    emptied: BTreeSet<TableId>,
     #[serde(with = "remaining")]
     items: std::vec::IntoIter<(TableId, Key)>,
     /// What the store is to write next, and how much that is.
@@ -95,6 +98,9 @@ struct Posting {
 pub(crate) struct Poster {
     posting: Option<Posting>,
     drops: Vec<Drop>,
+    /// Storages of which copies have taken rows away. Those that nothing is left of go with the next post: not before the log has on disk that
+    /// they were stale here.
+    emptied: BTreeSet<TableId>,
     /// See [`Metadata::replay_from`].
     replay_from: u64,
     /// Nothing is done before this (boot clock), so that posting takes a part of the machine and never all of it.
@@ -135,8 +141,14 @@ impl Poster {
         }
     }
 
+    /// A copy has brought that something of a storage is absent.
+    pub(crate) fn note_emptied(&mut self, table: TableId) {
+        self.emptied.insert(table);
+    }
+
     /// A storage is gone, for whatever reason: here, and in the store as soon as that comes to it.
     pub(crate) fn storage_is_gone(&mut self, table: TableId) {
+        self.emptied.remove(&table);
         self.drops.retain(|drop| drop.table != table);
         if let Some(posting) = &mut self.posting {
             posting.gathered.retain(|write| write.table != table);
@@ -165,6 +177,7 @@ impl Poster {
             written: false,
             replay_from,
             drops: due,
+            emptied: std::mem::take(&mut self.emptied),
             items: std::mem::take(&mut local.unposted).into_iter(),
             gathered: Vec::new(),
             gathered_bytes: 0,
@@ -212,6 +225,13 @@ impl Poster {
         }
         for drop in posting.drops.drain(..) {
             garbage.take(local.remove_storage(drop.table));
+        }
+        for table in std::mem::take(&mut posting.emptied) {
+            match local.is_hollow(table) {
+                Some(true) => garbage.take(local.remove_storage(table)),
+                Some(false) => {}
+                None => drop(self.emptied.insert(table)),
+            }
         }
         if posting.gather(items, local) {
             return Ok(());

@@ -115,11 +115,6 @@ impl Stale {
         self.storages.contains_key(&table)
     }
 
-    /// Whether nothing of a storage is fresh.
-    pub(crate) fn is_whole(&self, table: TableId) -> bool {
-        self.first_in(table, &Key::lowest(), None) == Some((Key::lowest(), None))
-    }
-
     /// The first stale part of a range of keys.
     pub(crate) fn first_in(&self, table: TableId, low: &Key, high: Option<&Key>) -> Option<Extent> {
         match self.storages.get(&table) {

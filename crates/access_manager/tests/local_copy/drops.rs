@@ -101,27 +101,43 @@ fn a_storage_that_is_still_to_be_copied_is_listed() {
     assert_eq!(copied(&mut up, CopyRequest::Storages, 2), Copies::Storages(vec![TABLE]), "it has a deletion of it");
 }
 
-/// Storages that were dropped while a site was away must not stay there for ever by their name, nor by deletions in them.
+/// Storages that were dropped while a site was away must not stay there for ever by their name, nor by deletions in them. But until the log has on
+/// disk that they were stale, all may be as it was before: then they must still be in the store.
 #[test]
 fn nothing_stays_of_what_nobody_has() {
     let none = Copies::Storages(vec![]);
     let listed = |site: &mut Site| copied(site, CopyRequest::Storages, 0);
+    let gone = |site: &mut Site| {
+        site.copies(Copies::Range { range: KeyRange::whole(TABLE), rows: vec![] });
+        assert_eq!(site.row("a"), None);
+    };
     let mut site = Site::new(Settings::default());
     site.install(10, writes(&[("a", Some("a")), ("b", None)]));
     site.post();
     let start = site.log.len();
     site.log.push(Logged::Record(epoch_logged(whole_table())));
     site.mark_stale(whole_table());
-    site.copies(Copies::Range { range: KeyRange::whole(TABLE), rows: vec![] });
-    assert_eq!((listed(&mut site), site.row("a")), (none.clone(), None));
+    gone(&mut site);
     let end = site.log.len();
+    site.restart(usize::MAX, end..end);
+    assert_eq!(site.row("a").map(|(clock, _)| clock), Some(10), "as if it had never been stale");
     site.restart(usize::MAX, start..end);
-    assert_eq!(listed(&mut site), none);
+    site.post();
+    assert_eq!((listed(&mut site), site.row("a")), (none.clone(), None));
     site.mark_stale(stale_items(&["a"]));
     site.copies(Copies::Items(vec![(item("a"), Timestamp::ZERO, None)]));
     assert_eq!(listed(&mut site), none);
+    // Whatever is written since is kept.
     site.install(40, writes(&[("a", Some("again"))]));
+    site.mark_stale(stale_items(&["b"]));
+    site.copies(Copies::Items(vec![(item("b"), Timestamp::ZERO, None)]));
+    site.post();
     assert_eq!(site.row("a").map(|(clock, _)| clock), Some(40));
+    site.mark_stale(whole_table());
+    gone(&mut site);
+    site.install(50, writes(&[("a", Some("later"))]));
+    site.post();
+    assert_eq!(site.row("a").map(|(clock, _)| clock), Some(50));
 }
 
 /// A drop that only this site has known must not take what the others have brought it back: neither when it waits for a snapshot, nor when a

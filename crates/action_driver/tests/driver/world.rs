@@ -453,7 +453,8 @@ fn describe(message: &Message) -> Option<String> {
             };
             let mut writes: Vec<String> = history.writes.iter().map(write).collect();
             let sum = |added: &messages::Increment| {
-                format!("{}[{:?}]{:?}", storage(added.table), added.key, &added.addends[..])
+                let addends: Vec<_> = added.addends.iter().map(|addend| (addend.column, addend.number)).collect();
+                format!("{}[{:?}]{addends:?}", storage(added.table), added.key)
             };
             writes.extend(history.increments.iter().map(sum));
             format!(
