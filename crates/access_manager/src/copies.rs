@@ -140,6 +140,10 @@ impl AccessManager {
     /// Each stale part of the range gets a record of its own, so that a replay touches nothing that was fresh.
     fn install_range(&mut self, range: &KeyRange, rows: &Rows, installed: &mut Installed) -> Result<(), StoreError> {
         let table = range.table;
+        if rows.is_empty() {
+            // It may have been dropped while this copy was away.
+            self.poster.note_emptied(table);
+        }
         let mut brought: BTreeMap<&Key, (Timestamp, Option<&Row>)> = BTreeMap::new();
         for (key, version, row) in rows {
             brought.insert(key, (*version, row.as_ref()));
@@ -242,7 +246,6 @@ impl AccessManager {
             installed.catalog.push((key.clone(), version, row.clone()));
         }
         if row.is_none() {
-            // It may have been dropped while this copy was away.
             self.poster.note_emptied(table);
         }
         self.local.replace(table, key, version, row);

@@ -477,16 +477,19 @@ impl Local {
         storage.floor = storage.floor.max(dropped);
     }
 
-    /// Whether nothing is known of a storage but absences that copies have brought: to who reads it that is as if it were not there. `None`: it
-    /// has so many items that looking at them takes too long. (What is absent is forgotten in time.)
+    /// Whether nothing is known of a storage but absences that copies have brought: to who reads it that is as if it were not there. `None`: that
+    /// shows later, when deletions are forgotten and old snapshots have ended, or there is less to look at.
     pub(crate) fn is_hollow(&self, table: TableId) -> Option<bool> {
         let Some(storage) = self.storages.get(&table) else { return Some(false) };
         if storage.chains.len() > HOLLOW_CHAINS_MAX {
             return None;
         }
-        let is_absent = |chain: &Chain| chain.newest().row.is_none() && chain.newest().timestamp == Timestamp::ZERO;
-        let is_known = storage.floor == Timestamp::ZERO && storage.resident.first_gap(&Key::lowest(), None).is_none();
-        Some(is_known && storage.chains.values().all(is_absent))
+        let newest = || storage.chains.values().map(Chain::newest);
+        if newest().any(|newest| newest.row.is_some()) || storage.resident.first_gap(&Key::lowest(), None).is_some() {
+            return Some(false);
+        }
+        let is_past = storage.floor <= self.snapshots.oldest();
+        (is_past && newest().all(|newest| newest.timestamp == Timestamp::ZERO)).then_some(true)
     }
 
     /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.

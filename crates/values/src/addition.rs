@@ -1,6 +1,6 @@
 //! Adding to numbers in rows without knowing them: what is added, whether a row can take it, and the row with the sum.
 //!
-//! Integers, and decimal numbers of up to [`DIGITS_MAX`] digits. Invariants: additions commute, to the last byte of the row: two rows to which the
+//! Integers, and decimal numbers of up to `DIGITS_MAX` digits. Invariants: additions commute, to the last byte of the row: two rows to which the
 //! same was added in another order are equal; what is no exact multiple of a column's last decimal is not added, because a sum of rounded
 //! numbers is not the rounded sum.
 
