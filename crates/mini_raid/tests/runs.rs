@@ -153,6 +153,9 @@ fn found_seeds_of_schema_changes_stay_found() {
         ),
         ("rows committed ahead were decided at a site after the drop of their storage", 102504, 2),
         ("a storage that was left behind was not looked for where it had still to be copied", 3781, 3),
+        ("absent items that came as copies made a storage that was dropped", 61106, 5),
+        ("a storage whose void drop a replay had met was taken for one with a past", 61067, 3),
+        ("a dropped storage of which a copy had no row stayed by its name", 61219, 3),
     ];
     for (what, seed, sites) in found {
         let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });

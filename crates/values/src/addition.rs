@@ -131,8 +131,10 @@ impl Unit {
 }
 
 fn scaled(number: i64, from: Option<u8>, to: Option<u8>) -> i128 {
-    let more = to.unwrap_or(0) - from.unwrap_or(0);
-    i128::from(number) * 10_i128.pow(more.into())
+    match to.unwrap_or(0) - from.unwrap_or(0) {
+        0 => i128::from(number),
+        more => i128::from(number) * 10_i128.pow(more.into()),
+    }
 }
 
 impl Number {
