@@ -477,19 +477,20 @@ impl Local {
         storage.floor = storage.floor.max(dropped);
     }
 
-    /// Whether nothing is known of a storage but absences that copies have brought: to who reads it that is as if it were not there. `None`: that
+    /// Whether there is nothing of a storage but absences that copies have brought: to who reads it that is as if it were not there. `None`: that
     /// shows later, when deletions are forgotten and old snapshots have ended, or there is less to look at.
-    pub(crate) fn is_hollow(&self, table: TableId) -> Option<bool> {
-        let Some(storage) = self.storages.get(&table) else { return Some(false) };
-        if storage.chains.len() > HOLLOW_CHAINS_MAX {
-            return None;
+    pub(crate) fn is_hollow(&self, table: TableId) -> Result<Option<bool>, StoreError> {
+        let Some(storage) = self.storages.get(&table) else { return Ok(Some(false)) };
+        let newest = || storage.chains.values().map(Chain::newest).take(HOLLOW_CHAINS_MAX);
+        if newest().any(|newest| newest.row.is_some()) {
+            return Ok(Some(false));
         }
-        let newest = || storage.chains.values().map(Chain::newest);
-        if newest().any(|newest| newest.row.is_some()) || storage.resident.first_gap(&Key::lowest(), None).is_some() {
-            return Some(false);
+        let is_known = storage.resident.first_gap(&Key::lowest(), None).is_none();
+        if !is_known && !self.store.scan(&KeyRange::whole(table), false, 1, 1)?.rows.is_empty() {
+            return Ok(Some(false));
         }
-        let is_past = storage.floor <= self.snapshots.oldest();
-        (is_past && newest().all(|newest| newest.timestamp == Timestamp::ZERO)).then_some(true)
+        let is_past = storage.chains.len() <= HOLLOW_CHAINS_MAX && storage.floor <= self.snapshots.oldest();
+        Ok((is_past && newest().all(|newest| newest.timestamp == Timestamp::ZERO)).then_some(true))
     }
 
     /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Metadata {
     /// At or above the version of everything in the store, forgotten deletions included.
     pub(crate) as_of: Timestamp,
-    /// Storages dropped whose rows are still in the store, with the drop's timestamp.
+    /// Storages dropped whose rows are still in the store, with the drop's timestamp; or zero: they go if nothing is left of them.
     pub(crate) drops: Vec<(Timestamp, TableId)>,
     /// The store has, on disk, all that the log says before this position.
     pub(crate) replay_from: u64,
@@ -110,8 +110,10 @@ pub(crate) struct Poster {
 impl Poster {
     /// Goes on with drops that the store has not seen the end of.
     pub(crate) fn new(drops: Vec<(Timestamp, TableId)>, replay_from: u64) -> Poster {
+        let (emptied, drops): (Vec<_>, Vec<_>) = drops.into_iter().partition(|(at, _)| *at == Timestamp::ZERO);
         let drop = |(timestamp, table)| Drop { timestamp, table, generation: 0 };
-        Poster { drops: drops.into_iter().map(drop).collect(), replay_from, ..Poster::default() }
+        let emptied = emptied.into_iter().map(|(_, table)| table).collect();
+        Poster { drops: drops.into_iter().map(drop).collect(), emptied, replay_from, ..Poster::default() }
     }
 
     /// See [`Metadata::replay_from`].
@@ -227,10 +229,13 @@ impl Poster {
             garbage.take(local.remove_storage(drop.table));
         }
         for table in std::mem::take(&mut posting.emptied) {
-            match local.is_hollow(table) {
+            match local.is_hollow(table)? {
                 Some(true) => garbage.take(local.remove_storage(table)),
                 Some(false) => {}
-                None => drop(self.emptied.insert(table)),
+                None => {
+                    self.emptied.insert(table);
+                    posting.metadata.drops.push((Timestamp::ZERO, table));
+                }
             }
         }
         if posting.gather(items, local) {

@@ -59,7 +59,7 @@ pub trait Store: Send {
     fn get(&self, table: TableId, key: &Key) -> Result<Option<(Timestamp, Row)>, StoreError>;
 
     /// Rows of a range in key order, or in reverse: at least one if there is any, at most `rows_max`, ending behind the row that reaches
-    /// `bytes_max`.
+    /// `bytes_max`, which is 1 at least.
     fn scan(&self, range: &KeyRange, reverse: bool, rows_max: usize, bytes_max: usize)
     -> Result<StoreRows, StoreError>;
 

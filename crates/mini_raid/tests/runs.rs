@@ -156,6 +156,8 @@ fn found_seeds_of_schema_changes_stay_found() {
         ("absent items that came as copies made a storage that was dropped", 61106, 5),
         ("a storage whose void drop a replay had met was taken for one with a past", 61067, 3),
         ("a dropped storage of which a copy had no row stayed by its name", 61219, 3),
+        ("a restart forgot which storages nothing might be left of", 1866, 3),
+        ("a storage whose rows were all in the store was taken for one without rows", 1439, 3),
     ];
     for (what, seed, sites) in found {
         let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });
