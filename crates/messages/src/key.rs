@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(Content);
 
-/// Bytes of a key that needs no allocation: what makes it as large as an item's other fields leave room for in half a cache line.
+/// Bytes of a key that needs no allocation: with its length and its kind they are half a cache line.
 const INLINE_BYTES_MAX: usize = 30;
 const _: () = assert!(size_of::<Key>() == 32);
 
@@ -50,7 +50,13 @@ impl Key {
 
     /// The smallest key above this one: the same bytes and a zero.
     pub fn successor(&self) -> Key {
-        Key::new(&[self.as_bytes(), &[0]].concat())
+        match &self.0 {
+            // The zero is there already.
+            Content::Inline { length, bytes } if usize::from(*length) < INLINE_BYTES_MAX => {
+                Key(Content::Inline { length: length + 1, bytes: *bytes })
+            }
+            _ => Key::new(&[self.as_bytes(), &[0]].concat()),
+        }
     }
 
     /// The first bytes as a number, zeros where there are none: of two keys with different numbers the one with the smaller number is the smaller.

@@ -100,6 +100,8 @@ bugs! {
     OverflowDropsEntries = "overflow-drops-entries", rule 10: "a full fail-lock table drops entries";
     DropsNotLocked = "drops-not-locked", rule 10: "a site that was away is not told of storages that were dropped";
     DroppedCopied = "dropped-copied", rule 10: "rows of a storage that was dropped are copied as long as they are there";
+    EmptiedStay = "emptied-stay", rule 10: "a storage of which copies have left nothing stays at a site by its name";
+    EmptyUnlooked = "empty-unlooked", rule 10: "a storage is taken for empty though its rows are in the store";
     VoidDropStands = "void-drop-stands", rule 11: "a storage that only a returning site had dropped goes from its copy, though that was brought again";
     TailNotLocked = "tail-not-locked", rule 11: "what a returning site wrote or prepared by itself is not fail-locked";
     StaleServed = "stale-served", rule 11: "a recovering site serves fail-locked items";

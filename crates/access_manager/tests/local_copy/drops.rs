@@ -126,6 +126,7 @@ fn nothing_stays_of_what_nobody_has() {
     assert_eq!((listed(&mut site), site.row("a")), (none.clone(), None));
     site.mark_stale(stale_items(&["a"]));
     site.copies(Copies::Items(vec![(item("a"), Timestamp::ZERO, None)]));
+    site.post();
     assert_eq!(listed(&mut site), none);
     // Whatever is written since is kept.
     site.install(40, writes(&[("a", Some("again"))]));
