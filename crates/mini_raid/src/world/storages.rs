@@ -103,17 +103,22 @@ impl World {
         }
     }
 
-    /// Which storages are at which sites that should be gone: rows, deletions, or no more than their name.
+    /// Which storages are at which sites that should be gone: rows, deletions, or no more than their name. All of them, where a site cannot tell.
     fn left_behind(&mut self) -> Vec<(usize, TableId)> {
         let named: BTreeSet<TableId> = World::named(&self.look(1).catalog).collect();
+        let made: BTreeSet<TableId> = self.storages.made.keys().copied().collect();
         let mut left = Vec::new();
         for site in 1..=self.sites() {
             let all = AccessRequest::ReadCopies { tag: 0, wanted: CopyRequest::Storages, epoch: EpochNumber(0) };
-            let Some(AccessReply::Copies { copies, .. }) = self.ask_access(site, all) else { continue };
-            if let Copies::Storages(listed) = &*copies {
-                let made = listed.iter().filter(|storage| self.storages.made.contains_key(storage));
-                left.extend(made.filter(|storage| !named.contains(storage)).map(|storage| (site, *storage)));
-            }
+            let listed = match self.ask_access(site, all) {
+                Some(AccessReply::Copies { copies, .. }) => match &*copies {
+                    Copies::Storages(listed) => Some(listed.iter().copied().collect()),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let listed: BTreeSet<TableId> = listed.unwrap_or_else(|| made.clone());
+            left.extend(listed.intersection(&made).filter(|made| !named.contains(made)).map(|made| (site, *made)));
         }
         left
     }

@@ -120,7 +120,7 @@ pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Resul
         (CatalogType::RegNamespace, None) => call("regnamespace_name", vec![inner]),
         (CatalogType::RegRole, None) => call("pg_get_userbyid", vec![inner]),
         // Functions that are no procedure of the user have no identifier here.
-        (CatalogType::RegOther, Some(name)) if let Ok(procedure) = catalog.procedure_oid(&name) => oid(procedure),
+        (CatalogType::RegOther, Some(name)) if let Some(procedure) = catalog.procedure_oid(&name) => oid(procedure),
         (CatalogType::RegOther, _) => cast_value(inner, Type::Text),
     })
 }

@@ -3,7 +3,6 @@
 use super::names::{quoted, split_name};
 use super::rows::{Row, row};
 use super::{OWNER_OID, PUBLIC_OID, SystemCatalog};
-use crate::error::QueryError;
 use messages::schema::ProcedureSchema;
 use values::Type;
 
@@ -22,16 +21,15 @@ impl SystemCatalog {
         self.procedures().find(|procedure| procedure.oid == oid)
     }
 
-    /// The identifier of a procedure of the user by its name, with or without schema and parameters. Errors: 42883, 42602.
-    pub fn procedure_oid(&self, text: &str) -> Result<u32, QueryError> {
-        let unknown = || QueryError::new("42883", format!("function \"{text}\" does not exist"));
-        let parts = split_name(text.split('(').next().unwrap_or_default())?;
+    /// The identifier of a procedure of the user by its name, with or without schema and parameters. `None` when there is none.
+    pub fn procedure_oid(&self, text: &str) -> Option<u32> {
+        let parts = split_name(text.split('(').next()?).ok()?;
         let name = match parts.as_slice() {
             [name] => name,
             [schema, name] if schema == "public" => name,
-            _ => return Err(unknown()),
+            _ => return None,
         };
-        self.procedures().find(|procedure| procedure.name == *name).map(|procedure| procedure.oid).ok_or_else(unknown)
+        self.procedures().find(|procedure| procedure.name == *name).map(|procedure| procedure.oid)
     }
 
     /// `pg_get_function_arguments(oid)`. `None` when there is no such procedure.
