@@ -10,6 +10,7 @@ use crate::debit_credit::explain;
 use crate::debit_credit::load::LoadError;
 use crate::limits;
 use crate::screen::bytes;
+use std::time::Instant;
 use thiserror::Error;
 
 /// See the module's description.
@@ -77,6 +78,20 @@ impl ExperimentError {
 /// As the error of a statement.
 pub(crate) fn failed(what: impl Into<String>) -> impl FnOnce(postgres::Error) -> ExperimentError {
     move |error| ExperimentError::Statement { what: what.into(), error }
+}
+
+/// Executes a statement, and again while it is refused for a conflict: with other clients, or because the set of sites changes just then.
+pub(crate) fn change_rows(client: &mut postgres::Client, statement: &str) -> Result<(), postgres::Error> {
+    let begun = Instant::now();
+    loop {
+        match client.batch_execute(statement) {
+            // Class 40: it has not committed.
+            Err(error)
+                if error.code().is_some_and(|code| code.code().starts_with("40"))
+                    && begun.elapsed() < limits::RESUME_TIME_MAX => {}
+            done => return done,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! * [`debit_credit`]: pgbench's tables, clients that book into them, and the audit that finds every lost or doubled booking;
 //! * [`demo`]: a cluster under load that loses a site and takes it back;
 //! * [`returning`]: how soon a site that was away answers again; [`interruption`]: how long the others do not when one is killed;
+//! * [`dip`]: what a site that comes back costs the clients of the others;
 //! * [`first_answer`]: waiting until a site that was just started answers;
 //! * [`soak`]: a mixed load and a kill a minute for an hour, and what that costs in memory and disk; * [`machine`]: what figures depend on;
 //! * [`larger`]: more rows than memory, and a working set that fits; * [`experiment`]: why any of them ends early;
@@ -16,6 +17,7 @@
 pub mod cluster;
 pub mod debit_credit;
 pub mod demo;
+pub mod dip;
 pub mod experiment;
 pub mod first_answer;
 pub mod interruption;

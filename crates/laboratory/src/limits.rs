@@ -69,6 +69,8 @@ pub const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Answers that each poller has before a kill, at least; up to twice as many, so that kills come at any time between two renewals of a lease;
 /// and after the survivors serve again.
 pub const POLLS_AROUND: u64 = 200;
+/// How long the rate of clients is watched before a site comes back, and after it.
+pub const DIP_WATCH: Duration = Duration::from_secs(3);
 /// Syncs of which the median is shown.
 pub const SYNC_SAMPLES: usize = 64;
 

@@ -7,7 +7,7 @@ use crate::cluster::process::Name;
 use crate::cluster::running::{Running, all_is_repaired, serve_without};
 use crate::debit_credit::load::load;
 use crate::debit_credit::{ACCOUNTS, connect};
-use crate::experiment::{ExperimentError, failed};
+use crate::experiment::{ExperimentError, change_rows, failed};
 use crate::first_answer::{Answer, Asking};
 use crate::limits;
 use crate::screen::{Screen, bytes, grouped};
@@ -121,20 +121,6 @@ fn one_return(
         repaired: started.elapsed(),
         copied_bytes: statuses[&AWAY].copied_bytes,
     })
-}
-
-/// Executes a statement, and again while it is refused for a conflict: on a machine with other load the set of sites may change just then.
-fn change_rows(client: &mut postgres::Client, statement: &str) -> Result<(), postgres::Error> {
-    let begun = Instant::now();
-    loop {
-        match client.batch_execute(statement) {
-            // Class 40: it has not committed.
-            Err(error)
-                if error.code().is_some_and(|code| code.code().starts_with("40"))
-                    && begun.elapsed() < limits::RESUME_TIME_MAX => {}
-            done => return done,
-        }
-    }
 }
 
 /// The first answer of the site that comes back, compared with what is right.

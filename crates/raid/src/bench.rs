@@ -6,7 +6,7 @@ use communication_laboratory as communication;
 use laboratory::experiment::ExperimentError;
 use laboratory::larger::rows::Share;
 use laboratory::screen::Screen;
-use laboratory::{interruption, larger, returning, soak};
+use laboratory::{dip, interruption, larger, returning, soak};
 use memory_laboratory as memory;
 use messages::LeaseLength;
 use std::fmt::Display;
@@ -20,6 +20,7 @@ Examples:
   raid bench return                              a million rows, 1% of which change, five times
   raid bench return --scale 1 --percent 50 --rounds 1
   raid bench gap --kills 100                     for how long a surviving site answers nothing when another one is killed
+  raid bench dip --scale 100 --rate 1000         what a site that comes back costs the clients of the others
   raid bench soak --minutes 2 --rate 100         a mixed load with a kill a minute; 60 minutes unless told otherwise
   raid bench larger --gigabytes 1 --memory-mb 200   more rows than memory: does a working set that fits stay fast?
   raid bench comm --list                         the experiments on communication
@@ -41,6 +42,7 @@ pub struct Options {
 enum Experiment {
     Return(ReturnOptions),
     Gap(GapOptions),
+    Dip(DipOptions),
     Soak(SoakOptions),
     Larger(LargerOptions),
     Comm(CommOptions),
@@ -154,6 +156,35 @@ struct GapOptions {
     data: Option<PathBuf>,
 }
 
+/// What a site that comes back costs the clients of the others.
+///
+/// Starts three sites on this machine, loads pgbench's tables and lets clients book at two of the sites all the time. Then, each round: kills site 3, changes
+/// part of the accounts, starts site 3 again, and counts what the clients book in a second before that, until nothing is left to copy, and after it. A booking
+/// that is lost or there twice ends the experiment with status 1.
+#[derive(Args)]
+struct DipOptions {
+    /// Scale of pgbench's tables: 100,000 accounts each.
+    #[arg(long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(laboratory::limits::SCALE_MAX)))]
+    scale: u32,
+    /// How many of the accounts change while the site is away, in percent.
+    #[arg(long, value_name = "P", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    percent: u32,
+    /// How often the site goes and comes back.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Clients that book at the two other sites.
+    #[arg(long, value_name = "N", default_value_t = 8,
+          value_parser = clap::value_parser!(u16).range(1..=laboratory::limits::CLIENTS_MAX as i64))]
+    clients: u16,
+    /// Bookings a second of all of them together; without it, as many as they can.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate: Option<u32>,
+    /// Keep the data here instead of in a folder that vanishes; it must hold no other cluster.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
 /// A mixed load with a kill a minute: is anything lost, do memory and disk stay what they are?
 ///
 /// Starts three sites on this machine. Each minute clients book at all of them at a bounded rate, others read, change one row that all change, and
@@ -219,6 +250,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     match &options.experiment {
         Experiment::Return(options) => measure_return(options),
         Experiment::Gap(options) => measure_gap(options),
+        Experiment::Dip(options) => measure_dip(options),
         Experiment::Soak(options) => measure_soak(options),
         Experiment::Larger(options) => measure_larger(options),
         Experiment::Comm(options) => measure_communication(options).map_err(|failure| failure.to_string()),
@@ -304,6 +336,13 @@ fn measure_gap(options: &GapOptions) -> Result<ExitCode, String> {
     let chosen =
         interruption::Options { kills: *kills, rate: *rate, clients: usize::from(*clients), lease_ms: *lease_ms };
     measure(interruption::run, chosen, data.as_deref(), |_| true)
+}
+
+fn measure_dip(options: &DipOptions) -> Result<ExitCode, String> {
+    let DipOptions { scale, percent, rounds, clients, rate, data } = options;
+    let (scale, percent, rounds, clients, rate) = (*scale, *percent, *rounds, usize::from(*clients), *rate);
+    let chosen = dip::Options { scale, percent, rounds, clients, rate };
+    measure(dip::run, chosen, data.as_deref(), |_| true)
 }
 
 fn measure_soak(options: &SoakOptions) -> Result<ExitCode, String> {

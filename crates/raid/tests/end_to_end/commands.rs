@@ -205,6 +205,22 @@ fn the_gap_after_a_kill_is_measured() {
     }
 }
 
+/// The experiment finds every lost and doubled booking; the changed rows take part in the books.
+#[test]
+fn what_a_return_costs_the_others_is_measured() {
+    let _turn = turn();
+    let arguments = ["bench", "dip", "--scale", "1", "--rounds", "2", "--clients", "2", "--rate", "200"];
+    let report = succeeds(Command::new(raid()).args(arguments));
+    for part in [
+        "none is lost, none is there twice",
+        "1,000 of 100,000 rows changed while a site was away; 2 clients at the two others, 200 bookings a second at most",
+        "while the third came back",
+        "dip",
+    ] {
+        assert!(report.contains(part), "{part:?} is missing:\n{report}");
+    }
+}
+
 /// A minute is too short for a verdict on memory; on the books it is not.
 #[test]
 fn a_soak_loses_nothing() {
