@@ -30,6 +30,8 @@ pub const TRANSACTION_WRITES_MAX: usize = 200_000;
 pub const QUERY_BATCH_ROWS: usize = 1_000;
 /// Rows committed ahead at a time into a storage that its transaction made itself.
 pub const PRIVATE_CHUNK_ROWS: usize = 1_000;
+/// Connections of clients to one site.
+pub const CLIENTS_MAX: usize = 1_000;
 /// A statement waits this long for its site to serve again before it fails.
 pub const SERVICE_PATIENCE: u64 = 10 * SECOND;
 /// Fail-locked items kept for one absent site; more lock the whole storage.

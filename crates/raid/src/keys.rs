@@ -2,6 +2,7 @@
 
 use clap::Args;
 use laboratory::screen::Screen;
+use messages::server::SEVERAL_SITES;
 use messages::{InstanceId, SiteId};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,7 +37,7 @@ pub struct Options {
     #[arg(long, value_name = "NUMBER")]
     instance: u64,
     /// The sites' numbers, with commas between them.
-    #[arg(long, value_name = "N,N,...", required = true, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N,N,...", required = true, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..i64::from(SEVERAL_SITES.0)))]
     sites: Vec<u16>,
 }
 

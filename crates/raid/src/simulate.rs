@@ -9,7 +9,7 @@ Examples:
   raid sim --seed 1000 --seconds 120          as many seeds from 1000 as two minutes allow
   raid sim --seed 4711 --runs 1 --sites 3     one seed again
   raid sim --list-plants                      the clauses that can be left out, and the rule of each
-  raid sim --plant NAME                       leave one out: the checkers must find it within a minute of a core
+  raid sim --plant NAME                       leave one out: the checkers find most of them within a minute of a core
 
 Exit status: 0 when no run failed; with --plant, 0 when it was not found; 1 otherwise; 2 for options that make no sense.";
 
@@ -39,10 +39,10 @@ pub struct Options {
     /// Simulate so many runs at a time; what is found does not depend on it. [default: one for each core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Virtual seconds with faults in each run.
+    /// Virtual seconds with faults in each run. [default: 12]
     #[arg(long, value_name = "T")]
     virtual_seconds: Option<u64>,
-    /// Events after which a run stops.
+    /// Events after which a run stops. [default: 5000000]
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// Leave out this clause of a rule; the checkers must find it.

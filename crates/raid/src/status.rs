@@ -17,7 +17,7 @@ use std::time::Instant;
 const EXPLANATION: &str = "\
 What the rows mean:
   state            up: serves everything; recovering: serves what has no fail-lock; joining, changing, sealed, starting: serves nothing now;
-                   halted: must not go on, see its log
+                   disk stalled: serves nothing until its disk answers again; halted: must not go on, see its log
   session vector   how often each site has come back, as this site knows it
   fail-locks       rows that changed while another site was away, and are not copied to it yet
   stale rows       rows of the site's own copy that a copier has yet to refresh
@@ -36,6 +36,8 @@ What the rows mean:
   sent again       datagrams, or segments of a stream, that were lost or seemed so, and how many in a hundred that is
   multicast to     sites that one send reaches together
   strangers        connections to it that were closed before they were a peer's; below the table, why
+
+Exit status: 0 when every site answers, 1 otherwise.
 
 Examples:
   raid status

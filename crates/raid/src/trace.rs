@@ -16,7 +16,7 @@ Examples:
   RAID_TRACE=all raid start                      and a load, as with pgbench
   raid trace                                     figures for each committed transaction
   raid trace --transaction 1.1.4711              the course of one: home site, life, number
-  raid trace site-1/life-2.trace                 of one site only";
+  raid trace raid-data/site-1/life-2.trace       of one site only";
 
 /// Show how many messages a transaction costs, and the time of each server
 ///

@@ -241,8 +241,8 @@ listen = \"10.0.0.1:7401\"           # where other sites and the oracle reach it
 sql = \"10.0.0.1:5433\"              # where PostgreSQL clients reach it
 console = \"127.0.0.1:7501\"         # where `raid status` asks it
 oracle = \"10.0.0.9:7400\"           # where the oracle listens
-keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); without them it uses no address outside its host, unless
-# clear = true                     # other hosts reach it in clear, and nobody else can reach this network
+keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); without them it speaks with no site or server outside its host, unless
+# clear = true                     # they reach it in clear, and nobody else can reach this network
 method = \"locking\"                 # or \"optimistic\"; the same at all sites
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store. The process takes half as
@@ -266,7 +266,7 @@ layout = \"merged\"                  # or \"two-process\": the clients' part in 
 # instance = 81985529216486895
 # data = \"/var/lib/raid/oracle\"      # folder for its state
 # listen = \"10.0.0.9:7400\"
-# keys = \"/var/lib/raid/keys\"        # folder with its keys
+# keys = \"/var/lib/raid/keys\"        # folder with its keys; or `clear = true`, as above
 # method = \"locking\"                 # the method of the first epoch
 # required_copies = 2                # commits with fewer current copies in memory wait for the disk
 # [sites]                            # where all sites listen, by their number

@@ -1,5 +1,6 @@
 //! Bounds of a site's process; times in nanoseconds of the boot clock.
 
+pub use messages::limits::CLIENTS_MAX;
 use messages::limits::{MILLISECOND, SECOND};
 use std::time::Duration;
 
@@ -19,8 +20,6 @@ pub const LOG_OPEN_TIME: Duration = Duration::from_secs(5);
 pub const LOG_CLOSE_TIME: Duration = Duration::from_secs(10);
 /// How long the disk may take for a log that is carried to memory servers.
 pub const LOG_CARRY_TIME: Duration = Duration::from_secs(600);
-/// Connections of clients to one site.
-pub const CLIENTS_MAX: usize = 1_000;
 /// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.
 pub const REFUSALS_MAX: usize = 64;
 /// A silent client's host is probed after this long, and then as often.
@@ -39,8 +38,6 @@ pub const CLIENT_OUTPUT_BYTES_MAX: usize = 16 << 20;
 pub const EVENTS_PER_TURN: usize = 1_024;
 /// Bytes of row versions kept in memory unless the configuration says otherwise.
 pub const MEMORY_BYTES_DEFAULT: usize = 512 << 20;
-/// Connections to the console that are served at once.
-pub const CONSOLE_BYTES_MAX: usize = 1 << 20;
 
 const _: () =
     assert!(WALL_AGE_MAX / 1_000 < messages::limits::CLOCK_JUMP_MICROS_MAX, "a clock that is noticed late is believed");
@@ -57,7 +54,7 @@ pub const LINE_BYTES_KEPT: usize = 4 << 20;
 pub const CALL_TIME_MAX: Duration = Duration::from_secs(30);
 /// A process on another host that has not answered for this long is lost: either it, or what is between, does not work, and the site is missed.
 pub const HOST_SILENCE_MAX: Duration = Duration::from_secs(3);
-/// How long it may take until a site and a process on another host know each other, and may each write wait later.
+/// How long it may take until a site and a process on another host know each other, and how long each write between them may wait later.
 pub const HOST_GREETING_MAX: Duration = Duration::from_secs(1);
 /// Connections to a process that waits for servers, which have not said who they are; one more is closed.
 pub const HOST_STRANGERS_MAX: usize = 16;

@@ -284,6 +284,7 @@ fn describe_item(item: &Item, catalog: &Catalog) -> String {
 fn catalog_name(key: &[u8]) -> String {
     match key.split_first() {
         Some((b'n', name)) => format!("\"{}\"", String::from_utf8_lossy(name)),
+        Some((b'p', name)) => format!("procedure \"{}\"", String::from_utf8_lossy(name)),
         _ => "the object counter".to_string(),
     }
 }

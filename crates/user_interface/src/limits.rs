@@ -34,6 +34,8 @@ pub const INDEXES_MAX: usize = 256;
 pub const PARSER_DEPTH_MAX: usize = 100;
 /// Parameters of a statement: the protocol counts them in 16 bits.
 pub const PARAMETERS_MAX: usize = u16::MAX as usize;
+/// Parameters of a procedure, as in PostgreSQL.
+pub const PROCEDURE_PARAMETERS_MAX: usize = 100;
 /// Named prepared statements of one session.
 pub const STATEMENTS_MAX: usize = 10_000;
 /// Portals of one session.

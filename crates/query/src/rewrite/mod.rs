@@ -183,7 +183,9 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<QueryError> {
         if select.into.is_some() {
-            return ControlFlow::Break(QueryError::unsupported("SELECT INTO is not supported; use CREATE TABLE AS"));
+            return ControlFlow::Break(QueryError::unsupported(
+                "SELECT INTO is not supported; make the table, then INSERT ... SELECT",
+            ));
         }
         if select.qualify.is_some() || select.top.is_some() || !select.lateral_views.is_empty() {
             return ControlFlow::Break(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));

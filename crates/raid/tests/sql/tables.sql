@@ -123,6 +123,18 @@ CREATE TEMP TABLE h (x int);
 CREATE TABLE h AS SELECT 1;
 --! unsupported
 CREATE TABLE h (x int) PARTITION BY RANGE (x);
+--! unsupported
+CREATE TABLE h PARTITION OF a FOR VALUES FROM (1) TO (2);
+--! unsupported
+CREATE TABLE h (x int, UNIQUE NULLS NOT DISTINCT (x));
+--! missing: the parser knows it of a table only
+CREATE TABLE h (x int UNIQUE NULLS NOT DISTINCT);
+--! unsupported
+CREATE TABLE h (x int PRIMARY KEY DEFERRABLE);
+--! unsupported
+CREATE TABLE h (x int, UNIQUE (x) INITIALLY DEFERRED);
+CREATE TABLE keyed (x int, y int UNIQUE NOT DEFERRABLE, PRIMARY KEY (x) INITIALLY IMMEDIATE, UNIQUE NULLS DISTINCT (x, y));
+DROP TABLE keyed;
 --! differs: system catalogs are no tables to index
 CREATE INDEX ON pg_class (relname);
 --! unsupported

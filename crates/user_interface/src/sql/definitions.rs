@@ -44,7 +44,9 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
                 check_default(default, &column)?;
                 column.default = Some(default.to_string());
             }
-            ast::ColumnOption::Null | ast::ColumnOption::PrimaryKey(_) | ast::ColumnOption::Unique(_) => {}
+            ast::ColumnOption::Null => {}
+            ast::ColumnOption::PrimaryKey(key) => check_characteristics(key.characteristics.as_ref())?,
+            ast::ColumnOption::Unique(key) => check_unique(key)?,
             ast::ColumnOption::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
             ast::ColumnOption::Check(_) => return Err(SqlError::unsupported("CHECK")),
             ast::ColumnOption::Collation(name) if names::function(name).is_some_and(|name| is_c(&name)) => {}
@@ -100,13 +102,41 @@ pub(super) fn column_keys(definition: &ast::ColumnDef, position: usize) -> Vec<K
 /// A table's constraint as a key. Errors: 0A000 for other constraints.
 pub(super) fn table_key(constraint: &ast::TableConstraint, table: &TableSchema) -> Result<KeyDefinition> {
     let (name, columns, primary) = match constraint {
-        ast::TableConstraint::PrimaryKey(key) => (&key.name, &key.columns, true),
-        ast::TableConstraint::Unique(key) => (&key.name, &key.columns, false),
+        ast::TableConstraint::PrimaryKey(key) => {
+            check_characteristics(key.characteristics.as_ref())?;
+            (&key.name, &key.columns, true)
+        }
+        ast::TableConstraint::Unique(key) => {
+            check_unique(key)?;
+            (&key.name, &key.columns, false)
+        }
         ast::TableConstraint::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
         ast::TableConstraint::Check(_) => return Err(SqlError::unsupported("CHECK")),
         other => return Err(SqlError::unsupported(format!("the constraint {other}"))),
     };
     Ok(KeyDefinition { name: name.as_ref().map(names::identifier), columns: index_columns(columns, table)?, primary })
+}
+
+/// Errors: 0A000 for a key that takes NULLs for equal, or is checked later than its statement.
+fn check_unique(key: &ast::UniqueConstraint) -> Result<()> {
+    match key.nulls_distinct {
+        ast::NullsDistinctOption::NotDistinct => Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT")),
+        ast::NullsDistinctOption::None | ast::NullsDistinctOption::Distinct => {
+            check_characteristics(key.characteristics.as_ref())
+        }
+    }
+}
+
+/// Errors: 0A000 for a key that is checked later than its statement, or never.
+fn check_characteristics(characteristics: Option<&ast::ConstraintCharacteristics>) -> Result<()> {
+    let Some(asked) = characteristics else { return Ok(()) };
+    match asked.deferrable == Some(true)
+        || asked.initially == Some(ast::DeferrableInitial::Deferred)
+        || asked.enforced == Some(false)
+    {
+        true => Err(SqlError::unsupported(format!("a key that is {asked}"))),
+        false => Ok(()),
+    }
 }
 
 /// The positions of a key's columns. Errors: 42703; 0A000 for expressions.
@@ -172,6 +202,7 @@ pub(super) fn check_create_table(create: &ast::CreateTable) -> Result<()> {
         (create.query.is_some(), "CREATE TABLE AS"),
         (create.like.is_some(), "CREATE TABLE LIKE"),
         (create.partition_by.is_some(), "PARTITION BY"),
+        (create.partition_of.is_some(), "PARTITION OF"),
         (create.inherits.is_some(), "INHERITS"),
         (create.or_replace, "CREATE OR REPLACE TABLE"),
         (create.external, "an external table"),

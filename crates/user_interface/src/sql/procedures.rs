@@ -5,6 +5,7 @@
 //! all tables that its body mentions.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::PROCEDURE_PARAMETERS_MAX;
 use crate::sql::compile::Context;
 use crate::sql::ddl::Planner;
 use crate::sql::expressions::{Compiler, Scope};
@@ -21,9 +22,6 @@ use sqlparser::ast;
 use std::sync::Arc;
 use values::Type;
 use values::cast;
-
-/// Most parameters of a procedure, as in PostgreSQL.
-const PARAMETERS_MAX: usize = 100;
 
 /// A procedure as CREATE PROCEDURE defines it; its number is not given out yet. Errors: 0A000 for what is not kept, naming it; 42P13 for what
 /// no procedure can have.
@@ -53,8 +51,8 @@ pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
         return invalid("no procedure body specified");
     };
     let arguments = create.args.as_deref().unwrap_or_default();
-    if arguments.len() > PARAMETERS_MAX {
-        let message = format!("procedures cannot have more than {PARAMETERS_MAX} arguments");
+    if arguments.len() > PROCEDURE_PARAMETERS_MAX {
+        let message = format!("procedures cannot have more than {PROCEDURE_PARAMETERS_MAX} arguments");
         return Err(SqlError::new(sqlstate::TOO_MANY_ARGUMENTS, message));
     }
     let parameters: Vec<(String, Type)> = arguments.iter().map(parameter).collect::<Result<_>>()?;

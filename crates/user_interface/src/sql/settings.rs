@@ -97,7 +97,7 @@ const KNOWN: &[Known] = &[
     Known("lc_time", "C", Kind::Free, false),
     Known("lock_timeout", "0", Kind::Milliseconds, false),
     Known("maintenance_work_mem", "64MB", Kind::Free, false),
-    Known("max_connections", "10000", Kind::Fixed, false),
+    Known("max_connections", "1000", Kind::Fixed, false),
     Known("max_identifier_length", "63", Kind::Fixed, false),
     Known("max_parallel_workers_per_gather", "0", Kind::Integer, false),
     Known("plan_cache_mode", "auto", Kind::Free, false),
@@ -327,4 +327,17 @@ fn milliseconds(value: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(unit).filter(|number| *number <= i32::MAX as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use messages::limits::CLIENTS_MAX;
+
+    /// A pool that opens as many connections as it was told would be refused.
+    #[test]
+    fn as_many_connections_are_told_as_there_may_be() {
+        let told = known("max_connections").map(|known| known.1.to_string());
+        assert_eq!(told, Some(CLIENTS_MAX.to_string()));
+    }
 }
