@@ -4,7 +4,7 @@ mod galera;
 mod postgres;
 mod postgres_standalone;
 mod postgres_standbys;
-mod raid;
+pub mod raid;
 pub mod stand_in;
 
 use clap::ValueEnum;

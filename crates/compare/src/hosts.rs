@@ -11,7 +11,7 @@ use communication_laboratory::harness::network::Switched;
 
 use crate::error::CompareError;
 
-/// Servers have so many hosts of their own; the clients have one more.
+/// Servers have so many hosts of their own in a comparison; the clients have one more.
 pub const SERVER_HOSTS: usize = 3;
 
 /// A place to run programs in.
@@ -40,12 +40,15 @@ impl Host {
 #[derive(Debug)]
 pub struct Hosts {
     network: Option<Rc<Switched>>,
+    servers: usize,
+    /// The index of the clients' host.
+    client: usize,
 }
 
 impl Hosts {
     /// This host alone.
     pub fn loopback() -> Hosts {
-        Hosts { network: None }
+        Hosts { network: None, servers: SERVER_HOSTS, client: SERVER_HOSTS }
     }
 
     /// One namespace for each server host and one for the clients.
@@ -53,23 +56,40 @@ impl Hosts {
     /// # Errors
     /// This machine has no `ip`, its kernel no bridges, or we have not the rights.
     pub fn namespaces() -> Result<Hosts, CompareError> {
-        let count = u8::try_from(SERVER_HOSTS + 1).expect("a handful of hosts");
+        Hosts::switched(SERVER_HOSTS, SERVER_HOSTS)
+    }
+
+    /// One namespace for each of so many server hosts; clients are beside the first, so that only what servers say crosses the network.
+    ///
+    /// # Errors
+    /// As of [`Hosts::namespaces`].
+    pub fn namespaces_of_servers(servers: usize) -> Result<Hosts, CompareError> {
+        Hosts::switched(servers, 0)
+    }
+
+    fn switched(servers: usize, client: usize) -> Result<Hosts, CompareError> {
+        let count = u8::try_from(servers.max(client + 1)).expect("a handful of hosts");
         let network = Switched::new(count).map_err(|error| CompareError::Missing {
             program: "network namespaces".to_string(),
             remedy: format!("{error}; install iproute2 and run as root, or leave out --namespaces"),
         })?;
-        Ok(Hosts { network: Some(Rc::new(network)) })
+        Ok(Hosts { network: Some(Rc::new(network)), servers, client })
     }
 
-    /// Where the server of this index runs, 0 to [`SERVER_HOSTS`] - 1.
+    /// How many server hosts there are.
+    pub fn servers(&self) -> usize {
+        self.servers
+    }
+
+    /// Where the server of this index runs, counted from zero.
     pub fn server(&self, index: usize) -> Host {
-        assert!(index < SERVER_HOSTS, "there are {SERVER_HOSTS} hosts for servers");
+        assert!(index < self.servers, "there are {} hosts for servers", self.servers);
         Host { network: self.network.clone(), index }
     }
 
     /// Where clients run, and what serves no client.
     pub fn client(&self) -> Host {
-        Host { network: self.network.clone(), index: SERVER_HOSTS }
+        Host { network: self.network.clone(), index: self.client }
     }
 
     /// Whether each party has a network of its own.

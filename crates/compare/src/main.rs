@@ -4,7 +4,7 @@
 //! Invariants: the contenders run interleaved, so that a machine that gets slower hurts all of them; every figure stands beside
 //! the disk's latency at that time; and every process that was started is ended, by its process id, however the program ends.
 //! Reading order: [`comparison`] (the plan), [`loads`] and [`targets`], [`contenders`] (a file each, behind one trait), [`clients`],
-//! [`books`] (the audit), [`report`] (the figures), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
+//! [`books`] (the audit), [`report`] (the figures), [`sites`] (Raid by the number of its sites), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
 
 mod books;
 mod clients;
@@ -20,6 +20,7 @@ mod machine;
 mod process;
 mod report;
 mod scheduling;
+mod sites;
 mod targets;
 
 use std::net::SocketAddrV4;
@@ -53,6 +54,11 @@ enum Command {
     Galera {
         #[command(flatten)]
         options: Options,
+    },
+    /// Raid alone, with 1, 3, 5 and 7 sites in network namespaces: what a transaction costs in messages, bytes and processor time; needs the rights of root
+    Sites {
+        #[command(flatten)]
+        options: sites::Options,
     },
     /// Serve the stand-in alone: every message of the PostgreSQL protocol is answered at once, and nothing is done
     StandIn {
@@ -111,6 +117,7 @@ fn obey(command: Command) -> Result<(), CompareError> {
     let (options, all) = match command {
         Command::Postgres { options, scale_large } => (options, loads::beside_postgres(scale_large)),
         Command::Galera { options } => (options, loads::beside_galera()),
+        Command::Sites { options } => return sites::run(&options),
         Command::StandIn { listen } => return contenders::stand_in::serve(listen),
     };
     let chosen = loads::select(all, &options.loads)?;

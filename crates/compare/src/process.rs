@@ -102,6 +102,16 @@ impl Process {
         }
     }
 
+    /// Processor time so far of its threads that still run.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn processor_time(&self) -> Result<Duration, CompareError> {
+        let folder = PathBuf::from(format!("/proc/{}/task", self.child.id()));
+        let threads = fs::read_dir(&folder).map_err(CompareError::system("cannot read", &folder))?;
+        Ok(threads.flatten().filter_map(|thread| processor_time_of(&thread.path())).sum())
+    }
+
     /// The end of its output, for messages.
     pub fn last_lines(&self) -> String {
         last_lines(&self.output)
@@ -145,6 +155,12 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Processor time so far of a process or thread by its folder (proc(5), `schedstat`: the first field, in nanoseconds).
+pub fn processor_time_of(folder: &Path) -> Option<Duration> {
+    let text = fs::read_to_string(folder.join("schedstat")).ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// Runs a command to its end and gives its output; fails if it does not succeed within `limit`.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::CompareError;
-use crate::process::Interrupt;
+use crate::process::{Interrupt, processor_time_of};
 
 const AUTOGROUP: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
@@ -52,17 +52,13 @@ impl SharedGroup {
         Ok(used.map(|used| used.as_secs_f64() / begin.elapsed().as_secs_f64()))
     }
 
-    /// Processor time so far of the group's threads that still run (proc(5), `schedstat`: the first field, in nanoseconds).
+    /// Processor time so far of the group's threads that still run.
     fn used(&self) -> Option<Duration> {
         let (group, _) = self.group.as_ref()?;
         // By version 2 and by version 1.
         let read = |name| fs::read_to_string(group.join(name)).ok();
         let threads = read("cgroup.threads").or_else(|| read("tasks"))?;
-        let of = |thread: &str| -> Option<u64> {
-            let text = fs::read_to_string(Path::new("/proc").join(thread).join("schedstat")).ok()?;
-            text.split(' ').next()?.parse().ok()
-        };
-        Some(Duration::from_nanos(threads.lines().filter_map(of).sum()))
+        Some(threads.lines().filter_map(|thread| processor_time_of(&Path::new("/proc").join(thread))).sum())
     }
 
     /// For the report.

@@ -13,7 +13,6 @@ use super::{Contender, RAID, System};
 use crate::endpoint::{Endpoint, Protocol};
 use crate::environment::Environment;
 use crate::error::CompareError;
-use crate::hosts::SERVER_HOSTS;
 use crate::limits::{PREPARE_TIME_MAX, START_TIME_MAX, STATEMENT_TIME_MAX};
 use crate::process::Process;
 
@@ -25,8 +24,11 @@ pub const CONTENDERS: [Contender; 1] = [Contender {
 
 /// The first port, from the environment's first.
 const PORT: u16 = 20;
-/// Ports of a cluster: for clients at each site, and in namespaces for the sites and the oracle among themselves.
-const CLUSTER_PORTS: u16 = 10;
+/// Ports of a cluster: for clients at each site, of which there are [`SITES_MAX`] at most, and in namespaces three for sites and oracle among themselves.
+const CLUSTER_PORTS: u16 = SITES_MAX as u16 + 3;
+
+/// Sites of a cluster.
+pub const SITES_MAX: usize = 7;
 
 /// Megabytes of rows that a site keeps in memory: what PostgreSQL and MariaDB have here.
 const MEMORY_MB: u32 = 1024;
@@ -62,15 +64,22 @@ impl Raid {
     }
 }
 
+impl Raid {
+    /// The sites' processes of the cluster that was started last, in order, where each is a process that we have started: on hosts of their own.
+    pub fn site_processes(&self) -> &[Process] {
+        self.clusters.last().map_or(&[], |cluster| &cluster.processes[..cluster.sites.len()])
+    }
+}
+
 impl Cluster {
-    /// Starts three sites and waits until each of them answers.
+    /// Starts a site for each host of a server, and waits until each of them answers.
     fn start(environment: &Environment, program: &PathBuf, scale: u32, port: u16) -> Result<Cluster, CompareError> {
         let data = environment.folder.join(format!("raid_scale_{scale}"));
         let processes = if environment.hosts.are_separate() {
             separate::start(environment, program, &data, port)?
         } else {
             let mut command = Command::new(program);
-            command.args(["start", "--sites", &SERVER_HOSTS.to_string(), "--port", &port.to_string()]);
+            command.args(["start", "--sites", &environment.hosts.servers().to_string(), "--port", &port.to_string()]);
             command.args(["--memory-mb", &MEMORY_MB.to_string(), "--data"]).arg(data);
             vec![Process::start(command, &environment.log(&format!("raid_scale_{scale}")), Signal::TERM)?]
         };
@@ -81,7 +90,7 @@ impl Cluster {
             database: "raid".to_string(),
             session_options: None,
         };
-        let sites: Vec<Endpoint> = (0..SERVER_HOSTS).map(site).collect();
+        let sites: Vec<Endpoint> = (0..environment.hosts.servers()).map(site).collect();
         let mut cluster = Cluster { scale, sites: sites.clone(), processes };
         for site in sites {
             if !site.wait_for(environment, "SELECT 1", "1", START_TIME_MAX, || cluster.check())? {

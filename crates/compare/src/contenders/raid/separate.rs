@@ -8,16 +8,18 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use super::MEMORY_MB;
+use super::{CLUSTER_PORTS, MEMORY_MB};
 use crate::environment::Environment;
 use crate::error::CompareError;
-use crate::hosts::{Host, SERVER_HOSTS};
+use crate::hosts::Host;
 use crate::process::Process;
 
-/// Where an oracle and sites listen, from the first port of a cluster, behind the ports for clients.
-const LISTEN: u16 = 3;
+/// Where sites listen, from the first port of a cluster, behind the ports for clients.
+const LISTEN: u16 = CLUSTER_PORTS - 3;
 /// Where sites tell their state.
-const CONSOLE: u16 = 4;
+const CONSOLE: u16 = CLUSTER_PORTS - 2;
+/// Where the oracle listens, which may be beside a site.
+const ORACLE: u16 = CLUSTER_PORTS - 1;
 /// Any number that no other instance here has; the port is added.
 const INSTANCE: u64 = 0x5241_4944_0000_0000;
 
@@ -25,13 +27,14 @@ const INSTANCE: u64 = 0x5241_4944_0000_0000;
 pub fn start(environment: &Environment, program: &Path, data: &Path, port: u16) -> Result<Vec<Process>, CompareError> {
     fs::create_dir(data).map_err(CompareError::system("cannot create", data))?;
     let listen = |host: &Host| SocketAddrV4::new(host.address(), port + LISTEN);
+    let oracle_address = SocketAddrV4::new(environment.hosts.client().address(), port + ORACLE);
     let peers = |without: Option<usize>| -> String {
-        let others = (0..SERVER_HOSTS).filter(|&index| Some(index) != without);
+        let others = (0..environment.hosts.servers()).filter(|&index| Some(index) != without);
         others.map(|index| format!("{} = \"{}\"\n", index + 1, listen(&environment.hosts.server(index)))).collect()
     };
-    let common = |folder: &Path, host: &Host| {
+    let common = |folder: &Path, listen: SocketAddrV4| {
         let instance = INSTANCE + u64::from(port);
-        let (data, listen) = (folder.display(), listen(host));
+        let data = folder.display();
         format!("instance = {instance}\ndata = \"{data}\"\nlisten = \"{listen}\"\nclear = true\nmethod = \"locking\"\n")
     };
     let launch = |name: &str, host: &Host, configuration: String, command: &str| -> Result<Process, CompareError> {
@@ -44,17 +47,16 @@ pub fn start(environment: &Environment, program: &Path, data: &Path, port: u16) 
 
     let host = environment.hosts.client();
     let configuration =
-        format!("{}required_copies = 2\n\n[sites]\n{}", common(&data.join("oracle"), &host), peers(None));
+        format!("{}required_copies = 2\n\n[sites]\n{}", common(&data.join("oracle"), oracle_address), peers(None));
     let oracle = launch("oracle", &host, configuration, "oracle")?;
     let mut processes = Vec::new();
-    for index in 0..SERVER_HOSTS {
+    for index in 0..environment.hosts.servers() {
         let host = environment.hosts.server(index);
         let name = format!("site{}", index + 1);
         let sql = SocketAddrV4::new(host.address(), port + index as u16);
-        let oracle = listen(&environment.hosts.client());
         let configuration = format!(
-            "{}id = {}\nmemory_mb = {MEMORY_MB}\nsql = \"{sql}\"\nconsole = \"127.0.0.1:{}\"\noracle = \"{oracle}\"\nchannels = \"datagrams\"\n\n[peers]\n{}",
-            common(&data.join(&name), &host),
+            "{}id = {}\nmemory_mb = {MEMORY_MB}\nsql = \"{sql}\"\nconsole = \"127.0.0.1:{}\"\noracle = \"{oracle_address}\"\nchannels = \"datagrams\"\n\n[peers]\n{}",
+            common(&data.join(&name), listen(&host)),
             index + 1,
             port + CONSOLE,
             peers(Some(index))
