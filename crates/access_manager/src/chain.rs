@@ -13,6 +13,9 @@ use values::addition::{self, AddError, Addend};
 /// Posts counted when a version was installed: a post brings to the store what was installed before it began.
 pub(crate) type Generation = u32;
 
+/// Writes to the store, counted.
+pub(crate) type Batch = u32;
+
 /// One version of a row, or its deletion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Version {
@@ -44,9 +47,11 @@ pub(crate) struct Chain {
     old_bytes: usize,
     /// [`Snapshots::changes`] when it was trimmed last; 0: there may be something to trim.
     trimmed: u32,
+    /// The store's write that brings, or has brought, the newest version, unless it is `dirty`.
+    batch: Batch,
     /// Nothing is known below the first version.
     history_unknown: bool,
-    /// The newest version is not in the store.
+    /// The newest version is neither in the store nor on its way to it.
     pub(crate) dirty: bool,
     /// Read or written since the eviction sweep last came by.
     pub(crate) referenced: bool,
@@ -78,6 +83,7 @@ impl Chain {
             owed: None,
             old_bytes: 0,
             trimmed: 0,
+            batch: 0,
             history_unknown,
             dirty: true,
             referenced: true,
@@ -253,25 +259,27 @@ impl Chain {
         kept.into_iter().chain(owed).max_by_key(|version| (version.timestamp, version.generation))
     }
 
-    /// The store has this version, as a post of this generation wrote it.
-    pub(crate) fn posted(&mut self, timestamp: Timestamp, posting: Generation) {
+    /// The store gets this version in this write, of a post of this generation.
+    pub(crate) fn posted(&mut self, timestamp: Timestamp, posting: Generation, batch: Batch) {
         let newest = self.newest();
         self.dirty &= newest.timestamp != timestamp || newest.generation > posting;
+        self.batch = batch;
         self.owed.take_if(|owed| owed.timestamp <= timestamp);
     }
 
-    /// Whether memory may forget it, because the store tells every reader the same.
-    pub(crate) fn is_evictable(&self, snapshots: &Snapshots) -> bool {
-        !self.dirty && self.is_settled(snapshots) && self.newest().row.is_some()
+    /// Whether memory may forget it, because the store, which has done so many writes, tells every reader the same.
+    pub(crate) fn is_evictable(&self, snapshots: &Snapshots, stored: Batch) -> bool {
+        self.is_settled(snapshots, stored) && self.newest().row.is_some()
     }
 
     /// Whether it is a deletion that the store has too and every snapshot sees.
-    pub(crate) fn is_buried(&self, snapshots: &Snapshots) -> bool {
-        !self.dirty && self.is_settled(snapshots) && self.newest().row.is_none()
+    pub(crate) fn is_buried(&self, snapshots: &Snapshots, stored: Batch) -> bool {
+        self.is_settled(snapshots, stored) && self.newest().row.is_none()
     }
 
-    fn is_settled(&self, snapshots: &Snapshots) -> bool {
-        self.versions.len() == 1 && self.newest().timestamp <= snapshots.oldest()
+    fn is_settled(&self, snapshots: &Snapshots, stored: Batch) -> bool {
+        let is_stored = !self.dirty && self.batch <= stored;
+        is_stored && self.versions.len() == 1 && self.newest().timestamp <= snapshots.oldest()
     }
 
     /// Whether it has more than its newest version.
@@ -379,9 +387,9 @@ mod tests {
         assert_eq!(chain.versions.len(), 2);
         assert_eq!(chain.due(0).map(|version| version.timestamp.clock), Some(10));
         assert_eq!([997, 998].map(|clock| seen(&chain, clock)), [Some(u64::MAX), Some(998)]);
-        chain.posted(at(10), 0);
+        chain.posted(at(10), 0, 1);
         assert!(chain.due(0).is_none() && chain.dirty);
-        chain.posted(at(999), 1);
+        chain.posted(at(999), 1, 2);
         assert!(!chain.dirty);
     }
 
@@ -423,11 +431,11 @@ mod tests {
         chain.add(at(10), &[Addend::whole(0, 1)], 1, Some(0)).unwrap();
         chain.trim(&in_use(&[30]), Some(0));
         assert_eq!(chain.due(0).map(|due| (due.timestamp.clock, number_of(due))), Some((20, 10)));
-        chain.posted(at(20), 0);
-        assert!(chain.dirty && !chain.is_evictable(&in_use(&[30])), "the store lacks what came later");
+        chain.posted(at(20), 0, 1);
+        assert!(chain.dirty && !chain.is_evictable(&in_use(&[30]), 1), "the store lacks what came later");
         assert_eq!(chain.due(1).map(|due| (due.timestamp.clock, number_of(due))), Some((20, 11)));
-        chain.posted(at(20), 1);
-        assert!(!chain.dirty);
+        chain.posted(at(20), 1, 2);
+        assert!(!chain.is_evictable(&in_use(&[30]), 1) && chain.is_evictable(&in_use(&[30]), 2));
     }
 
     /// A long reader would keep every version of a row that changes all the time, and not only the one that it reads; or lose that one.

@@ -143,6 +143,10 @@ impl AccessManager {
         if rows.is_empty() {
             self.note_emptied(table);
         }
+        if rows.is_empty() && self.is_void(range) {
+            self.garbage.take(self.local.void_storage(table));
+            self.poster.void(table);
+        }
         let mut brought: BTreeMap<&Key, (Timestamp, Option<&Row>)> = BTreeMap::new();
         for (key, version, row) in rows {
             brought.insert(key, (*version, row.as_ref()));
@@ -175,6 +179,14 @@ impl AccessManager {
             installed.records.push(Copies::Range { range, rows: taken });
         }
         Ok(())
+    }
+
+    /// Whether an empty range says that nothing is left of a storage, all of which is stale. However much it had held is forgotten at once then,
+    /// instead of key by key.
+    fn is_void(&self, range: &KeyRange) -> bool {
+        let all = (Key::lowest(), None);
+        let (table, is_whole) = (range.table, *range == KeyRange::whole(range.table));
+        is_whole && self.stale.first_in(table, &all.0, None) == Some(all)
     }
 
     /// The first part of a range that is to be replaced.

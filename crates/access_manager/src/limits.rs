@@ -1,6 +1,6 @@
 //! Bounds of the access manager. All of them keep one `handle` or `tick` below about 5 ms, far below a lease.
 
-use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX, QUERY_BATCH_ROWS, SILENT_VOTER};
+use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX, MILLISECOND, QUERY_BATCH_ROWS, SILENT_VOTER};
 use messages::{Key, LeaseLength, TableId};
 
 /// Bytes of versions kept in memory unless the site says otherwise.
@@ -36,15 +36,17 @@ pub const LOAD_ROWS_MAX: usize = 1_000;
 /// Bytes after which a visit to the store ends.
 pub const LOAD_BYTES_MAX: usize = 1 << 20;
 
-/// Items that a post gathers for the store in each tick, or settles when the store has them.
-pub const POST_ITEMS_PER_TICK: usize = 500;
+/// In which time a post gathers one more item for the store, in nanoseconds,
+pub const POST_ITEM_TIME: u64 = MILLISECOND / 100;
+/// but at most so many at once.
+pub const POST_ITEMS_AT_ONCE: u64 = 500;
 /// Items that go to the store together: each time it makes a file of them.
 pub const POST_WRITE_ITEMS: usize = 64_000;
 /// Bytes after which no more are gathered.
 pub const POST_WRITE_BYTES: usize = 16 << 20;
 
 /// So many times as many while much is not in the store yet.
-pub const POST_HASTE: usize = 4;
+pub const POST_HASTE: u64 = 4;
 
 /// A post rests this many times as long as the store took for the last write, unless much is not in the store yet.
 pub const POST_REST: u64 = 2;

@@ -4,7 +4,7 @@
 //! for it; a key that is not in memory is absent where its storage is `resident`, and elsewhere what the store says; the store has no
 //! version above those in memory.
 
-use crate::chain::{Chain, Generation, Seen, Version};
+use crate::chain::{Batch, Chain, Generation, Seen, Version};
 use crate::limits::{
     HOLLOW_CHAINS_MAX, LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX,
 };
@@ -60,6 +60,8 @@ pub(crate) struct Local {
     pub(crate) generation: Generation,
     /// The newest generation that is on its way to the store.
     pub(crate) posting: Option<Generation>,
+    /// Writes that the store has done.
+    pub(crate) stored: Batch,
     /// Items whose newest version is of this generation and not in the store.
     pub(crate) unposted: Vec<(TableId, Key)>,
     pub(crate) planted: Planted,
@@ -154,6 +156,7 @@ impl Local {
             snapshots: Snapshots::new(settings.planted),
             generation: 1,
             posting: None,
+            stored: 0,
             unposted: Vec::new(),
             planted: settings.planted,
             floors: BTreeMap::new(),
@@ -488,6 +491,16 @@ impl Local {
         }
         let is_past = storage.chains.len() <= HOLLOW_CHAINS_MAX && storage.floor <= self.snapshots.oldest();
         Ok((is_past && newest().all(|newest| newest.timestamp == Timestamp::ZERO)).then_some(true))
+    }
+
+    /// Takes everything in a storage for absent. Until the store follows, memory has all that there is of it. Its items are handed back, to be freed
+    /// bit by bit.
+    pub(crate) fn void_storage(&mut self, table: TableId) -> BTreeMap<Key, Chain> {
+        self.floors.retain(|(other, _), _| *other != table);
+        self.storage(table);
+        let storage = self.storages.get_mut(&table).expect("made above");
+        storage.resident = KeyRanges::whole();
+        std::mem::take(&mut storage.chains)
     }
 
     /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.

@@ -446,6 +446,8 @@ impl Server for AccessManager {
             _ => Ok(()),
         };
         self.stop_if(outcome, outbox);
+        let hurries = self.backlog.is_large(self.local.tally.unposted);
+        self.poster.gather(now.boot, hurries, &mut self.local);
         let brought = self.local.tally.all.saturating_sub(before);
         if brought > 0 {
             let items = SWEEP_PER_MESSAGE + brought / SWEEP_BYTES;

@@ -1,5 +1,7 @@
 //! A store in memory: the twin of the real one in tests and in the simulator, with power losses and errors on demand.
 //!
+//! What was started is done when somebody asks whether it is, and not before: readers do not see a write that is under way.
+//!
 //! Invariant: after a loss of power it holds everything up to the last sync, and of what came later some first part: a write's metadata,
 //! then its items, one by one.
 
@@ -23,10 +25,18 @@ struct State {
     /// What reads see.
     live: BTreeMap<TableId, Rows>,
     metadata: Option<Bytes>,
+    /// What was started and is not done, in order.
+    jobs: Vec<Job>,
     /// How to take back what is not synced, oldest first.
     unsynced: VecDeque<Undo>,
     error: Option<StoreError>,
     held: bool,
+}
+
+#[derive(Debug)]
+enum Job {
+    Write(Vec<StoreWrite>, Bytes),
+    Persist,
 }
 
 #[derive(Debug)]
@@ -42,6 +52,13 @@ impl MemoryStore {
         MemoryStore::default()
     }
 
+    /// The store for a process that starts: what the one before had started is done.
+    #[must_use]
+    pub fn reopened(&self) -> MemoryStore {
+        self.state().finish();
+        self.clone()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no holder of the lock panics")
     }
@@ -49,6 +66,7 @@ impl MemoryStore {
     /// Loses what is not synced, but for the first `kept` pieces of it. Errors and holds end too: the machine starts anew.
     pub fn power_loss(&self, kept: usize) {
         let mut state = self.state();
+        state.finish();
         while state.unsynced.len() > kept {
             match state.unsynced.pop_back() {
                 Some(Undo::Metadata(before)) => state.metadata = before,
@@ -82,11 +100,37 @@ impl MemoryStore {
 
     /// Pieces that a loss of power would take: metadata, items, removals.
     pub fn unsynced(&self) -> usize {
-        self.state().unsynced.len()
+        let mut state = self.state();
+        state.finish();
+        state.unsynced.len()
     }
 }
 
 impl State {
+    /// Does what was started, unless the disk fails.
+    fn finish(&mut self) {
+        for job in std::mem::take(&mut self.jobs) {
+            match job {
+                _ if self.error.is_some() => {}
+                Job::Write(writes, metadata) => self.write(writes, metadata),
+                Job::Persist => self.unsynced.clear(),
+            }
+        }
+    }
+
+    fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) {
+        let before = self.metadata.replace(metadata);
+        self.unsynced.push_back(Undo::Metadata(before));
+        for StoreWrite { table, key, version, row } in writes {
+            let storage = self.live.entry(table).or_default();
+            let before = match row {
+                Some(row) => storage.insert(key.clone(), (version, row)),
+                None => storage.remove(&key),
+            };
+            self.unsynced.push_back(Undo::Item { table, key, before });
+        }
+    }
+
     fn sound(&self) -> Result<&State, StoreError> {
         match &self.error {
             Some(error) => Err(error.clone()),
@@ -136,24 +180,12 @@ impl Store for MemoryStore {
     }
 
     fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) {
-        let mut state = self.state();
-        if state.error.is_some() {
-            return;
-        }
-        let before = state.metadata.replace(metadata);
-        state.unsynced.push_back(Undo::Metadata(before));
-        for StoreWrite { table, key, version, row } in writes {
-            let storage = state.live.entry(table).or_default();
-            let before = match row {
-                Some(row) => storage.insert(key.clone(), (version, row)),
-                None => storage.remove(&key),
-            };
-            state.unsynced.push_back(Undo::Item { table, key, before });
-        }
+        self.state().jobs.push(Job::Write(writes, metadata));
     }
 
     fn remove_storage(&mut self, table: TableId) {
         let mut state = self.state();
+        state.finish();
         if state.error.is_none()
             && let Some(rows) = state.live.remove(&table)
         {
@@ -162,14 +194,15 @@ impl Store for MemoryStore {
     }
 
     fn persist(&mut self) {
-        let mut state = self.state();
-        if state.error.is_none() {
-            state.unsynced.clear();
-        }
+        self.state().jobs.push(Job::Persist);
     }
 
     fn is_idle(&mut self) -> Result<bool, StoreError> {
-        Ok(!self.state().sound()?.held)
+        let mut state = self.state();
+        if !state.held {
+            state.finish();
+        }
+        Ok(!state.sound()?.held)
     }
 }
 
@@ -220,6 +253,7 @@ mod tests {
         assert_eq!(store.is_idle(), Err(error.clone()));
         assert_eq!(store.metadata(), Err(error));
         store.fail_with(None);
+        assert_eq!(store.is_idle(), Ok(true));
         assert_eq!(store.metadata(), Ok(None), "what failed was not written");
     }
 }

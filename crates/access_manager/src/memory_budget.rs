@@ -5,10 +5,11 @@
 //!
 //! Invariant: nothing is forgotten that the store does not have, or that a snapshot which may be read would then see otherwise.
 
-use crate::chain::Chain;
+use crate::chain::{Batch, Chain};
 use crate::limits::{BURY_PER_TICK, FREE_PER_TICK, TOMBSTONE_RETENTION};
 use crate::local::Local;
-use messages::{Key, TableId};
+use messages::planted::Bug;
+use messages::{Key, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -55,6 +56,7 @@ impl Sweeper {
         let Some(storage) = local.storages.get_mut(&table) else {
             return 0;
         };
+        let stored = if local.planted.is(Bug::EvictedUnwritten) { Batch::MAX } else { local.stored };
         let from = self.hand.1.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut looked = 0;
         let mut evicted: Vec<Key> = Vec::new();
@@ -65,7 +67,7 @@ impl Sweeper {
             if std::mem::take(&mut chain.referenced) {
                 continue;
             }
-            if !chain.queued && chain.is_evictable(&local.snapshots) {
+            if !chain.queued && chain.is_evictable(&local.snapshots, stored) {
                 evicted.push(key.clone());
             }
         }
@@ -88,14 +90,14 @@ impl Sweeper {
 /// Deletions that are in the store and wait to be forgotten.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Graveyard {
-    /// When they were posted (boot clock), in that order.
-    deletions: VecDeque<(u64, TableId, Key)>,
+    /// When they were posted (boot clock), in that order, and their versions.
+    deletions: VecDeque<(u64, TableId, Key, Timestamp)>,
 }
 
 impl Graveyard {
     /// A deletion has reached the store.
-    pub(crate) fn bring(&mut self, boot: u64, table: TableId, key: Key) {
-        self.deletions.push_back((boot, table, key));
+    pub(crate) fn bring(&mut self, boot: u64, table: TableId, key: Key, timestamp: Timestamp) {
+        self.deletions.push_back((boot, table, key, timestamp));
     }
 
     /// Forgets those whose time has come.
@@ -103,24 +105,25 @@ impl Graveyard {
         let posting = local.posting;
         for _ in 0..BURY_PER_TICK {
             let due = self.deletions.pop_front_if(|(posted, ..)| *posted + TOMBSTONE_RETENTION <= boot);
-            let Some((_, table, key)) = due else { return };
+            let Some((_, table, key, timestamp)) = due else { return };
             let Some(storage) = local.storages.get_mut(&table) else {
                 continue;
             };
             let Some(chain) = storage.chains.get_mut(&key) else {
                 continue;
             };
-            if chain.dirty || chain.newest().row.is_some() {
+            // It has been written again. If it was deleted again, that has its own time.
+            if chain.dirty || chain.newest().timestamp != timestamp {
                 continue;
             }
             local.tally.subtract(chain);
             chain.trim(&local.snapshots, posting);
-            if !chain.queued && chain.is_buried(&local.snapshots) {
+            if !chain.queued && chain.is_buried(&local.snapshots, local.stored) {
                 local.tally.all -= key.as_bytes().len();
                 storage.chains.remove(&key);
             } else {
                 local.tally.add(chain);
-                self.deletions.push_back((boot, table, key));
+                self.deletions.push_back((boot, table, key, timestamp));
             }
         }
     }

@@ -19,7 +19,7 @@ pub struct Tally {
     pub all: usize,
     /// Of all versions but the newest ones.
     pub old: usize,
-    /// Of chains whose newest version is not in the store.
+    /// Of items whose newest version is not in the store.
     pub unposted: usize,
 }
 

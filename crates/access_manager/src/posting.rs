@@ -1,13 +1,15 @@
 //! Posting: bringing what was installed to the store, bit by bit, while service goes on.
 //!
-//! Each tick a post does one bit of work: it gathers items for the store's next write, or settles some that the store has written.
+//! A post gathers items for the store's next write, hands them over, rests, and goes on. It gathers at a steady pace, a few items with every message
+//! and the rest with the ticks: however much there is to do, nothing waits long for it. What is gathered counts as posted, but stays in memory until
+//! the store has written it.
 //!
 //! Invariant: a post writes only what was installed before it came, because only that is synced in the log; when it is answered the store
 //! has synced all of it, or something newer that the log has synced. A dropped storage goes only by a post, too: before that, a loss of power
 //! could take the drop and leave the table.
 
 use crate::chain::Generation;
-use crate::limits::{POST_HASTE, POST_ITEMS_PER_TICK, POST_REST, POST_WRITE_BYTES, POST_WRITE_ITEMS};
+use crate::limits::{POST_HASTE, POST_ITEM_TIME, POST_ITEMS_AT_ONCE, POST_REST, POST_WRITE_BYTES, POST_WRITE_ITEMS};
 use crate::local::Local;
 use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
@@ -76,18 +78,25 @@ struct Posting {
     /// Where the log begins that is still needed when this post is done.
     replay_from: u64,
     drops: Vec<Drop>,
+    /// See [`Poster::voided`].
+    voided: BTreeSet<TableId>,
     /// See [`Poster::emptied`].
     emptied: BTreeSet<TableId>,
     #[serde(with = "remaining")]
     items: std::vec::IntoIter<(TableId, Key)>,
+    /// Whether items may be gathered now. Storages that go are gone by then.
+    gathers: bool,
     /// What the store is to write next, and how much that is.
     gathered: Vec<StoreWrite>,
     gathered_bytes: usize,
+    /// When items were gathered last, or would have been at a steady pace (boot clock).
+    gathered_at: u64,
+    /// Deletions among what is gathered or being written.
+    deletions: Vec<(TableId, Key, Timestamp)>,
+    /// Bytes of what is gathered or being written, as memory counts them.
+    kept_bytes: usize,
     /// When the store was handed what it is writing (boot clock).
     handed_over: Option<u64>,
-    /// What the store has written, until it is settled.
-    #[serde(with = "remaining")]
-    settling: std::vec::IntoIter<(TableId, Key, Timestamp)>,
     /// The log has on disk what is to be posted: the store must never hold what a loss of power takes back.
     logged: bool,
     persisting: bool,
@@ -98,6 +107,8 @@ struct Posting {
 pub(crate) struct Poster {
     posting: Option<Posting>,
     drops: Vec<Drop>,
+    /// Storages all of which a copy has taken away: what the store has of them is void. As with drops, the next post begins with that.
+    voided: BTreeSet<TableId>,
     /// Storages of which copies have taken rows away. Those that nothing is left of go with the next post: not before the log has on disk that
     /// they were stale here.
     emptied: BTreeSet<TableId>,
@@ -148,6 +159,14 @@ impl Poster {
         self.emptied.insert(table);
     }
 
+    /// A copy has brought that all of a storage is absent.
+    pub(crate) fn void(&mut self, table: TableId) {
+        self.voided.insert(table);
+        if let Some(posting) = &mut self.posting {
+            posting.gathered.retain(|write| write.table != table);
+        }
+    }
+
     /// A storage is gone, for whatever reason: here, and in the store as soon as that comes to it.
     pub(crate) fn storage_is_gone(&mut self, table: TableId) {
         self.emptied.remove(&table);
@@ -179,12 +198,16 @@ impl Poster {
             written: false,
             replay_from,
             drops: due,
+            voided: std::mem::take(&mut self.voided),
             emptied: std::mem::take(&mut self.emptied),
             items: std::mem::take(&mut local.unposted).into_iter(),
+            gathers: false,
             gathered: Vec::new(),
             gathered_bytes: 0,
+            gathered_at: 0,
+            deletions: Vec::new(),
+            kept_bytes: 0,
             handed_over: None,
-            settling: Vec::new().into_iter(),
             logged: false,
             persisting: false,
         });
@@ -194,6 +217,14 @@ impl Poster {
     pub(crate) fn logged(&mut self, tag: u64) {
         if let Some(posting) = self.posting.as_mut().filter(|posting| posting.tag == tag) {
             posting.logged = true;
+        }
+    }
+
+    /// Gathers what is due, if it is time for that; more, and without rests, when it hurries.
+    pub(crate) fn gather(&mut self, boot: u64, hurries: bool, local: &mut Local) {
+        let rests = boot < self.rests_until && !hurries;
+        if let Some(posting) = self.posting.as_mut().filter(|posting| posting.gathers && !rests) {
+            posting.gather(boot, hurries, local);
         }
     }
 
@@ -215,18 +246,19 @@ impl Poster {
             return Ok(());
         }
         if let Some(handed_over) = posting.handed_over.take() {
+            posting.settle(boot, local, graveyard);
             self.rests_until = boot + POST_REST * (boot - handed_over);
             if !hurries {
                 return Ok(());
             }
         }
-        let items = if hurries { POST_HASTE * POST_ITEMS_PER_TICK } else { POST_ITEMS_PER_TICK };
-        if posting.settling.len() > 0 {
-            posting.settle(items, boot, local, graveyard);
-            return Ok(());
-        }
         for drop in posting.drops.drain(..) {
             garbage.take(local.remove_storage(drop.table));
+        }
+        for table in std::mem::take(&mut posting.voided) {
+            if !local.planted.is(Bug::VoidedRowsReturn) {
+                local.store.remove_storage(table);
+            }
         }
         for table in std::mem::take(&mut posting.emptied) {
             match local.is_hollow(table)? {
@@ -238,9 +270,15 @@ impl Poster {
                 }
             }
         }
-        if posting.gather(items, local) {
+        if !posting.gathers {
+            posting.gathers = true;
+            posting.gathered_at = boot;
+        }
+        posting.gather(boot, hurries, local);
+        if posting.wants_more() {
             return Ok(());
         }
+        posting.gathers = false;
         posting.metadata.replay_from = self.replay_from;
         if !posting.gathered.is_empty() || !posting.written {
             posting.hand_over(boot, local);
@@ -253,6 +291,7 @@ impl Poster {
                 return Ok(());
             }
         }
+        posting.settle(boot, local, graveyard);
         // Behind what it speaks of: if this is lost, the next start replays more than it must.
         self.replay_from = self.replay_from.max(posting.replay_from);
         posting.metadata.replay_from = self.replay_from;
@@ -266,47 +305,67 @@ impl Poster {
 }
 
 impl Posting {
-    /// Takes up so many more items that have something to post. Whether it should go on.
-    fn gather(&mut self, items: usize, local: &Local) -> bool {
-        for (table, key) in self.items.by_ref().take(items) {
-            let chain = local.storages.get(&table).and_then(|storage| storage.chains.get(&key));
-            let Some(due) = chain.and_then(|chain| chain.due(self.generation)) else {
-                continue;
-            };
-            self.gathered_bytes += key.as_bytes().len() + due.row.as_ref().map_or(0, |row| row.len());
-            self.gathered.push(StoreWrite { table, key, version: due.timestamp, row: due.row.clone() });
-        }
+    /// Whether there is something to gather, and room for it.
+    fn wants_more(&self) -> bool {
         let full = self.gathered.len() >= POST_WRITE_ITEMS || self.gathered_bytes >= POST_WRITE_BYTES;
         self.items.len() > 0 && !full
+    }
+
+    /// How many items are due since the last time.
+    fn due(&mut self, boot: u64, hurries: bool) -> usize {
+        let haste = if hurries { POST_HASTE } else { 1 };
+        let due = haste * boot.saturating_sub(self.gathered_at) / POST_ITEM_TIME;
+        let most = haste * POST_ITEMS_AT_ONCE;
+        self.gathered_at = if due < most { self.gathered_at + due * POST_ITEM_TIME / haste } else { boot };
+        due.min(most) as usize
+    }
+
+    /// Takes up items that are due. From then on they are posted, as far as memory is concerned that has them still.
+    fn gather(&mut self, boot: u64, hurries: bool, local: &mut Local) {
+        for _ in 0..self.due(boot, hurries) {
+            if !self.wants_more() {
+                return;
+            }
+            let (table, key) = self.items.next().expect("more is wanted while there are items");
+            let storage = local.storages.get_mut(&table);
+            let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
+                continue;
+            };
+            let Some(due) = chain.due(self.generation) else {
+                continue;
+            };
+            let (version, row) = (due.timestamp, due.row.clone());
+            self.gathered_bytes += key.as_bytes().len() + row.as_ref().map_or(0, |row| row.len());
+            if row.is_none() {
+                self.deletions.push((table, key.clone(), version));
+            }
+            self.kept_bytes += chain.bytes();
+            local.tally.unposted += chain.bytes();
+            local.tally.subtract(chain);
+            let forgets_additions = local.planted.is(Bug::PostForgetsAdditions);
+            let generation = if forgets_additions { Generation::MAX } else { self.generation };
+            chain.posted(version, generation, local.stored + 1);
+            chain.trim(&local.snapshots, local.posting);
+            local.tally.add(chain);
+            self.gathered.push(StoreWrite { table, key, version, row });
+        }
     }
 
     /// Has the store write what was gathered.
     fn hand_over(&mut self, boot: u64, local: &mut Local) {
         let writes = std::mem::take(&mut self.gathered);
-        let written = |write: &StoreWrite| (write.table, write.key.clone(), write.version);
-        self.settling = writes.iter().map(written).collect::<Vec<_>>().into_iter();
         self.gathered_bytes = 0;
         self.written = true;
         self.handed_over = Some(boot);
         local.store.write(writes, self.metadata.encode());
     }
 
-    /// The store has written so many of these: what is still newest is in the store now.
-    fn settle(&mut self, items: usize, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
-        let posting = local.posting;
-        let forgets_additions = local.planted.is(Bug::PostForgetsAdditions);
-        for (table, key, timestamp) in self.settling.by_ref().take(items) {
-            let storage = local.storages.get_mut(&table);
-            let Some(chain) = storage.and_then(|storage| storage.chains.get_mut(&key)) else {
-                continue;
-            };
-            local.tally.subtract(chain);
-            chain.posted(timestamp, if forgets_additions { Generation::MAX } else { self.generation });
-            chain.trim(&local.snapshots, posting);
-            local.tally.add(chain);
-            if !chain.dirty && chain.newest().row.is_none() {
-                graveyard.bring(boot, table, key);
-            }
+    /// The store has written what was gathered.
+    fn settle(&mut self, boot: u64, local: &mut Local, graveyard: &mut Graveyard) {
+        local.stored += 1;
+        local.tally.unposted -= std::mem::take(&mut self.kept_bytes);
+        for (table, key, timestamp) in self.deletions.drain(..) {
+            graveyard.bring(boot, table, key, timestamp);
         }
     }
 }

@@ -131,7 +131,8 @@ impl Stale {
         }
     }
 
-    /// What to ask an up member for next: of `wanted` if given, else in order. The same until it is refreshed.
+    /// What to ask an up member for next: of `wanted` if given, else in order, and storages of which more than single items are stale
+    /// last: they take long. The same until it is refreshed.
     pub(crate) fn next(&self, limit: usize, wanted: Option<&KeyRange>) -> Option<CopyRequest> {
         if self.everything {
             return Some(CopyRequest::Storages);
@@ -153,7 +154,9 @@ impl Stale {
                 }
             }
             None => {
-                for (table, storage) in &self.storages {
+                let with_extents =
+                    |has: bool| self.storages.iter().filter(move |(_, storage)| (storage.ranges.extents() > 0) == has);
+                for (table, storage) in with_extents(false).chain(with_extents(true)) {
                     for (start, end) in storage.ranges.iter() {
                         if !is_point(start, end) {
                             let from = extent(*table, start.clone(), storage.ranges.end(), None);
@@ -272,6 +275,17 @@ mod tests {
         assert_eq!(stale.next(10, Some(&wanted)), Some(CopyRequest::Items(vec![item("m")])));
         point(&mut stale, "m");
         assert_eq!(stale.next(10, Some(&wanted)), None, "nothing of what is wanted is stale");
+    }
+
+    /// Thousands of rows would wait for the copy of a storage that nobody reads, perhaps.
+    #[test]
+    fn single_items_come_before_whole_storages() {
+        let mut stale = whole();
+        let other = Item { table: TableId(21), key: key("a") };
+        stale.mark(&StaleSet { items: [other.clone()].into(), ..StaleSet::default() });
+        assert_eq!(stale.next(10, None), Some(CopyRequest::Items(vec![other.clone()])));
+        stale.refresh(other.table, &other.key, Some(&other.key.successor()));
+        assert!(matches!(stale.next(10, None), Some(CopyRequest::Range { from }) if from.table == TABLE));
     }
 
     /// Items are handed out as items, up to the limit, and survive a restart as items.

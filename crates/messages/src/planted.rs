@@ -100,6 +100,7 @@ bugs! {
     OverflowDropsEntries = "overflow-drops-entries", rule 10: "a full fail-lock table drops entries";
     DropsNotLocked = "drops-not-locked", rule 10: "a site that was away is not told of storages that were dropped";
     DroppedCopied = "dropped-copied", rule 10: "rows of a storage that was dropped are copied as long as they are there";
+    VoidedRowsReturn = "voided-rows-return", rule 10: "the store keeps what a storage held of which copies have left nothing";
     EmptiedStay = "emptied-stay", rule 10: "a storage of which copies have left nothing stays at a site by its name";
     EmptyUnlooked = "empty-unlooked", rule 10: "a storage is taken for empty though its rows are in the store";
     VoidDropStands = "void-drop-stands", rule 11: "a storage that only a returning site had dropped goes from its copy, though that was brought again";
@@ -117,6 +118,7 @@ bugs! {
     IncrementsReplayedTwice = "increments-replayed-twice", rule 15: "a replay adds to a row what the store had with it";
     UnsettledNotLogged = "unsettled-not-logged", rule 15: "a post does not log rows to which something undecided is added";
     PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";
+    EvictedUnwritten = "evicted-unwritten", rule 15: "what is on its way to the store leaves memory before the store has written it";
     FloorOutlivesCopy = "floor-outlives-copy", rule 15: "a replay takes increments for stored that came after a copy had replaced the row";
     LongWaiterPassed = "long-waiter-passed", rule 3: "younger prepares of other sites pass an access however long it has waited";
     CompanionAnsweredEarly = "companion-answered-early", rule 4: "a program that commits in the transaction of another is answered before that has committed";

@@ -283,7 +283,7 @@ impl Machine {
         self.incarnation = incarnation;
         let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
         let mut domain =
-            Domain::start(settings, log, Box::new(self.store.clone())).map_err(|error| error.to_string())?;
+            Domain::start(settings, log, Box::new(self.store.reopened())).map_err(|error| error.to_string())?;
         domain.give_turns(self.turns);
         self.catalog = Catalog::default();
         let rows = domain.catalog_rows().map_err(|error| error.to_string())?;

@@ -61,6 +61,8 @@ fn a_post_that_is_urgent_does_not_rest() {
         site.send(Message::Access(AccessRequest::Post { tag: 9 }));
         // Which the post under way does not bring to the store.
         site.install(30, writes(&[("later", Some("row"))]));
+        // The store is handed its write, which it takes long for.
+        site.tick(MILLISECOND);
         site.store.hold(true);
         for _ in 0..50 {
             site.tick(MILLISECOND);

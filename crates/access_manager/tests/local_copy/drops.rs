@@ -1,14 +1,12 @@
 //! Dropped storages and copies that are not whole: what others are given of one, and whose drop counts.
 
-use crate::site::{Logged, Site, TABLE, at, item, key, stale_items, writes};
+use crate::site::{Logged, Site, TABLE, at, epoch_logged, item, key, stale_items, writes};
 use access_manager::Settings;
+use access_manager::limits::TOMBSTONE_RETENTION;
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest, StaleSet};
-use messages::epoch::{Method, Placement, ProposalId};
-use messages::log_record::LogRecord;
+use messages::limits::{MILLISECOND, SECOND};
 use messages::planted::{Bug, Planted};
-use messages::{Epoch, EpochNumber, History, Incarnation, KeyRange, Message, OracleLife, Row, Timestamp};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use messages::{EpochNumber, History, KeyRange, Message, Row, Timestamp};
 
 fn whole_table() -> StaleSet {
     StaleSet { storages: [TABLE].into(), ..StaleSet::default() }
@@ -40,29 +38,6 @@ fn copied(site: &mut Site, wanted: CopyRequest, epoch: u64) -> Copies {
     match site.ask(AccessRequest::ReadCopies { tag: 1, wanted, epoch: EpochNumber(epoch) }) {
         AccessReply::Copies { copies, .. } => (*copies).clone(),
         other => panic!("copies, not {other:?}"),
-    }
-}
-
-fn epoch_logged(stale: StaleSet) -> LogRecord {
-    let epoch = Arc::new(Epoch {
-        number: EpochNumber(2),
-        proposal: ProposalId::default(),
-        parent: ProposalId::default(),
-        oracle: OracleLife(1),
-        members: BTreeMap::new(),
-        sessions: BTreeMap::new(),
-        method: Method::Locking,
-        required_copies: 1,
-        placement: Placement::Everywhere,
-        restart: false,
-    });
-    LogRecord::EpochLogged {
-        epoch,
-        incarnation: Incarnation(1),
-        joined: EpochNumber(1),
-        chain: Vec::new(),
-        fail_locks: BTreeMap::new(),
-        stale: Arc::new(stale),
     }
 }
 
@@ -212,5 +187,53 @@ fn what_is_stale_when_it_is_dropped_is_not_read_any_more() {
         site.copies(brought(&["a", "b"]));
         assert_eq!(site.scan(KeyRange::whole(TABLE), None, 10, false), Some(vec![]));
         assert_eq!(access_manager::Store::storages(&site.store), Ok(vec![]));
+    }
+}
+
+/// What was deleted, written again and deleted again must be known as deleted for the whole time: a copier may not have learnt of it before.
+#[test]
+fn a_row_that_is_deleted_twice_stays_known_as_such() {
+    let mut site = Site::new(Settings::default());
+    let mut clock = 10;
+    let mut delete = |site: &mut Site| {
+        site.install(clock, writes(&[("a", Some("a"))]));
+        site.install(clock + 1, writes(&[("a", None)]));
+        site.oldest(clock + 2);
+        site.post();
+        clock += 10;
+    };
+    delete(&mut site);
+    site.tick(TOMBSTONE_RETENTION / 2);
+    delete(&mut site);
+    site.tick(TOMBSTONE_RETENTION / 2);
+    let known = |site: &mut Site| copied(site, CopyRequest::Items(vec![item("a")]), 1);
+    assert_eq!(known(&mut site), Copies::Items(vec![(item("a"), at(21), None)]), "only the first one's time has come");
+    site.tick(TOMBSTONE_RETENTION / 2 + SECOND);
+    assert_eq!(known(&mut site), Copies::Items(vec![(item("a"), Timestamp::ZERO, None)]));
+}
+
+/// What is on its way to the store must not leave memory before it is there, however short memory is.
+#[test]
+fn what_the_store_has_not_written_stays() {
+    for (planted, expected) in [(Planted::none(), Some(10)), (Planted::only(Bug::EvictedUnwritten), None)] {
+        let mut site = Site::new(Settings { memory_bytes_max: 0, planted, ..Settings::default() });
+        site.install(10, writes(&[("a", Some("a"))]));
+        site.oldest(20);
+        site.send(Message::Access(AccessRequest::Post { tag: 1 }));
+        site.tick(MILLISECOND);
+        site.store.hold(true);
+        site.tick(MILLISECOND);
+        // A message, with which it is gathered.
+        assert_eq!(site.row("b"), None);
+        for _ in 0..5 {
+            site.tick(MILLISECOND);
+        }
+        assert_eq!(site.row("a").map(|(clock, _)| clock), expected);
+        site.store.hold(false);
+        for _ in 0..5 {
+            site.tick(MILLISECOND);
+        }
+        assert!(site.manager.tally().all < 100, "memory is given back then: {:?}", site.manager.tally());
+        assert_eq!(site.row("a").map(|(clock, _)| clock), Some(10));
     }
 }

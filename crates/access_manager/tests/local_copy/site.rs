@@ -2,10 +2,15 @@
 
 use access_manager::{AccessManager, MemoryStore, Settings};
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
+use messages::epoch::{Method, Placement, ProposalId};
 use messages::limits::{MILLISECOND, SECOND};
 use messages::log_record::LogRecord;
-use messages::{Conflict, Envelope, EpochNumber, History, Incarnation, Item, ItemRead, Key, KeyRange, Message, Now};
+use messages::{
+    Conflict, Envelope, Epoch, EpochNumber, History, Incarnation, Item, ItemRead, Key, KeyRange, Message, Now,
+    OracleLife,
+};
 use messages::{Outbox, RangeRead, Row, Server, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The storage that most tests use.
@@ -40,6 +45,30 @@ pub fn writes(rows: &[(&str, Option<&'static str>)]) -> History {
         row: row.map(|row| Row::from_static(row.as_bytes())),
     };
     History { writes: rows.iter().map(write).collect(), ..History::default() }
+}
+
+/// The record of an epoch in which this is stale at the site.
+pub fn epoch_logged(stale: StaleSet) -> LogRecord {
+    let epoch = Arc::new(Epoch {
+        number: EpochNumber(2),
+        proposal: ProposalId::default(),
+        parent: ProposalId::default(),
+        oracle: OracleLife(1),
+        members: BTreeMap::new(),
+        sessions: BTreeMap::new(),
+        method: Method::Locking,
+        required_copies: 1,
+        placement: Placement::Everywhere,
+        restart: false,
+    });
+    LogRecord::EpochLogged {
+        epoch,
+        incarnation: Incarnation(1),
+        joined: EpochNumber(1),
+        chain: Vec::new(),
+        fail_locks: BTreeMap::new(),
+        stale: Arc::new(stale),
+    }
 }
 
 /// What the log of a site holds for its access manager.

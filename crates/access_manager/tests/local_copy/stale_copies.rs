@@ -1,6 +1,6 @@
 //! Stale copies: what is refused, what refreshes it, what copiers bring, and what a restart finds again.
 
-use crate::site::{Logged, Site, TABLE, at, item, key, range, stale_items, writes};
+use crate::site::{Logged, Site, TABLE, at, epoch_logged, item, key, range, stale_items, writes};
 use access_manager::limits::COPY_WORK_MAX;
 use access_manager::{Settings, StoreError};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest, StaleSet};
@@ -305,6 +305,42 @@ fn a_large_own_storage_is_removed_bit_by_bit() {
     }
     let rows = site.scan(KeyRange::whole(TABLE), None, 1_000, false).expect("nothing is stale");
     assert_eq!(rows.into_iter().map(|(key, ..)| key).collect::<Vec<_>>(), [key("z")]);
+}
+
+/// The rows of a large table that was dropped, or emptied, while a site was away must not be taken away one by one; and none may come back from
+/// the store, whatever is written there later, wherever the power goes.
+#[test]
+fn a_storage_of_which_nothing_is_left_goes_at_once() {
+    let kept = |planted: Planted, posts: bool, restarts: bool| {
+        let mut site = Site::new(Settings { memory_bytes_max: 0, planted, ..Settings::default() });
+        site.install(10, writes(&[("a", Some("a")), ("z", Some("z"))]));
+        site.oldest(20);
+        site.post();
+        let mut start = site.log.len();
+        let stale = whole_table();
+        site.log.push(Logged::Record(epoch_logged(stale.clone())));
+        site.mark_stale(stale);
+        let said = site.copies(Copies::Range { range: KeyRange::whole(TABLE), rows: vec![] });
+        assert_eq!(refreshed(&said).1, vec![TABLE], "one message does it all");
+        assert_eq!(site.scan(KeyRange::whole(TABLE), None, 10, false), Some(vec![]));
+        site.install(30, writes(&[("z", Some("written"))]));
+        site.oldest(40);
+        if posts {
+            site.post();
+            start = site.log.len();
+        }
+        if restarts {
+            let log = start..site.log.len();
+            site.restart(if posts { usize::MAX } else { 0 }, log);
+        }
+        let rows = site.scan(KeyRange::whole(TABLE), None, 10, false).expect("nothing is stale");
+        rows.into_iter().map(|(key, ..)| key).collect::<Vec<_>>()
+    };
+    for (posts, restarts) in [(false, false), (false, true), (true, false), (true, true)] {
+        assert_eq!(kept(Planted::none(), posts, restarts), [key("z")], "posts: {posts}, restarts: {restarts}");
+    }
+    let planted = Planted::only(Bug::VoidedRowsReturn);
+    assert_eq!(kept(planted, true, true), [key("a"), key("z")], "the test would not notice");
 }
 
 /// A dropped storage is kept while a snapshot may read it, and goes from the store by a post only.
