@@ -12,7 +12,7 @@
 //!   needed;
 //! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets; `old_versions`: what
 //!   readers may cost; `backlog`: what writers may;
-//! * `check`: whether what a transaction has read still stands; `escrow`: what is undecided and will be added to rows;
+//! * `check`: whether what a transaction has read still stands; `warming`: what comes before that for a large one; `escrow`: what is undecided and will be added to rows;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
 
@@ -33,6 +33,7 @@ mod recent;
 mod snapshots;
 mod stale;
 pub mod store;
+mod warming;
 
 pub use backlog::unposted_bytes_max;
 pub use manager::{AccessManager, Settings};

@@ -199,6 +199,21 @@ impl Local {
         })
     }
 
+    /// Brings an item to memory, where it stays for a while. Returns what that costs: nothing if it is there, or known to be absent, 1 if the store
+    /// has it not, and 4 if it has it.
+    pub(crate) fn warm(&mut self, table: TableId, key: &Key) -> Result<usize, StoreError> {
+        let Some(storage) = self.storages.get_mut(&table) else { return Ok(0) };
+        let place = match storage.look(key) {
+            Place::Known(chain) => {
+                chain.referenced = true;
+                return Ok(0);
+            }
+            Place::Unknown(place) if place.resident.contains(key) => return Ok(0),
+            place @ Place::Unknown(_) => place,
+        };
+        Ok(if place.or_load(&*self.store, table, &mut self.tally)?.is_ok() { 4 } else { 1 })
+    }
+
     /// The version to compare with one that was read: the newest, or (a planted bug) the first. The row is not copied.
     pub(crate) fn version(&mut self, table: TableId, key: &Key, first: bool) -> Result<Option<&Version>, StoreError> {
         let Some(storage) = self.storages.get_mut(&table) else {

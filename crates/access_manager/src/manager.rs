@@ -6,13 +6,16 @@ use crate::backlog::{Backlog, unposted_bytes_max};
 use crate::chain::{Seen, Version};
 use crate::escrow::Escrow;
 use crate::limits::{MEMORY_BYTES, OLD_VERSIONS_PER_TICK, OLD_VERSIONS_SHARE};
-use crate::limits::{RECENT_WRITES_MAX, SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
+use crate::limits::{
+    RECENT_WRITES_MAX, SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK, TOUCHED_MAX,
+};
 use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
 use crate::stale::Stale;
 use crate::store::{Store, StoreError, away};
+use crate::warming::{Waiting, Warming};
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
@@ -34,6 +37,8 @@ pub struct Settings {
     pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges: a transaction that read a range longer ago is too old.
     pub recent_writes_max: usize,
+    /// Rows that a transaction touches which is checked at once: of more, those that are not in memory are brought there bit by bit.
+    pub touched_max: usize,
     /// The clause to leave out, in the simulator.
     pub planted: Planted,
 }
@@ -45,6 +50,7 @@ impl Default for Settings {
             unposted_bytes_max: unposted_bytes_max(MEMORY_BYTES),
             old_version_bytes_max: MEMORY_BYTES / OLD_VERSIONS_SHARE,
             recent_writes_max: RECENT_WRITES_MAX,
+            touched_max: TOUCHED_MAX,
             planted: Planted::none(),
         }
     }
@@ -62,6 +68,7 @@ pub struct AccessManager {
     graveyard: Graveyard,
     sweeper: Sweeper,
     backlog: Backlog,
+    warming: Warming,
     halted: bool,
     /// The log is being replayed: nobody reads, and nobody will read what is older.
     replaying: bool,
@@ -83,6 +90,7 @@ impl AccessManager {
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
             backlog: Backlog::new(settings.unposted_bytes_max, settings.planted),
+            warming: Warming::new(settings.touched_max),
             halted: false,
             replaying: true,
             checkpoint: 0,
@@ -154,17 +162,23 @@ impl AccessManager {
                 let are_equal = self.are_unchanged(&rows)?;
                 AccessReply::Compared { tag, are_equal }
             }
+            AccessRequest::Check { transaction, history } if self.warming.is_for(&history) => {
+                self.warming.enqueue(from, transaction, history);
+                return Ok(());
+            }
             AccessRequest::Check { transaction, history } => {
                 let conflict = self.check(transaction, &history)?;
                 AccessReply::CheckReply { transaction, conflict }
             }
             AccessRequest::Abandon { transaction, history } => {
+                self.warming.abandon(transaction);
                 for increment in &history.increments {
                     self.escrow.leave(transaction, increment);
                 }
                 return Ok(());
             }
             AccessRequest::NothingUndecided => {
+                self.warming.clear();
                 self.escrow.clear();
                 return Ok(());
             }
@@ -206,6 +220,15 @@ impl AccessManager {
             }
         };
         outbox.local(from, Message::AccessReply(reply));
+        Ok(())
+    }
+
+    /// Goes on with checks that wait for rows to be in memory.
+    fn warm(&mut self, outbox: &mut Outbox) -> Result<(), StoreError> {
+        if let Some(Waiting { asker, transaction, history, .. }) = self.warming.step(&mut self.local)? {
+            let conflict = self.check(transaction, &history)?;
+            outbox.local(asker, Message::AccessReply(AccessReply::CheckReply { transaction, conflict }));
+        }
         Ok(())
     }
 
@@ -459,7 +482,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
-        let outcome = self.post(now, outbox);
+        let outcome = self.post(now, outbox).and_then(|()| self.warm(outbox));
         self.stop_if(outcome, outbox);
         self.trim_old_versions(OLD_VERSIONS_PER_TICK, outbox);
         self.graveyard.bury(now.boot, &mut self.local);

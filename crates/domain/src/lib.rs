@@ -77,6 +77,8 @@ pub struct Settings {
     pub old_version_bytes_max: usize,
     /// Writes remembered per storage for checking ranges that were read.
     pub recent_writes_max: usize,
+    /// Rows that a transaction touches which is checked at once.
+    pub touched_max: usize,
     /// How far apart rounds of commits begin while one is on its way, nanoseconds.
     pub round_pace: u64,
     /// Seeds what SQL calls random.
@@ -193,6 +195,7 @@ impl<L: Log> Domain<L> {
             unposted_bytes_max: settings.unposted_bytes_max,
             old_version_bytes_max: settings.old_version_bytes_max,
             recent_writes_max: settings.recent_writes_max,
+            touched_max: settings.touched_max,
             planted,
         };
         let access_manager = AccessManager::open(store, access)?;

@@ -149,6 +149,7 @@ mod tests {
             unposted_bytes_max: 1 << 19,
             old_version_bytes_max: 1 << 18,
             recent_writes_max: 100,
+            touched_max: 5_000,
             round_pace: crate::ROUND_PACE,
             seed: 1,
             planted: Planted::none(),

@@ -123,6 +123,7 @@ impl Machine {
             unposted_bytes_max: profile.unposted_bytes_max,
             old_version_bytes_max: profile.old_version_bytes_max,
             recent_writes_max: profile.recent_writes_max,
+            touched_max: profile.touched_max,
             round_pace: profile.round_pace,
             seed: random.draw(),
             planted,

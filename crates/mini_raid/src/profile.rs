@@ -8,6 +8,7 @@ use crate::limits::MICROSECOND;
 use crate::network::Weather;
 use crate::random::Random;
 use crate::workload::Mix;
+use access_manager::limits::TOUCHED_MAX;
 use domain::{POINTS_MAX, ROUND_PACE};
 use messages::LeaseLength;
 use messages::epoch::Method;
@@ -32,6 +33,8 @@ pub struct Profile {
     pub old_version_bytes_max: usize,
     /// Writes a site remembers per storage for checking ranges.
     pub recent_writes_max: usize,
+    /// Rows that a transaction touches which a site checks at once.
+    pub touched_max: usize,
     /// How far apart rounds of commits begin while one is on its way.
     pub round_pace: u64,
     /// Clocks run at most so much too fast or slow, in parts per million.
@@ -103,6 +106,7 @@ impl Profile {
             unposted_bytes_max: 1 << 28,
             old_version_bytes_max: 1 << 28,
             recent_writes_max: 1 << 14,
+            touched_max: TOUCHED_MAX,
             round_pace: ROUND_PACE,
             clock_rate_max: 1,
             stalls: (0, 0),
@@ -157,6 +161,9 @@ impl Profile {
             if newer.one_in(4) {
                 profile.unposted_bytes_max = 1 << 11;
             }
+        }
+        if newer.one_in(4) {
+            profile.touched_max = *newer.pick(&[0, 1, 2]);
         }
         profile.recent_writes_max = *random.pick(&[1, 2, 20, 1 << 14]);
         profile.clock_rate_max = *random.pick(&[100, 10_000, 20_000]);

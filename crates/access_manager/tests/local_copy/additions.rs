@@ -194,6 +194,7 @@ impl Run {
             memory_bytes_max: 100,
             unposted_bytes_max: 1 << 20,
             recent_writes_max: 40,
+            touched_max: access_manager::limits::TOUCHED_MAX,
             planted,
             ..Settings::default()
         };

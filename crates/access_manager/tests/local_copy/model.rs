@@ -157,6 +157,7 @@ impl Run {
             unposted_bytes_max: 500,
             old_version_bytes_max,
             recent_writes_max: 40,
+            touched_max: access_manager::limits::TOUCHED_MAX,
             planted,
         };
         Run {

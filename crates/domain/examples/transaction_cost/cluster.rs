@@ -155,6 +155,7 @@ impl Cluster {
             unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),
             old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
+            touched_max: access_manager::limits::TOUCHED_MAX,
             round_pace: domain::ROUND_PACE,
             seed: u64::from(site.0),
             planted: Planted::none(),

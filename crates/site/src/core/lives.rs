@@ -72,6 +72,7 @@ impl Core {
             unposted_bytes_max: access_manager::unposted_bytes_max(self.config.memory_mb << 20),
             old_version_bytes_max: (self.config.memory_mb << 20) / access_manager::limits::OLD_VERSIONS_SHARE,
             recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
+            touched_max: access_manager::limits::TOUCHED_MAX,
             round_pace: domain::ROUND_PACE,
             seed: self.nonce_seed,
             planted: messages::planted::Planted::none(),
