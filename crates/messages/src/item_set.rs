@@ -14,6 +14,7 @@ use crate::key::Key;
 use bytes::Bytes;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::OnceLock;
@@ -50,7 +51,7 @@ impl ItemSet {
         // Commits mostly write in the order of keys.
         items.sort();
         items.dedup();
-        ItemSet { tree: OnceLock::new(), packed: OnceLock::from(pack(&items)) }
+        ItemSet { tree: OnceLock::new(), packed: OnceLock::from(pack(items.into_iter())) }
     }
 
     /// How many.
@@ -85,36 +86,96 @@ impl ItemSet {
         self.tree.get_mut().expect("it was made above")
     }
 
+    /// What is in either set, but for whole storages; packed. Linear in both, and no tree is made.
+    pub fn union(&self, other: &ItemSet, without: impl Fn(TableId) -> bool) -> ItemSet {
+        let (mut one, mut two) = (Unpacked::of(self.packed()), Unpacked::of(other.packed()));
+        let (mut more_of_one, mut more_of_two) = (one.goes_on(), two.goes_on());
+        let mut packer = Packer::default();
+        while more_of_one || more_of_two {
+            let order = match (more_of_one, more_of_two) {
+                (true, true) => one.here().cmp(&two.here()),
+                (true, false) => Ordering::Less,
+                (false, _) => Ordering::Greater,
+            };
+            let (table, key) = if order.is_le() { one.here() } else { two.here() };
+            if !without(table) {
+                packer.push(table, key);
+            }
+            if order.is_le() {
+                more_of_one = one.goes_on();
+            }
+            if order.is_ge() {
+                more_of_two = two.goes_on();
+            }
+        }
+        ItemSet { tree: OnceLock::new(), packed: OnceLock::from(packer.finish()) }
+    }
+
     fn packed(&self) -> &Bytes {
         self.packed.get_or_init(|| {
             let tree = self.tree.get().expect("a set that is not packed is a tree");
-            let items: Vec<(TableId, &Key)> = tree.iter().map(|item| (item.table, &item.key)).collect();
-            pack(&items)
+            pack(tree.iter().map(|item| (item.table, &item.key)))
         })
     }
 }
 
 /// Items in ascending order, each once.
-fn pack(items: &[(TableId, &Key)]) -> Bytes {
-    let mut packed = Vec::with_capacity(8 + 4 * items.len());
-    put_number(&mut packed, items.len());
-    for storage in items.chunk_by(|(one, _), (next, _)| one == next) {
-        put_number(&mut packed, storage[0].0.0 as usize);
-        put_number(&mut packed, storage.len());
-        let mut before: &[u8] = &[];
-        for (_, key) in storage {
-            let key = key.as_bytes();
-            let shared = before.iter().zip(key).take(NIBBLE_MAX).take_while(|(one, other)| one == other).count();
-            let rest = &key[shared..];
-            packed.push((shared << 4 | rest.len().min(NIBBLE_MAX)) as u8);
-            if rest.len() >= NIBBLE_MAX {
-                put_number(&mut packed, rest.len() - NIBBLE_MAX);
-            }
-            packed.extend_from_slice(rest);
-            before = key;
+fn pack<'a>(items: impl Iterator<Item = (TableId, &'a Key)>) -> Bytes {
+    let mut packer = Packer::default();
+    for (table, key) in items {
+        packer.push(table, key.as_bytes());
+    }
+    packer.finish()
+}
+
+/// Packs items that come in ascending order.
+#[derive(Default)]
+struct Packer {
+    /// Whole storages, and how many items they have.
+    storages: Vec<u8>,
+    items: usize,
+    /// The present storage: its items, and how many.
+    table: TableId,
+    keys: Vec<u8>,
+    keys_len: usize,
+    before: Vec<u8>,
+}
+
+impl Packer {
+    fn push(&mut self, table: TableId, key: &[u8]) {
+        if table != self.table {
+            self.end_storage();
+            self.table = table;
+        }
+        let shared = self.before.iter().zip(key).take(NIBBLE_MAX).take_while(|(one, other)| one == other).count();
+        let rest = &key[shared..];
+        self.keys.push((shared << 4 | rest.len().min(NIBBLE_MAX)) as u8);
+        if rest.len() >= NIBBLE_MAX {
+            put_number(&mut self.keys, rest.len() - NIBBLE_MAX);
+        }
+        self.keys.extend_from_slice(rest);
+        self.keys_len += 1;
+        self.before.truncate(shared);
+        self.before.extend_from_slice(rest);
+    }
+
+    fn end_storage(&mut self) {
+        if self.keys_len > 0 {
+            put_number(&mut self.storages, self.table.0 as usize);
+            put_number(&mut self.storages, self.keys_len);
+            self.storages.append(&mut self.keys);
+            self.items += std::mem::take(&mut self.keys_len);
+            self.before.clear();
         }
     }
-    packed.into()
+
+    fn finish(mut self) -> Bytes {
+        self.end_storage();
+        let mut packed = Vec::with_capacity(self.storages.len() + size_of::<u64>());
+        put_number(&mut packed, self.items);
+        packed.append(&mut self.storages);
+        packed.into()
+    }
 }
 
 fn put_number(packed: &mut Vec<u8>, mut number: usize) {
@@ -131,6 +192,8 @@ struct Unpacked<'a> {
     /// Items that are still to come, and those of the present storage among them.
     left: usize,
     left_in_storage: usize,
+    /// The item that it is at, once it has begun.
+    begun: bool,
     table: TableId,
     key: Vec<u8>,
 }
@@ -141,7 +204,8 @@ impl<'a> Unpacked<'a> {
     }
 
     fn begin(packed: &'a [u8]) -> Result<Unpacked<'a>, UnpackError> {
-        let mut unpacked = Unpacked { bytes: packed, left: 0, left_in_storage: 0, table: TableId(0), key: Vec::new() };
+        let mut unpacked =
+            Unpacked { bytes: packed, left: 0, left_in_storage: 0, begun: false, table: TableId(0), key: Vec::new() };
         unpacked.left = unpacked.number()?;
         Ok(unpacked)
     }
@@ -149,13 +213,7 @@ impl<'a> Unpacked<'a> {
     /// Bytes of somebody else: whether they are a packed set.
     fn check(packed: &[u8]) -> Result<(), UnpackError> {
         let mut unpacked = Unpacked::begin(packed)?;
-        let mut before: Option<Item> = None;
-        while let Some(item) = unpacked.item()? {
-            if before.is_some_and(|before| before >= item) {
-                return Err(UnpackError::Order);
-            }
-            before = Some(item);
-        }
+        while unpacked.advance()? {}
         if unpacked.bytes.is_empty() { Ok(()) } else { Err(UnpackError::Length) }
     }
 
@@ -177,12 +235,19 @@ impl<'a> Unpacked<'a> {
         Err(UnpackError::Length)
     }
 
-    fn item(&mut self) -> Result<Option<Item>, UnpackError> {
+    /// Goes to the next item, if there is one.
+    fn advance(&mut self) -> Result<bool, UnpackError> {
         if self.left == 0 {
-            return Ok(None);
+            return Ok(false);
         }
-        if self.left_in_storage == 0 {
-            self.table = TableId(self.number()? as u32);
+        let begins = self.left_in_storage == 0;
+        if begins {
+            let table = TableId(self.number()? as u32);
+            if self.begun && table <= self.table {
+                return Err(UnpackError::Order);
+            }
+            self.table = table;
+            self.begun = true;
             self.left_in_storage = self.number()?;
             self.key.clear();
             if self.left_in_storage == 0 {
@@ -194,16 +259,27 @@ impl<'a> Unpacked<'a> {
         if rest == NIBBLE_MAX {
             rest += self.number()?;
         }
-        if shared > self.key.len() {
-            return Err(UnpackError::Shared);
-        }
+        let before = self.key.get(shared..).ok_or(UnpackError::Shared)?;
         let (rest, behind) = self.bytes.split_at_checked(rest).ok_or(UnpackError::Length)?;
+        if !begins && rest <= before {
+            return Err(UnpackError::Order);
+        }
         self.bytes = behind;
         self.key.truncate(shared);
         self.key.extend_from_slice(rest);
-        self.left -= 1;
+        self.left = self.left.checked_sub(1).ok_or(UnpackError::Length)?;
         self.left_in_storage -= 1;
-        Ok(Some(Item { table: self.table, key: Key::new(&self.key) }))
+        Ok(true)
+    }
+
+    /// The same, of what was checked.
+    fn goes_on(&mut self) -> bool {
+        self.advance().expect("what is packed was checked when it came")
+    }
+
+    /// The item that it has gone to.
+    fn here(&self) -> (TableId, &[u8]) {
+        (self.table, &self.key)
     }
 }
 
@@ -211,7 +287,7 @@ impl Iterator for Unpacked<'_> {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        self.item().expect("what is packed was checked when it came")
+        self.goes_on().then(|| Item { table: self.table, key: Key::new(&self.key) })
     }
 }
 
@@ -311,6 +387,20 @@ mod tests {
             arrived.tree_mut().insert(more.clone());
             prop_assert_eq!(sent(&arrived).tree().contains(&more), true);
             prop_assert_eq!(sent(&arrived) == set, tree.contains(&more));
+        }
+
+        /// As trees would be united.
+        #[test]
+        fn a_union_has_what_either_has(
+            one in proptest::collection::btree_set(any_item(), 0..30),
+            two in proptest::collection::btree_set(any_item(), 0..30),
+            without in prop_oneof![Just(1u32), Just(2)],
+        ) {
+            let kept = |item: &&Item| item.table != TableId(without);
+            let expected: ItemSet = one.union(&two).filter(kept).cloned().collect();
+            let united = ItemSet::from(one).union(&ItemSet::from(two), |table| table == TableId(without));
+            prop_assert_eq!((united.len(), &united), (expected.len(), &expected));
+            prop_assert_eq!(sent(&united), expected);
         }
 
         /// Whatever a peer or a disk brings must be an error or a set.

@@ -92,14 +92,24 @@ impl Leases {
     /// Members that are silent, whose connection broke, who do not vote, or who grant nothing though they are heard: they may not hear.
     /// `own` is the length of this site's leases.
     pub(crate) fn suspects(&self, own: LeaseLength, now: Now) -> BTreeSet<SiteId> {
-        let suspected = |site: &SiteId| {
-            let suspicion = self.lengths.get(site).map_or(own, |theirs| own.max(*theirs)).suspicion();
-            let silent = self.heard.get(site).is_none_or(|heard| now.boot > heard + suspicion);
-            let lost = self.lost.get(site).is_some_and(|lost| now.boot > lost + limits::LOST_PATIENCE);
-            let deaf = self.unanswered.get(site).is_some_and(|since| now.boot > since + suspicion);
-            silent || deaf || lost || self.accused.contains(site)
-        };
+        let suspected = |site: &SiteId| self.complaint(*site, own, now).is_some();
         self.lives.keys().copied().filter(suspected).collect()
+    }
+
+    /// What speaks against a member.
+    pub(crate) fn complaint(&self, site: SiteId, own: LeaseLength, now: Now) -> Option<&'static str> {
+        let suspicion = self.lengths.get(&site).map_or(own, |theirs| own.max(*theirs)).suspicion();
+        if self.lost.get(&site).is_some_and(|lost| now.boot > lost + limits::LOST_PATIENCE) {
+            Some("the connection with it is lost")
+        } else if self.heard.get(&site).is_none_or(|heard| now.boot > heard + suspicion) {
+            Some("nothing has been heard of it for longer than leases last")
+        } else if self.unanswered.get(&site).is_some_and(|since| now.boot > since + suspicion) {
+            Some("it is heard and grants no lease")
+        } else if self.accused.contains(&site) {
+            Some("it does not vote")
+        } else {
+            None
+        }
     }
 
     /// Whether this member lets this site read now.

@@ -226,6 +226,11 @@ impl ReplicationController {
         self.proposals.sequence += 1;
         let id = ProposalId { site: self.site, incarnation: self.incarnation, sequence: self.proposals.sequence };
         let candidates = self.reachable_members(&base, now);
+        for site in base.members.keys().filter(|site| !candidates.contains(site)) {
+            let complaint = self.leases.complaint(*site, self.lease, now);
+            let why = complaint.unwrap_or("it has begun a new life, or holds up the change of epochs");
+            tracing::warn!(without = %site, epoch = %base.number, "the members are to change: {why}");
+        }
         let proposal =
             Proposal { id, base, candidates, stage: Stage::Reading, stage_since: now.boot, sent_at: now.boot };
         self.proposals.under_way = Some(proposal);

@@ -7,7 +7,7 @@
 
 use messages::access::StaleSet;
 use messages::limits::{FAIL_LOCKED_ITEMS_MAX, FAIL_LOCKED_STORAGES_MAX};
-use messages::{Item, Key, TableId};
+use messages::{Item, ItemSet, Key, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -45,37 +45,30 @@ pub(crate) fn lock_all(stale: &mut Arc<StaleSet>, mut items: impl Iterator<Item 
         // No more at a time than a set may name: what is locked as a whole by then is passed over.
         let storages = &stale.storages;
         let named = items.by_ref().filter(|item| !storages.contains(&item.table));
-        let mut more: Vec<Item> = named.take(FAIL_LOCKED_ITEMS_MAX).collect();
+        let more: Vec<Item> = named.take(FAIL_LOCKED_ITEMS_MAX).collect();
         if more.is_empty() {
             return;
         }
-        more.sort();
-        if !names_all(stale, &more) {
-            let more = StaleSet { items: more.into_iter().collect(), ..StaleSet::default() };
-            unite(stale, &Arc::new(more), overflow_drops);
-        }
+        let items = ItemSet::packed_of(more.iter().map(|item| (item.table, &item.key)));
+        unite(stale, &Arc::new(StaleSet { items, ..StaleSet::default() }), overflow_drops);
     }
 }
 
-/// Whether items in ascending order are all named.
-fn names_all(stale: &StaleSet, items: &[Item]) -> bool {
-    let mut named = stale.items.iter().peekable();
-    items.iter().all(|item| {
-        while named.next_if(|named| named < item).is_some() {}
-        named.peek() == Some(item)
-    })
-}
-
-/// Adds whatever another set covers. Members mostly keep the same set of a site that is away, which then is not copied.
+/// Adds whatever another set covers. Members mostly keep the same set of a site that is away, and what has committed lately was mostly locked
+/// for it: then nothing is copied.
 pub(crate) fn unite(into: &mut Arc<StaleSet>, other: &Arc<StaleSet>, overflow_drops: bool) {
     if into.is_empty() {
         *into = other.clone();
     } else if into != other {
         let everything = into.everything || other.everything;
         let storages: BTreeSet<TableId> = into.storages.union(&other.storages).copied().collect();
-        let named = |item: &&Item| !everything && !storages.contains(&item.table);
-        let items = into.items.tree().union(other.items.tree()).filter(named).cloned().collect();
-        *into = Arc::new(StaleSet { items, storages, everything });
+        let items = into.items.union(&other.items, |table| everything || storages.contains(&table));
+        let united = StaleSet { items, storages, everything };
+        if united == **other {
+            *into = other.clone();
+        } else if united != **into {
+            *into = Arc::new(united);
+        }
     }
     if into.items.len() > items_max(overflow_drops) || into.storages.len() > FAIL_LOCKED_STORAGES_MAX {
         coarsen(Arc::make_mut(into), overflow_drops);
