@@ -158,9 +158,10 @@ impl AccessManager {
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
                 self.scan(tag, *range, snapshot, limit, reverse)?
             }
-            AccessRequest::Compare { tag, rows } => {
+            AccessRequest::Compare { tag, rows, ahead } => {
                 let are_equal = self.are_unchanged(&rows)?;
-                AccessReply::Compared { tag, are_equal }
+                let ahead = if are_equal { self.read_ahead(&ahead)? } else { Vec::new() };
+                AccessReply::Compared { tag, are_equal, ahead }
             }
             AccessRequest::Check { transaction, history } if self.warming.is_for(&history) => {
                 self.warming.enqueue(from, transaction, history);
@@ -230,6 +231,22 @@ impl AccessManager {
             outbox.local(asker, Message::AccessReply(AccessReply::CheckReply { transaction, conflict }));
         }
         Ok(())
+    }
+
+    /// The newest versions of items, up to the first that is stale.
+    fn read_ahead(&mut self, items: &[Item]) -> Result<Vec<(Timestamp, Option<Row>)>, StoreError> {
+        let mut read = Vec::with_capacity(items.len());
+        for Item { table, key } in items {
+            if self.stale.contains(*table, key) && !self.planted.is(Bug::StaleServed) {
+                break;
+            }
+            read.push(match self.local.read(*table, key, None)? {
+                Seen::Row(version, row) => (version, Some(row)),
+                Seen::Absent(_) => (Timestamp::ZERO, None),
+                Seen::Gone => unreachable!("no snapshot, no version that is gone"),
+            });
+        }
+        Ok(read)
     }
 
     fn read(

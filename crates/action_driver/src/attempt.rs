@@ -151,6 +151,14 @@ impl Session {
         }
     }
 
+    /// The concurrency controller has answered what was asked for ahead.
+    pub fn granted_ahead(&mut self, granted: u32, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        if let Waits::Read(reading) = &mut work.waits {
+            reading.granted_ahead(granted, transaction, exchange);
+        }
+    }
+
     /// The access manager has answered a read.
     pub fn fetched(&mut self, reply: AccessReply, exchange: &mut Exchange) {
         let (work, transaction) = self.parts();
@@ -229,12 +237,17 @@ impl Session {
                         let first = Need::Item(item, AccessKind::Write);
                         work.settling = Some(Settling::Need(std::mem::replace(&mut need, first)));
                     }
-                    match reads::answer_at_once(&need, transaction) {
-                        Some(answer) => event = answer,
-                        None => {
+                    let answer = match reads::answer_at_once(&need, transaction) {
+                        Some(answer) => Ok(Some(answer)),
+                        None => work.job.answer_ahead(&need, transaction),
+                    };
+                    match answer {
+                        Ok(Some(answer)) => event = answer,
+                        Ok(None) => {
                             work.waits = Waits::Read(Reading::begin(need, transaction, exchange));
                             return;
                         }
+                        Err(failure) => return self.ran(Some(failure), exchange),
                     }
                 }
                 Err(failure) => return self.ran(Some(failure), exchange),

@@ -3,6 +3,7 @@
 //! Invariant: each row is handed out at most once, with the permission that the statement needs. Rows of a key range are
 //! permitted with their range; rows that an index leads to are permitted one by one.
 
+use crate::ahead::Access;
 use crate::expression::Scope;
 use crate::limits::{SCAN_ROWS_FIRST, SCAN_ROWS_MAX};
 use crate::ranges;
@@ -111,6 +112,12 @@ impl Cursor {
             Way::Keys(keys) => keys.as_slice().first().filter(|_| keys.len() == 1),
             _ => None,
         }
+    }
+
+    /// The one row that it will ask for, if that is known by its key.
+    pub fn access(&self, source: &Source) -> Option<Access> {
+        let item = rows::table_item(&source.table, self.only_key()?.clone());
+        Some(Access { item, kind: self.kind, reads: true })
     }
 
     /// The next row. `event` answers the last need, or is [`Event::Go`].

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a row goes with all its index entries. Rows are deleted as they are found: a deletion brings nothing into view.
 
+use crate::ahead::Access;
 use crate::cursor::{Cursor, Next};
 use crate::execution::{Scene, Step};
 use crate::reads::Event;
@@ -43,6 +44,12 @@ impl DeleteRun {
             row: Vec::new(),
             write: None,
         })
+    }
+
+    /// What it will ask for, if that is one row known by its key.
+    pub fn access(&self, action: &Action) -> Option<Access> {
+        let Action::Delete { source, .. } = action else { unreachable!("begun for a deletion") };
+        self.cursor.access(source)
     }
 
     /// Goes on. Errors: 54000, and those of the expressions.

@@ -141,6 +141,9 @@ impl ActionDriver {
             ConcurrencyReply::AccessReply { transaction, conflict } => {
                 self.about(transaction, now, outbox, |session, exchange| session.granted(conflict, exchange));
             }
+            ConcurrencyReply::AccessAheadReply { transaction, granted } => {
+                self.about(transaction, now, outbox, |session, exchange| session.granted_ahead(granted, exchange));
+            }
             ConcurrencyReply::AccessBusy { transaction } => {
                 self.about(transaction, now, outbox, |session, exchange| session.access_is_busy(exchange));
             }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an executor never blocks and never sends; it says what it needs, and is resumed with the event that answers it.
 
+use crate::ahead::{Access, Ahead};
 use crate::catalog::CatalogRun;
 use crate::delete::DeleteRun;
 use crate::expression::Scope;
@@ -9,7 +10,7 @@ use crate::failure;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::insert::InsertRun;
-use crate::limits::RESULT_BYTES_MAX;
+use crate::limits::{AHEAD_ACTIONS_MAX, RESULT_BYTES_MAX};
 use crate::reads::{Event, Need};
 use crate::rebuild::RebuildRun;
 use crate::select::SelectRun;
@@ -21,6 +22,7 @@ use messages::program::{Action, Program};
 use messages::schema::CatalogVersions;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Value;
 
@@ -33,8 +35,13 @@ pub struct Execution {
     bound: Option<Vec<Value>>,
     supplied: Vec<Vec<Value>>,
     relies_on: Reliance,
+    /// Nothing has been done yet.
+    is_fresh: bool,
     action: usize,
     running: Option<Running>,
+    /// The next actions, begun ahead: what they access was asked for.
+    begun: VecDeque<Running>,
+    ahead: Ahead,
     results: Results,
     /// Whether the numbers that it takes are its own: a try that is lost does not give them back.
     has_numbers: bool,
@@ -108,8 +115,11 @@ impl Execution {
             bound: None,
             supplied,
             relies_on: Reliance::default(),
+            is_fresh: true,
             action: 0,
             running: None,
+            begun: VecDeque::new(),
+            ahead: Ahead::default(),
             results: Results::default(),
             has_numbers: false,
         }
@@ -119,8 +129,11 @@ impl Execution {
     pub fn start_over(&mut self) {
         self.relies_on = Reliance::default();
         self.bound = None;
+        self.is_fresh = true;
         self.action = 0;
         self.running = None;
+        self.begun.clear();
+        self.ahead = Ahead::default();
         self.results = Results::default();
     }
 
@@ -145,6 +158,11 @@ impl Execution {
         self.results
     }
 
+    /// Answers a need with what was read before the first action began. Errors: a lost conflict, or a transaction that has become too large.
+    pub fn answer_ahead(&mut self, need: &Need, transaction: &mut Transaction) -> Result<Option<Event>, Failure> {
+        self.ahead.answer(need, transaction)
+    }
+
     /// Goes on until something is needed or all is done. `event` answers the last need, or is [`Event::Go`].
     pub fn resume(
         &mut self,
@@ -156,20 +174,28 @@ impl Execution {
         event: Event,
     ) -> Result<Step, Failure> {
         let mut event = event;
-        let confirms = self.is_confirmation() && !rules.planted.is(Bug::ErrorsUnconfirmed);
-        if let Some(need) = self.relies_on.resume(&self.program.relies_on, confirms, transaction, &mut event)? {
-            return Ok(Step::Need(need));
+        if let Event::Unchanged(_, ahead) = &mut event {
+            self.ahead = std::mem::take(ahead);
         }
+        let confirms = self.is_confirmation() && !rules.planted.is(Bug::ErrorsUnconfirmed);
+        let need = self.relies_on.resume(&self.program.relies_on, confirms, transaction, &mut event)?;
+        let may_ask_ahead = std::mem::take(&mut self.is_fresh) && !confirms && !transaction.is_snapshot();
         let program = Arc::clone(&self.program);
         let time_micros = transaction.time_micros;
-        if let (0, Some(Action::Bind { arguments })) = (self.action, program.actions.first()) {
-            let scope = Scope { parameters: &self.parameters, time_micros, generator };
-            self.bound = Some(scope.evaluate_all(arguments, &[])?);
-            self.action = 1;
+        let mut scope = Scope { parameters: &self.parameters, time_micros, generator };
+        if let (None, Some(Action::Bind { arguments })) = (&self.bound, program.actions.first())
+            && (need.is_none() || may_ask_ahead)
+        {
+            match scope.evaluate_all(arguments, &[]) {
+                Ok(bound) => (self.bound, self.action) = (Some(bound), 1),
+                Err(failure) if need.is_none() => return Err(failure),
+                // It may be of a program that is not to be executed.
+                Err(_) => {}
+            }
         }
-        let parameters = self.bound.as_ref().unwrap_or(&self.parameters);
+        scope.parameters = self.bound.as_ref().unwrap_or(&self.parameters);
         let mut scene = Scene {
-            scope: Scope { parameters, time_micros, generator },
+            scope,
             supplied: &self.supplied,
             transaction,
             results: &mut self.results,
@@ -178,10 +204,29 @@ impl Execution {
             has_numbers: &mut self.has_numbers,
             rules,
         };
+        if may_ask_ahead {
+            let actions = program.actions[self.action..].iter();
+            let accesses = begin_ahead(actions, &mut scene, &mut self.begun);
+            match need {
+                Some(Need::Unchanged(rows, _)) => return Ok(Step::Need(Need::Unchanged(rows, accesses))),
+                None if accesses.len() > 1 => return Ok(Step::Need(Need::Unchanged(Arc::default(), accesses))),
+                _ => {}
+            }
+        }
+        if let Some(need) = need {
+            return Ok(Step::Need(need));
+        }
+        if let Event::Unchanged(..) = event {
+            event = Event::Go;
+        }
         while let Some(action) = program.actions.get(self.action) {
             let running = match &mut self.running {
                 Some(running) => running,
-                None => self.running.insert(Running::begin(action, &mut scene)?),
+                None => {
+                    scene.results.begin_action(action);
+                    let begun = self.begun.pop_front().map_or_else(|| Running::begin(action, &mut scene), Ok)?;
+                    self.running.insert(begun)
+                }
             };
             match running.resume(action, &mut scene, event)? {
                 Step::Need(need) => return Ok(Step::Need(need)),
@@ -192,6 +237,21 @@ impl Execution {
         }
         Ok(Step::Done)
     }
+}
+
+/// Begins actions before their turn, as far as what they access by key follows from parameters alone. What they will ask for, in that order. One
+/// whose expressions fail is left for its turn, which may never come.
+fn begin_ahead<'a>(
+    actions: impl Iterator<Item = &'a Action>,
+    scene: &mut Scene,
+    begun: &mut VecDeque<Running>,
+) -> Vec<Access> {
+    let mut accesses = Vec::new();
+    for action in actions.take(AHEAD_ACTIONS_MAX) {
+        let Ok(Some(running)) = Running::begin_ahead(action, scene, &mut accesses) else { break };
+        begun.push_back(running);
+    }
+    accesses
 }
 
 /// The check that catalog rows are those that a program was compiled with, before anything else is done.
@@ -214,11 +274,11 @@ impl Reliance {
     ) -> Result<Option<Need>, Failure> {
         while let Some((key, relied)) = relies_on.get(self.checked) {
             let found = match std::mem::replace(event, Event::Go) {
-                Event::Unchanged(true) => {
+                Event::Unchanged(true, _) => {
                     transaction.note_unchanged(relies_on)?;
                     transaction.relied_on(key)
                 }
-                Event::Unchanged(false) => {
+                Event::Unchanged(false, _) => {
                     self.one_by_one = true;
                     None
                 }
@@ -232,7 +292,7 @@ impl Reliance {
             match found {
                 None if confirms => return Ok(Some(Need::Confirmed(key.clone()))),
                 None if self.one_by_one || transaction.is_snapshot() => return Ok(Some(Need::Relied(key.clone()))),
-                None => return Ok(Some(Need::Unchanged(Arc::clone(relies_on)))),
+                None => return Ok(Some(Need::Unchanged(Arc::clone(relies_on), Vec::new()))),
                 Some(version) if version == *relied => self.checked += 1,
                 Some(_) => return Err(Failure::SchemaChanged { key: key.clone() }),
             }
@@ -243,8 +303,15 @@ impl Reliance {
 
 impl Results {
     /// An action begins; its rows, if it returns any, take the place of the last one's.
-    fn begin_action(&mut self, returns_rows: bool) {
+    fn begin_action(&mut self, action: &Action) {
         self.affected = 0;
+        let returns_rows = match action {
+            Action::Select { .. } => true,
+            Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
+                !returning.is_empty()
+            }
+            Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
+        };
         if returns_rows {
             self.rows.clear();
             self.bytes = 0;
@@ -268,13 +335,6 @@ impl Results {
 
 impl Running {
     fn begin(action: &Action, scene: &mut Scene) -> Result<Running, Failure> {
-        scene.results.begin_action(match action {
-            Action::Select { .. } => true,
-            Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
-                !returning.is_empty()
-            }
-            Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
-        });
         Ok(match action {
             Action::Bind { .. } => {
                 return Err(failure::statement("XX000", "parameters are bound in the middle of a program"));
@@ -286,6 +346,22 @@ impl Running {
             Action::Catalog { .. } => Running::Catalog(CatalogRun::default()),
             Action::Rebuild { from, .. } => Running::Rebuild(RebuildRun::begin(from)),
         })
+    }
+
+    /// Begins an action that may have others before it, and adds what it accesses. `None`: it has to wait for its turn.
+    fn begin_ahead(action: &Action, scene: &mut Scene, accesses: &mut Vec<Access>) -> Result<Option<Running>, Failure> {
+        if matches!(action, Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. }) {
+            return Ok(None);
+        }
+        let mut running = Running::begin(action, scene)?;
+        match &mut running {
+            Running::Select(run) => accesses.extend(run.access(action)),
+            Running::Insert(run) => accesses.extend(run.begin_ahead(action, scene)?),
+            Running::Update(run) => accesses.extend(run.access(action)),
+            Running::Delete(run) => accesses.extend(run.access(action)),
+            Running::Catalog(_) | Running::Rebuild(_) => {}
+        }
+        Ok(Some(running))
     }
 
     fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {

@@ -3,6 +3,7 @@
 //! Invariant: a row is written with all its index entries or, when a unique key exists, not at all; no row is updated twice
 //! by one statement.
 
+use crate::ahead::Access;
 use crate::execution::{Scene, Step};
 use crate::failure;
 use crate::reads::{Event, Need};
@@ -49,14 +50,33 @@ struct Insertion<'a> {
     private: bool,
 }
 
-impl InsertRun {
-    /// Goes on. Errors: 23505, 23502, 21000, 54000, and those of the expressions.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+impl<'a> Insertion<'a> {
+    fn of(action: &'a Action) -> Insertion<'a> {
         let Action::Insert { table, values, input, on_conflict, returning, private } = action else {
             unreachable!("begun for an insertion")
         };
-        let insertion =
-            Insertion { table, values, input, on_conflict: on_conflict.as_ref(), returning, private: *private };
+        Insertion { table, values, input, on_conflict: on_conflict.as_ref(), returning, private: *private }
+    }
+}
+
+impl InsertRun {
+    /// Computes the first row before its turn, unless it is one of many. What it will ask for. Errors: 23502, 54000, and those of the expressions.
+    pub fn begin_ahead(&mut self, action: &Action, scene: &mut Scene) -> Result<Vec<Access>, Failure> {
+        let insertion = Insertion::of(action);
+        if insertion.private || matches!(insertion.input, InsertInput::Supplied) {
+            return Ok(Vec::new());
+        }
+        self.stage = self.next_row(&insertion, scene)?.unwrap_or_default();
+        Ok(match &self.stage {
+            Stage::Inserting { write, .. } => write.accesses().collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// Goes on. Errors: 23505, 23502, 21000, 54000, and those of the expressions.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let insertion = Insertion::of(action);
+        let table = insertion.table;
         let mut event = event;
         loop {
             let need = match std::mem::take(&mut self.stage) {

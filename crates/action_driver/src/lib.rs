@@ -13,7 +13,7 @@
 //!   commit;
 //! * `companions`: programs that commit together;
 //! * `transaction`: what a transaction has read, locked and written; `differential_file`: its private writes;
-//! * `reads`: what executors ask for, and the messages that bring it;
+//! * `reads`: what executors ask for, and the messages that bring it; `ahead`: what is asked for before a program begins;
 //! * `scan`: batches for the query processor; `execution`: a program action by action; `select`, `insert`, `update`, `delete`, `catalog`, `rebuild`: an
 //!   executor each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
@@ -22,6 +22,7 @@
 //!   conflicts were lost on;
 //! * `failure`: what clients are told; `limits`.
 
+mod ahead;
 mod attempt;
 mod catalog;
 mod cleaner;

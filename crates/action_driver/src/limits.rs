@@ -16,6 +16,8 @@ pub const RESULT_BYTES_MAX: usize = 256 << 20;
 pub const COLLECTED_BYTES_MAX: usize = 2 * TRANSACTION_BYTES_MAX;
 /// Locked ranges that a transaction remembers, so as not to ask again for what lies in them.
 pub const RANGES_REMEMBERED: usize = 16;
+/// Actions of a program whose accesses are asked for before the first of them runs.
+pub const AHEAD_ACTIONS_MAX: usize = 16;
 /// Bytes of rows after which a chunk is committed ahead, however few its rows.
 pub const PRIVATE_CHUNK_BYTES: usize = TRANSACTION_BYTES_MAX / 4;
 

@@ -3,6 +3,7 @@
 //! Invariants: whoever writes asks the concurrency controller before each access, and whoever reads a snapshot waits for the
 //! undecided commits on what it reads; nothing reaches an executor that is stale or that its transaction's own writes do not cover.
 
+use crate::ahead::{Access, Ahead};
 use crate::exchange::Exchange;
 use crate::limits::LONG_WAIT;
 use crate::transaction::Transaction;
@@ -30,8 +31,8 @@ pub enum Need {
     Presence(Item),
     /// A batch of the rows of a range.
     Range(RangeNeed),
-    /// The catalog rows that a program relies on, unless one has changed.
-    Unchanged(CatalogVersions),
+    /// The catalog rows that a program relies on, unless one has changed; and what it accesses next, as far as that can be had at once.
+    Unchanged(CatalogVersions, Vec<Access>),
     /// The version of a catalog row that a program relies on.
     Relied(Key),
     /// The same, once all that this site has voted for there is decided: what follows from it is told without a commit that checks it. Nothing
@@ -69,8 +70,8 @@ pub enum Event {
     Locked,
     /// Rows in the order asked for, own writes included, and what of the range is left.
     Batch(Vec<(Key, Row)>, Option<KeyRange>),
-    /// Whether the catalog rows are as the program relies on.
-    Unchanged(bool),
+    /// Whether the catalog rows are as the program relies on, and what was read with them.
+    Unchanged(bool, Ahead),
     /// The version of the catalog row, or of the row of numbers.
     Relied(Timestamp),
     /// The chunk, or the claim, is committed.
@@ -96,7 +97,7 @@ impl Need {
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
             Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
             Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
-            Need::Unchanged(_) | Need::Chunk | Need::Claim(..) => None,
+            Need::Unchanged(..) | Need::Chunk | Need::Claim(..) => None,
         }
     }
 }
@@ -133,7 +134,7 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
         Need::Presence(_) => None,
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
-        Need::Unchanged(_) | Need::Relied(_) | Need::Confirmed(_) => None,
+        Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => None,
         Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
@@ -145,7 +146,7 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
         Need::Item(item, kind) if *kind != AccessKind::Write => added_to(item),
         Need::Lock(item) => added_to(item),
         Need::Range(need) => transaction.file().first_added_to(Some(&need.range)).cloned(),
-        Need::Item(..) | Need::Presence(_) | Need::Unchanged(_) | Need::Relied(_) | Need::Confirmed(_) => None,
+        Need::Item(..) | Need::Presence(_) | Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => None,
         Need::Numbers | Need::Chunk | Need::Claim(..) => None,
     }
 }
@@ -186,12 +187,19 @@ impl Reading {
                 }
                 (Target::Range(Box::new(need.range.clone())), need.kind)
             }
+            Need::Unchanged(_, accesses) if !accesses.is_empty() => {
+                let (transaction, age) = transaction.identity.expect("a transaction has begun before it reads");
+                let accesses = accesses.iter().map(|access| (access.item.clone(), access.kind)).collect();
+                exchange.concurrency(ConcurrencyRequest::AccessAhead { transaction, age, accesses });
+                self.stage = Stage::Asking;
+                return;
+            }
             // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
-            Need::Unchanged(_) | Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => {
+            Need::Unchanged(..) | Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => {
                 return self.fetch(transaction, exchange);
             }
             Need::Relied(key) | Need::Confirmed(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
-            Need::Unchanged(_) | Need::Numbers => unreachable!("not asked of a snapshot"),
+            Need::Unchanged(..) | Need::Numbers => unreachable!("not asked of a snapshot"),
             Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
         let may_wait = !transaction.is_guest();
@@ -222,7 +230,11 @@ impl Reading {
             Need::Relied(key) | Need::Confirmed(key) => {
                 AccessRequest::Read { tag, table: TableId::CATALOG, key: key.clone(), snapshot }
             }
-            Need::Unchanged(rows) => AccessRequest::Compare { tag, rows: Arc::clone(rows) },
+            Need::Unchanged(rows, accesses) => {
+                let wanted = accesses.iter().filter(|access| access.reads);
+                let ahead = wanted.map(|access| access.item.clone()).collect();
+                AccessRequest::Compare { tag, rows: Arc::clone(rows), ahead }
+            }
             Need::Numbers => {
                 AccessRequest::Read { tag, table: TableId::CATALOG, key: CatalogEntry::next_key(), snapshot }
             }
@@ -297,12 +309,22 @@ impl Reading {
                 Need::Presence(item) => {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
-                Need::Unchanged(_) | Need::Relied(_) | Need::Confirmed(_) => {}
+                Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => {}
                 Need::Numbers | Need::Chunk | Need::Claim(..) => {}
             }
         }
         self.fetch(transaction, exchange);
         Progress::Waiting
+    }
+
+    /// The concurrency controller permits so many of the accesses that were asked for ahead: the others are asked for one by one when their turn comes.
+    pub fn granted_ahead(&mut self, granted: u32, transaction: &mut Transaction, exchange: &mut Exchange) {
+        let Need::Unchanged(_, accesses) = &mut self.need else { unreachable!("nothing was asked for ahead") };
+        accesses.truncate(usize::try_from(granted).unwrap_or(usize::MAX));
+        for access in accesses {
+            transaction.note_granted(Target::Item(access.item.clone()), access.kind);
+        }
+        self.fetch(transaction, exchange);
     }
 
     /// The access manager has answered. Errors: a lost conflict, or a transaction that has become too large.
@@ -313,11 +335,19 @@ impl Reading {
         exchange: &mut Exchange,
     ) -> Result<Progress, Failure> {
         match reply {
-            AccessReply::ReadReply { version, row, .. } => self.item_read(version, row, transaction),
+            AccessReply::ReadReply { version, row, .. } => {
+                item_read(&self.need, version, row, transaction).map(Progress::Ready)
+            }
             AccessReply::ScanReply { rows, next, as_of, .. } => {
                 self.range_read(rows, next.map(|key| *key), as_of, transaction)
             }
-            AccessReply::Compared { are_equal, .. } => Ok(Progress::Ready(Event::Unchanged(are_equal))),
+            AccessReply::Compared { are_equal, ahead, .. } => {
+                let Need::Unchanged(_, accesses) = &mut self.need else {
+                    unreachable!("the catalog is no answer to {:?}", self.need)
+                };
+                let ahead = Ahead::of(std::mem::take(accesses), ahead);
+                Ok(Progress::Ready(Event::Unchanged(are_equal, ahead)))
+            }
             AccessReply::Stale { range, .. } => {
                 let tag = exchange.tag();
                 let deadline = exchange.now.boot + SERVICE_PATIENCE;
@@ -334,34 +364,6 @@ impl Reading {
             }
             other => unreachable!("no answer to a read: {other:?}"),
         }
-    }
-
-    fn item_read(
-        &self,
-        version: Timestamp,
-        row: Option<Row>,
-        transaction: &mut Transaction,
-    ) -> Result<Progress, Failure> {
-        let event = match &self.need {
-            Need::Relied(key) | Need::Confirmed(key) => {
-                transaction.note_item_read(&catalog_item(key), version)?;
-                // A program that relies on its absence does not know when it was dropped.
-                Event::Relied(if row.is_some() { version } else { Timestamp::ZERO })
-            }
-            Need::Numbers => Event::Relied(if row.is_some() { version } else { Timestamp::ZERO }),
-            Need::Item(item, _) => {
-                transaction.note_item_read(item, version)?;
-                Event::Item(transaction.settle(item, row)?)
-            }
-            Need::Presence(item) => {
-                if row.is_none() {
-                    transaction.note_item_read(item, version)?;
-                }
-                Event::Item(row)
-            }
-            other => unreachable!("one item is no answer to {other:?}"),
-        };
-        Ok(Progress::Ready(event))
     }
 
     /// `next` splits the range into what was read and what is left: from the low end up, or reversed from the high end down.
@@ -420,4 +422,32 @@ impl Reading {
 
 fn catalog_item(key: &Key) -> Item {
     Item { table: TableId::CATALOG, key: key.clone() }
+}
+
+/// An item was read for a need. Errors: it had another version before; the transaction has become too large; what it adds does not fit any more.
+pub fn item_read(
+    need: &Need,
+    version: Timestamp,
+    row: Option<Row>,
+    transaction: &mut Transaction,
+) -> Result<Event, Failure> {
+    Ok(match need {
+        Need::Relied(key) | Need::Confirmed(key) => {
+            transaction.note_item_read(&catalog_item(key), version)?;
+            // A program that relies on its absence does not know when it was dropped.
+            Event::Relied(if row.is_some() { version } else { Timestamp::ZERO })
+        }
+        Need::Numbers => Event::Relied(if row.is_some() { version } else { Timestamp::ZERO }),
+        Need::Item(item, _) => {
+            transaction.note_item_read(item, version)?;
+            Event::Item(transaction.settle(item, row)?)
+        }
+        Need::Presence(item) => {
+            if row.is_none() {
+                transaction.note_item_read(item, version)?;
+            }
+            Event::Item(row)
+        }
+        other => unreachable!("one item is no answer to {other:?}"),
+    })
 }

@@ -3,6 +3,7 @@
 //! Invariants: indexes say what the table says, because both are written by the same transaction; a unique key is written only
 //! after it was read as absent; nothing is written when a unique key exists.
 
+use crate::ahead::Access;
 use crate::failure;
 use crate::reads::{Event, Need};
 use crate::rows;
@@ -128,6 +129,16 @@ impl RowWrite {
         if let Some(position) = self.steps.iter().position(|step| step.claims == Some(target)) {
             self.steps[..=position].rotate_right(1);
         }
+    }
+
+    /// What it will ask for.
+    pub fn accesses(&self) -> impl Iterator<Item = Access> {
+        let access = |step: &Step| Access {
+            item: step.item.clone(),
+            kind: AccessKind::Write,
+            reads: step.claims.is_some(),
+        };
+        self.steps.iter().map(access)
     }
 
     fn remove(&mut self, item: Item) {

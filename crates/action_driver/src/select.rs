@@ -2,6 +2,7 @@
 //!
 //! Invariant: only the columns that filter and output use are decoded, and no more rows are read than LIMIT can return.
 
+use crate::ahead::Access;
 use crate::cursor::{Cursor, Next};
 use crate::execution::{Scene, Step};
 use crate::expression::Scope;
@@ -42,6 +43,12 @@ impl SelectRun {
         let mut columns = ColumnSet::default();
         columns.add_all(output.iter().chain(filter));
         Ok(SelectRun { cursor, columns, skip, left, row: Vec::new() })
+    }
+
+    /// What it will ask for, if that is one row known by its key.
+    pub fn access(&self, action: &Action) -> Option<Access> {
+        let Action::Select { source, .. } = action else { unreachable!("begun for a selection") };
+        self.cursor.as_ref()?.access(source.as_ref()?)
     }
 
     /// Goes on. Errors: those of the expressions, and 54000.

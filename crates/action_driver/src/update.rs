@@ -6,6 +6,7 @@
 //! written as they are found; otherwise all rows are found first, then all old keys are removed, then all new ones claimed, so that
 //! rows may pass keys on to each other.
 
+use crate::ahead::Access;
 use crate::cursor::{Cursor, Found, Next};
 use crate::execution::{Scene, Step};
 use crate::failure;
@@ -100,6 +101,17 @@ impl UpdateRun {
         })
     }
 
+    /// What it will ask for, if that is one row known by its key.
+    pub fn access(&self, action: &Action) -> Option<Access> {
+        let Action::Update { source, .. } = action else { unreachable!("begun for an update") };
+        match self.sum.as_deref() {
+            Some((item, _)) if self.adds => {
+                Some(Access { item: item.clone(), kind: AccessKind::Increment, reads: true })
+            }
+            _ => self.cursor.access(source),
+        }
+    }
+
     /// Goes on. Errors: 23505, 23502, 54000, and those of the expressions.
     pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
         let step = self.go_on(action, scene, event)?;
@@ -117,6 +129,10 @@ impl UpdateRun {
         };
         let update = Update { source, filter: filter.as_ref(), assignments, returning };
         let mut event = event;
+        if event == Event::Go && self.sum.as_deref().is_some_and(|(item, _)| !scene.transaction.can_add_to(item)) {
+            // An action before it has read or written the row, since it was begun.
+            (self.sum, self.adds) = (None, false);
+        }
         if let Some((item, addends)) = self.sum.as_deref().filter(|_| self.adds) {
             let row = match event {
                 Event::Item(None) => return Ok(Step::Done),

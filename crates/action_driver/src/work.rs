@@ -5,7 +5,7 @@
 use crate::exchange::Exchange;
 use crate::execution::Execution;
 use crate::limits::{JOINT_LOSSES_MAX, JOINT_NEEDS_MAX, RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
-use crate::reads::{Need, Reading};
+use crate::reads::{Event, Need, Reading};
 use crate::scan::ScanJob;
 use crate::transaction::Transaction;
 use messages::limits::SERVICE_PATIENCE;
@@ -149,6 +149,14 @@ impl Job {
     /// Whether it does nothing but confirm what the schema is.
     pub fn is_confirmation(&self) -> bool {
         matches!(self, Job::Execute(execution) if execution.is_confirmation())
+    }
+
+    /// Answers a need with what was read before the program began. Errors: a lost conflict, or a transaction that has become too large.
+    pub(crate) fn answer_ahead(&mut self, need: &Need, transaction: &mut Transaction) -> Result<Option<Event>, Failure> {
+        match self {
+            Job::Execute(execution) => execution.answer_ahead(need, transaction),
+            Job::Scan(_) | Job::Commit => Ok(None),
+        }
     }
 
     pub(crate) fn start_over(&mut self) {

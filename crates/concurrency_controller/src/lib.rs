@@ -30,7 +30,7 @@ use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Ta
 use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
-use messages::{Age, Conflict, Envelope, History, Message, Now, Outbox, Server, ServerKind, TransactionId};
+use messages::{Age, Conflict, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, TransactionId};
 use sequencer::{Sequencer, sequencer_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -111,6 +111,11 @@ impl ConcurrencyController {
             ConcurrencyRequest::Access { transaction, age, target, kind, may_wait } => {
                 self.access(now, (transaction, age), target, (kind, may_wait), outbox);
             }
+            ConcurrencyRequest::AccessAhead { transaction, age, accesses } => {
+                let granted = self.access_ahead(now, (transaction, age), accesses);
+                let reply = ConcurrencyReply::AccessAheadReply { transaction, granted };
+                outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
+            }
             ConcurrencyRequest::CommitLock { transaction, age, history, gathered } => {
                 self.commit_lock(now, (transaction, age), history, &gathered, outbox);
             }
@@ -155,6 +160,26 @@ impl ConcurrencyController {
                 reply_access(transaction, Some(conflict), outbox);
             }
         }
+    }
+
+    /// Grants accesses up to the first that cannot be had at once. How many.
+    fn access_ahead(
+        &mut self,
+        now: Now,
+        (transaction, age): (TransactionId, Age),
+        accesses: Vec<(Item, AccessKind)>,
+    ) -> u32 {
+        let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
+        let mut granted = 0;
+        for (item, kind) in accesses {
+            let (target, how) = (Target::Item(item), (Mode::from(kind), false));
+            match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
+                Answer::Granted => granted += 1,
+                Answer::Waits | Answer::Busy | Answer::Refused(_) => break,
+            }
+        }
+        self.counters.accesses += u64::from(granted);
+        granted
     }
 
     /// Locks a whole history, or makes it wait, or lets it die (rule 3). A transaction that executed here stops executing: its accesses

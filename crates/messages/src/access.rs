@@ -41,13 +41,15 @@ pub enum AccessRequest {
         /// From the high end down.
         reverse: bool,
     },
-    /// Action driver: has each of these rows of the catalog still this version ([`Timestamp::ZERO`]: is it absent), and is none of them stale here?
-    /// Answered `Compared`.
+    /// Action driver, before a program runs: has each of these rows of the catalog still this version ([`Timestamp::ZERO`]: is it absent), and is
+    /// none of them stale here? If so, what are the newest versions of these items? Answered `Compared`.
     Compare {
         /// Names the question.
         tag: u64,
         /// The rows.
         rows: CatalogVersions,
+        /// The items, which the program will read.
+        ahead: Vec<Item>,
     },
     /// Atomicity controller: do the versions and ranges that this history has read still stand here? Items that are stale here are
     /// passed over: their version is not known. And can what it adds be added, whatever becomes of others that were told so and have
@@ -155,6 +157,8 @@ pub enum AccessReply {
         tag: u64,
         /// All of them are as named.
         are_equal: bool,
+        /// Version and row of the items asked for, as in `ReadReply`, up to the first that is stale; none if the catalog is not as named.
+        ahead: Vec<(Timestamp, Option<Row>)>,
     },
     /// What was asked for is stale here: ask the replication controller to refresh it, then ask again.
     Stale {

@@ -59,6 +59,16 @@ pub enum ConcurrencyRequest {
         /// Whether it may wait. What may not is answered `AccessBusy` instead, and nothing.
         may_wait: bool,
     },
+    /// Action driver: this executing transaction is about to access these items, in this order. Granted are those before the first for which it would
+    /// have to wait, or be refused; that one and those behind it are as if they had not been asked for. Answered `AccessAheadReply`.
+    AccessAhead {
+        /// Who asks.
+        transaction: TransactionId,
+        /// Its age.
+        age: Age,
+        /// What it wants, and how.
+        accesses: Vec<(Item, AccessKind)>,
+    },
     /// Action driver: whatever this executing transaction has been granted belongs to another one, which executes, too, and waits for
     /// nothing; what it waits for it wants no more, and it has ended. Not answered.
     HandOver {
@@ -129,6 +139,13 @@ pub enum ConcurrencyReply {
     AccessBusy {
         /// Who asked.
         transaction: TransactionId,
+    },
+    /// To the action driver.
+    AccessAheadReply {
+        /// Who asked.
+        transaction: TransactionId,
+        /// So many, from the first on, are granted.
+        granted: u32,
     },
     /// To the action driver, unasked: a prepared transaction took what this executing one had accessed; it must abort. At most once
     /// a transaction; after it no access is answered with a grant.

@@ -321,6 +321,19 @@ impl World {
                 let conflict = self.accesses.pop_front().flatten().map(Conflict::of);
                 Some(ConcurrencyReply::AccessReply { transaction, conflict })
             }
+            // Nothing is waited for here: what is held back is asked for again.
+            ConcurrencyRequest::AccessAhead { transaction, accesses, .. } => {
+                let mut granted = 0;
+                for (item, _) in accesses {
+                    let is_refused = matches!(self.accesses.front(), Some(Some(_)));
+                    if self.hold_accesses || self.busy.contains(&item) || is_refused {
+                        break;
+                    }
+                    self.accesses.pop_front();
+                    granted += 1;
+                }
+                Some(ConcurrencyReply::AccessAheadReply { transaction, granted })
+            }
             ConcurrencyRequest::SnapshotAccess { tag, .. } => Some(ConcurrencyReply::SnapshotReply { tag }),
             _ => None,
         }
@@ -341,12 +354,14 @@ impl World {
                 let (version, row) = self.version(&item, snapshot);
                 Some(AccessReply::ReadReply { tag, version, row })
             }
-            AccessRequest::Compare { tag, rows } => {
+            AccessRequest::Compare { tag, rows, ahead } => {
                 let are_equal = rows.iter().all(|(key, version)| {
                     let item = Item { table: TableId::CATALOG, key: key.clone() };
                     !self.stale.contains(&item) && self.version(&item, None).0 == *version
                 });
-                Some(AccessReply::Compared { tag, are_equal })
+                let fresh = ahead.iter().take_while(|item| are_equal && !self.stale.contains(item));
+                let ahead = fresh.map(|item| self.version(item, None)).collect();
+                Some(AccessReply::Compared { tag, are_equal, ahead })
             }
             AccessRequest::Scan { tag, range, .. } if self.stale.iter().any(|item| item.table == range.table) => {
                 Some(AccessReply::Stale { tag, range })
@@ -466,12 +481,11 @@ fn describe(message: &Message) -> Option<String> {
             )
         }
         Message::Concurrency(ConcurrencyRequest::Access { transaction, target: named, kind, .. }) => {
-            let kind = match kind {
-                AccessKind::Read => "read",
-                AccessKind::Write => "write",
-                AccessKind::Increment => "add to",
-            };
-            format!("may T{} {kind} {}?", transaction.sequence, target(named))
+            format!("may T{} {} {}?", transaction.sequence, verb(*kind), target(named))
+        }
+        Message::Concurrency(ConcurrencyRequest::AccessAhead { transaction, accesses, .. }) => {
+            let accesses = accesses.iter().map(|(named, kind)| format!("{} {}", verb(*kind), item(named)));
+            format!("may T{} at once {}?", transaction.sequence, accesses.collect::<Vec<_>>().join(", "))
         }
         Message::Concurrency(ConcurrencyRequest::SnapshotAccess { target: named, snapshot, .. }) => {
             format!("decided {}{}?", target(named), at(&Some(*snapshot)))
@@ -484,9 +498,10 @@ fn describe(message: &Message) -> Option<String> {
         Message::Access(AccessRequest::Read { table, key, snapshot, .. }) => {
             format!("read {}[{key:?}]{}", storage(*table), at(snapshot))
         }
-        Message::Access(AccessRequest::Compare { rows, .. }) => {
+        Message::Access(AccessRequest::Compare { rows, ahead, .. }) => {
             let rows = rows.iter().map(|(key, version)| format!(" catalog[{key:?}]@{}", version.clock));
-            format!("compare{}", rows.collect::<String>())
+            let ahead = ahead.iter().map(|read| format!(", read {}", item(read)));
+            format!("compare{}{}", rows.collect::<String>(), ahead.collect::<String>())
         }
         Message::Access(AccessRequest::Scan { range: wanted, snapshot, limit, .. }) => {
             format!("scan {}{} limit {limit}", range(wanted), at(snapshot))
