@@ -237,9 +237,10 @@ impl Session {
                         let first = Need::Item(item, AccessKind::Write);
                         work.settling = Some(Settling::Need(std::mem::replace(&mut need, first)));
                     }
+                    let passes_own = exchange.shared.planted.is(Bug::OwnWritesPassed);
                     let answer = match reads::answer_at_once(&need, transaction) {
-                        Some(answer) => Ok(Some(answer)),
-                        None => work.job.answer_ahead(&need, transaction),
+                        Some(answer) if !passes_own => Ok(Some(answer)),
+                        own => work.job.answer_ahead(&need, transaction).map(|ahead| ahead.or(own)),
                     };
                     match answer {
                         Ok(Some(answer)) => event = answer,

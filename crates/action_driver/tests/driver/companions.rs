@@ -109,13 +109,15 @@ fn a_guest_that_would_wait_leaves_and_starts_over() {
         &mut world,
         "read accounts[8101]
          hand over T4 to T3
+         may T3 at once write accounts[8101], write accounts[8102]?
+         compare, read accounts[8101]
          may T3 write accounts[8102]?
          serve?
          commit T3 read (accounts[8101]@130) ranges () write (+accounts[8101])
          begin
          reply executed 1, 1 rows
-         may T5 write accounts[8101]?
-         read accounts[8101]
+         may T5 at once write accounts[8101], write accounts[8102]?
+         compare, read accounts[8101]
          may T5 write accounts[8102]?
          read accounts[8102]
          commit T5 read (accounts[8101]@200 accounts[8102]@160) ranges () write (+accounts[8101] +accounts[8102])

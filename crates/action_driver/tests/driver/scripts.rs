@@ -78,10 +78,8 @@ fn an_insert_claims_its_keys() {
         &mut world,
         "serve?
          begin
-         may T3 write accounts[8103]?
-         read accounts[8103]
-         may T3 write by_owner[0163796400]?
-         read by_owner[0163796400]
+         may T3 at once write accounts[8103], write by_owner[0163796400]?
+         compare, read accounts[8103], read by_owner[0163796400]
          commit T3 read (accounts[8103]@0 by_owner[0163796400]@0) ranges () write (+accounts[8103] +by_owner[0163796400])
          reply executed 1, 0 rows",
     );
@@ -358,9 +356,8 @@ fn a_changed_schema_is_noticed_before_anything_else() {
         &mut world,
         "serve?
          begin
-         compare catalog[6e6163636f756e7473]@0
-         may T3 write accounts[8101]?
-         read accounts[8101]
+         may T3 at once write accounts[8101]?
+         compare catalog[6e6163636f756e7473]@0, read accounts[8101]
          commit T3 read (catalog[6e6163636f756e7473]@0 accounts[8101]@130) ranges () write (+accounts[8101])
          reply executed 1, 1 rows",
     );
@@ -376,6 +373,62 @@ fn a_changed_schema_is_noticed_before_anything_else() {
          still epoch 1?
          reply schema changed",
     );
+}
+
+/// A procedure would ask twice for each of its rows; and what it reads the second time must be what it has written the first.
+#[test]
+fn what_a_program_names_is_asked_for_at_once() {
+    let mut world = filled();
+    let (rows, _) = world.run(&add_to_both(), &[1.into(), Value::BigInt(5), 2.into()]);
+    assert_eq!(rows, [[Value::BigInt(25)]]);
+    script(
+        &mut world,
+        "serve?
+         begin
+         may T3 at once write accounts[8101], write accounts[8102]?
+         compare, read accounts[8101], read accounts[8102]
+         commit T3 read (accounts[8101]@130 accounts[8102]@160) ranges () write (+accounts[8101] +accounts[8102])
+         reply executed 1, 1 rows",
+    );
+    let (rows, _) = world.run(&add_to_both(), &[1.into(), Value::BigInt(5), 1.into()]);
+    assert_eq!(rows, [[Value::BigInt(25)]], "15 and twice 5");
+    script(
+        &mut world,
+        "serve?
+         begin
+         may T4 at once write accounts[8101], write accounts[8101]?
+         compare, read accounts[8101], read accounts[8101]
+         commit T4 read (accounts[8101]@190) ranges () write (+accounts[8101])
+         reply executed 1, 1 rows",
+    );
+}
+
+/// What another transaction holds, or what is stale here, must neither be passed over nor hold up what comes before it.
+#[test]
+fn what_cannot_be_had_at_once_is_asked_for_in_its_turn() {
+    let mut world = filled();
+    world.stale.insert(Item { table: ACCOUNTS, key: account_key(2) });
+    world.run(&add_to_both(), &[1.into(), Value::BigInt(5), 2.into()]);
+    script(
+        &mut world,
+        "serve?
+         begin
+         may T3 at once write accounts[8101], write accounts[8102]?
+         compare, read accounts[8101], read accounts[8102]
+         read accounts[8102]
+         refresh accounts[8102..810200]
+         read accounts[8102]
+         commit T3 read (accounts[8101]@130 accounts[8102]@160) ranges () write (+accounts[8101] +accounts[8102])
+         reply executed 1, 1 rows",
+    );
+    world.accesses = [None, Some(ConflictKind::Deadlock), None, Some(ConflictKind::Deadlock)].into();
+    world.execute(&add_to_both(), &[1.into(), Value::BigInt(5), 2.into()]);
+    assert!(world.said().contains(
+        "may T4 at once write accounts[8101], write accounts[8102]?
+compare, read accounts[8101]
+may T4 write accounts[8102]?
+finish T4"
+    ));
 }
 
 /// Of rows that a program relies on and that are not all as it was compiled with, it must be known which is another, and a stale one must be fetched.
@@ -395,7 +448,8 @@ fn changed_rows_are_read_one_by_one() {
         &mut world,
         "serve?
          begin
-         compare catalog[6e61]@0 catalog[6e62]@5
+         may T3 at once write accounts[8101]?
+         compare catalog[6e61]@0 catalog[6e62]@5, read accounts[8101]
          read catalog[6e61]
          read catalog[6e62]
          still epoch 1?
@@ -408,12 +462,12 @@ fn changed_rows_are_read_one_by_one() {
         &mut world,
         "serve?
          begin
-         compare catalog[6e61]@0 catalog[6e62]@0
+         may T4 at once write accounts[8101]?
+         compare catalog[6e61]@0 catalog[6e62]@0, read accounts[8101]
          read catalog[6e61]
          read catalog[6e62]
          refresh catalog[6e62..6e6200]
          read catalog[6e62]
-         may T4 write accounts[8101]?
          read accounts[8101]
          commit T4 read (catalog[6e61]@0 catalog[6e62]@0 accounts[8101]@130) ranges () write (+accounts[8101])
          reply executed 1, 1 rows",

@@ -521,6 +521,14 @@ fn describe(message: &Message) -> Option<String> {
     })
 }
 
+fn verb(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Read => "read",
+        AccessKind::Write => "write",
+        AccessKind::Increment => "add to",
+    }
+}
+
 fn storage(table: TableId) -> String {
     match table {
         TableId::CATALOG => "catalog".into(),
