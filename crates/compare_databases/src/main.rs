@@ -1,4 +1,4 @@
-//! `cargo run --release -p compare -- postgres` (or `galera`): Raid beside other systems on the same machine, in the same run, under
+//! `cargo run --release -p compare_databases -- postgres` (or `galera`): Raid beside other systems on the same machine, in the same run, under
 //! the same clients.
 //!
 //! Invariants: the contenders run interleaved, so that a machine that gets slower hurts all of them; every figure stands beside
