@@ -3,7 +3,9 @@
 //!
 //! How many rounds may be on their way follows from how long one takes (`Gathering::rounds_allowed`): few where a round costs more work than
 //! time, many where it is far. So a ready transaction waits for a small part of a round, or not at all; and a round that takes longer than most
-//! holds nobody up. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
+//! holds nobody up. When a group may leave, it first takes along what becomes ready in the same turn: the controller sends itself a message behind
+//! everything that waits inside the site (`Turn`), for what was asked for together is ready together. A site alone, whose rounds take no time, gathers
+//! by that only. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
 //! "Implementation Techniques for Main Memory Database Systems", 1984, section 5.2, there for the log.)
 //!
 //! Whoever changes something waits here while too much of what was installed is not in the store (`AccessReply::Room`): nobody has heard of it yet,
@@ -18,11 +20,12 @@ use crate::limits::{
 };
 use messages::commit::CommitRequest;
 use messages::planted::{Bug, Planted};
-use messages::{Addends, Age, History, Increment, Key, KeyRange, Now, TableId, Timestamp, TransactionId};
+use messages::{Addends, Age, History, Key, KeyRange, Now, TableId, Timestamp, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// A transaction that its home site has executed.
@@ -45,12 +48,24 @@ impl Ready {
     }
 }
 
+/// Whether what becomes ready together has had the time to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Turn {
+    /// Nobody who could leave has waited for it.
+    Unknown,
+    /// `CommitRequest::Gathered` is on its way.
+    Asked,
+    /// It has come back: whoever is ready may leave.
+    Over,
+}
+
 /// What is ready to be committed and has not been sent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Gathering {
     ready: VecDeque<Ready>,
     /// Those that commit by themselves, at once: too large, or members of a group that has aborted.
     alone: VecDeque<Ready>,
+    turn: Turn,
     /// Rounds on their way: prepares sent and not decided.
     voting: usize,
     /// The time of a round when little else is under way, nanoseconds.
@@ -75,6 +90,7 @@ impl Gathering {
         Gathering {
             ready: VecDeque::new(),
             alone: VecDeque::new(),
+            turn: Turn::Unknown,
             voting: 0,
             round: 0,
             median: 0,
@@ -151,33 +167,55 @@ impl Gathering {
         (1 + self.round / self.round_pace).min(ROUNDS_MAX) as usize
     }
 
-    /// Whom to send now: one transaction, or several that are independent of each other. Empty: nobody.
-    pub(crate) fn next(&mut self, now: Now, planted: Planted) -> Vec<Ready> {
+    /// Whether some that are ready may leave, apart from those that will be ready in the same turn.
+    fn is_due(&self, now: Now) -> bool {
+        let Some(first) = self.ready.front() else { return false };
+        self.voting < self.rounds_allowed()
+            || now.boot >= self.sent_at + self.median.max(self.round_pace)
+            || now.boot >= first.since + GATHER_PATIENCE
+    }
+
+    /// Whether the controller is to send itself `CommitRequest::Gathered` now, after everybody has left who may.
+    pub(crate) fn asks_for_turn(&mut self, now: Now) -> bool {
+        let asks = self.turn == Turn::Unknown && self.room > self.on_way && self.is_due(now);
+        if asks {
+            self.turn = Turn::Asked;
+        }
+        asks
+    }
+
+    /// `CommitRequest::Gathered` has come back. Whoever was ready may have been taken back meanwhile.
+    pub(crate) fn turn_is_over(&mut self) {
+        self.turn = if self.ready.is_empty() { Turn::Unknown } else { Turn::Over };
+    }
+
+    /// Whom to send now: one transaction, or several that are independent of each other, and then what they read and wrote together. Empty: nobody.
+    pub(crate) fn next(&mut self, now: Now, planted: Planted) -> (Vec<Ready>, History) {
+        let only = |ready: Option<Ready>| (ready.into_iter().collect(), History::default());
         if self.room <= self.on_way {
-            return self.next_without_changes();
+            return only(self.next_without_changes());
         }
         if let Some(alone) = self.alone.pop_front() {
-            return vec![alone];
+            return only(Some(alone));
         }
-        let Some(first) = self.ready.front() else { return Vec::new() };
-        let is_due = self.voting < self.rounds_allowed()
-            || now.boot >= self.sent_at + self.median.max(self.round_pace)
-            || now.boot >= first.since + GATHER_PATIENCE;
-        if !is_due {
-            return Vec::new();
+        if self.turn != Turn::Over || !self.is_due(now) {
+            return only(None);
         }
+        self.turn = Turn::Unknown;
         if self.ready.len() == 1 || self.group_max == 1 {
-            return self.ready.pop_front().into_iter().collect();
+            return only(self.ready.pop_front());
         }
-        let (mut group, mut rest) = (Vec::new(), VecDeque::new());
-        let mut uses = Uses::default();
+        let (mut group, mut rest) = (Vec::with_capacity(self.ready.len()), VecDeque::new());
         // Borrowed from here while the group is chosen.
         let ready = std::mem::take(&mut self.ready);
-        let mut joins = Vec::with_capacity(ready.len());
+        let mut joined = Joined::default();
+        let (mut joins, mut members) = (Vec::with_capacity(ready.len()), 0);
         for ready in &ready {
-            let is_full = joins.iter().filter(|joins| **joins).count() >= self.group_max;
-            joins.push(!is_full && (uses.admit(&ready.history) || planted.is(Bug::GatheredDependent)));
+            let is_full = members >= self.group_max;
+            joins.push(!is_full && joined.admit(&ready.history, planted.is(Bug::GatheredDependent)));
+            members += usize::from(joins.last() == Some(&true));
         }
+        let history = joined.into_history();
         for (ready, joins) in ready.into_iter().zip(joins) {
             match joins {
                 true => group.push(ready),
@@ -185,17 +223,16 @@ impl Gathering {
             }
         }
         self.ready = rest;
-        group
+        (group, history)
     }
 
     /// Of those that are ready, the first that needs no room.
-    fn next_without_changes(&mut self) -> Vec<Ready> {
+    fn next_without_changes(&mut self) -> Option<Ready> {
         let changes_nothing = |ready: &Ready| ready.history.changed().next().is_none();
-        let next = [&mut self.alone, &mut self.ready].into_iter().find_map(|queue| {
+        [&mut self.alone, &mut self.ready].into_iter().find_map(|queue| {
             let position = queue.iter().position(changes_nothing)?;
             queue.remove(position)
-        });
-        next.into_iter().collect()
+        })
     }
 }
 
@@ -215,76 +252,122 @@ fn may_gather(history: &History) -> bool {
 }
 
 /// How the members of a group use an item.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Use {
     /// Some have read this version.
     Read(Timestamp),
     /// One alone uses it.
     Written,
-    /// Some add so much to it.
-    Added(Addends),
+    /// Some add to it: the place of the sum among the group's increments.
+    Added(usize),
 }
 
-/// What the members of a group use.
+/// What the members of a group read and wrote, each item once.
 #[derive(Debug, Default)]
-struct Uses<'a> {
+struct Joined<'a> {
     items: FxHashMap<(TableId, &'a Key), Use>,
-    ranges: Vec<&'a KeyRange>,
+    history: History,
     bytes: usize,
 }
 
-impl<'a> Uses<'a> {
-    /// Takes in what one more uses. False, and nothing has changed: it depends on what another changes, or the other way round.
-    fn admit(&mut self, history: &'a History) -> bool {
+/// Of a history that depends on no member of a group, what differs from theirs.
+#[derive(Debug, Default)]
+struct New {
+    /// Its reads of items that none of them uses, by place in it,
+    reads: SmallVec<[usize; 8]>,
+    /// its increments of such items, likewise,
+    increments: SmallVec<[usize; 4]>,
+    /// and the sums of its other increments and theirs, by place among the group's.
+    sums: SmallVec<[(usize, Addends); 4]>,
+}
+
+impl<'a> Joined<'a> {
+    /// The history of the group, in the order that every participant looks for.
+    fn into_history(mut self) -> History {
+        self.history.increments.sort_unstable_by(|one, other| (one.table, &one.key).cmp(&(other.table, &other.key)));
+        self.history
+    }
+
+    /// Takes in what one more has read and written. False, and nothing has changed: it depends on what another changes, or the other way round.
+    /// `dependent`: it is taken in all the same.
+    fn admit(&mut self, history: &'a History, dependent: bool) -> bool {
         let bytes = self.bytes + history.bytes();
-        if bytes > GATHERED_BYTES_MAX || !self.is_independent(history) {
-            return false;
-        }
+        let new = match self.compare(history) {
+            Some(new) if bytes <= GATHERED_BYTES_MAX => new,
+            _ if dependent => New {
+                reads: (0..history.reads.len()).collect(),
+                increments: (0..history.increments.len()).collect(),
+                sums: SmallVec::new(),
+            },
+            _ => return false,
+        };
         self.bytes = bytes;
-        for read in &history.reads {
-            self.items.entry((read.table, &read.key)).or_insert(Use::Read(read.seen));
+        self.take(history, new);
+        true
+    }
+
+    /// `None`: it is not independent.
+    fn compare(&self, history: &History) -> Option<New> {
+        let mut new = New::default();
+        for (place, read) in history.reads.iter().enumerate() {
+            match self.items.get(&(read.table, &read.key)) {
+                None => new.reads.push(place),
+                Some(Use::Read(seen)) if *seen == read.seen => {}
+                Some(_) => return None,
+            }
+        }
+        for (place, increment) in history.increments.iter().enumerate() {
+            match self.items.get(&(increment.table, &increment.key)) {
+                None => new.increments.push(place),
+                Some(Use::Added(sums)) => {
+                    let both = sum(&self.history.increments[*sums].addends, &increment.addends)?;
+                    new.sums.push((*sums, both));
+                }
+                Some(Use::Read(_) | Use::Written) => return None,
+            }
+        }
+        let in_range =
+            |range: &KeyRange, table: TableId, key: &Key| range.table == table && range.contains(key.as_bytes());
+        let is_changed = |range: &KeyRange| {
+            let mut changed = self.items.iter().filter(|(_, item)| !matches!(item, Use::Read(_)));
+            changed.any(|((table, key), _)| in_range(range, *table, key))
+        };
+        let ranges = &self.history.ranges;
+        let independent = history.writes.iter().all(|write| !self.items.contains_key(&(write.table, &write.key)))
+            && !history.ranges.iter().any(|read| is_changed(&read.range))
+            && !history.changed().any(|(table, key)| ranges.iter().any(|read| in_range(&read.range, table, key)));
+        independent.then_some(new)
+    }
+
+    fn take(&mut self, history: &'a History, new: New) {
+        let joined = &mut self.history;
+        for read in new.reads.into_iter().map(|place| &history.reads[place]) {
+            if let Entry::Vacant(entry) = self.items.entry((read.table, &read.key)) {
+                entry.insert(Use::Read(read.seen));
+                joined.reads.push(read.clone());
+            }
         }
         for write in &history.writes {
             self.items.insert((write.table, &write.key), Use::Written);
         }
-        for increment in &history.increments {
+        for increment in new.increments.into_iter().map(|place| &history.increments[place]) {
+            let place = joined.increments.len();
             match self.items.entry((increment.table, &increment.key)) {
                 Entry::Vacant(entry) => {
-                    entry.insert(Use::Added(increment.addends.clone()));
+                    entry.insert(Use::Added(place));
                 }
-                Entry::Occupied(mut entry) => match entry.get_mut() {
-                    Use::Added(sums) => *sums = sum(sums, &increment.addends).expect("it was found to fit"),
-                    // Its own read, of a statement that was rolled back: nobody else may use the item.
-                    own => *own = Use::Written,
-                },
+                // Its own read, of a statement that was rolled back: nobody else may use the item.
+                Entry::Occupied(mut entry) => {
+                    entry.insert(Use::Written);
+                }
             }
+            joined.increments.push(increment.clone());
         }
-        self.ranges.extend(history.ranges.iter().map(|read| &read.range));
-        true
-    }
-
-    fn is_independent(&self, history: &History) -> bool {
-        let reads_the_same = history.reads.iter().all(|read| match self.items.get(&(read.table, &read.key)) {
-            None => true,
-            Some(Use::Read(seen)) => *seen == read.seen,
-            Some(Use::Written | Use::Added(_)) => false,
-        });
-        let adds = |increment: &Increment| match self.items.get(&(increment.table, &increment.key)) {
-            None => true,
-            Some(Use::Added(sums)) => sum(sums, &increment.addends).is_some(),
-            Some(Use::Read(_) | Use::Written) => false,
-        };
-        let in_range =
-            |range: &KeyRange, table: TableId, key: &Key| range.table == table && range.contains(key.as_bytes());
-        let is_changed = |range: &KeyRange| {
-            let changed = self.items.iter().filter(|(_, item)| !matches!(item, Use::Read(_)));
-            changed.into_iter().any(|((table, key), _)| in_range(range, *table, key))
-        };
-        reads_the_same
-            && history.writes.iter().all(|write| !self.items.contains_key(&(write.table, &write.key)))
-            && history.increments.iter().all(adds)
-            && !history.ranges.iter().any(|read| is_changed(&read.range))
-            && !history.changed().any(|(table, key)| self.ranges.iter().any(|range| in_range(range, table, key)))
+        for (place, sums) in new.sums {
+            joined.increments[place].addends = sums;
+        }
+        joined.writes.extend_from_slice(&history.writes);
+        joined.ranges.extend_from_slice(&history.ranges);
     }
 }
 
@@ -302,35 +385,11 @@ fn sum(left: &Addends, right: &Addends) -> Option<Addends> {
     Some(sums)
 }
 
-/// The history of a group: what its members read and wrote, each item once.
-pub(crate) fn joined(members: &[Ready]) -> History {
-    let mut joined = History::default();
-    let mut reads = FxHashMap::default();
-    let mut increments: BTreeMap<(TableId, &Key), Addends> = BTreeMap::new();
-    for history in members.iter().map(|member| &*member.history) {
-        for read in &history.reads {
-            if reads.insert((read.table, &read.key), read.seen).is_none() {
-                joined.reads.push(read.clone());
-            }
-        }
-        joined.ranges.extend_from_slice(&history.ranges);
-        joined.writes.extend_from_slice(&history.writes);
-        for increment in &history.increments {
-            let sums = increments.entry((increment.table, &increment.key)).or_default();
-            *sums = sum(sums, &increment.addends).expect("members of a group were found to fit");
-        }
-    }
-    let increment =
-        |((table, key), addends): ((TableId, &Key), Addends)| Increment { table, key: key.clone(), addends };
-    joined.increments = increments.into_iter().map(increment).collect();
-    joined
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::limits::ROUND_PACE;
-    use messages::{Incarnation, ItemRead, RangeRead, SiteId, Write};
+    use messages::{Incarnation, Increment, ItemRead, RangeRead, SiteId, Write};
 
     const TABLE: TableId = TableId(20);
 
@@ -368,6 +427,14 @@ mod tests {
         Ready { transaction, age, history: Arc::new(history), logged_everywhere: false, since: 0 }
     }
 
+    /// Who leaves when nothing else becomes ready in this turn.
+    fn leaves(gathering: &mut Gathering, now: Now) -> Vec<Ready> {
+        if gathering.asks_for_turn(now) {
+            gathering.turn_is_over();
+        }
+        gathering.next(now, Planted::none()).0
+    }
+
     /// Two that commit as one although one of them has read what the other changes could not have run one after the other.
     #[test]
     fn who_depends_on_another_stays_out_of_its_group() {
@@ -394,9 +461,9 @@ mod tests {
         ];
         for (left, right, independent) in pairs {
             for (first, second) in [(&left, &right), (&right, &left)] {
-                let mut uses = Uses::default();
-                assert!(uses.admit(first), "whoever comes first depends on nobody");
-                assert_eq!(uses.admit(second), independent, "{first:?} and {second:?}");
+                let mut joined = Joined::default();
+                assert!(joined.admit(first, false), "whoever comes first depends on nobody");
+                assert_eq!(joined.admit(second, false), independent, "{first:?} and {second:?}");
             }
         }
     }
@@ -407,7 +474,10 @@ mod tests {
         let first = with_read(adds("n", 5), "a");
         let mut second = with_read(adds("n", 6), "a");
         second.increments.insert(0, adds("m", 1).increments.remove(0));
-        let joined = joined(&[ready(1, first), ready(2, second), ready(3, writes("w"))]);
+        let mut joined = Joined::default();
+        let third = writes("w");
+        assert!([&first, &second, &third].into_iter().all(|history| joined.admit(history, false)));
+        let joined = joined.into_history();
         assert_eq!(joined.reads, reads("a", 1).reads);
         assert_eq!(joined.writes, writes("w").writes);
         let sums = [adds("m", 1).increments, adds("n", 11).increments].concat();
@@ -421,7 +491,7 @@ mod tests {
         let mut gathering = Gathering::new(ROUND_PACE);
         let send = |gathering: &mut Gathering, name: &str| {
             gathering.add(ready(1, writes(name)));
-            let group = gathering.next(now, Planted::none());
+            let group = leaves(gathering, now);
             (!group.is_empty()).then(|| gathering.sent(now, 1)).is_some()
         };
         assert!(send(&mut gathering, "a") && !send(&mut gathering, "b"));
@@ -429,13 +499,9 @@ mod tests {
         let sent = (0..12).filter(|number| send(&mut gathering, &number.to_string())).count();
         assert_eq!(sent, 11, "b and what came next leave together, and then ten more");
         gathering.add(ready(1, writes("late")));
-        assert!(gathering.next(now, Planted::none()).is_empty());
+        assert!(leaves(&mut gathering, now).is_empty());
         let later = Now { boot: 10 * ROUND_PACE, ..now };
-        assert_eq!(
-            gathering.next(later, Planted::none()).len(),
-            2,
-            "a round that takes longer than most holds nobody up"
-        );
+        assert_eq!(leaves(&mut gathering, later).len(), 2, "a round that takes longer than most holds nobody up");
     }
 
     /// Who writes while there is no room fills memory; who waits for room that is there, or for room that it does not need, waits for nothing.
@@ -450,17 +516,38 @@ mod tests {
         }
         let retried = Ready { age: ready(9, reads("d", 1)).age, ..ready(4, writes("d")) };
         gathering.add(retried);
-        assert_eq!(names(gathering.next(now, Planted::none())), [3]);
-        assert_eq!(names(gathering.next(now, Planted::none())), [0; 0]);
+        assert_eq!(names(leaves(&mut gathering, now)), [3]);
+        assert_eq!(names(leaves(&mut gathering, now)), [0; 0]);
         gathering.set_room(100);
-        assert_eq!(names(gathering.next(now, Planted::none())), [4]);
+        assert_eq!(names(leaves(&mut gathering, now)), [4]);
         gathering.sent(now, 100);
-        assert_eq!(names(gathering.next(now, Planted::none())), [0; 0], "what is on its way needs the room");
+        assert_eq!(names(leaves(&mut gathering, now)), [0; 0], "what is on its way needs the room");
         gathering.decided(1, 100, None);
         gathering.set_room(0);
         let second = ready(2, History::default()).transaction;
         assert!(gathering.take_back(second).is_some(), "it can still be taken back");
         gathering.set_room(u64::MAX);
-        assert_eq!(names(gathering.next(now, Planted::none())), [1]);
+        assert_eq!(names(leaves(&mut gathering, now)), [1]);
+    }
+
+    /// Whoever leaves before the turn is over commits alone although others are about to be ready; whoever asks for its end twice pays for it twice.
+    #[test]
+    fn what_becomes_ready_in_one_turn_leaves_together() {
+        let now = Now { boot: 0, wall_micros: 0 };
+        let mut gathering = Gathering::new(ROUND_PACE);
+        let next = |gathering: &mut Gathering| gathering.next(now, Planted::none()).0.len();
+        assert!(!gathering.asks_for_turn(now), "nobody is ready");
+        gathering.add(ready(1, writes("a")));
+        assert_eq!(next(&mut gathering), 0);
+        assert!(gathering.asks_for_turn(now) && !gathering.asks_for_turn(now));
+        gathering.add(ready(2, writes("b")));
+        assert_eq!(next(&mut gathering), 0);
+        gathering.turn_is_over();
+        assert_eq!(next(&mut gathering), 2);
+        gathering.sent(now, 2);
+        gathering.add(ready(3, writes("c")));
+        assert!(!gathering.asks_for_turn(now), "it waits for a round");
+        gathering.decided(2, 2, Some(1));
+        assert!(gathering.asks_for_turn(now), "a turn begins with who may leave");
     }
 }

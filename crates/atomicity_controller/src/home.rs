@@ -4,10 +4,10 @@
 //! knows of it; a decision is forgotten only once every participant has logged it; `unfinished` holds exactly the orders of
 //! `home`, so its lowest key is the mark.
 
-use crate::gathering::{Ready, joined};
+use crate::gathering::Ready;
 use crate::participant::Prepare;
 use crate::{AfterSync, AtomicityController, Standing, limits};
-use messages::commit::{CommitMessage, CommitReply, EpochReply, Outcome, Vote};
+use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, Outcome, Vote};
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
@@ -113,18 +113,21 @@ impl AtomicityController {
             return;
         }
         loop {
-            let mut group = self.gathering.next(now, self.planted);
+            let (mut group, history) = self.gathering.next(now, self.planted);
             match group.len() {
-                0 => return,
+                0 => break,
                 1 => self.commit(now, group.remove(0), Vec::new(), outbox),
                 _ => {
                     let transaction = self.new_identifier();
                     let age = group.iter().map(|member| member.age).min().expect("a group has members");
-                    let history = Arc::new(joined(&group));
+                    let history = Arc::new(history);
                     let group_of = Ready { transaction, age, history, logged_everywhere: false, since: now.boot };
                     self.commit(now, group_of, group, outbox);
                 }
             }
+        }
+        if self.gathering.asks_for_turn(now) {
+            outbox.local(ServerKind::AtomicityController, Message::CommitRequest(CommitRequest::Gathered));
         }
     }
 

@@ -172,6 +172,7 @@ impl AtomicityController {
                 let reply = CommitReply::Begun { tag, transaction, age };
                 outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
             }
+            CommitRequest::Gathered => self.gathering.turn_is_over(),
             stopped if self.standing == Standing::Stopped => self.waiting.push(stopped),
             CommitRequest::Commit { transaction, age, history, logged_everywhere } => {
                 self.ready(Ready { transaction, age, history, logged_everywhere, since: now.boot }, outbox);

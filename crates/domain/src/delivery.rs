@@ -39,10 +39,12 @@ impl<L: Log> Domain<L> {
             || self.settings.planted.is(Bug::OldLifeServed)
     }
 
-    /// Delivers messages that came together. Where servers are called, all of them are under way at once: what they mean for the same server goes
-    /// to it in the same calls. Where none is, each is done with before the next, while what it needs is in the processor's caches.
+    /// Delivers messages that came together, under way at once: what they mean for the same server goes to it in the same calls where it is called,
+    /// and transactions that are asked for together are ready together, and can commit as one. Where none is called, so many at once that what they need
+    /// stays in the processor's caches.
     pub fn deliver_all(&mut self, clock: &mut Clock<'_>, envelopes: impl IntoIterator<Item = Envelope>) {
-        let together = self.calls_out();
+        let at_once = if self.calls_out() { usize::MAX } else { limits::TOGETHER_MAX };
+        let mut together = 0;
         for envelope in envelopes {
             if self.effects.failed.is_some() {
                 return;
@@ -51,7 +53,9 @@ impl<L: Log> Domain<L> {
                 continue;
             }
             self.queue.push_back(envelope);
-            if !together {
+            together += 1;
+            if together == at_once {
+                together = 0;
                 self.run(clock);
             }
         }

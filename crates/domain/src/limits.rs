@@ -13,6 +13,8 @@ pub const REST_BYTES_MAX: u64 = 64 << 10;
 pub const REST_CHECKPOINT_BYTES: u64 = 512 << 10;
 /// Messages that one call may deliver inside a site before something is badly wrong.
 pub const MESSAGES_PER_CALL_MAX: usize = 10_000_000;
+/// Messages from outside that are under way at once, where no server is called: what their transactions need is in the processor's caches.
+pub const TOGETHER_MAX: usize = 32;
 /// How long messages inside a site are delivered (boot clock, in nanoseconds) before the caller has its turn,
 pub const RUN_TIME_MAX: u64 = 5 * MILLISECOND;
 

@@ -91,7 +91,7 @@ pub enum Outcome {
     Abort,
 }
 
-/// Action driver to the atomicity controller of its site.
+/// Action driver to the atomicity controller of its site; `Gathered` is the controller's own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CommitRequest {
     /// Commit this transaction, which the action driver has executed under this identifier. Answered `Committed` or `Aborted`, exactly
@@ -126,6 +126,9 @@ pub enum CommitRequest {
         /// Names the session.
         tag: u64,
     },
+    /// Atomicity controller to itself, when transactions are ready that may leave: what waits inside the site before it is delivered first, and may make
+    /// more ready, which leave with them.
+    Gathered,
 }
 
 /// Atomicity controller to the action driver of its site.

@@ -84,6 +84,13 @@ pub enum Event {
         /// What it asks.
         request: SessionRequest,
     },
+    /// A site's servers are given what has been asked of them in one turn of its process.
+    Turn {
+        /// Which site.
+        site: usize,
+        /// Of which start of its process.
+        start: u32,
+    },
     /// An answer arrives at a client.
     Reply {
         /// Which client.

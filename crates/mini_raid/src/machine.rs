@@ -69,6 +69,8 @@ pub struct Machine {
     again: bool,
     /// Sessions with their clients, and the lives in which they began.
     pub sessions: BTreeMap<SessionId, (usize, Incarnation)>,
+    /// What has been asked of its servers in this turn of its process.
+    pub asked: Vec<Envelope>,
     /// The epoch in which it last said that it serves, and when.
     pub serving: Option<(std::sync::Arc<messages::Epoch>, u64)>,
     /// What its servers have told of the catalog, in this life.
@@ -141,6 +143,7 @@ impl Machine {
             away_until: 0,
             again: false,
             sessions: BTreeMap::new(),
+            asked: Vec::new(),
             serving: None,
             catalog: Catalog::default(),
             looked_at: Position::START,
@@ -229,6 +232,7 @@ impl Machine {
         self.away_until = 0;
         self.serving = None;
         self.disk.syncing = false;
+        self.asked.clear();
         self.take_log()
     }
 

@@ -37,6 +37,8 @@ pub struct Profile {
     pub touched_max: usize,
     /// How far apart rounds of commits begin while one is on its way.
     pub round_pace: u64,
+    /// How long a site's process gathers what clients ask before its servers are given it; 0: they are given each by itself.
+    pub turn: u64,
     /// Clocks run at most so much too fast or slow, in parts per million.
     pub clock_rate_max: i64,
     /// Pauses inside a process: mean number of messages between two, mean length.
@@ -108,6 +110,7 @@ impl Profile {
             recent_writes_max: 1 << 14,
             touched_max: TOUCHED_MAX,
             round_pace: ROUND_PACE,
+            turn: 0,
             clock_rate_max: 1,
             stalls: (0, 0),
             sync_latency: MILLISECOND,
@@ -164,6 +167,9 @@ impl Profile {
         }
         if newer.one_in(4) {
             profile.touched_max = *newer.pick(&[0, 1, 2]);
+        }
+        if newer.one_in(2) {
+            profile.turn = *newer.pick(&[20, 200, 2_000]) * MICROSECOND;
         }
         profile.recent_writes_max = *random.pick(&[1, 2, 20, 1 << 14]);
         profile.clock_rate_max = *random.pick(&[100, 10_000, 20_000]);

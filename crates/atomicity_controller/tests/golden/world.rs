@@ -4,6 +4,8 @@
 //!
 //! * `after MS`: time passes, then a tick; `wall MS`: the wall clock is set; it starts at 0 and does not go by itself
 //! * `activate N: SITES`; a `+` behind a site makes it recovering; `required K` copies
+//! * `and COMMAND`: what the next command says waits inside the site already, and is told before what the controller has sent itself; elsewhere
+//!   that comes back at once, and is not shown
 //! * `commit T age A read X.. write X.. add X..`, `withdraw T`, `begin`, `snapshot TAG`. Groups take identifiers of their own, from 1.1.1 on
 //! * `locked T`, `refused T` (the concurrency controller), `stands T`, `changed T` (the access manager), `synced TOKEN`
 //! * `SITE [in N] [life L] prepare T order O below B age A write X..`, `yes T C`, `no T`, `commit T order O at C`, `abort T order O`,
@@ -43,6 +45,8 @@ pub struct World {
     log: Vec<LogRecord>,
     members: BTreeMap<SiteId, Arc<TransactionsReport>>,
     own_report: Arc<TransactionsReport>,
+    /// The controller has sent itself a message.
+    asked: bool,
 }
 
 type Words<'a> = SplitWhitespace<'a>;
@@ -117,11 +121,26 @@ impl World {
             log: Vec::new(),
             members: BTreeMap::new(),
             own_report: Arc::default(),
+            asked: false,
         }
     }
 
     /// Tells the controller something, and returns what comes out.
     pub fn tell(&mut self, command: &str) -> Vec<String> {
+        if let Some(command) = command.strip_prefix("and ") {
+            return self.tell_one(command);
+        }
+        let mut lines = self.tell_one(command);
+        while std::mem::take(&mut self.asked) {
+            let mut outbox = Outbox::default();
+            let message = Message::CommitRequest(CommitRequest::Gathered);
+            self.deliver(OWN, Incarnation(1), self.epoch, message, &mut outbox);
+            lines.append(&mut self.said(outbox));
+        }
+        lines
+    }
+
+    fn tell_one(&mut self, command: &str) -> Vec<String> {
         let mut words = command.split_whitespace();
         let mut outbox = Outbox::default();
         match word(&mut words) {
@@ -288,6 +307,7 @@ impl World {
         let life = keyed(words, "life") as u32;
         self.controller = AtomicityController::new(OWN, Incarnation(life), ROUND_PACE, Planted::none());
         self.members.clear();
+        self.asked = false;
         for record in &self.log {
             self.controller.replay(record, outbox);
         }
@@ -299,6 +319,10 @@ impl World {
         for outgoing in &outbox.messages {
             if let Message::EpochReply(EpochReply::TransactionsReported { report, .. }) = &outgoing.message {
                 self.own_report = report.clone();
+            }
+            if let Message::CommitRequest(CommitRequest::Gathered) = &outgoing.message {
+                self.asked = true;
+                continue;
             }
             let message = said(&outgoing.message);
             if outgoing.sites.is_empty() {

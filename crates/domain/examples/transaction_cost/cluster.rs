@@ -72,7 +72,8 @@ fn envelope(from: (SiteId, ServerKind), to: (SiteId, ServerKind), message: Messa
     }
 }
 
-/// Clients of the first site. Everything that was sent arrives when time passes.
+/// Clients of the first site. What they have asked is executed together when time passes, as a worker of a site runs what has come in one turn;
+/// everything that was sent arrives then.
 impl Door for Cluster {
     fn open(&mut self, session: SessionId) {
         self.sites[0].user_interface.open(session);
@@ -82,7 +83,6 @@ impl Door for Cluster {
         let Cluster { sites, outbox, meter, boot, .. } = self;
         let user_interface = &mut sites[0].user_interface;
         meter.run(Step::Ask, || user_interface.receive(at(boot), session, input, outbox));
-        self.submit(0);
     }
 
     fn answer(&mut self, session: SessionId, into: &mut BytesMut) {
@@ -95,6 +95,7 @@ impl Door for Cluster {
     }
 
     fn pass_time(&mut self) {
+        self.submit(0);
         self.deliver_frames();
         self.boot.set(self.boot.get() + TURN);
         if self.boot.get() >= self.ticked_at + TICK {

@@ -116,7 +116,24 @@ impl World {
         let message = Message::SessionRequest(session, request);
         let inside = self.look(site).inside(ServerKind::UserInterface, ServerKind::ActionDriver, message);
         let envelope = Envelope { incarnation: life, ..inside };
-        self.act(site, |domain, clock| domain.deliver(clock, envelope));
+        let (turn, at) = (self.profile.turn, self.now);
+        if turn == 0 || self.look(site).domain().is_none() {
+            return self.act(site, |domain, clock| domain.deliver(clock, envelope));
+        }
+        let machine = self.machine(site);
+        machine.asked.push(envelope);
+        if machine.asked.len() == 1 {
+            let start = machine.start;
+            self.agenda.plan(at + turn, Event::Turn { site, start });
+        }
+    }
+
+    /// What has been asked since a turn of a site's process began is asked of its servers together.
+    pub(super) fn turn(&mut self, site: usize, start: u32) {
+        if self.look(site).start == start {
+            let asked = std::mem::take(&mut self.machine(site).asked);
+            self.act(site, |domain, clock| domain.deliver_all(clock, asked));
+        }
     }
 
     /// A site answers a session.
