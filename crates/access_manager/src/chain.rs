@@ -67,6 +67,12 @@ impl Version {
     fn old_bytes(&self) -> usize {
         size_of::<Version>() + self.row.as_ref().map_or(0, Row::len)
     }
+
+    /// Its row, with this added. Errors: it is no row, or a column cannot take it.
+    fn plus(&self, addends: &[Addend]) -> Result<Row, AddError> {
+        let row = self.row.as_ref().ok_or(AddError::NotANumber)?;
+        addition::add(row, addends).map(Row::from)
+    }
 }
 
 impl Chain {
@@ -219,12 +225,27 @@ impl Chain {
         posting: Option<Generation>,
     ) -> Result<(), AddError> {
         let place = self.place_above(timestamp);
-        let sum = |version: &Version| {
-            let row = version.row.as_ref().ok_or(AddError::NotANumber)?;
-            addition::add(row, addends).map(Row::from)
-        };
-        let below = place.checked_sub(1).map(|below| sum(&self.versions[below])).transpose()?;
-        let above: SmallVec<[Row; 2]> = self.versions[place..].iter().map(sum).collect::<Result<_, _>>()?;
+        let below = place.checked_sub(1).map(|below| self.versions[below].plus(addends)).transpose()?;
+        if place < self.versions.len() {
+            self.add_from(place, addends, generation, posting)?;
+        }
+        if let Some(row) = below {
+            self.put(place, Version { timestamp, row: Some(row), generation });
+        }
+        self.dirty = true;
+        Ok(())
+    }
+
+    /// Adds to every version from this place on. Errors: as [`Chain::add`].
+    fn add_from(
+        &mut self,
+        place: usize,
+        addends: &[Addend],
+        generation: Generation,
+        posting: Option<Generation>,
+    ) -> Result<(), AddError> {
+        let sums = self.versions[place..].iter().map(|version| version.plus(addends));
+        let sums: SmallVec<[Row; 2]> = sums.collect::<Result<_, _>>()?;
         // A post under way writes what was installed before it began, without this.
         let due = posting.filter(|_| self.dirty).and_then(|posting| {
             let changed = self.versions[place..].iter();
@@ -234,7 +255,7 @@ impl Chain {
             self.owed = Some(Box::new(due));
         }
         let newest = self.versions.len() - 1;
-        for (place, row) in (place..).zip(above) {
+        for (place, row) in (place..).zip(sums) {
             let version = &mut self.versions[place];
             let before = version.old_bytes();
             (version.row, version.generation) = (Some(row), generation);
@@ -242,10 +263,6 @@ impl Chain {
                 self.old_bytes = self.old_bytes + version.old_bytes() - before;
             }
         }
-        if let Some(row) = below {
-            self.put(place, Version { timestamp, row: Some(row), generation });
-        }
-        self.dirty = true;
         Ok(())
     }
 

@@ -19,22 +19,21 @@ use crate::recent::RangeVerdict;
 use crate::store::StoreError;
 use messages::planted::Bug;
 use messages::{Conflict, ConflictKind, History, Item, Key, RangeRead, TableId, Timestamp, TransactionId};
+use std::sync::Arc;
 
 impl AccessManager {
     /// The first conflict of this history with what has been installed here.
     pub(crate) fn check(
         &mut self,
         transaction: TransactionId,
-        history: &History,
+        history: &Arc<History>,
     ) -> Result<Option<Conflict>, StoreError> {
         let conflict = match self.check_reads(history)? {
             None => self.check_increments(history)?,
             conflict => conflict,
         };
         if conflict.is_none() {
-            for increment in &history.increments {
-                self.escrow.enter(transaction, increment);
-            }
+            self.escrow.enter(transaction, history);
         }
         Ok(conflict)
     }
@@ -66,11 +65,30 @@ impl AccessManager {
     pub(crate) fn are_unchanged(&mut self, rows: &[(Key, Timestamp)]) -> Result<bool, StoreError> {
         for (key, version) in rows {
             let is_stale = self.stale.contains(TableId::CATALOG, key) && !self.planted.is(Bug::StaleServed);
-            if is_stale || stands(self.local.version(TableId::CATALOG, key, false)?, *version).is_err() {
+            if is_stale || self.stands(TableId::CATALOG, key, *version, false)?.is_err() {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether the newest version of an item, or (a planted bug) the first, is the one that was seen. Errors in it: the version that it has.
+    fn stands(
+        &mut self,
+        table: TableId,
+        key: &Key,
+        seen: Timestamp,
+        first: bool,
+    ) -> Result<Result<(), Timestamp>, StoreError> {
+        let is_noted = table == TableId::CATALOG && !first;
+        if is_noted && self.stood.knows(key, seen) {
+            return Ok(Ok(()));
+        }
+        let stands = stands(self.local.version(table, key, first)?, seen);
+        if is_noted && stands.is_ok() {
+            self.stood.note(key, seen);
+        }
+        Ok(stands)
     }
 
     fn check_reads(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
@@ -79,8 +97,7 @@ impl AccessManager {
             if self.stale.contains(read.table, &read.key) {
                 continue;
             }
-            let here = self.local.version(read.table, &read.key, first)?;
-            if let Err(version) = stands(here, read.seen) {
+            if let Err(version) = self.stands(read.table, &read.key, read.seen, first)? {
                 return Ok(Some(conflict(ConflictKind::StaleRead, read.table, &read.key, version)));
             }
         }

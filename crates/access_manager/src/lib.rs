@@ -12,7 +12,7 @@
 //!   needed;
 //! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets; `old_versions`: what
 //!   readers may cost; `backlog`: what writers may;
-//! * `check`: whether what a transaction has read still stands; `warming`: what comes before that for a large one; `escrow`: what is undecided and will be added to rows;
+//! * `check`: whether what a transaction has read still stands; `stood`: what was found to; `warming`: what comes before that for a large one; `escrow`: what is undecided and will be added to rows;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
 
@@ -32,6 +32,7 @@ mod ranges;
 mod recent;
 mod snapshots;
 mod stale;
+mod stood;
 pub mod store;
 mod warming;
 

@@ -19,6 +19,8 @@ pub const OLD_VERSIONS_PER_TICK: usize = 100;
 /// installed becomes so many. So while a pass over all of them is under way, one part in so many comes to them at most: of the
 /// items, whatever their bytes are.
 pub const OLD_VERSIONS_HASTE: usize = 4;
+/// Rows of the catalog that are remembered to have stood.
+pub const STOOD_MAX: usize = 1_024;
 /// Writes remembered per storage for checking ranges that were read; a range read before them is too old.
 pub const RECENT_WRITES_MAX: usize = 16_384;
 

@@ -14,6 +14,7 @@ use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
 use crate::stale::Stale;
+use crate::stood::Stood;
 use crate::store::{Store, StoreError, away};
 use crate::warming::{Waiting, Warming};
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
@@ -65,6 +66,7 @@ pub struct AccessManager {
     pub(crate) poster: Poster,
     pub(crate) garbage: Garbage,
     pub(crate) planted: Planted,
+    pub(crate) stood: Stood,
     graveyard: Graveyard,
     sweeper: Sweeper,
     backlog: Backlog,
@@ -87,6 +89,7 @@ impl AccessManager {
             poster: Poster::new(drops, replay_from),
             garbage: Garbage::default(),
             planted: settings.planted,
+            stood: Stood::default(),
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
             backlog: Backlog::new(settings.unposted_bytes_max, settings.planted),
@@ -153,6 +156,9 @@ impl AccessManager {
     }
 
     fn serve(&mut self, from: ServerKind, request: AccessRequest, outbox: &mut Outbox) -> Result<(), StoreError> {
+        if !leaves_catalog(&request) {
+            self.stood.forget();
+        }
         let reply = match request {
             AccessRequest::Read { tag, table, key, snapshot } => self.read(tag, table, key, snapshot)?,
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
@@ -173,9 +179,7 @@ impl AccessManager {
             }
             AccessRequest::Abandon { transaction, history } => {
                 self.warming.abandon(transaction);
-                for increment in &history.increments {
-                    self.escrow.leave(transaction, increment);
-                }
+                self.escrow.leave(transaction, &history);
                 return Ok(());
             }
             AccessRequest::NothingUndecided => {
@@ -363,9 +367,8 @@ impl AccessManager {
                 catalog.push((key.clone(), timestamp, write.row.clone()));
             }
         }
-        for increment in &history.increments {
-            self.escrow.leave(timestamp.transaction, increment);
-            let Increment { table, key, addends } = increment;
+        self.escrow.leave(timestamp.transaction, history);
+        for Increment { table, key, addends } in &history.increments {
             if self.planted.is(Bug::IncrementsNotRebased)
                 && self.local.version(*table, key, false)?.is_some_and(|newest| newest.timestamp > timestamp)
             {
@@ -453,6 +456,21 @@ impl AccessManager {
     }
 }
 
+/// Whether a request cannot change any row of the catalog, nor what of it is stale.
+fn leaves_catalog(request: &AccessRequest) -> bool {
+    match request {
+        AccessRequest::Read { .. }
+        | AccessRequest::Scan { .. }
+        | AccessRequest::Compare { .. }
+        | AccessRequest::Check { .. }
+        | AccessRequest::Abandon { .. } => true,
+        AccessRequest::Install { history, .. } => {
+            history.drops.is_empty() && history.changed().all(|(table, _)| table != TableId::CATALOG)
+        }
+        _ => false,
+    }
+}
+
 /// Tells those who want to know what has changed.
 fn tell(items: Vec<Item>, storages: Vec<TableId>, catalog: Vec<(Key, Timestamp, Option<Row>)>, outbox: &mut Outbox) {
     if !items.is_empty() || !storages.is_empty() {
@@ -475,6 +493,7 @@ impl Server for AccessManager {
         let outcome = match envelope.message {
             Message::Access(request) => self.serve(envelope.from, request, outbox),
             Message::Synced(tag) => {
+                self.stood.forget();
                 self.poster.logged(tag);
                 self.post(now, outbox)
             }
@@ -499,6 +518,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
+        self.stood.forget();
         let outcome = self.post(now, outbox).and_then(|()| self.warm(outbox));
         self.stop_if(outcome, outbox);
         self.trim_old_versions(OLD_VERSIONS_PER_TICK, outbox);
@@ -512,6 +532,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
+        self.stood.forget();
         match record {
             LogRecord::Copied { copies } => {
                 let outcome = self.install_copies(copies).map(drop);
@@ -521,11 +542,7 @@ impl Server for AccessManager {
                 self.stale = Stale::default();
                 self.stale.mark(stale);
             }
-            LogRecord::Prepared { transaction, history, .. } => {
-                for increment in &history.increments {
-                    self.escrow.enter(*transaction, increment);
-                }
-            }
+            LogRecord::Prepared { transaction, history, .. } => self.escrow.enter(*transaction, history),
             LogRecord::Unsettled { rows } => {
                 for (Item { table, key }, timestamp, row) in rows.iter() {
                     if !self.stale.contains(*table, key) {

@@ -38,7 +38,10 @@ impl RecentWrites {
             return;
         }
         let later = self.writes.iter().rev().take_while(|(other, _)| *other > timestamp).count();
-        self.writes.insert(self.writes.len() - later, (timestamp, key.clone()));
+        match later {
+            0 => self.writes.push_back((timestamp, key.clone())),
+            _ => self.writes.insert(self.writes.len() - later, (timestamp, key.clone())),
+        }
         while self.writes.len() > self.writes_max {
             if let Some((forgotten, _)) = self.writes.pop_front() {
                 self.horizon = forgotten;

@@ -9,6 +9,8 @@
 //!
 //! So all waits at all sites lead from older to younger transactions and close no circle; what one waits for is fixed when
 //! it comes and only shrinks; and the oldest that waits is overtaken by nobody.
+//!
+//! Who is alone is not listed: its history says what it locks, should somebody come who has to be compared with it.
 
 use crate::lock_table::{LockTable, Mode, Place, Placing};
 use messages::planted::Bug;
@@ -31,6 +33,13 @@ struct CommitLock {
     voted: Option<Timestamp>,
     /// Snapshot accesses that wait for its outcome.
     readers: Vec<u64>,
+}
+
+impl CommitLock {
+    fn new(age: Age, history: Arc<History>) -> CommitLock {
+        let (waits_for, awaited_by, readers) = (BTreeSet::new(), Vec::new(), Vec::new());
+        CommitLock { age, history, waits_for, awaited_by, voted: None, readers }
+    }
 }
 
 /// What became of a request for commit-locks.
@@ -69,8 +78,10 @@ pub struct Finished {
 /// All commit-locks of a site.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CommitLocks {
-    /// Of those that hold and those that wait.
+    /// Of those that hold and those that wait, but for `alone`.
     table: LockTable,
+    /// The only transaction there is, as long as nobody has looked for its locks.
+    alone: Option<TransactionId>,
     transactions: FxHashMap<TransactionId, CommitLock>,
     /// Snapshot accesses that wait, and the outcomes they wait for.
     readers: FxHashMap<u64, BTreeSet<TransactionId>>,
@@ -82,6 +93,7 @@ impl CommitLocks {
     pub fn new(placing: Placing) -> CommitLocks {
         CommitLocks {
             table: LockTable::default(),
+            alone: None,
             transactions: FxHashMap::default(),
             readers: FxHashMap::default(),
             placing,
@@ -98,10 +110,20 @@ impl CommitLocks {
         self.transactions.get(&transaction).map(|lock| lock.waits_for.is_empty())
     }
 
+    /// All commit-locks, in their table.
+    fn listed(&mut self) -> &LockTable {
+        if let Some(alone) = self.alone.take() {
+            for (place, mode) in self.placing.places(&self.transactions[&alone].history) {
+                self.table.add(place, alone, mode);
+            }
+        }
+        &self.table
+    }
+
     /// Somebody else whose commit-lock, held or waited for, an access conflicts with.
-    pub fn conflict(&self, place: Place<'_>, own: TransactionId, mode: Mode) -> Option<TransactionId> {
+    pub fn conflict(&mut self, place: Place<'_>, own: TransactionId, mode: Mode) -> Option<TransactionId> {
         let mut found = None;
-        let _ = self.table.conflicts(place, own, mode, |holder| {
+        let _ = self.listed().conflicts(place, own, mode, |holder| {
             found = Some(holder.transaction);
             ControlFlow::Break(())
         });
@@ -111,6 +133,11 @@ impl CommitLocks {
     /// Asks for everything in the history at once. The transaction is not known yet.
     pub fn lock(&mut self, transaction: TransactionId, age: Age, history: Arc<History>) -> (Verdict, Vec<Killed>) {
         assert!(self.holds(transaction).is_none(), "commit-locks are asked for once: {transaction}");
+        if self.transactions.is_empty() {
+            self.transactions.insert(transaction, CommitLock::new(age, history));
+            self.alone = Some(transaction);
+            return (Verdict::Locked, Vec::new());
+        }
         let conflicts = self.conflicts_with(transaction, &history);
         let overtakes = self.placing.planted.is(Bug::WaiterOvertaken);
         let mut waits_for = BTreeSet::new();
@@ -128,14 +155,7 @@ impl CommitLocks {
                 waiting.push((other, place));
             }
         }
-        let mut lock = CommitLock {
-            age,
-            history: history.clone(),
-            waits_for,
-            awaited_by: Vec::new(),
-            voted: None,
-            readers: Vec::new(),
-        };
+        let mut lock = CommitLock { waits_for, ..CommitLock::new(age, history.clone()) };
         let mut killed = Vec::new();
         for (other, place) in waiting {
             if overtakes {
@@ -159,13 +179,12 @@ impl CommitLocks {
     }
 
     /// Those that a history conflicts with, and one place where.
-    fn conflicts_with<'a>(&self, own: TransactionId, history: &'a History) -> BTreeMap<TransactionId, Place<'a>> {
+    fn conflicts_with<'a>(&mut self, own: TransactionId, history: &'a History) -> BTreeMap<TransactionId, Place<'a>> {
         let mut conflicts = BTreeMap::new();
-        if self.table.is_empty() {
-            return conflicts;
-        }
-        for (place, mode) in self.placing.places(history) {
-            let _ = self.table.conflicts(place, own, mode, |holder| {
+        let placing = self.placing;
+        let table = self.listed();
+        for (place, mode) in placing.places(history) {
+            let _ = table.conflicts(place, own, mode, |holder| {
                 conflicts.entry(holder.transaction).or_insert(place);
                 ControlFlow::Continue(())
             });
@@ -186,6 +205,9 @@ impl CommitLocks {
         for other in &lock.waits_for {
             let other = self.transactions.get_mut(other).expect("who is waited for is known");
             other.awaited_by.retain(|waiting| *waiting != transaction);
+        }
+        if self.alone.take_if(|alone| *alone == transaction).is_some() {
+            return Some(lock);
         }
         for (place, mode) in self.placing.places(&lock.history) {
             self.table.remove(place, transaction, mode);
@@ -231,6 +253,7 @@ impl CommitLocks {
     /// commit-lock now that changes it, and was voted for at or below the snapshot; nothing else can commit there any more.
     pub fn snapshot_access(&mut self, tag: u64, place: Place<'_>, snapshot: Timestamp) -> bool {
         let mut undecided = BTreeSet::new();
+        self.listed();
         let transactions = &self.transactions;
         let _ = self.table.conflicts(place, TransactionId::ZERO, Mode::Shared, |holder| {
             if transactions[&holder.transaction].voted.is_some_and(|proposal| proposal <= snapshot) {

@@ -9,9 +9,11 @@
 //! Prepared beats executing, so a stream of prepares from other sites could keep an access waiting for ever. Who has waited for
 //! `ACCESS_PATIENCE` is *owed*: younger transactions of other sites die instead of passing it, until it has been granted and
 //! `OWED_TIME` is over. Nobody waits for it, so no circle closes.
+//!
+//! What a transaction has been granted that executes alone is in its own list and not in the table: most calls of procedures come and go so.
 
 use crate::commit_locks::CommitLocks;
-use crate::limits::{ACCESS_PATIENCE, HOLDS_ASKED_MAX, OWED_TIME};
+use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, HOLDS_ASKED_MAX, OWED_TIME};
 use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
@@ -47,7 +49,7 @@ impl Request {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Transaction {
-    /// What to remove from the table of accesses.
+    /// What it has been granted: what to remove from the table of accesses.
     holds: Vec<(Target, Mode)>,
     request: Option<Request>,
     doomed: Option<Conflict>,
@@ -79,18 +81,36 @@ pub struct Doomed {
     pub waited: bool,
 }
 
-/// What was accessed or waited for and is so no more: who waits behind it may go on.
+/// What was accessed or waited for and is so no more: who waits behind it may go on. Nothing if nobody waits at all.
 pub type Freed = Vec<Target>;
 
 /// All executing transactions of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Executing {
+    /// What has been granted, but for `alone`.
     held: LockTable,
+    /// The only transaction that executes, as long as it is that and its own list suffices.
+    alone: Option<TransactionId>,
     waiting: LockTable,
     transactions: FxHashMap<TransactionId, Transaction>,
     requests: u64,
     /// When the last who is owed something will be so no more (boot clock).
     owed_until: u64,
+}
+
+impl Transaction {
+    /// Whether it needs no lock for this, as far as its list tells.
+    fn has(&self, target: &Target, mode: Mode) -> bool {
+        self.holds.iter().any(|(held, how)| held == target && how.covers(mode))
+    }
+
+    /// Lists what it has been granted; an item once.
+    fn take(&mut self, target: Target, mode: Mode) {
+        match self.holds.iter_mut().find(|(held, _)| *held == target && matches!(held, Target::Item(_))) {
+            Some((_, how)) => *how = how.join(mode),
+            None => self.holds.push((target, mode)),
+        }
+    }
 }
 
 impl Executing {
@@ -99,7 +119,7 @@ impl Executing {
         self.transactions.is_empty() && self.held.is_empty() && self.waiting.is_empty()
     }
 
-    /// Granted accesses.
+    /// Granted accesses, but those of a transaction that executes alone.
     pub fn held(&self) -> &LockTable {
         &self.held
     }
@@ -126,7 +146,7 @@ impl Executing {
         target: Target,
         (mode, may_wait): (Mode, bool),
         now: u64,
-        commit_locks: &CommitLocks,
+        commit_locks: &mut CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Answer {
         let known = self.transactions.entry(transaction).or_default();
@@ -134,7 +154,11 @@ impl Executing {
         if let Some(conflict) = &known.doomed {
             return Answer::Refused(conflict.clone());
         }
-        let standing = self.held.standing(transaction, Place::from(&target), mode);
+        let standing = match self.is_alone(transaction) {
+            true if self.transactions[&transaction].has(&target, mode) => Standing::Covered,
+            true => Standing::Free,
+            false => self.held.standing(transaction, Place::from(&target), mode),
+        };
         if standing == Standing::Covered {
             return Answer::Granted;
         }
@@ -156,6 +180,27 @@ impl Executing {
         }
     }
 
+    /// Whether nobody executes beside this transaction, and it has been granted so little that its list does for a table. If not, all is in the table
+    /// from now on.
+    fn is_alone(&mut self, transaction: TransactionId) -> bool {
+        let is_first = self.transactions.len() == 1 && self.held.is_empty();
+        if is_first && self.transactions[&transaction].holds.len() < ALONE_MAX {
+            self.alone = Some(transaction);
+            return true;
+        }
+        self.list();
+        false
+    }
+
+    /// Puts everything that has been granted into the table.
+    fn list(&mut self) {
+        if let Some(alone) = self.alone.take() {
+            for (target, mode) in &self.transactions[&alone].holds {
+                self.held.add(Place::from(target), alone, *mode);
+            }
+        }
+    }
+
     fn is_blocked(&self, request: &Request, sequencer: &dyn Sequencer) -> bool {
         sequencer.blockers(self, request, &mut |_| ControlFlow::Break(())).is_break()
     }
@@ -166,7 +211,10 @@ impl Executing {
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             known.owed = Some((request.age, now + OWED_TIME));
         }
-        if self.held.add(request.place(), request.transaction, request.mode) {
+        if self.alone.is_some() {
+            let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
+            known.take(request.target, request.mode);
+        } else if self.held.add(request.place(), request.transaction, request.mode) {
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             known.holds.push((request.target, request.mode));
         }
@@ -224,6 +272,7 @@ impl Executing {
 
     /// A transaction ends, and what it has been granted belongs to another one, which waits for nothing: so no circle closes.
     pub fn hand_over(&mut self, transaction: TransactionId, to: TransactionId) -> Freed {
+        self.list();
         let freed = self.withdraw(transaction).map(|request| request.target);
         let Some(ended) = self.transactions.remove(&transaction) else { return Freed::new() };
         let heir = self.transactions.entry(to).or_default();
@@ -243,26 +292,32 @@ impl Executing {
 
     /// Forgets a transaction: it has ended, or is committing and now has commit-locks in place of its accesses.
     pub fn forget(&mut self, transaction: TransactionId) -> Freed {
-        let freed = self.drop_accesses(transaction);
-        self.transactions.remove(&transaction);
-        freed
+        match self.transactions.remove(&transaction) {
+            Some(known) => self.free(transaction, known.request, known.holds),
+            None => Freed::new(),
+        }
     }
 
-    fn drop_accesses(&mut self, transaction: TransactionId) -> Freed {
-        let mut freed = Freed::new();
-        freed.extend(self.withdraw(transaction).map(|request| request.target));
-        let Some(known) = self.transactions.get_mut(&transaction) else { return freed };
-        for (target, mode) in std::mem::take(&mut known.holds) {
-            self.held.remove(Place::from(&target), transaction, mode);
-            freed.push(target);
+    /// A transaction no longer waits for this, and no longer holds that.
+    fn free(&mut self, transaction: TransactionId, request: Option<Request>, holds: Vec<(Target, Mode)>) -> Freed {
+        if let Some(request) = &request {
+            self.waiting.remove(request.place(), transaction, request.mode);
         }
-        freed
+        if self.alone.take_if(|alone| *alone == transaction).is_none() {
+            for (target, mode) in &holds {
+                self.held.remove(Place::from(target), transaction, *mode);
+            }
+        }
+        if self.waiting.is_empty() {
+            return Freed::new();
+        }
+        request.map(|request| request.target).into_iter().chain(holds.into_iter().map(|(target, _)| target)).collect()
     }
 
     /// An older transaction of this site that has waited long for something that a transaction of another site is about to take: that one has
     /// to let it go first.
     pub fn goes_first(
-        &self,
+        &mut self,
         now: u64,
         (other, age): (TransactionId, Age),
         (placing, history): (Placing, &History),
@@ -271,6 +326,7 @@ impl Executing {
         if self.waiting.is_empty() && now >= self.owed_until {
             return None;
         }
+        self.list();
         let is_before = |own: TransactionId, own_age: Age| own.home != other.home && (own_age, own) < (age, other);
         let owed = |holder: TransactionId| {
             let known = &self.transactions[&holder];
@@ -309,6 +365,7 @@ impl Executing {
         (placing, history): (Placing, &History),
         sequencer: &dyn Sequencer,
     ) -> (Vec<Doomed>, Freed) {
+        self.list();
         let mut losers = BTreeMap::new();
         if !self.held.is_empty() {
             for (place, mode) in placing.places(history) {
@@ -328,9 +385,11 @@ impl Executing {
                 false => ConflictKind::PreparedElsewhere,
             };
             let conflict = Conflict::on(place.item(), kind, Some(prepared));
-            let waited = self.request_of(transaction).is_some();
-            freed.extend(self.drop_accesses(transaction));
-            self.transactions.get_mut(&transaction).expect("it has accesses").doomed = Some(conflict.clone());
+            let known = self.transactions.get_mut(&transaction).expect("it has accesses");
+            known.doomed = Some(conflict.clone());
+            let (request, holds) = (known.request.take(), std::mem::take(&mut known.holds));
+            let waited = request.is_some();
+            freed.extend(self.free(transaction, request, holds));
             doomed.push(Doomed { transaction, conflict, waited });
         }
         (doomed, freed)
@@ -342,7 +401,7 @@ impl Executing {
         &mut self,
         freed: impl IntoIterator<Item = Place<'a>>,
         now: u64,
-        commit_locks: &CommitLocks,
+        commit_locks: &mut CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Vec<TransactionId> {
         let mut candidates = BTreeMap::new();
@@ -363,7 +422,7 @@ impl Executing {
         &mut self,
         candidates: BTreeMap<u64, TransactionId>,
         now: u64,
-        commit_locks: &CommitLocks,
+        commit_locks: &mut CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Vec<TransactionId> {
         let mut granted = Vec::new();
@@ -384,7 +443,7 @@ impl Executing {
     pub fn method_changed(
         &mut self,
         now: u64,
-        commit_locks: &CommitLocks,
+        commit_locks: &mut CommitLocks,
         sequencer: &dyn Sequencer,
     ) -> Vec<(TransactionId, Option<Conflict>)> {
         let waiting = self.transactions.values().filter_map(|known| known.request.as_ref());
@@ -403,6 +462,6 @@ impl Executing {
     }
 }
 
-fn is_commit_locked(request: &Request, commit_locks: &CommitLocks) -> bool {
+fn is_commit_locked(request: &Request, commit_locks: &mut CommitLocks) -> bool {
     commit_locks.conflict(request.place(), request.transaction, request.mode).is_some()
 }

@@ -100,7 +100,8 @@ impl ConcurrencyController {
             return;
         }
         self.sequencer = sequencer_of(method);
-        for (transaction, conflict) in self.executing.method_changed(now.boot, &self.commit_locks, &*self.sequencer) {
+        for (transaction, conflict) in self.executing.method_changed(now.boot, &mut self.commit_locks, &*self.sequencer)
+        {
             self.counters.deadlocks += u64::from(conflict.is_some());
             reply_access(transaction, conflict, outbox);
         }
@@ -146,7 +147,7 @@ impl ConcurrencyController {
         if self.placing.planted.is(Bug::RangeNotChecked) && matches!(target, Target::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
-        let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
+        let (locks, sequencer) = (&mut self.commit_locks, &*self.sequencer);
         let how = (Mode::from(kind), may_wait);
         match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
             Answer::Granted => reply_access(transaction, None, outbox),
@@ -255,7 +256,7 @@ impl ConcurrencyController {
     }
 
     fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
-        for transaction in self.executing.go_on(freed, now.boot, &self.commit_locks, &*self.sequencer) {
+        for transaction in self.executing.go_on(freed, now.boot, &mut self.commit_locks, &*self.sequencer) {
             reply_access(transaction, None, outbox);
         }
     }

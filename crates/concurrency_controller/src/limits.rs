@@ -14,6 +14,9 @@ pub const POINTS_MAX: usize = 4_096;
 /// searched for a circle. Beyond it, asking would cost more than searching.
 pub const HOLDS_ASKED_MAX: usize = 64;
 
+/// A transaction that has been granted fewer accesses than this looks through a list of them while it executes alone.
+pub const ALONE_MAX: usize = 16;
+
 /// An access that has waited so long for commit-locks goes before younger transactions of other sites.
 pub const ACCESS_PATIENCE: u64 = 100 * MILLISECOND;
 /// And keeps them off for so long once it is granted: time for a statement, not for a client that thinks.

@@ -12,6 +12,7 @@ use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,12 +36,12 @@ impl Mode {
     }
 
     /// Whether who has this needs no lock of the other mode.
-    fn covers(self, wanted: Mode) -> bool {
+    pub(crate) fn covers(self, wanted: Mode) -> bool {
         self == Mode::Exclusive || self == wanted
     }
 
     /// The weakest mode that covers both.
-    fn join(self, other: Mode) -> Mode {
+    pub(crate) fn join(self, other: Mode) -> Mode {
         if self == other { self } else { Mode::Exclusive }
     }
 }
@@ -100,7 +101,7 @@ impl<'a> From<&'a Target> for Place<'a> {
     }
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
     /// The item, or the low end of the range, as a conflict names it.
     pub fn item(self) -> Item {
         match self {
@@ -110,19 +111,31 @@ impl Place<'_> {
         }
     }
 
-    fn table(self) -> TableId {
-        match self {
-            Place::Point(table, _) | Place::Span(table, ..) | Place::Whole(table) => table,
-            Place::Range(range) => range.table,
-        }
+    /// As it is found in a table; `None`: no key lies in it.
+    fn extent(self) -> Option<Extent<'a>> {
+        let range = match self {
+            Place::Point(table, key) => return Some(Extent::Point(table, key)),
+            Place::Range(range) => Cow::Borrowed(range),
+            Place::Span(table, low, high) => {
+                Cow::Owned(KeyRange { table, low: low.clone(), high: Some(high.successor()) })
+            }
+            Place::Whole(table) => Cow::Owned(KeyRange::whole(table)),
+        };
+        (!range.is_empty()).then_some(Extent::Range(range))
     }
+}
 
-    /// What is not an item, as a range, if it is none yet.
-    fn range(self) -> Option<KeyRange> {
+/// An item, or a range that has keys.
+enum Extent<'a> {
+    Point(TableId, &'a Key),
+    Range(Cow<'a, KeyRange>),
+}
+
+impl Extent<'_> {
+    fn table(&self) -> TableId {
         match self {
-            Place::Point(..) | Place::Range(_) => None,
-            Place::Span(table, low, high) => Some(KeyRange { table, low: low.clone(), high: Some(high.successor()) }),
-            Place::Whole(table) => Some(KeyRange::whole(table)),
+            Extent::Point(table, _) => *table,
+            Extent::Range(range) => range.table,
         }
     }
 }
@@ -231,14 +244,13 @@ impl Storage {
         }
     }
 
-    fn visit(&self, place: Place<'_>, visit: &mut dyn FnMut(Holder) -> ControlFlow<()>) -> ControlFlow<()> {
-        match place {
-            Place::Point(_, key) => {
-                self.points.get(key).into_iter().flatten().copied().try_for_each(&mut *visit)?;
+    fn visit(&self, extent: &Extent<'_>, visit: &mut dyn FnMut(Holder) -> ControlFlow<()>) -> ControlFlow<()> {
+        match extent {
+            Extent::Point(_, key) => {
+                self.points.get(*key).into_iter().flatten().copied().try_for_each(&mut *visit)?;
                 self.ranges.at(key).iter().copied().try_for_each(visit)
             }
-            Place::Span(..) | Place::Whole(_) => unreachable!("made a range by whoever asks"),
-            Place::Range(range) => {
+            Extent::Range(range) => {
                 let high = range.high.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
                 let in_order = self.in_order.get_or_init(|| self.points.keys().cloned().collect());
                 let keys = in_order.range::<Key, _>((Bound::Included(&range.low), high));
@@ -266,20 +278,15 @@ impl LockTable {
     /// Adds a lock. False when it need not be removed: the transaction has that item already (now in a mode that covers both), or
     /// the range has no key.
     pub fn add(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) -> bool {
-        let range = place.range();
-        let place = range.as_ref().map_or(place, Place::Range);
-        if matches!(place, Place::Range(range) if range.is_empty()) {
-            return false;
-        }
-        let storage = self.storages.entry(place.table()).or_default();
+        let Some(extent) = place.extent() else { return false };
+        let storage = self.storages.entry(extent.table()).or_default();
         self.used += usize::from(storage.is_empty());
         let holder = Holder { transaction, mode };
-        match place {
-            Place::Point(_, key) => storage.add_point(key, holder),
-            Place::Span(..) | Place::Whole(_) => unreachable!("made a range above"),
-            Place::Range(range) => {
+        match extent {
+            Extent::Point(_, key) => storage.add_point(key, holder),
+            Extent::Range(range) => {
                 storage.unshared += usize::from(mode != Mode::Shared);
-                storage.ranges.add(range, holder);
+                storage.ranges.add(&range, holder);
                 true
             }
         }
@@ -287,22 +294,14 @@ impl LockTable {
 
     /// Removes a lock: of an item in whatever mode, nothing if there is none; of a range as it was added.
     pub fn remove(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) {
-        let range = place.range();
-        let place = range.as_ref().map_or(place, Place::Range);
-        if matches!(place, Place::Range(range) if range.is_empty()) {
-            return;
-        }
-        let table = place.table();
-        let Some(storage) = self.storages.get_mut(&table) else { return };
-        if storage.is_empty() {
-            return;
-        }
-        match place {
-            Place::Point(_, key) => storage.remove_point(key, transaction),
-            Place::Span(..) | Place::Whole(_) => unreachable!("made a range above"),
-            Place::Range(range) => {
+        let Some(extent) = place.extent() else { return };
+        let table = extent.table();
+        let Some(storage) = self.storages.get_mut(&table).filter(|storage| !storage.is_empty()) else { return };
+        match extent {
+            Extent::Point(_, key) => storage.remove_point(key, transaction),
+            Extent::Range(range) => {
                 storage.unshared -= usize::from(mode != Mode::Shared);
-                storage.ranges.remove(range, Holder { transaction, mode });
+                storage.ranges.remove(&range, Holder { transaction, mode });
             }
         }
         if storage.is_empty() {
@@ -313,6 +312,15 @@ impl LockTable {
         }
     }
 
+    /// Where something is locked in the storage of this place, if it has a key.
+    fn storage_at<'a>(&self, place: Place<'a>) -> Option<(&Storage, Extent<'a>)> {
+        if self.is_empty() {
+            return None;
+        }
+        let extent = place.extent()?;
+        Some((self.storages.get(&extent.table())?, extent))
+    }
+
     /// Visits every lock of another transaction that conflicts with this one, until told to stop. One may come more than once.
     pub fn conflicts(
         &self,
@@ -321,14 +329,11 @@ impl LockTable {
         mode: Mode,
         mut visit: impl FnMut(Holder) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let range = place.range();
-        let place = range.as_ref().map_or(place, Place::Range);
-        let Some(storage) = self.storages.get(&place.table()) else { return ControlFlow::Continue(()) };
-        let nothing = matches!(place, Place::Range(range) if range.is_empty());
-        if nothing || (mode == Mode::Shared && storage.unshared == 0) {
+        let Some((storage, extent)) = self.storage_at(place) else { return ControlFlow::Continue(()) };
+        if mode == Mode::Shared && storage.unshared == 0 {
             return ControlFlow::Continue(());
         }
-        storage.visit(place, &mut |holder| {
+        storage.visit(&extent, &mut |holder| {
             if holder.transaction != own && holder.mode.conflicts(mode) {
                 visit(holder)
             } else {
@@ -339,13 +344,8 @@ impl LockTable {
 
     /// Whether this transaction has a lock that conflicts with such a lock of another.
     pub fn stands_in_the_way(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> bool {
-        let range = place.range();
-        let place = range.as_ref().map_or(place, Place::Range);
-        let Some(storage) = self.storages.get(&place.table()) else { return false };
-        if matches!(place, Place::Range(range) if range.is_empty()) {
-            return false;
-        }
-        let found = storage.visit(place, &mut |holder| match holder.transaction == transaction
+        let Some((storage, extent)) = self.storage_at(place) else { return false };
+        let found = storage.visit(&extent, &mut |holder| match holder.transaction == transaction
             && holder.mode.conflicts(mode)
         {
             true => ControlFlow::Break(()),
@@ -356,27 +356,19 @@ impl LockTable {
 
     /// How this transaction stands to a place, in one search.
     pub fn standing(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> Standing {
-        let range = place.range();
-        let place = range.as_ref().map_or(place, Place::Range);
-        let nothing = matches!(place, Place::Range(range) if range.is_empty());
-        if nothing {
-            return Standing::Covered;
-        }
-        let Some(storage) = self.storages.get(&place.table()) else {
-            return Standing::Free;
-        };
+        let Some(extent) = place.extent() else { return Standing::Covered };
+        let Some(storage) = self.storages.get(&extent.table()) else { return Standing::Free };
         let mut met = false;
         let mut has = |holders: &[Holder]| {
             met |= holders.iter().any(|other| other.transaction != transaction && other.mode.conflicts(mode));
             holders.iter().any(|own| own.transaction == transaction && own.mode.covers(mode))
         };
-        let covered = match place {
-            Place::Point(_, key) => {
+        let covered = match extent {
+            Extent::Point(_, key) => {
                 storage.points.get(key).is_some_and(|holders| has(holders)) || has(storage.ranges.at(key))
             }
-            Place::Span(..) | Place::Whole(_) => unreachable!("made a range above"),
-            Place::Range(range) => {
-                let covered = storage.ranges.overlapping(range).all(&mut has);
+            Extent::Range(range) => {
+                let covered = storage.ranges.overlapping(&range).all(&mut has);
                 // Points do not cover a range, and shared ones do not stand in a reader's way.
                 met |= mode != Mode::Shared || storage.unshared > 0;
                 covered

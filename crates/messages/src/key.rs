@@ -1,11 +1,10 @@
 //! Encoded keys of rows.
 //!
 //! Rows are found by comparing keys, several dozen times for each access, so two keys are told apart by a number made of their first bytes
-//! wherever those differ. Invariant: a key of up to `INLINE_BYTES_MAX` bytes is inline, padded with zeros, and a longer one is not; so keys are
+//! wherever those differ, and by numbers made of the others where they do not. Invariant: a key of up to `INLINE_BYTES_MAX` bytes is inline, padded with zeros, and a longer one is not; so keys are
 //! equal if and only if their fields are.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -41,6 +40,7 @@ impl Key {
     }
 
     /// Its bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Content::Inline { length, bytes } => &bytes[..usize::from(*length)],
@@ -60,6 +60,7 @@ impl Key {
     }
 
     /// The first bytes as a number, zeros where there are none: of two keys with different numbers the one with the smaller number is the smaller.
+    #[inline]
     fn prefix(&self) -> u64 {
         let first = match &self.0 {
             Content::Inline { bytes, .. } => bytes.first_chunk(),
@@ -69,6 +70,15 @@ impl Key {
     }
 }
 
+/// The bytes of an inline key behind its prefix as numbers, zeros where there are none. (The last two share bytes.)
+#[inline]
+fn behind_prefix(bytes: &[u8; INLINE_BYTES_MAX]) -> [u64; 3] {
+    [8, 16, INLINE_BYTES_MAX - 8].map(|from| {
+        let bytes = bytes[from..].first_chunk().expect("eight bytes at least lie behind each of these");
+        u64::from_be_bytes(*bytes)
+    })
+}
+
 impl Default for Key {
     fn default() -> Key {
         Key::lowest()
@@ -76,26 +86,34 @@ impl Default for Key {
 }
 
 impl Ord for Key {
+    #[inline]
     fn cmp(&self, other: &Key) -> Ordering {
-        self.prefix().cmp(&other.prefix()).then_with(|| self.as_bytes().cmp(other.as_bytes()))
+        self.prefix().cmp(&other.prefix()).then_with(|| match (&self.0, &other.0) {
+            // Where there is a zero in one and nothing in the other, the shorter one is the smaller.
+            (Content::Inline { length, bytes }, Content::Inline { length: others, bytes: with }) => {
+                behind_prefix(bytes).cmp(&behind_prefix(with)).then(length.cmp(others))
+            }
+            _ => self.as_bytes().cmp(other.as_bytes()),
+        })
     }
 }
 
 impl PartialOrd for Key {
+    #[inline]
     fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl Hash for Key {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_bytes().hash(state);
-    }
-}
-
-impl Borrow<[u8]> for Key {
-    fn borrow(&self) -> &[u8] {
-        self.as_bytes()
+        state.write_u64(self.prefix());
+        let bytes = self.as_bytes();
+        if let Some(behind) = bytes.get(8..) {
+            state.write(behind);
+        }
+        state.write_usize(bytes.len());
     }
 }
 

@@ -4,7 +4,7 @@
 //! same was added in another order are equal; what is no exact multiple of a column's last decimal is not added, because a sum of rounded
 //! numbers is not the rounded sum.
 
-use crate::row::{RowReader, replace_value};
+use crate::row::{RowReader, with_number};
 use crate::types::Type;
 use crate::value::Value;
 use bigdecimal::BigDecimal;
@@ -180,22 +180,25 @@ impl Number {
 /// The row with `addends` added to its numbers; everything else stays as it is, byte for byte. Errors: the first column that cannot take it; a
 /// damaged row has no numbers.
 pub fn add(bytes: &[u8], addends: &[Addend]) -> Result<Vec<u8>, AddError> {
-    let mut row = bytes.to_vec();
-    for addend in addends {
-        let found = Number::of(&row, addend.column, [addend].into_iter()).ok_or(AddError::NotANumber)?;
-        let sum = found.number + found.count(addend);
-        if !found.range.contains(&sum) {
-            return Err(AddError::OutOfRange);
-        }
-        let sum = match found.value {
-            Value::SmallInt(_) => Value::SmallInt(sum as i16),
-            Value::Integer(_) => Value::Integer(sum as i32),
-            Value::BigInt(_) => Value::BigInt(sum as i64),
-            _ => Value::numeric(BigDecimal::new(BigInt::from(sum), found.scale.unwrap_or(0).into())),
-        };
-        replace_value(&mut row, found.place, &sum);
+    match addends {
+        [] => Ok(bytes.to_vec()),
+        [first, others @ ..] => others.iter().try_fold(add_one(bytes, first)?, |row, addend| add_one(&row, addend)),
     }
-    Ok(row)
+}
+
+fn add_one(row: &[u8], addend: &Addend) -> Result<Vec<u8>, AddError> {
+    let found = Number::of(row, addend.column, [addend].into_iter()).ok_or(AddError::NotANumber)?;
+    let sum = found.number + found.count(addend);
+    if !found.range.contains(&sum) {
+        return Err(AddError::OutOfRange);
+    }
+    let sum = match found.value {
+        Value::SmallInt(_) => Value::SmallInt(sum as i16),
+        Value::Integer(_) => Value::Integer(sum as i32),
+        Value::BigInt(_) => Value::BigInt(sum as i64),
+        _ => Value::numeric(BigDecimal::new(BigInt::from(sum), found.scale.unwrap_or(0).into())),
+    };
+    Ok(with_number(row, found.place, &sum))
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ const ARRAY: u8 = 18;
 /// First tag of the short texts; the low seven bits are the length in bytes.
 const SHORT_TEXT: u8 = 0x80;
 const SHORT_TEXT_BYTES_MAX: usize = 0x7f;
+/// Bytes of a number, at most, unless it is a large numeric: its tag, scale and unscaled number.
+const NUMBER_BYTES: usize = 1 + 2 * 10;
 
 /// Appends a row to `out`.
 ///
@@ -169,11 +171,14 @@ pub fn column(bytes: &[u8], index: usize) -> Result<Value, ValueError> {
     reader.next_value()?.ok_or_else(|| wrong_count(index, index + 1))
 }
 
-/// Puts a value where [`RowReader::value_at`] has found another one.
-pub(crate) fn replace_value(row: &mut Vec<u8>, place: Range<usize>, value: &Value) {
-    let mut bytes = Vec::with_capacity(1 + 2 * 10);
-    encode_value(value, &mut bytes);
-    row.splice(place, bytes);
+/// The row with a number where [`RowReader::value_at`] has found another one.
+pub(crate) fn with_number(row: &[u8], place: Range<usize>, number: &Value) -> Vec<u8> {
+    let mut changed = Vec::with_capacity(row.len() + NUMBER_BYTES);
+    changed.extend_from_slice(&row[..place.start]);
+    encode_value(number, &mut changed);
+    changed.extend_from_slice(&row[place.end..]);
+    changed.shrink_to_fit();
+    changed
 }
 
 /// Reads a row's values in order, one at a time.

@@ -24,7 +24,19 @@ pub(crate) fn unzigzag(number: u64) -> i64 {
 }
 
 /// Takes one number off the front of `bytes`.
+#[inline]
 pub(crate) fn read(bytes: &mut &[u8]) -> Result<u64, ValueError> {
+    match bytes.split_first() {
+        Some((&number, rest)) if number < 0x80 => {
+            *bytes = rest;
+            Ok(u64::from(number))
+        }
+        _ => read_long(bytes),
+    }
+}
+
+/// The same, of a number of several bytes.
+fn read_long(bytes: &mut &[u8]) -> Result<u64, ValueError> {
     let mut number = 0u64;
     for (index, &byte) in bytes.iter().enumerate().take(10) {
         let bits = u64::from(byte & 0x7f);

@@ -474,6 +474,34 @@ fn what_a_statement_relies_on_is_compared() {
     assert!(matches!(reply, AccessReply::Compared { tag: 2, are_equal: false }), "what it is nobody knows here");
 }
 
+/// That a row of the catalog stood must be forgotten when it changes, in whatever way, and however soon: else a statement runs that was compiled for
+/// another table.
+#[test]
+fn what_stood_is_compared_again_when_it_has_changed() {
+    let mut site = Site::new(Settings::default());
+    let catalog = |name: &str, row: Option<&'static str>| {
+        let mut history = writes(&[(name, row)]);
+        history.writes[0].table = TableId::CATALOG;
+        history
+    };
+    let are_equal = |site: &mut Site, version: Timestamp| {
+        let reply = site.ask(AccessRequest::Compare { tag: 1, rows: [(key("users"), version)].into() });
+        let seen = vec![ItemRead { table: TableId::CATALOG, key: key("users"), seen: version }];
+        let stands = site.check(seen, Vec::new()).is_none();
+        assert!(matches!(reply, AccessReply::Compared { are_equal, .. } if are_equal == stands));
+        stands
+    };
+    assert!(are_equal(&mut site, Timestamp::ZERO));
+    site.install(10, catalog("users", Some("a table")));
+    assert!(!are_equal(&mut site, Timestamp::ZERO) && are_equal(&mut site, at(10)));
+    site.install(20, writes(&[("users", Some("a row"))]));
+    assert!(are_equal(&mut site, at(10)), "of another storage");
+    site.install(30, catalog("users", Some("another table")));
+    assert!(!are_equal(&mut site, at(10)) && are_equal(&mut site, at(30)));
+    site.install(40, catalog("users", None));
+    assert!(!are_equal(&mut site, at(30)) && are_equal(&mut site, Timestamp::ZERO));
+}
+
 /// A user interface that has begun with all rows of the catalog must not be told of older ones afterwards: a replay comes by versions that copies of
 /// other sites have replaced, and a copy that replaces one is told, whatever its version.
 #[test]

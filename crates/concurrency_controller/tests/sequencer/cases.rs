@@ -1,7 +1,7 @@
 //! Single cases: waits, upgrades, deadlocks, phantoms, wait-die, doom, readers of snapshots. A transaction is older the lower its number.
 
 use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
-use concurrency_controller::limits::{ACCESS_PATIENCE, OWED_TIME, POINTS_MAX};
+use concurrency_controller::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, POINTS_MAX};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::item::Write;
@@ -30,6 +30,26 @@ fn readers_share_and_do_not_overtake_a_writer() {
     assert_eq!(site.finish(own(1)), NOTHING);
     assert_eq!(site.finish(own(2)), ["3 granted"]);
     assert_eq!(site.finish(own(3)), ["4 granted"]);
+}
+
+/// Otherwise somebody would be granted what a transaction has been granted before there was anybody else, be it little or much.
+#[test]
+fn what_was_granted_before_others_came_is_found() {
+    for number in [2, ALONE_MAX as u8, 2 * ALONE_MAX as u8] {
+        let mut site = locking();
+        for read in 0..number {
+            assert_eq!(site.read(own(1), item(read)), ["1 granted"]);
+        }
+        assert_eq!(site.write(own(1), item(0)), ["1 granted"]);
+        assert_eq!(site.read(own(1), item(0)), ["1 granted"]);
+        assert_eq!(site.read(own(1), range(100, 110)), ["1 granted"]);
+        assert_eq!(site.read(own(2), item(0)), NOTHING);
+        assert_eq!(site.write(own(3), item(number - 1)), NOTHING);
+        assert_eq!(site.write(own(4), item(105)), NOTHING);
+        assert_eq!(site.finish(own(1)), ["2 granted", "3 granted", "4 granted"]);
+        (2..=4).for_each(|ends| assert_eq!(site.finish(own(ends)), NOTHING));
+        assert!(site.is_idle());
+    }
 }
 
 /// Otherwise additions would wait for each other, or be seen by whoever reads before they are decided.
