@@ -170,7 +170,7 @@ impl ConcurrencyController {
         (transaction, age): (TransactionId, Age),
         accesses: Vec<(Item, AccessKind)>,
     ) -> u32 {
-        let (locks, sequencer) = (&self.commit_locks, &*self.sequencer);
+        let (locks, sequencer) = (&mut self.commit_locks, &*self.sequencer);
         let mut granted = 0;
         for (item, kind) in accesses {
             let (target, how) = (Target::Item(item), (Mode::from(kind), false));
