@@ -199,14 +199,6 @@ impl Chain {
         }
     }
 
-    /// Keeps the newest version only.
-    pub(crate) fn forget_old_versions(&mut self) {
-        let newest = self.versions.len() - 1;
-        self.history_unknown |= newest > 0;
-        self.versions.drain(..newest);
-        self.old_bytes = 0;
-    }
-
     /// Bytes that only snapshots in use hold, once it is trimmed.
     pub(crate) fn held_bytes(&self, snapshots: &Snapshots) -> usize {
         let known = self.versions.partition_point(|version| version.timestamp <= snapshots.from());

@@ -12,6 +12,7 @@
 //!   needed;
 //! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets; `old_versions`: what
 //!   readers may cost; `backlog`: what writers may;
+//! * `replaying`: how a start makes what the log says many rows at a time;
 //! * `check`: whether what a transaction has read still stands; `stood`: what was found to; `warming`: what comes before that for a large one; `escrow`: what is undecided and will be added to rows;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
@@ -30,6 +31,7 @@ mod old_versions;
 mod posting;
 mod ranges;
 mod recent;
+mod replaying;
 mod snapshots;
 mod stale;
 mod stood;

@@ -78,6 +78,12 @@ pub const TOMBSTONE_RETENTION: u64 = 2 * SILENT_VOTER;
 /// Deletions forgotten in each tick.
 pub const BURY_PER_TICK: usize = 2_000;
 
+/// Changes of rows that a replay makes together: the more, the more often a row is named twice among them; few enough that it takes a tenth of a
+/// second at most.
+pub const REPLAYED_AT_ONCE: usize = 16 << 10;
+/// Bytes of rows after which they are made, however few they are.
+pub const REPLAYED_BYTES_AT_ONCE: usize = 16 << 20;
+
 /// Items at most that a storage of which copies have taken rows away is looked through for, to see whether anything is left.
 pub const HOLLOW_CHAINS_MAX: usize = 2_000;
 

@@ -12,6 +12,7 @@ use crate::manager::Settings;
 use crate::old_versions::{OldVersions, Tally};
 use crate::ranges::{Extent, KeyRanges, before};
 use crate::recent::RecentWrites;
+use crate::replaying::Replaying;
 use crate::snapshots::Snapshots;
 use crate::store::{self, Store, StoreError};
 use messages::planted::{Bug, Planted};
@@ -65,8 +66,9 @@ pub(crate) struct Local {
     /// Items whose newest version is of this generation and not in the store.
     pub(crate) unposted: Vec<(TableId, Key)>,
     pub(crate) planted: Planted,
-    /// During a replay: rows that came from the store to be added to, and what the store had of them then. It has everything up to that.
-    floors: BTreeMap<(TableId, Key), Timestamp>,
+    /// Nothing, but during a replay, in which nothing is moved.
+    #[serde(skip)]
+    pub(crate) replaying: Replaying,
     /// Writes at or below this are not listed in any storage.
     horizon: Timestamp,
     recent_writes_max: usize,
@@ -95,7 +97,7 @@ impl Storage {
         }
     }
 
-    fn insert(&mut self, key: Key, chain: Chain, tally: &mut Tally) {
+    pub(crate) fn insert(&mut self, key: Key, chain: Chain, tally: &mut Tally) {
         tally.all += key.as_bytes().len();
         tally.add(&chain);
         let before = self.chains.insert(key, chain);
@@ -159,7 +161,7 @@ impl Local {
             stored: 0,
             unposted: Vec::new(),
             planted: settings.planted,
-            floors: BTreeMap::new(),
+            replaying: Replaying::default(),
             horizon: as_of,
             recent_writes_max: settings.recent_writes_max,
             store,
@@ -224,10 +226,6 @@ impl Local {
             chain.referenced = true;
             if first { chain.oldest() } else { chain.newest() }
         }))
-    }
-
-    fn is_cached(&self, table: TableId, key: &Key) -> bool {
-        self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key))
     }
 
     /// Brings a row that is not in memory from the store.
@@ -389,81 +387,15 @@ impl Local {
         }
     }
 
-    /// As [`Local::add`], of what the log says. A row that the store has may have had this added to it before it was posted; then its
-    /// version is not below. (Where both were undecided when it was posted, [`Local::settle`] has said how the row was then.)
-    pub(crate) fn readd(
-        &mut self,
-        table: TableId,
-        key: &Key,
-        timestamp: Timestamp,
-        addends: &[Addend],
-    ) -> Result<(), StoreError> {
-        if !self.is_cached(table, key) {
-            let Some(stored) = self.load(table, key)?.map(|chain| chain.newest().timestamp) else {
-                return Ok(());
-            };
-            self.floors.insert((table, key.clone()), stored);
-        }
-        let is_stored = self.floors.get(&(table, key.clone())).is_some_and(|floor| timestamp <= *floor);
-        if is_stored {
-            return Ok(());
-        }
-        self.add(table, key, timestamp, addends)?;
-        // No snapshot is so old, and one row may have been added to all the time.
-        let chain = self.storages.get_mut(&table).and_then(|storage| storage.chains.get_mut(key));
-        let chain = chain.expect("it was just added to");
-        self.tally.subtract(chain);
-        chain.forget_old_versions();
-        self.tally.add(chain);
-        Ok(())
-    }
-
     /// The log says how a row was when a post began.
     pub(crate) fn settle(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Row) {
         self.replace(table, key, timestamp, Some(row));
     }
 
-    /// The log has been replayed.
-    pub(crate) fn replay_ends(&mut self) {
-        self.floors.clear();
-    }
-
-    /// As [`Local::install`], of what the log says: whatever lies below is neither looked for nor kept, because no snapshot is so old.
-    pub(crate) fn reinstall(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) -> bool {
-        let generation = self.generation;
-        let mut written = Chain::written(Version { timestamp, row, generation }, true);
-        self.as_of = self.as_of.max(timestamp);
-        self.storage(table);
-        let storage = self.storages.get_mut(&table).expect("made above");
-        storage.recent.note(timestamp, key);
-        let listed = match storage.chains.entry(key.clone()) {
-            Entry::Vacant(place) => {
-                self.tally.all += key.as_bytes().len();
-                self.tally.add(&written);
-                place.insert(written);
-                false
-            }
-            Entry::Occupied(place) if place.get().newest().timestamp >= timestamp => return false,
-            Entry::Occupied(mut place) => {
-                let chain = place.get_mut();
-                let listed = chain.dirty && chain.newest().generation == generation;
-                written.queued = chain.queued;
-                self.tally.subtract(chain);
-                self.tally.add(&written);
-                *chain = written;
-                listed
-            }
-        };
-        if !listed {
-            self.unposted.push((table, key.clone()));
-        }
-        true
-    }
-
     /// A version in place of whatever this copy has of the item. Its past is not known.
     pub(crate) fn replace(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) {
-        if !self.floors.is_empty() && !self.planted.is(Bug::FloorOutlivesCopy) {
-            self.floors.remove(&(table, key.clone()));
+        if !self.planted.is(Bug::FloorOutlivesCopy) {
+            self.replaying.forget_floor(table, key);
         }
         let generation = self.generation;
         let version = Version { timestamp, row, generation };
@@ -511,7 +443,7 @@ impl Local {
     /// Takes everything in a storage for absent. Until the store follows, memory has all that there is of it. Its items are handed back, to be freed
     /// bit by bit.
     pub(crate) fn void_storage(&mut self, table: TableId) -> BTreeMap<Key, Chain> {
-        self.floors.retain(|(other, _), _| *other != table);
+        self.replaying.forget_floors(table);
         self.storage(table);
         let storage = self.storages.get_mut(&table).expect("made above");
         storage.resident = KeyRanges::whole();
@@ -521,7 +453,7 @@ impl Local {
     /// Forgets a storage at once, here and in the store. Its items are handed back, to be freed bit by bit.
     pub(crate) fn remove_storage(&mut self, table: TableId) -> BTreeMap<Key, Chain> {
         self.store.remove_storage(table);
-        self.floors.retain(|(other, _), _| *other != table);
+        self.replaying.forget_floors(table);
         let Some(storage) = self.storages.remove(&table) else {
             return BTreeMap::new();
         };
@@ -530,7 +462,7 @@ impl Local {
 }
 
 /// What a check has let in always fits.
-fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error: AddError) -> ! {
+pub(crate) fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error: AddError) -> ! {
     panic!("{table:?} {key:?} cannot take what {timestamp:?} adds to it: {error:?}")
 }
 

@@ -23,8 +23,9 @@ use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
 use messages::{Envelope, History, Increment, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
-use messages::{TableId, Timestamp};
+use messages::{TableId, Timestamp, TransactionId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How an access manager is set up.
@@ -74,6 +75,9 @@ pub struct AccessManager {
     halted: bool,
     /// The log is being replayed: nobody reads, and nobody will read what is older.
     replaying: bool,
+    /// What the log says was voted for here and not decided. Only during a replay.
+    #[serde(skip)]
+    undecided: BTreeMap<TransactionId, Arc<History>>,
     /// Where the log begins that a replay needs once the post asked for next is done.
     checkpoint: u64,
 }
@@ -96,6 +100,7 @@ impl AccessManager {
             warming: Warming::new(settings.touched_max),
             halted: false,
             replaying: true,
+            undecided: BTreeMap::new(),
             checkpoint: 0,
         })
     }
@@ -117,10 +122,13 @@ impl AccessManager {
         self.local.store = store;
     }
 
-    /// The log has been replayed.
-    pub fn replay_ends(&mut self) {
+    /// The log has been replayed. Errors: the store's.
+    pub fn replay_ends(&mut self) -> Result<(), StoreError> {
         self.replaying = false;
-        self.local.replay_ends();
+        for (transaction, history) in std::mem::take(&mut self.undecided) {
+            self.escrow.enter(transaction, &history);
+        }
+        self.local.replay_ends()
     }
 
     /// The next post covers everything that the log says before this position.
@@ -346,6 +354,7 @@ impl AccessManager {
         for write in &history.writes {
             let (table, key) = (write.table, &write.key);
             let newest = if self.stale.contains(table, key) {
+                self.local.catch_up()?;
                 // A repetition of a write that this copy had before it became stale tells nothing of what came later.
                 let known = self.local.version(table, key, false)?;
                 let newer = known.is_none_or(|known| known.timestamp < timestamp);
@@ -358,17 +367,23 @@ impl AccessManager {
                 }
                 newer
             } else if self.replaying {
-                self.local.reinstall(table, key, timestamp, write.row.clone())
+                self.local.reinstall(table, key, timestamp, write.row.clone())?;
+                // Who begins asks for all rows of the catalog; a replay does not know those that came as copies.
+                false
             } else {
                 self.local.install(table, key, timestamp, write.row.clone())?
             };
-            // Who begins asks for all rows of the catalog; a replay does not know those that came as copies.
             if newest && table == TableId::CATALOG && !self.replaying {
                 catalog.push((key.clone(), timestamp, write.row.clone()));
             }
         }
         self.escrow.leave(timestamp.transaction, history);
         for Increment { table, key, addends } in &history.increments {
+            if self.replaying
+                && (self.planted.is(Bug::IncrementsNotRebased) || self.planted.is(Bug::IncrementsReplayedTwice))
+            {
+                self.local.catch_up()?;
+            }
             if self.planted.is(Bug::IncrementsNotRebased)
                 && self.local.version(*table, key, false)?.is_some_and(|newest| newest.timestamp > timestamp)
             {
@@ -533,7 +548,11 @@ impl Server for AccessManager {
             return;
         }
         self.stood.forget();
+        let looks = matches!(record, LogRecord::Copied { .. } | LogRecord::Unsettled { .. });
+        let caught_up = if looks { self.local.catch_up() } else { Ok(()) };
+        self.stop_if(caught_up, outbox);
         match record {
+            _ if self.halted => {}
             LogRecord::Copied { copies } => {
                 let outcome = self.install_copies(copies).map(drop);
                 self.stop_if(outcome, outbox);
@@ -542,7 +561,11 @@ impl Server for AccessManager {
                 self.stale = Stale::default();
                 self.stale.mark(stale);
             }
-            LogRecord::Prepared { transaction, history, .. } => self.escrow.enter(*transaction, history),
+            LogRecord::Prepared { transaction, history, .. } if !history.increments.is_empty() => {
+                self.undecided.insert(*transaction, history.clone());
+            }
+            // What aborts is not added, and what commits is installed.
+            LogRecord::Decided { transaction, .. } => drop(self.undecided.remove(transaction)),
             LogRecord::Unsettled { rows } => {
                 for (Item { table, key }, timestamp, row) in rows.iter() {
                     if !self.stale.contains(*table, key) {

@@ -18,6 +18,7 @@ mod host;
 pub mod limits;
 mod moving;
 pub mod place;
+mod start;
 mod watches;
 
 pub use action_driver::Counters as CompanionCounters;
@@ -27,15 +28,12 @@ pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
+pub use start::Start;
 
-use access_manager::{AccessManager, Store};
-use action_driver::ActionDriver;
-use atomicity_controller::AtomicityController;
+use access_manager::Store;
 use commit_log::{Log, LogError, Position};
-use concurrency_controller::ConcurrencyController;
 use messages::access::AccessRequest;
 use messages::epoch::Method;
-use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;
@@ -44,7 +42,6 @@ use messages::{
     Envelope, EpochNumber, Incarnation, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp,
 };
 use place::{Answer, Place, Question};
-use replication_controller::ReplicationController;
 use std::collections::VecDeque;
 use thiserror::Error;
 use watches::{DiskWatch, Growth};
@@ -188,108 +185,16 @@ pub struct Domain<L: Log> {
 
 impl<L: Log> Domain<L> {
     /// Builds the servers and replays the log.
+    ///
+    /// # Errors
+    /// See [`StartError`].
     pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
-        let Settings { site, incarnation, lease, planted, .. } = settings;
-        let access = access_manager::Settings {
-            memory_bytes_max: settings.memory_bytes_max,
-            unposted_bytes_max: settings.unposted_bytes_max,
-            old_version_bytes_max: settings.old_version_bytes_max,
-            recent_writes_max: settings.recent_writes_max,
-            touched_max: settings.touched_max,
-            planted,
-        };
-        let access_manager = AccessManager::open(store, access)?;
-        let told = Position(access_manager.replay_from());
-        // What installs before what reads.
-        let places = [
-            Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
-            Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
-            Place::here(ConcurrencyController::new(settings.method, settings.points_max, planted)),
-            Place::here(access_manager),
-            Place::here(ActionDriver::new(planted, settings.seed).with_chunks_of(settings.chunk_rows)),
-        ];
-        let mut domain = Domain {
-            places,
-            taken: [0; SERVERS.len()],
-            queue: VecDeque::new(),
-            outbox: Outbox::default(),
-            effects: Effects::default(),
-            syncs: VecDeque::new(),
-            disk: DiskWatch::default(),
-            buffer: Vec::new(),
-            checkpoint: None,
-            checkpointed_at: log.first(),
-            replays_from: log.first(),
-            growth: Growth { looked: (log.appended(), 0), counts_from: log.first() },
-            post_is_urgent: false,
-            turns: Turns::Never,
-            next_tag: 1,
-            tracer: Tracer::default(),
-            now: 0,
-            settings,
-            log,
-        };
-        domain.replay(told)?;
-        Ok(domain)
+        Start::begin(settings, log, store)?.finish()
     }
 
     /// Bytes of the log that a start would read if the site ended now.
     pub fn bytes_to_replay(&self) -> u64 {
         self.log.appended().0 - self.replays_from.0
-    }
-
-    /// `told` is from where the store says that it needs the log. All servers are here.
-    fn replay(&mut self, told: Position) -> Result<(), StartError> {
-        let at_start = Now { boot: 0, wall_micros: 0 };
-        let start = self.replay_start(told);
-        (self.checkpointed_at, self.replays_from, self.growth.counts_from) = (start, start, start);
-        let mut next = Some(start);
-        while let Some(position) = next.take() {
-            // In batches, because a reader borrows the log and replaying needs the servers.
-            let mut records = Vec::new();
-            let mut bytes = 0;
-            for entry in self.log.read_from(position) {
-                let (at, record) = entry?;
-                if bytes > REPLAY_BATCH_BYTES {
-                    next = Some(at);
-                    break;
-                }
-                bytes += record.len();
-                records.push((at, record));
-            }
-            for (at, bytes) in &records {
-                let record = LogRecord::decode(bytes)
-                    .map_err(|error| StartError::Record { position: *at, reason: error.to_string() })?;
-                self.replay_one(at_start, &record);
-            }
-        }
-        SERVERS.iter().for_each(|kind| self.machine(*kind).replay_ends());
-        Ok(())
-    }
-
-    /// Where the last checkpoint begins of which the store has everything; the start of the log when the store does not tell, or speaks of
-    /// another log: a checkpoint begins with the epoch.
-    fn replay_start(&self, told: Position) -> Position {
-        let first = self.log.first();
-        if told <= first || told >= self.log.appended() {
-            return first;
-        }
-        let begins = match self.log.read_from(told).next() {
-            Some(Ok((_, bytes))) => matches!(LogRecord::decode(&bytes), Ok(LogRecord::EpochSeen { .. })),
-            _ => false,
-        };
-        if begins { told } else { first }
-    }
-
-    fn replay_one(&mut self, now: Now, record: &LogRecord) {
-        for kind in SERVERS {
-            let mut outbox = std::mem::take(&mut self.outbox);
-            self.machine(kind).replay(record, &mut outbox);
-            assert!(outbox.records.is_empty(), "a replay writes nothing to the log");
-            self.outbox = outbox;
-            self.collect(kind);
-        }
-        self.run(&mut || now);
     }
 
     /// The site's log.
@@ -546,6 +451,3 @@ fn index(kind: ServerKind) -> usize {
 fn wrong(other: Result<Answer, Lost>) -> String {
     other.map_or_else(|lost| lost.to_string(), |_| "it has answered something else".to_owned())
 }
-
-/// Bytes of records read at a time during a replay.
-const REPLAY_BATCH_BYTES: usize = 16 << 20;

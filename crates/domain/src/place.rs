@@ -96,7 +96,12 @@ pub trait Machine: Server + Send {
     }
 
     /// The log has been replayed.
-    fn replay_ends(&mut self) {}
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn replay_ends(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Of the access manager: all rows of the catalog.
     ///
@@ -204,8 +209,8 @@ impl Machine for AccessManager {
         }
     }
 
-    fn replay_ends(&mut self) {
-        AccessManager::replay_ends(self);
+    fn replay_ends(&mut self) -> Result<(), StoreError> {
+        AccessManager::replay_ends(self)
     }
 
     fn catalog_rows(&mut self) -> Result<CatalogRows, StoreError> {

@@ -61,7 +61,7 @@ impl Key {
 
     /// The first bytes as a number, zeros where there are none: of two keys with different numbers the one with the smaller number is the smaller.
     #[inline]
-    fn prefix(&self) -> u64 {
+    pub fn prefix(&self) -> u64 {
         let first = match &self.0 {
             Content::Inline { bytes, .. } => bytes.first_chunk(),
             Content::Allocated(bytes) => bytes.first_chunk(),

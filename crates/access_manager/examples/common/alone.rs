@@ -16,7 +16,7 @@ impl Alone {
     pub fn new() -> Alone {
         let manager = AccessManager::open(Box::new(MemoryStore::new()), Settings::default());
         let mut manager = manager.expect("an empty store opens");
-        manager.replay_ends();
+        manager.replay_ends().expect("the store is sound");
         Alone { manager, outbox: Outbox::default() }
     }
 

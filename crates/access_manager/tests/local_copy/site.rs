@@ -97,7 +97,7 @@ impl Site {
     pub fn new(settings: Settings) -> Site {
         let store = MemoryStore::new();
         let mut manager = AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens");
-        manager.replay_ends();
+        manager.replay_ends().expect("the store is sound");
         let (log, syncs) = (Vec::new(), Vec::new());
         Site { manager, store, settings, log, syncs, disk_held: false, boot: SECOND, given_up: None }
     }
@@ -278,7 +278,7 @@ impl Site {
                 }
             }
         }
-        self.manager.replay_ends();
+        self.manager.replay_ends().expect("the store is sound");
         said
     }
 }

@@ -40,6 +40,7 @@ const WALL_MICROS: u64 = 1_700_000_000_000_000;
 
 struct Site {
     domain: Domain<MemoryLog>,
+    store: MemoryStore,
     user_interface: UserInterface,
 }
 
@@ -69,6 +70,27 @@ fn envelope(from: (SiteId, ServerKind), to: (SiteId, ServerKind), message: Messa
         epoch: EpochNumber(0),
         incarnation: LIFE,
         message,
+    }
+}
+
+/// How the servers of a site are set up.
+fn settings(site: SiteId, sites: &[SiteId]) -> Settings {
+    Settings {
+        site,
+        incarnation: LIFE,
+        sites: sites.to_vec(),
+        lease: messages::LeaseLength::DEFAULT,
+        method: Method::Locking,
+        points_max: domain::POINTS_MAX,
+        chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
+        memory_bytes_max: MEMORY_BYTES,
+        unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),
+        old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,
+        recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
+        touched_max: access_manager::limits::TOUCHED_MAX,
+        round_pace: domain::ROUND_PACE,
+        seed: u64::from(site.0),
+        planted: Planted::none(),
     }
 }
 
@@ -144,32 +166,16 @@ impl Cluster {
             matches!(outgoing.message, Message::OracleReply(OracleReply::Incarnated { incarnation: LIFE, .. }))
         };
         assert!(sent.iter().any(is_given), "the first life of a site has number 1");
-        let settings = Settings {
-            site,
-            incarnation: LIFE,
-            sites: sites.to_vec(),
-            lease: messages::LeaseLength::DEFAULT,
-            method: Method::Locking,
-            points_max: domain::POINTS_MAX,
-            chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
-            memory_bytes_max: MEMORY_BYTES,
-            unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),
-            old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,
-            recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
-            touched_max: access_manager::limits::TOUCHED_MAX,
-            round_pace: domain::ROUND_PACE,
-            seed: u64::from(site.0),
-            planted: Planted::none(),
-        };
-        let store = Box::new(MemoryStore::new());
-        let mut domain = Domain::start(settings, MemoryLog::new(), store).map_err(|error| error.to_string())?;
+        let store = MemoryStore::new();
+        let mut domain = Domain::start(settings(site, sites), MemoryLog::new(), Box::new(store.clone()))
+            .map_err(|error| error.to_string())?;
         let mut user_interface = UserInterface::new(user_interface::Config::new(site, "example", "0", 1, 1));
         user_interface.load_catalog(domain.catalog_rows().map_err(|error| error.to_string())?);
         for other in sites.iter().copied().filter(|other| *other != site).chain([ORACLE_SITE]) {
             let boot = &self.boot;
             domain.notify(&mut || at(boot), SiteNotice::PeerFound { site: other, incarnation: LIFE });
         }
-        Ok(Site { domain, user_interface })
+        Ok(Site { domain, store, user_interface })
     }
 
     /// From now on the meter counts.
@@ -182,6 +188,27 @@ impl Cluster {
         self.meter.report(transactions)
     }
 
+    /// Has every site bring to its store what its log says.
+    pub fn bring_to_stores(&mut self) {
+        let Cluster { sites, boot, .. } = &mut *self;
+        for site in sites {
+            site.domain.begin_checkpoint(&mut || at(boot));
+        }
+        while self.sites.iter().any(|site| site.domain.is_checkpointing()) {
+            self.boot.set(self.boot.get() + TICK);
+            self.pass_time();
+        }
+    }
+
+    /// The last site as a crash leaves it: how it was set up, its log, and what its store does not have of that in bytes, and its store.
+    pub fn into_crashed(mut self) -> (Settings, MemoryLog, u64, MemoryStore) {
+        let Site { domain, store, .. } = self.sites.pop().expect("there is a site");
+        let mut settings = domain.settings().clone();
+        settings.incarnation = Incarnation(LIFE.0 + 1);
+        let bytes = domain.bytes_to_replay();
+        (settings, domain.into_log(), bytes, store.reopened())
+    }
+
     /// The servers of the first site, which go on without the others, and what its boot clock says.
     pub fn into_first(mut self) -> (Domain<MemoryLog>, u64) {
         (self.sites.swap_remove(0).domain, self.boot.get())
@@ -190,7 +217,7 @@ impl Cluster {
     fn tick(&mut self) {
         for place in 0..self.sites.len() {
             let Cluster { sites, outbox, meter, boot, .. } = &mut *self;
-            let Site { domain, user_interface } = &mut sites[place];
+            let Site { domain, user_interface, .. } = &mut sites[place];
             meter.run(Step::Tick, || {
                 domain.log_mut().complete_sync();
                 domain.poll_log(&mut || at(boot));
@@ -225,7 +252,7 @@ impl Cluster {
 
     fn take_effects(&mut self, place: usize) {
         let Cluster { sites, outbox, meter, boot, frames, .. } = self;
-        let Site { domain, user_interface } = &mut sites[place];
+        let Site { domain, user_interface, .. } = &mut sites[place];
         let effects = domain.take_effects();
         if let Some(failure) = effects.failed {
             panic!("nothing can fail here: {failure}");

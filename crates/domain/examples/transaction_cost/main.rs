@@ -1,10 +1,12 @@
 //! Measures what a transaction of pgbench costs in the servers of all sites, by step, and so what bounds them on one core:
 //! `cargo run --release -p domain --example transaction_cost -- [--sites N] [--call] [--accounts N] [--transactions N] [--clients N]
-//! [--workers N]`.
+//! [--workers N] [--replay]`.
 //!
 //! `--call` makes DebitCredit one request, a call of a procedure, instead of pgbench's seven.
 //!
 //! `--workers` runs one site by 1 to N threads, as a site's process does, and tells what they do under the servers' lock.
+//!
+//! `--replay` measures instead what the last site's start costs when it is killed after these transactions, with everything before them in its store.
 //!
 //! Otherwise everything runs on one thread, without sockets, files and other processes, so that the processor's time can be told on a machine that has
 //! other things to do. Messages between sites are encoded and decoded as on a real line; logs and stores are in memory. What is not in
@@ -15,6 +17,7 @@
 mod client;
 mod cluster;
 mod meter;
+mod replay;
 mod workers;
 
 use client::{Client, Door};
@@ -38,12 +41,16 @@ const CLIENTS: u64 = 16;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut sites, mut accounts, mut transactions, mut clients, mut calls, mut workers) =
-        (3, ACCOUNTS, TRANSACTIONS, CLIENTS, false, None);
+    let (mut sites, mut accounts, mut transactions, mut clients, mut calls, mut workers, mut replays) =
+        (3, ACCOUNTS, TRANSACTIONS, CLIENTS, false, None, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         if name == "--call" {
             calls = true;
+            continue;
+        }
+        if name == "--replay" {
+            replays = true;
             continue;
         }
         let value = arguments.next().unwrap_or_default();
@@ -70,6 +77,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for client in &mut all {
         client.prepare(&mut cluster)?;
+    }
+    if replays {
+        cluster.bring_to_stores();
+        run(&mut all, &mut cluster, transactions)?;
+        return replay::measure(cluster);
     }
     // The first round warms the caches.
     run(&mut all, &mut cluster, transactions)?;

@@ -1,0 +1,140 @@
+//! The start of a domain: its log is read back into its servers, a part at a time, so that who starts it may do something in between.
+//!
+//! Invariant: nothing but the log's records reaches a server before all of them have.
+
+use crate::limits::REPLAY_PART_BYTES;
+use crate::place::{Place, SERVERS};
+use crate::watches::{DiskWatch, Growth};
+use crate::{Domain, Effects, Settings, StartError, Turns};
+use access_manager::{AccessManager, Store};
+use action_driver::ActionDriver;
+use atomicity_controller::AtomicityController;
+use commit_log::{Log, Position};
+use concurrency_controller::ConcurrencyController;
+use messages::log_record::LogRecord;
+use messages::trace::Tracer;
+use messages::{Now, Outbox};
+use replication_controller::ReplicationController;
+use std::collections::VecDeque;
+
+/// A domain that is being started.
+pub struct Start<L: Log> {
+    domain: Domain<L>,
+    /// Where the log is to be read on; `None`: it was read.
+    next: Option<Position>,
+}
+
+impl<L: Log> Start<L> {
+    /// Builds the servers. Errors: the store cannot be read.
+    pub fn begin(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Start<L>, StartError> {
+        let Settings { site, incarnation, lease, planted, .. } = settings;
+        let access = access_manager::Settings {
+            memory_bytes_max: settings.memory_bytes_max,
+            unposted_bytes_max: settings.unposted_bytes_max,
+            old_version_bytes_max: settings.old_version_bytes_max,
+            recent_writes_max: settings.recent_writes_max,
+            touched_max: settings.touched_max,
+            planted,
+        };
+        let access_manager = AccessManager::open(store, access)?;
+        let told = Position(access_manager.replay_from());
+        // What installs before what reads.
+        let places = [
+            Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
+            Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
+            Place::here(ConcurrencyController::new(settings.method, settings.points_max, planted)),
+            Place::here(access_manager),
+            Place::here(ActionDriver::new(planted, settings.seed).with_chunks_of(settings.chunk_rows)),
+        ];
+        let mut domain = Domain {
+            places,
+            taken: [0; SERVERS.len()],
+            queue: VecDeque::new(),
+            outbox: Outbox::default(),
+            effects: Effects::default(),
+            syncs: VecDeque::new(),
+            disk: DiskWatch::default(),
+            buffer: Vec::new(),
+            checkpoint: None,
+            checkpointed_at: log.first(),
+            replays_from: log.first(),
+            growth: Growth { looked: (log.appended(), 0), counts_from: log.first() },
+            post_is_urgent: false,
+            turns: Turns::Never,
+            next_tag: 1,
+            tracer: Tracer::default(),
+            now: 0,
+            settings,
+            log,
+        };
+        let start = domain.replay_start(told);
+        (domain.checkpointed_at, domain.replays_from, domain.growth.counts_from) = (start, start, start);
+        Ok(Start { domain, next: Some(start) })
+    }
+
+    /// Reads the next part of the log. Whether there is more; an error is final.
+    pub fn go_on(&mut self) -> Result<bool, StartError> {
+        if let Some(position) = self.next.take() {
+            self.next = self.domain.replay(position)?;
+            if self.next.is_none() {
+                SERVERS.iter().try_for_each(|kind| self.domain.machine(*kind).replay_ends())?;
+            }
+        }
+        Ok(self.next.is_some())
+    }
+
+    /// Reads all the rest of the log.
+    pub fn finish(mut self) -> Result<Domain<L>, StartError> {
+        while self.go_on()? {}
+        Ok(self.domain)
+    }
+}
+
+impl<L: Log> Domain<L> {
+    /// Replays a part of the log. Returns where the next one begins. All servers are here.
+    fn replay(&mut self, position: Position) -> Result<Option<Position>, StartError> {
+        let at_start = Now { boot: 0, wall_micros: 0 };
+        // A reader borrows the log, and replaying needs the servers.
+        let (mut records, mut next, mut bytes) = (Vec::new(), None, 0);
+        for entry in self.log.read_from(position) {
+            let (at, record) = entry?;
+            if bytes > REPLAY_PART_BYTES {
+                next = Some(at);
+                break;
+            }
+            bytes += record.len();
+            records.push((at, record));
+        }
+        for (position, bytes) in records {
+            let record = LogRecord::decode(&bytes)
+                .map_err(|error| StartError::Record { position, reason: error.to_string() })?;
+            self.replay_one(at_start, &record);
+        }
+        Ok(next)
+    }
+
+    /// Where the last checkpoint begins of which the store has everything; the start of the log when the store does not tell, or speaks of
+    /// another log: a checkpoint begins with the epoch.
+    fn replay_start(&self, told: Position) -> Position {
+        let first = self.log.first();
+        if told <= first || told >= self.log.appended() {
+            return first;
+        }
+        let begins = match self.log.read_from(told).next() {
+            Some(Ok((_, bytes))) => matches!(LogRecord::decode(&bytes), Ok(LogRecord::EpochSeen { .. })),
+            _ => false,
+        };
+        if begins { told } else { first }
+    }
+
+    fn replay_one(&mut self, now: Now, record: &LogRecord) {
+        for kind in SERVERS {
+            let mut outbox = std::mem::take(&mut self.outbox);
+            self.machine(kind).replay(record, &mut outbox);
+            assert!(outbox.records.is_empty(), "a replay writes nothing to the log");
+            self.outbox = outbox;
+            self.collect(kind);
+        }
+        self.run(&mut || now);
+    }
+}
