@@ -133,11 +133,8 @@ impl RowWrite {
 
     /// What it will ask for.
     pub fn accesses(&self) -> impl Iterator<Item = Access> {
-        let access = |step: &Step| Access {
-            item: step.item.clone(),
-            kind: AccessKind::Write,
-            reads: step.claims.is_some(),
-        };
+        let access =
+            |step: &Step| Access { item: step.item.clone(), kind: AccessKind::Write, reads: step.claims.is_some() };
         self.steps.iter().map(access)
     }
 

@@ -152,7 +152,11 @@ impl Job {
     }
 
     /// Answers a need with what was read before the program began. Errors: a lost conflict, or a transaction that has become too large.
-    pub(crate) fn answer_ahead(&mut self, need: &Need, transaction: &mut Transaction) -> Result<Option<Event>, Failure> {
+    pub(crate) fn answer_ahead(
+        &mut self,
+        need: &Need,
+        transaction: &mut Transaction,
+    ) -> Result<Option<Event>, Failure> {
         match self {
             Job::Execute(execution) => execution.answer_ahead(need, transaction),
             Job::Scan(_) | Job::Commit => Ok(None),
