@@ -264,6 +264,7 @@ impl World {
                 let snapshot = Timestamp::snapshot(self.epoch, self.clock);
                 Some(CommitReply::SnapshotBegun { tag, snapshot })
             }
+            CommitRequest::Gathered => unreachable!("the atomicity controller's own"),
             CommitRequest::Withdraw { transaction, conflict } => Some(CommitReply::Aborted { transaction, conflict }),
             CommitRequest::Commit { transaction, age, history, .. } => {
                 self.ages.push(age);
