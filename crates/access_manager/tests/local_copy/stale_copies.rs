@@ -456,8 +456,8 @@ fn what_a_statement_relies_on_is_compared() {
     site.install(20, history);
     let mut compare = |rows: &[(&str, Timestamp)]| {
         let rows = rows.iter().map(|(name, version)| (key(name), *version)).collect();
-        match site.ask(AccessRequest::Compare { tag: 1, rows }) {
-            AccessReply::Compared { tag: 1, are_equal } => are_equal,
+        match site.ask(AccessRequest::Compare { tag: 1, rows, ahead: Vec::new() }) {
+            AccessReply::Compared { tag: 1, are_equal, .. } => are_equal,
             other => panic!("a comparison, not {other:?}"),
         }
     };
@@ -470,8 +470,29 @@ fn what_a_statement_relies_on_is_compared() {
     let items = [users].into_iter().collect();
     site.mark_stale(StaleSet { items, ..StaleSet::default() });
     let rows = [(key("users"), at(10))].into();
-    let reply = site.ask(AccessRequest::Compare { tag: 2, rows });
-    assert!(matches!(reply, AccessReply::Compared { tag: 2, are_equal: false }), "what it is nobody knows here");
+    let reply = site.ask(AccessRequest::Compare { tag: 2, rows, ahead: Vec::new() });
+    assert!(matches!(reply, AccessReply::Compared { tag: 2, are_equal: false, .. }), "what it is nobody knows here");
+}
+
+/// A program would run on rows that are stale here, or on those of another schema.
+#[test]
+fn rows_are_read_ahead_up_to_the_first_that_is_stale() {
+    let mut site = Site::new(Settings::default());
+    site.install(10, writes(&[("a", Some("one")), ("c", Some("three")), ("d", Some("four"))]));
+    let item = |name: &str| Item { table: TABLE, key: key(name) };
+    let mut read = |site: &mut Site, seen: Timestamp, names: &[&str]| {
+        let (rows, ahead) = ([(key("users"), seen)].into(), names.iter().map(|name| item(name)).collect());
+        match site.ask(AccessRequest::Compare { tag: 1, rows, ahead }) {
+            AccessReply::Compared { ahead, .. } => ahead,
+            other => panic!("a comparison, not {other:?}"),
+        }
+    };
+    let [one, three] = ["one", "three"].map(|row| (at(10), Some(messages::Row::from_static(row.as_bytes()))));
+    assert_eq!(read(&mut site, Timestamp::ZERO, &["a", "b", "c"]), [one.clone(), (Timestamp::ZERO, None), three]);
+    assert_eq!(read(&mut site, at(10), &["a"]), [], "the catalog is not as named");
+    let items = [item("c")].into_iter().collect();
+    site.mark_stale(StaleSet { items, ..StaleSet::default() });
+    assert_eq!(read(&mut site, Timestamp::ZERO, &["a", "c", "d"]), [one]);
 }
 
 /// That a row of the catalog stood must be forgotten when it changes, in whatever way, and however soon: else a statement runs that was compiled for
@@ -485,7 +506,8 @@ fn what_stood_is_compared_again_when_it_has_changed() {
         history
     };
     let are_equal = |site: &mut Site, version: Timestamp| {
-        let reply = site.ask(AccessRequest::Compare { tag: 1, rows: [(key("users"), version)].into() });
+        let reply =
+            site.ask(AccessRequest::Compare { tag: 1, rows: [(key("users"), version)].into(), ahead: Vec::new() });
         let seen = vec![ItemRead { table: TableId::CATALOG, key: key("users"), seen: version }];
         let stands = site.check(seen, Vec::new()).is_none();
         assert!(matches!(reply, AccessReply::Compared { are_equal, .. } if are_equal == stands));

@@ -52,6 +52,28 @@ fn what_was_granted_before_others_came_is_found() {
     }
 }
 
+/// Otherwise who asks for several would hold what lies behind one that it has to wait for, and two could wait for each other; or be counted as waiting for
+/// what it has not asked for.
+#[test]
+fn what_is_asked_for_ahead_is_granted_up_to_the_first_that_is_taken() {
+    let mut site = locking();
+    assert_eq!(site.write(own(1), item(2)), ["1 granted"]);
+    assert_eq!(site.write_ahead(own(2), &[1, 1, 2, 3]), ["2 granted 2 ahead"]);
+    assert_eq!(site.write(own(3), item(3)), ["3 granted"]);
+    assert_eq!(site.write(own(4), item(1)), NOTHING);
+    assert_eq!(site.finish(own(1)), NOTHING, "nobody waits for it");
+    assert_eq!(site.write(own(2), item(2)), ["2 granted"]);
+    assert_eq!(site.finish(own(2)), ["4 granted"]);
+    let mut site = optimistic();
+    assert_eq!(site.commit_lock(transaction(THERE, 1), history(&[], &[], &[2])), ["1 commit-locks granted"]);
+    assert_eq!(site.write_ahead(own(2), &[1, 2, 3]), ["2 granted 1 ahead"]);
+    assert_eq!(
+        site.commit_lock(transaction(THERE, 3), history(&[], &[], &[1])),
+        ["2 doomed: taken elsewhere", "3 commit-locks granted"]
+    );
+    assert_eq!(site.write_ahead(own(2), &[4]), ["2 granted 0 ahead"]);
+}
+
 /// Otherwise additions would wait for each other, or be seen by whoever reads before they are decided.
 #[test]
 fn additions_share_an_item_that_nobody_reads() {

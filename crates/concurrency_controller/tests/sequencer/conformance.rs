@@ -352,6 +352,7 @@ impl World {
                     }
                     self.running.insert(transaction, running);
                 }
+                ConcurrencyReply::AccessAheadReply { .. } => unreachable!("nobody asks ahead here"),
                 ConcurrencyReply::AccessBusy { transaction } => {
                     let running = self.running.get_mut(&transaction).expect("an answer to somebody who runs");
                     assert_eq!(running.stage, Stage::AccessUnderWay, "only an access is busy: {transaction}");

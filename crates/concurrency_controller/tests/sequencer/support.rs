@@ -124,6 +124,13 @@ impl Site {
         self.ask(ConcurrencyRequest::Access { transaction, age: age(transaction), target, kind, may_wait: true })
     }
 
+    /// Writes of items that are asked for together.
+    pub fn write_ahead(&mut self, transaction: TransactionId, numbers: &[u8]) -> Vec<String> {
+        let item = |number: &u8| Item { table: TABLE, key: key(*number) };
+        let accesses = numbers.iter().map(|number| (item(number), AccessKind::Write)).collect();
+        said(&self.ask(ConcurrencyRequest::AccessAhead { transaction, age: age(transaction), accesses }))
+    }
+
     /// An access that may not wait.
     pub fn try_write(&mut self, transaction: TransactionId, target: Target) -> Vec<ConcurrencyReply> {
         let (age, kind) = (age(transaction), AccessKind::Write);
@@ -198,6 +205,9 @@ pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
     };
     let one = |reply: &ConcurrencyReply| match reply {
         ConcurrencyReply::AccessBusy { .. } => None,
+        ConcurrencyReply::AccessAheadReply { transaction, granted } => {
+            Some(format!("{} granted {granted} ahead", transaction.sequence))
+        }
         ConcurrencyReply::AccessReply { transaction, conflict } => {
             Some(format!("{} {}", transaction.sequence, why(conflict)))
         }
