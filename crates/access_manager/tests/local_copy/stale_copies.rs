@@ -480,7 +480,7 @@ fn rows_are_read_ahead_up_to_the_first_that_is_stale() {
     let mut site = Site::new(Settings::default());
     site.install(10, writes(&[("a", Some("one")), ("c", Some("three")), ("d", Some("four"))]));
     let item = |name: &str| Item { table: TABLE, key: key(name) };
-    let mut read = |site: &mut Site, seen: Timestamp, names: &[&str]| {
+    let read = |site: &mut Site, seen: Timestamp, names: &[&str]| {
         let (rows, ahead) = ([(key("users"), seen)].into(), names.iter().map(|name| item(name)).collect());
         match site.ask(AccessRequest::Compare { tag: 1, rows, ahead }) {
             AccessReply::Compared { ahead, .. } => ahead,
