@@ -13,6 +13,7 @@ use mini_raid::Sweep;
 /// controllers and cases of its copy find that and what it alone had dropped), and locks at home let no read become stale unnoticed. `told-before-
 /// logged` is found by three in a thousand of those runs in which schemas change and all lose power again and again.
 const SELDOM: &[Bug] = &[
+    Bug::EmptyUnlooked,
     Bug::ErrorsUnconfirmed,
     Bug::ToldBeforeLogged,
     Bug::IncrementsWhileJoining,
