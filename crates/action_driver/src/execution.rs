@@ -207,11 +207,9 @@ impl Execution {
         if may_ask_ahead {
             let actions = program.actions[self.action..].iter();
             let accesses = begin_ahead(actions, &mut scene, &mut self.begun);
-            // One alone costs no less so.
+            // One access goes along with a question about the catalog; by itself it costs no less so.
             match need {
-                Some(Need::Unchanged(rows, _)) if accesses.len() > 1 => {
-                    return Ok(Step::Need(Need::Unchanged(rows, accesses)));
-                }
+                Some(Need::Unchanged(rows, _)) => return Ok(Step::Need(Need::Unchanged(rows, accesses))),
                 None if accesses.len() > 1 => return Ok(Step::Need(Need::Unchanged(Arc::default(), accesses))),
                 _ => {}
             }

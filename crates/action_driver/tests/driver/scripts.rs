@@ -356,9 +356,8 @@ fn a_changed_schema_is_noticed_before_anything_else() {
         &mut world,
         "serve?
          begin
-         compare catalog[6e6163636f756e7473]@0
-         may T3 write accounts[8101]?
-         read accounts[8101]
+         may T3 at once write accounts[8101]?
+         compare catalog[6e6163636f756e7473]@0, read accounts[8101]
          commit T3 read (catalog[6e6163636f756e7473]@0 accounts[8101]@130) ranges () write (+accounts[8101])
          reply executed 1, 1 rows",
     );
@@ -449,7 +448,8 @@ fn changed_rows_are_read_one_by_one() {
         &mut world,
         "serve?
          begin
-         compare catalog[6e61]@0 catalog[6e62]@5
+         may T3 at once write accounts[8101]?
+         compare catalog[6e61]@0 catalog[6e62]@5, read accounts[8101]
          read catalog[6e61]
          read catalog[6e62]
          still epoch 1?
@@ -462,12 +462,12 @@ fn changed_rows_are_read_one_by_one() {
         &mut world,
         "serve?
          begin
-         compare catalog[6e61]@0 catalog[6e62]@0
+         may T4 at once write accounts[8101]?
+         compare catalog[6e61]@0 catalog[6e62]@0, read accounts[8101]
          read catalog[6e61]
          read catalog[6e62]
          refresh catalog[6e62..6e6200]
          read catalog[6e62]
-         may T4 write accounts[8101]?
          read accounts[8101]
          commit T4 read (catalog[6e61]@0 catalog[6e62]@0 accounts[8101]@130) ranges () write (+accounts[8101])
          reply executed 1, 1 rows",
