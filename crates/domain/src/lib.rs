@@ -28,9 +28,7 @@ pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
-pub use start::Start;
 
-use access_manager::Store;
 use commit_log::{Log, LogError, Position};
 use messages::access::AccessRequest;
 use messages::epoch::Method;
@@ -184,14 +182,6 @@ pub struct Domain<L: Log> {
 }
 
 impl<L: Log> Domain<L> {
-    /// Builds the servers and replays the log.
-    ///
-    /// # Errors
-    /// See [`StartError`].
-    pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
-        Start::begin(settings, log, store)?.finish()
-    }
-
     /// Bytes of the log that a start would read if the site ended now.
     pub fn bytes_to_replay(&self) -> u64 {
         self.log.appended().0 - self.replays_from.0

@@ -1,4 +1,4 @@
-//! The start of a domain: its log is read back into its servers, a part at a time, so that who starts it may do something in between.
+//! The start of a domain: its log is read back into its servers, a part at a time.
 //!
 //! Invariant: nothing but the log's records reaches a server before all of them have.
 
@@ -17,16 +17,12 @@ use messages::{Now, Outbox};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
 
-/// A domain that is being started.
-pub struct Start<L: Log> {
-    domain: Domain<L>,
-    /// Where the log is to be read on; `None`: it was read.
-    next: Option<Position>,
-}
-
-impl<L: Log> Start<L> {
-    /// Builds the servers. Errors: the store cannot be read.
-    pub fn begin(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Start<L>, StartError> {
+impl<L: Log> Domain<L> {
+    /// Builds the servers and replays the log.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
         let Settings { site, incarnation, lease, planted, .. } = settings;
         let access = access_manager::Settings {
             memory_bytes_max: settings.memory_bytes_max,
@@ -69,28 +65,14 @@ impl<L: Log> Start<L> {
         };
         let start = domain.replay_start(told);
         (domain.checkpointed_at, domain.replays_from, domain.growth.counts_from) = (start, start, start);
-        Ok(Start { domain, next: Some(start) })
-    }
-
-    /// Reads the next part of the log. Whether there is more; an error is final.
-    pub fn go_on(&mut self) -> Result<bool, StartError> {
-        if let Some(position) = self.next.take() {
-            self.next = self.domain.replay(position)?;
-            if self.next.is_none() {
-                SERVERS.iter().try_for_each(|kind| self.domain.machine(*kind).replay_ends())?;
-            }
+        let mut next = Some(start);
+        while let Some(position) = next {
+            next = domain.replay(position)?;
         }
-        Ok(self.next.is_some())
+        SERVERS.iter().try_for_each(|kind| domain.machine(*kind).replay_ends())?;
+        Ok(domain)
     }
 
-    /// Reads all the rest of the log.
-    pub fn finish(mut self) -> Result<Domain<L>, StartError> {
-        while self.go_on()? {}
-        Ok(self.domain)
-    }
-}
-
-impl<L: Log> Domain<L> {
     /// Replays a part of the log. Returns where the next one begins. All servers are here.
     fn replay(&mut self, position: Position) -> Result<Option<Position>, StartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
