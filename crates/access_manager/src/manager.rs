@@ -165,7 +165,7 @@ impl AccessManager {
 
     fn serve(&mut self, from: ServerKind, request: AccessRequest, outbox: &mut Outbox) -> Result<(), StoreError> {
         if !leaves_catalog(&request) {
-            self.stood.forget();
+            self.forget_stood();
         }
         let reply = match request {
             AccessRequest::Read { tag, table, key, snapshot } => self.read(tag, table, key, snapshot)?,
@@ -243,6 +243,13 @@ impl AccessManager {
             outbox.local(asker, Message::AccessReply(AccessReply::CheckReply { transaction, conflict }));
         }
         Ok(())
+    }
+
+    /// Rows of the catalog may change.
+    fn forget_stood(&mut self) {
+        if !self.planted.is(Bug::StoodRemembered) {
+            self.stood.forget();
+        }
     }
 
     /// The newest versions of items, up to the first that is stale.
@@ -508,7 +515,7 @@ impl Server for AccessManager {
         let outcome = match envelope.message {
             Message::Access(request) => self.serve(envelope.from, request, outbox),
             Message::Synced(tag) => {
-                self.stood.forget();
+                self.forget_stood();
                 self.poster.logged(tag);
                 self.post(now, outbox)
             }
@@ -533,7 +540,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
-        self.stood.forget();
+        self.forget_stood();
         let outcome = self.post(now, outbox).and_then(|()| self.warm(outbox));
         self.stop_if(outcome, outbox);
         self.trim_old_versions(OLD_VERSIONS_PER_TICK, outbox);
@@ -547,7 +554,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
-        self.stood.forget();
+        self.forget_stood();
         let looks = matches!(record, LogRecord::Copied { .. } | LogRecord::Unsettled { .. });
         let caught_up = if looks { self.local.catch_up() } else { Ok(()) };
         self.stop_if(caught_up, outbox);

@@ -122,6 +122,8 @@ bugs! {
     FloorOutlivesCopy = "floor-outlives-copy", rule 15: "a replay takes increments for stored that came after a copy had replaced the row";
     LongWaiterPassed = "long-waiter-passed", rule 3: "younger prepares of other sites pass an access however long it has waited";
     CompanionAnsweredEarly = "companion-answered-early", rule 4: "a program that commits in the transaction of another is answered before that has committed";
+    AloneUnlisted = "alone-unlisted", rule 3: "what was commit-locked while nobody else was is not compared with who comes next";
+    StoodRemembered = "stood-remembered", rule 3: "a row of the catalog that stood once is taken to stand though it has changed";
     OwnWritesPassed = "own-writes-passed", rule 1: "a row that was read before its program began is taken for what the program has written there since";
     GuestLeavesWrites = "guest-leaves-writes", rule 4: "what a program has written that starts over by itself is committed with those before it";
     SpanEndsEarly = "span-ends-early", rule 3: "a storage of which a transaction names many items is commit-locked up to the first of them only";
