@@ -1,8 +1,8 @@
 //! Encoded keys of rows.
 //!
 //! Rows are found by comparing keys, several dozen times for each access, so two keys are told apart by a number made of their first bytes
-//! wherever those differ, and by numbers made of the others where they do not. Invariant: a key of up to `INLINE_BYTES_MAX` bytes is inline, padded with zeros, and a longer one is not; so keys are
-//! equal if and only if their fields are.
+//! wherever those differ, and by numbers made of the others where they do not. Invariant: a key of up to `INLINE_BYTES_MAX` bytes is inline,
+//! padded with zeros, and a longer one is not; so keys are equal if and only if their fields are.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
