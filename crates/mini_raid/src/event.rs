@@ -88,8 +88,6 @@ pub enum Event {
     Turn {
         /// Which site.
         site: usize,
-        /// Of which start of its process.
-        start: u32,
     },
     /// An answer arrives at a client.
     Reply {

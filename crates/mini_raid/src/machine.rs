@@ -69,7 +69,7 @@ pub struct Machine {
     again: bool,
     /// Sessions with their clients, and the lives in which they began.
     pub sessions: BTreeMap<SessionId, (usize, Incarnation)>,
-    /// What has been asked of its servers in this turn of its process.
+    /// What has been asked of its servers in this turn of its process, of whichever life.
     pub asked: Vec<Envelope>,
     /// The epoch in which it last said that it serves, and when.
     pub serving: Option<(std::sync::Arc<messages::Epoch>, u64)>,
@@ -232,20 +232,25 @@ impl Machine {
         self.away_until = 0;
         self.serving = None;
         self.disk.syncing = false;
-        self.asked.clear();
         self.take_log()
+    }
+
+    /// The process ends, and what it has been asked with it.
+    fn end_process(&mut self) -> MemoryLog {
+        self.asked.clear();
+        self.end()
     }
 
     /// SIGKILL: what was appended stays.
     pub fn kill(&mut self) {
-        let mut log = self.end();
+        let mut log = self.end_process();
         log.restart();
         self.process = Process::Dead(log);
     }
 
     /// Power fails: what was not synced is gone, but for a random part of it.
     pub fn lose_power(&mut self, now: u64) {
-        let mut log = self.end();
+        let mut log = self.end_process();
         let (synced, appended) = (log.synced().0, log.appended().0);
         let keep = match self.random.below(3) {
             0 => synced,
@@ -260,7 +265,7 @@ impl Machine {
 
     /// The process starts, over a disk that has been repaired.
     pub fn begin_process(&mut self, now: u64) {
-        let mut log = self.end();
+        let mut log = self.end_process();
         self.settings.lease = self.leases.draw(&mut self.random);
         self.again = false;
         self.disk.failing = false;

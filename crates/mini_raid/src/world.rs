@@ -194,7 +194,7 @@ impl World {
             Event::Connect { a, b } => self.connect(a, b),
             Event::Stalled { a, b } => self.stalled(a, b),
             Event::Request { site, session, request } => self.request(site, session, request),
-            Event::Turn { site, start } => self.turn(site, start),
+            Event::Turn { site } => self.turn(site),
             Event::LifeOver { site, sessions } => self.life_over(site, &sessions),
             Event::Reply { client, session, reply } => self.reply(client, session, reply),
             Event::Client { client, request } => self.client(client, request),
@@ -213,7 +213,7 @@ impl World {
             | Event::GoOn { site, .. }
             | Event::Synced { site, .. }
             | Event::Notice { site, .. }
-            | Event::Turn { site, .. }
+            | Event::Turn { site }
             | Event::Request { site, .. } => Some(self.look(*site).away_until),
             _ => None,
         }
@@ -238,7 +238,7 @@ impl World {
             Event::Fault(_) => (12, 0),
             Event::GoOn { site, .. } => (13, *site as u64),
             Event::LifeOver { site, sessions } => (14, (*site as u64) << 32 | sessions.len() as u64),
-            Event::Turn { site, .. } => (15, *site as u64),
+            Event::Turn { site } => (15, *site as u64),
         };
         self.statistics.mix(self.now, kind, detail);
     }

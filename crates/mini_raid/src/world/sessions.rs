@@ -123,17 +123,20 @@ impl World {
         let machine = self.machine(site);
         machine.asked.push(envelope);
         if machine.asked.len() == 1 {
-            let start = machine.start;
-            self.agenda.plan(at + turn, Event::Turn { site, start });
+            self.agenda.plan(at + turn, Event::Turn { site });
         }
     }
 
-    /// What has been asked since a turn of a site's process began is asked of its servers together.
-    pub(super) fn turn(&mut self, site: usize, start: u32) {
-        if self.look(site).start == start {
-            let asked = std::mem::take(&mut self.machine(site).asked);
-            self.act(site, |domain, clock| domain.deliver_all(clock, asked));
+    /// What has been asked since a turn of a site's process began is asked of its servers together: of those of a new life, if they have begun one meanwhile.
+    pub(super) fn turn(&mut self, site: usize) {
+        if self.look(site).asked.is_empty() {
+            return;
         }
+        if self.look(site).domain().is_none() {
+            return self.agenda.plan(self.now + self.profile.turn, Event::Turn { site });
+        }
+        let asked = std::mem::take(&mut self.machine(site).asked);
+        self.act(site, |domain, clock| domain.deliver_all(clock, asked));
     }
 
     /// A site answers a session.
