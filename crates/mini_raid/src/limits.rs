@@ -9,8 +9,6 @@ pub const MICROSECOND: u64 = 1_000;
 pub const TICK: u64 = 5 * MILLISECOND;
 /// A site without a life asks the oracle for one this often.
 pub const INCARNATE_AGAIN: u64 = 100 * MILLISECOND;
-/// So long after a life has begun, sessions of the one before hear that it is over: whoever serves clients is another thread, or process.
-pub const LIFE_TOLD_AFTER: u64 = 20 * MILLISECOND;
 /// A wall clock is never further from true time than this.
 pub const WALL_OFFSET_MICROS_MAX: i64 = 20_000_000;
 /// Once faults have stopped, every site is up and a transaction has committed at every site within this time.

@@ -39,6 +39,8 @@ pub struct Profile {
     pub round_pace: u64,
     /// How long a site's process gathers what clients ask before its servers are given it; 0: they are given each by itself.
     pub turn: u64,
+    /// So long after a life has begun, sessions of the one before hear that it is over: whoever serves clients is another thread, or process.
+    pub life_told_after: u64,
     /// Clocks run at most so much too fast or slow, in parts per million.
     pub clock_rate_max: i64,
     /// Pauses inside a process: mean number of messages between two, mean length.
@@ -111,6 +113,7 @@ impl Profile {
             touched_max: TOUCHED_MAX,
             round_pace: ROUND_PACE,
             turn: 0,
+            life_told_after: 20 * MILLISECOND,
             clock_rate_max: 1,
             stalls: (0, 0),
             sync_latency: MILLISECOND,
@@ -170,6 +173,9 @@ impl Profile {
         }
         if newer.one_in(2) {
             profile.turn = *newer.pick(&[20, 200, 2_000]) * MICROSECOND;
+        }
+        if newer.one_in(2) {
+            profile.life_told_after = *newer.pick(&[1, 200, 1_000]) * MILLISECOND;
         }
         profile.recent_writes_max = *random.pick(&[1, 2, 20, 1 << 14]);
         profile.clock_rate_max = *random.pick(&[100, 10_000, 20_000]);

@@ -3,7 +3,7 @@
 use super::World;
 use crate::event::Event;
 use crate::history::Loss;
-use crate::limits::{INCARNATE_AGAIN, LIFE_TOLD_AFTER, TICK};
+use crate::limits::{INCARNATE_AGAIN, TICK};
 use crate::machine::Process;
 use commit_log::Log;
 use domain::{Effects, Remote};
@@ -117,7 +117,7 @@ impl World {
         }
         let (start, sessions) = (machine.start, machine.sessions.keys().copied().collect());
         self.say(|| format!("site {site} begins its life {}", self.look(site).incarnation.0));
-        self.agenda.plan(self.now + LIFE_TOLD_AFTER, Event::LifeOver { site, sessions });
+        self.agenda.plan(self.now + self.profile.life_told_after, Event::LifeOver { site, sessions });
         self.agenda.plan(self.now, Event::Tick { site, start });
         for other in (1..=self.sites()).filter(|other| *other != site) {
             let after = self.network.delay(&mut self.random, site, other) * 2;
