@@ -89,6 +89,8 @@ pub fn run(
     let sync = machine::sync_latency(&folder.join("disk"))?;
     let mut running = Running::start_wished(program, &folder.join("cluster"), &Wish::default(), stop)?;
     load(&running.sql_addresses(), options.scale, stop, screen)?;
+    // What a site reads at its start is then of the clients, not of the load before them.
+    running.wait_until_posted(limits::POST_TIME_MAX, stop, screen)?;
     let accounts = u64::from(options.scale) * u64::from(ACCOUNTS);
     // As many go up by one as go down.
     let changed = (accounts * u64::from(options.percent) / 100).next_multiple_of(2);

@@ -135,12 +135,7 @@ impl<'a> Experiment<'a> {
             });
         }
         let took = begun.elapsed();
-        let (stop, screen) = (self.stop, &mut *self.screen);
-        self.running.wait("the store to have what the log says", limits::LARGER_POST_TIME_MAX, stop, |statuses| {
-            let left = statuses.values().map(|status| status.log.bytes_to_replay).max().unwrap_or(u64::MAX);
-            screen.progress(|| format!("  {} of log that the store does not have yet", bytes(left)));
-            left < limits::POSTED_BYTES
-        })?;
+        self.running.wait_until_posted(limits::LARGER_POST_TIME_MAX, self.stop, self.screen)?;
         let phase = Phase::new("rows are loaded", found, took, table.rows(), self.peak);
         self.screen.line(&format!("  {phase}"));
         Ok(phase)

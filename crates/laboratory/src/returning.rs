@@ -86,11 +86,7 @@ fn one_return(
     stop: &AtomicBool,
     screen: &mut Screen,
 ) -> Result<Round, ExperimentError> {
-    running.wait("the stores to have what the logs say", limits::POST_TIME_MAX, stop, |statuses| {
-        let left = statuses.values().map(|status| status.log.bytes_to_replay).max().unwrap_or_default();
-        screen.progress(|| format!("  {} of log that the stores do not have yet", bytes(left)));
-        left < limits::POSTED_BYTES && all_is_repaired(statuses, 3)
-    })?;
+    running.wait_until_posted(limits::POST_TIME_MAX, stop, screen)?;
     running.kill(Name::Site(AWAY));
     running.wait("the others to go on", limits::RESUME_TIME_MAX, stop, |statuses| {
         statuses.len() == 2 && serve_without(AWAY, statuses)

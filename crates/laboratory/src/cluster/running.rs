@@ -6,6 +6,7 @@ use super::orders::{Lock, lock};
 use super::process::{Name, Process, ending};
 use super::{Cluster, ClusterError, Wish};
 use crate::limits;
+use crate::screen::{Screen, bytes};
 use rustix::process::Signal;
 use site::status::{Status, ask};
 use std::collections::BTreeMap;
@@ -197,6 +198,21 @@ impl Running {
             }
             std::thread::sleep(limits::LOOK_INTERVAL);
         }
+    }
+
+    /// Waits until all sites are up and current, and their stores have what their logs say. Fails when the time is over or `stop` is set.
+    pub fn wait_until_posted(
+        &mut self,
+        patience: Duration,
+        stop: &AtomicBool,
+        screen: &mut Screen,
+    ) -> Result<Statuses, RunError> {
+        let sites = self.cluster.sites().len();
+        self.wait("the stores to have what the logs say", patience, stop, |statuses| {
+            let left = statuses.values().map(|status| status.log.bytes_to_replay).max().unwrap_or(u64::MAX);
+            screen.progress(|| format!("  {} of log that the stores do not have yet", bytes(left)));
+            left < limits::POSTED_BYTES && all_is_repaired(statuses, sites)
+        })
     }
 
     /// The error of having waited in vain for so long: with the states of the sites now.
