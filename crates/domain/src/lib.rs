@@ -28,6 +28,7 @@ pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
+pub use start::Start;
 
 use commit_log::{Log, LogError, Position};
 use messages::access::AccessRequest;

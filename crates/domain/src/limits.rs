@@ -11,8 +11,8 @@ pub const REST_INTERVAL: u64 = 2 * SECOND;
 pub const REST_BYTES_MAX: u64 = 64 << 10;
 /// unless a start would replay no more than this anyway, in bytes.
 pub const REST_CHECKPOINT_BYTES: u64 = 512 << 10;
-/// Bytes of records that are read at a time at a start.
-pub const REPLAY_PART_BYTES: usize = 1 << 20;
+/// Bytes of records that are read at a time at a start: about a millisecond's work.
+pub const REPLAY_PART_BYTES: usize = 64 << 10;
 /// Messages that one call may deliver inside a site before something is badly wrong.
 pub const MESSAGES_PER_CALL_MAX: usize = 10_000_000;
 /// Messages from outside that are under way at once, where no server is called: what their transactions need is in the processor's caches.

@@ -17,12 +17,19 @@ use messages::{Now, Outbox};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
 
-impl<L: Log> Domain<L> {
-    /// Builds the servers and replays the log.
+/// A domain that is being started: its servers are there, and know part of what the log says.
+pub struct Start<L: Log> {
+    domain: Domain<L>,
+    /// What is replayed next; `None`: all has been.
+    next: Option<Position>,
+}
+
+impl<L: Log> Start<L> {
+    /// Builds the servers.
     ///
     /// # Errors
     /// See [`StartError`].
-    pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
+    pub fn begin(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Start<L>, StartError> {
         let Settings { site, incarnation, lease, planted, .. } = settings;
         let access = access_manager::Settings {
             memory_bytes_max: settings.memory_bytes_max,
@@ -65,12 +72,39 @@ impl<L: Log> Domain<L> {
         };
         let start = domain.replay_start(told);
         (domain.checkpointed_at, domain.replays_from, domain.growth.counts_from) = (start, start, start);
-        let mut next = Some(start);
-        while let Some(position) = next {
-            next = domain.replay(position)?;
+        Ok(Start { domain, next: Some(start) })
+    }
+
+    /// Replays a part of the log. Returns whether there is more: if there is, whoever has something else to do may do that first.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn go_on(&mut self) -> Result<bool, StartError> {
+        if let Some(position) = self.next {
+            self.next = self.domain.replay(position)?;
         }
+        Ok(self.next.is_some())
+    }
+
+    /// Replays what is left of it.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn finish(mut self) -> Result<Domain<L>, StartError> {
+        while self.go_on()? {}
+        let Start { mut domain, .. } = self;
         SERVERS.iter().try_for_each(|kind| domain.machine(*kind).replay_ends())?;
         Ok(domain)
+    }
+}
+
+impl<L: Log> Domain<L> {
+    /// Builds the servers and replays the log.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
+        Start::begin(settings, log, store)?.finish()
     }
 
     /// Replays a part of the log. Returns where the next one begins. All servers are here.

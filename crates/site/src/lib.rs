@@ -12,8 +12,10 @@
 //! * [`query_host`]: DataFusion on a thread of its own;
 //! * [`oracle_process`]: the embedded oracle;
 //! * [`status`]: what `raid status` shows; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
-//!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them.
+//!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them; `back_seat`: long work that
+//!   others should not notice.
 
+mod back_seat;
 mod channels;
 pub mod clock;
 pub mod config;

@@ -10,6 +10,8 @@ pub const TICK: u64 = 5 * MILLISECOND;
 pub const WALL_AGE_MAX: u64 = MILLISECOND;
 /// A request to the oracle for a new life is sent again after this long.
 pub const INCARNATE_AGAIN: u64 = 50 * MILLISECOND;
+/// How long a start leaves the processors to others before it takes them as they do.
+pub const BACK_SEAT_TIME_MAX: Duration = Duration::from_secs(2);
 /// How often it is looked whether something was refused for want of trust.
 pub const DISTRUST_LOOK_INTERVAL: u64 = 500 * MILLISECOND;
 /// What was refused for want of trust is logged at most this often.

@@ -6,10 +6,10 @@ use super::{Core, Life, NewLife, StartError};
 use crate::site_log::SiteLog;
 use crate::store::FjallStore;
 use crate::trace_file::TraceFile;
-use crate::{clock, limits, repair};
+use crate::{back_seat, clock, limits, repair};
 use access_manager::store::Store;
 use commit_log::{Log, Position};
-use domain::{Domain, Lost, Remote, Turns};
+use domain::{Domain, Lost, Remote, Start, Turns};
 use messages::access::AccessReply;
 use messages::oracle::OracleRequest;
 use messages::replication::SiteNotice;
@@ -77,7 +77,7 @@ impl Core {
             seed: self.nonce_seed,
             planted: messages::planted::Planted::none(),
         };
-        let mut domain = Domain::start(settings, log, Box::new(store))?;
+        let mut domain = start(Start::begin(settings, log, Box::new(store))?)?;
         let replayed = begun.elapsed() - opened;
         tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.bytes_to_replay(), "the copy is read");
         // What the last life has told of the catalog is in the log, or was never committed.
@@ -149,4 +149,16 @@ impl Core {
         self.streams = None;
         self.output.over.get_or_insert(message);
     }
+}
+
+/// Reads the log: for a while only where a processor has nothing else to do, so that sites of the same machine that serve are not held up by one
+/// that comes back.
+fn start(mut start: Start<SiteLog>) -> Result<Domain<SiteLog>, StartError> {
+    let begun = Instant::now();
+    let read = move || -> Result<Start<SiteLog>, domain::StartError> {
+        while begun.elapsed() < limits::BACK_SEAT_TIME_MAX && start.go_on()? {}
+        Ok(start)
+    };
+    let system = |source| StartError::System { what: "a thread that reads the log".to_owned(), source };
+    Ok(back_seat::work("start", read).map_err(system)??.finish()?)
 }
