@@ -4,6 +4,10 @@
 //! however nice, is left its slice (Linux 6.6 and later), which is long for those who wait: under SCHED_IDLE it is interrupted at once (sched(7)).
 
 use std::panic::resume_unwind;
+use thread_priority::ThreadPriority;
+use thread_priority::unix::{
+    NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
+};
 
 /// Does this on a thread that gives way to all others, and waits for it. Threads that the work starts give way, too. It may take for ever while the
 /// processors are busy, so the work should look at the time.
@@ -22,25 +26,22 @@ pub fn work<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> std::io::Re
 
 /// The calling thread gives way from now on. Where that is refused the work is done all the same.
 fn give_way() {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameters live as long as the call, which changes nothing but how the calling thread (0) is scheduled.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+    let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+    let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn policy() -> i32 {
-        // SAFETY: it only tells how the calling thread (0) is scheduled.
-        unsafe { libc::sched_getscheduler(0) }
-    }
+    use thread_priority::unix::thread_schedule_policy;
 
     /// A thread that gave way for good would serve clients with what others leave.
     #[test]
     fn only_the_work_gives_way() {
-        let before = policy();
-        assert_eq!(work("test", policy).expect("a thread"), libc::SCHED_IDLE);
-        assert_eq!(policy(), before);
+        let before = thread_schedule_policy();
+        let meanwhile = work("test", thread_schedule_policy).expect("a thread");
+        assert_eq!(meanwhile, Ok(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle)));
+        assert_eq!(thread_schedule_policy(), before);
+        assert_ne!(before, meanwhile);
     }
 }
