@@ -1,7 +1,8 @@
 //! Copiers: refreshing what is stale in the own copy, from members whose copy is current (rule 11).
 //!
 //! Two steps at once: what a read waits for is fetched first and at once (step one), everything else in batches behind it, one under way
-//! at a time (step two). The access manager knows what is stale; this file only moves requests and copies.
+//! at a time (step two), with a rest after each: what is copied in haste is taken from the clients of all members. The access manager knows what is
+//! stale; this file only moves requests and copies.
 
 use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
@@ -26,6 +27,8 @@ struct Question {
 struct Fetch {
     /// `None`: the background batch.
     question: Option<Question>,
+    /// Since when it is under way.
+    begun: u64,
     /// What was asked of another member, and when.
     asked: Option<(CopyRequest, u64)>,
 }
@@ -42,6 +45,8 @@ pub(crate) struct Copiers {
     fetches: BTreeMap<u64, Fetch>,
     waiting: VecDeque<Question>,
     background: Option<u64>,
+    /// Until when no other background batch begins.
+    rests_until: u64,
     left: u64,
     bytes: u64,
     next_source: usize,
@@ -106,19 +111,19 @@ impl ReplicationController {
         }
         while self.copiers.fetches.len() < limits::WANTED_COPIES_MAX {
             let Some(question) = self.copiers.waiting.pop_front() else { break };
-            self.start_fetch(Some(question), outbox);
+            self.start_fetch(now, Some(question), outbox);
         }
-        if self.copiers.background.is_none() && !self.copiers.current && !self.copiers.current_asked {
-            let tag = self.start_fetch(None, outbox);
+        let rests = now.boot < self.copiers.rests_until;
+        if self.copiers.background.is_none() && !rests && !self.copiers.current && !self.copiers.current_asked {
+            let tag = self.start_fetch(now, None, outbox);
             self.copiers.background = Some(tag);
         }
-        let _ = now;
     }
 
-    fn start_fetch(&mut self, question: Option<Question>, outbox: &mut Outbox) -> u64 {
+    fn start_fetch(&mut self, now: Now, question: Option<Question>, outbox: &mut Outbox) -> u64 {
         let tag = self.token();
         let wanted = question.as_ref().map(|question| Box::new(question.range.clone()));
-        self.copiers.fetches.insert(tag, Fetch { question, asked: None });
+        self.copiers.fetches.insert(tag, Fetch { question, begun: now.boot, asked: None });
         let request = AccessRequest::NextStale { tag, limit: COPY_ITEMS_MAX as u32, wanted };
         outbox.local(ServerKind::AccessManager, Message::Access(request));
         tag
@@ -210,13 +215,24 @@ impl ReplicationController {
     fn copies_installed(&mut self, now: Now, tag: u64, bytes: u64, outbox: &mut Outbox) {
         self.copiers.bytes += bytes;
         let Some(fetch) = self.copiers.fetches.remove(&tag) else { return };
-        if fetch.question.is_none() {
-            self.copiers.background = None;
-        } else if let Some(question) = fetch.question {
+        match fetch.question {
             // More of the same may be stale: ask until nothing is.
-            self.start_fetch(Some(question), outbox);
+            Some(question) => _ = self.start_fetch(now, Some(question), outbox),
+            None => {
+                self.copiers.background = None;
+                self.copiers.rests_until = now.boot + self.rest_after(now.boot.saturating_sub(fetch.begun));
+            }
         }
         self.start_fetches(now, outbox);
+    }
+
+    /// How long this copy leaves the others to their clients after a batch that took so long. While there is only one whole copy nothing is more urgent
+    /// than the second.
+    fn rest_after(&self, took: u64) -> u64 {
+        match self.serving() {
+            Some(epoch) if epoch.up().count() > 1 => took.saturating_mul(limits::COPY_REST).min(limits::COPY_REST_MAX),
+            _ => 0,
+        }
     }
 
     pub(crate) fn tick_copiers(&mut self, now: Now, outbox: &mut Outbox) {
