@@ -17,7 +17,7 @@ use messages::conflict::{Conflict, ConflictKind};
 use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
-use messages::replication::{Service, ServiceRequest};
+use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
 use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
@@ -47,7 +47,8 @@ impl Session {
         match (std::mem::replace(&mut work.waits, Waits::Nothing), verdict) {
             (Waits::Service { .. }, Ok(service)) => {
                 transaction.epoch = Some(service.epoch);
-                transaction.may_add = service.is_whole && !work.reads_all && !transaction.is_snapshot();
+                transaction.may_add =
+                    service.additions != Additions::ToNothing && !work.reads_all && !transaction.is_snapshot();
                 let tag = exchange.tag();
                 work.waits = Waits::Begin { tag };
                 exchange.commit(if transaction.is_snapshot() {
@@ -56,18 +57,24 @@ impl Session {
                     CommitRequest::Begin { tag }
                 });
             }
-            (Waits::Whole { .. }, Ok(service)) if service.is_whole => self.send_history(exchange),
+            (Waits::Additions { .. }, Ok(service)) if service.additions == Additions::ToAll => self.send_history(exchange),
+            (Waits::Additions { .. }, Ok(service)) if service.additions == Additions::ToWhatIsThere => {
+                let tag = exchange.tag();
+                work.waits = Waits::Additions { tag };
+                let items = transaction.file().all_added_to().cloned().collect();
+                exchange.service(ServiceRequest::Additions { tag, items });
+            }
             // Each of them tries again by itself, and reads.
-            (Waits::Whole { .. }, Ok(_)) if transaction.is_guest() => {
+            (Waits::Additions { .. }, Ok(_)) if transaction.is_guest() => {
                 let item = transaction.file().first_added_to(None).cloned().map(Box::new);
                 self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
             }
-            (Waits::Whole { .. }, Ok(_)) => {
+            (Waits::Additions { .. }, Ok(_)) => {
                 work.settling = Some(Settling::Commit);
                 self.run(Event::Go, exchange);
             }
             // As with any other commit: it waits where it is decided, which refuses what cannot be added.
-            (Waits::Whole { .. }, Err(_)) => self.send_history(exchange),
+            (Waits::Additions { .. }, Err(_)) => self.send_history(exchange),
             (Waits::Service { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
             (Waits::After { failure, .. }, Ok(_)) => self.settle(failure, exchange),
             // A transaction that writes outlives an epoch.
@@ -324,7 +331,7 @@ impl Session {
             return self.send_history(exchange);
         }
         let tag = exchange.tag();
-        work.waits = Waits::Whole { tag };
+        work.waits = Waits::Additions { tag };
         exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
     }
 

@@ -150,6 +150,11 @@ impl DifferentialFile {
         Some(addends)
     }
 
+    /// The items that are added to.
+    pub fn all_added_to(&self) -> impl Iterator<Item = &Item> {
+        self.increments.keys()
+    }
+
     /// The first item that is added to, of a range if one is given.
     pub fn first_added_to(&self, range: Option<&KeyRange>) -> Option<&Item> {
         let Some(range) = range else { return self.increments.keys().next() };

@@ -74,8 +74,8 @@ pub enum Waits {
     After { tag: u64, failure: Option<Failure> },
     /// Whether the site may serve, so that what it did not hold leases for is confirmed once more.
     Again { tag: u64 },
-    /// Whether the epoch is whole, so that what the transaction adds can be committed.
-    Whole { tag: u64 },
+    /// Whether what the transaction adds can be committed as it is.
+    Additions { tag: u64 },
     /// The outcome of the transaction.
     Commit {
         transaction: TransactionId,
@@ -192,7 +192,7 @@ impl Waits {
             | Waits::Begin { tag }
             | Waits::After { tag, .. }
             | Waits::Again { tag }
-            | Waits::Whole { tag }
+            | Waits::Additions { tag }
             | Waits::ChunkBegin { tag, .. } => {
                 exchange.forget_tag(tag);
             }

@@ -84,18 +84,9 @@ pub(crate) fn votes_from_disk(epoch: &Epoch) -> bool {
 
 impl AtomicityController {
     /// The action driver has executed it.
-    pub(crate) fn ready(&mut self, ready: Ready, outbox: &mut Outbox) {
-        let epoch = self.epoch.as_ref().expect("commits are taken only in an active epoch");
-        let transaction = ready.transaction;
-        assert_eq!(transaction.home, self.site, "a transaction commits at its home site");
-        let may_add = epoch.is_whole() || self.planted.is(Bug::IncrementsWhileJoining);
-        if let (Some(first), false) = (ready.history.increments.first(), may_add) {
-            // A copy that is not complete has nothing to add to. Nobody else has heard of it yet.
-            self.finish_locks(transaction, outbox);
-            let item = Item { table: first.table, key: first.key.clone() };
-            let conflict = Conflict::on(item, ConflictKind::IncrementRefused, None);
-            return answer_abort(transaction, conflict, outbox);
-        }
+    pub(crate) fn ready(&mut self, ready: Ready) {
+        assert!(self.epoch.is_some(), "commits are taken only in an active epoch");
+        assert_eq!(ready.transaction.home, self.site, "a transaction commits at its home site");
         self.gathering.add(ready);
     }
 

@@ -175,7 +175,7 @@ impl AtomicityController {
             CommitRequest::Gathered => self.gathering.turn_is_over(),
             stopped if self.standing == Standing::Stopped => self.waiting.push(stopped),
             CommitRequest::Commit { transaction, age, history, logged_everywhere } => {
-                self.ready(Ready { transaction, age, history, logged_everywhere, since: now.boot }, outbox);
+                self.ready(Ready { transaction, age, history, logged_everywhere, since: now.boot });
             }
             CommitRequest::Withdraw { transaction, conflict } => self.withdraw(transaction, conflict, outbox),
             CommitRequest::BeginSnapshot { tag } => self.begin_snapshot(now, tag, outbox),

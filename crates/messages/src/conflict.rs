@@ -27,7 +27,7 @@ pub enum ConflictKind {
     Cancelled,
     /// An older transaction of another site has waited long to access the item, and goes first.
     OlderWaits,
-    /// Something cannot be added to unread just now: the sum could leave the column's range, or a member's copy is not complete. An
+    /// Something cannot be added to unread just now: the sum could leave the column's range, or it is stale in a member's copy. An
     /// ordinary write can do it.
     IncrementRefused,
     /// The snapshot of a read-only transaction was given up, because the versions kept for it took too much memory (SQLSTATE 72000).

@@ -114,7 +114,7 @@ bugs! {
     LateMessagesForgotten = "late-messages-forgotten", rule 3: "messages inside a site that there was no time for in a step are lost";
     IncrementsPassReaders = "increments-pass-readers", rule 3: "what is only added to is not commit-locked";
     IncrementsNotRebased = "increments-not-rebased", rule 3: "an increment that commits below a newer version is not added to that";
-    IncrementsWhileJoining = "increments-while-joining", rule 10: "increments commit while a member's copy is not complete";
+    IncrementsWhileJoining = "increments-while-joining", rule 10: "increments commit of what is stale in a member's copy";
     IncrementsReplayedTwice = "increments-replayed-twice", rule 15: "a replay adds to a row what the store had with it";
     UnsettledNotLogged = "unsettled-not-logged", rule 15: "a post does not log rows to which something undecided is added";
     PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";

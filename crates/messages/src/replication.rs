@@ -160,6 +160,13 @@ pub enum ServiceRequest {
         /// The epoch of the first check.
         epoch: EpochNumber,
     },
+    /// Where only `Additions::ToWhatIsThere` can be made: can these? Answered at once as `Check` is, with `ToAll` or `ToNothing`.
+    Additions {
+        /// Names the question.
+        tag: u64,
+        /// What is added to.
+        items: Vec<Item>,
+    },
     /// Something stale is wanted: fetch it first. Answered `RefreshReply`.
     Refresh {
         /// Names the question.
@@ -176,14 +183,26 @@ pub enum ServiceRequest {
 pub struct Service {
     /// The epoch.
     pub epoch: EpochNumber,
-    /// Whether every member of it is up. Otherwise some copy is not complete, and nothing can be added to items unread.
-    pub is_whole: bool,
+    /// What can be added to without being read.
+    pub additions: Additions,
+}
+
+/// Which items can be added to unread. To one that is stale in some copy nothing can: that copy would refuse when it votes. So this spares a
+/// transaction that it is refused; nothing else depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Additions {
+    /// To all: every member is up.
+    ToAll,
+    /// To those that no member lacks, among which one is being repaired. `ServiceRequest::Additions` asks for some.
+    ToWhatIsThere,
+    /// To none: this copy is being repaired; or one of those that were asked for is lacking.
+    ToNothing,
 }
 
 /// Replication controller to the action driver of its site.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ServiceReply {
-    /// Answers `Check` and `CheckAfter`.
+    /// Answers `Check`, `CheckAfter` and `Additions`.
     ServiceReply {
         /// Names the question.
         tag: u64,

@@ -108,6 +108,13 @@ impl FailLocks {
         sites.copied().filter(|site| *site != own).map(|site| (site, table(site))).collect()
     }
 
+    /// Whether an item is locked for a site.
+    pub(crate) fn covers(&self, site: SiteId, item: &Item) -> bool {
+        self.tables.get(&site).is_none_or(|stale| {
+            stale.everything || stale.storages.contains(&item.table) || stale.items.tree().contains(item)
+        })
+    }
+
     pub(crate) fn recent(&self) -> Vec<(Timestamp, StaleSet)> {
         self.recent.iter().map(|(timestamp, written)| (*timestamp, written.without())).collect()
     }

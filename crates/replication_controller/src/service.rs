@@ -4,8 +4,8 @@
 
 use crate::{ReplicationController, State, service_reply};
 use messages::planted::Bug;
-use messages::replication::{Service, ServiceRequest};
-use messages::{EpochNumber, Now, Outbox};
+use messages::replication::{Additions, Service, ServiceRequest};
+use messages::{EpochNumber, Item, MemberState, Now, Outbox};
 use serde::{Deserialize, Serialize};
 
 /// Questions that wait for the answer yes.
@@ -30,6 +30,13 @@ impl ReplicationController {
                 };
                 service_reply(tag, verdict, outbox);
             }
+            ServiceRequest::Additions { tag, items } => {
+                let verdict = self.service(now).map(|service| match self.is_lacking(&items) {
+                    true => Service { additions: Additions::ToNothing, ..service },
+                    false => Service { additions: Additions::ToAll, ..service },
+                });
+                service_reply(tag, verdict, outbox);
+            }
             ServiceRequest::Refresh { tag, range, deadline } => {
                 self.refresh_asked(now, tag, *range, deadline, outbox);
             }
@@ -43,9 +50,20 @@ impl ReplicationController {
 
     fn service(&self, now: Now) -> Result<Service, String> {
         let epoch = self.may_serve(now)?;
-        let is_whole = matches!(&self.state, State::Member(epoch) if epoch.is_whole())
-            || self.planted.is(Bug::IncrementsWhileJoining);
-        Ok(Service { epoch, is_whole })
+        let additions = match &self.state {
+            State::Member(epoch) if epoch.is_whole() => Additions::ToAll,
+            _ if self.planted.is(Bug::IncrementsWhileJoining) => Additions::ToAll,
+            State::Member(epoch) if epoch.members[&self.site].state == MemberState::Up => Additions::ToWhatIsThere,
+            _ => Additions::ToNothing,
+        };
+        Ok(Service { epoch, additions })
+    }
+
+    /// Whether a member that is being repaired may lack one of these.
+    fn is_lacking(&self, items: &[Item]) -> bool {
+        let State::Member(epoch) = &self.state else { return true };
+        let mut repaired = epoch.others(self.site).filter(|site| epoch.members[site].state == MemberState::Recovering);
+        repaired.any(|site| items.iter().any(|item| self.fail_locks.covers(site, item)))
     }
 
     /// The epoch in which the site may serve, or why it may not.

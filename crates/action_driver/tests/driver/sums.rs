@@ -2,14 +2,15 @@
 
 use crate::programs::*;
 use crate::scripts::{filled, script};
-use crate::world::World;
-use messages::ConflictKind;
+use crate::world::{ACCOUNTS, World, account_key};
+use messages::replication::Additions;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+use messages::{ConflictKind, Item};
 use values::Value;
 
 fn whole() -> World {
     let mut world = filled();
-    world.is_whole = true;
+    world.additions = Additions::ToAll;
     world
 }
 
@@ -104,7 +105,7 @@ fn a_member_that_comes_back_is_sent_rows() {
     let mut world = whole();
     world.begin(AccessMode::ReadWrite);
     add(&mut world, 1, 5);
-    world.is_whole = false;
+    world.additions = Additions::ToNothing;
     world.said();
     commit(&mut world);
     script(
@@ -118,6 +119,30 @@ fn a_member_that_comes_back_is_sent_rows() {
     assert_eq!(balance(&mut world, 1), Value::BigInt(15));
     add(&mut world, 1, 5);
     assert_eq!(world.histories.last().unwrap().1.increments.len(), 0);
+}
+
+/// While a member is being repaired, what it lacks is sent as a row, and everything else added to as ever: or a hot row would be waited for until the
+/// last of its rows is copied.
+#[test]
+fn what_a_member_lacks_is_sent_as_a_row() {
+    let mut world = whole();
+    world.additions = Additions::ToWhatIsThere;
+    world.lacking = vec![Item { table: ACCOUNTS, key: account_key(1) }];
+    world.begin(AccessMode::ReadWrite);
+    add(&mut world, 2, 5);
+    world.said();
+    commit(&mut world);
+    script(
+        &mut world,
+        "serve?
+         add to accounts[8102]?
+         commit T3 read () ranges () write () add (accounts[8102])
+         reply Committed { receipt: Memory { copies: 2 } }",
+    );
+    add(&mut world, 1, 5);
+    let (_, history) = world.histories.last().expect("it has committed");
+    assert_eq!((history.increments.len(), history.writes.len()), (0, 1));
+    assert_eq!([1, 2].map(|id| balance(&mut world, id)), [Value::BigInt(15), Value::BigInt(25)]);
 }
 
 /// A refused addition is done as a write where the client has been told nothing, and is a lost conflict elsewhere.
@@ -142,7 +167,7 @@ fn a_commit_that_fails_is_over() {
     let mut world = whole();
     world.begin(AccessMode::ReadWrite);
     add(&mut world, 1, 5);
-    world.is_whole = false;
+    world.additions = Additions::ToNothing;
     world.accesses.push_back(Some(ConflictKind::Deadlock));
     let reply = world.ask(SessionRequest::Commit);
     assert!(matches!(reply, Some(SessionReply::Failed(Failure::Conflict { .. }))), "{reply:?}");

@@ -9,7 +9,7 @@ use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
-use messages::replication::{Service, ServiceReply, ServiceRequest};
+use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
 use messages::schema::{Column, IndexSchema, TableSchema};
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
 use messages::{
@@ -31,8 +31,10 @@ pub struct World {
     pub driver: ActionDriver,
     pub now: Now,
     pub epoch: EpochNumber,
-    /// Whether all members are up, so that updates may add without reading.
-    pub is_whole: bool,
+    /// What updates may add to without reading.
+    pub additions: Additions,
+    /// What a member lacks that is being repaired.
+    pub lacking: Vec<Item>,
     /// Versions by item, oldest first.
     pub store: BTreeMap<Item, Vec<(Timestamp, Option<Row>)>>,
     /// Items that are stale until they are refreshed.
@@ -79,7 +81,8 @@ impl World {
             driver: ActionDriver::new(planted, 1),
             now: Now { boot: 1_000_000_000, wall_micros: 0 },
             epoch: EpochNumber(1),
-            is_whole: false,
+            additions: Additions::ToNothing,
+            lacking: Vec::new(),
             store: BTreeMap::new(),
             stale: BTreeSet::new(),
             accesses: VecDeque::new(),
@@ -233,12 +236,17 @@ impl World {
     }
 
     fn standing(&self) -> Service {
-        Service { epoch: self.epoch, is_whole: self.is_whole }
+        Service { epoch: self.epoch, additions: self.additions }
     }
 
     fn service(&mut self, request: ServiceRequest) -> ServiceReply {
         match request {
             ServiceRequest::Check { tag, .. } => ServiceReply::ServiceReply { tag, verdict: Ok(self.standing()) },
+            ServiceRequest::Additions { tag, items } => {
+                let is_lacking = items.iter().any(|item| self.lacking.contains(item));
+                let additions = if is_lacking { Additions::ToNothing } else { Additions::ToAll };
+                ServiceReply::ServiceReply { tag, verdict: Ok(Service { additions, ..self.standing() }) }
+            }
             ServiceRequest::CheckAfter { tag, epoch } => {
                 let holds = self.after.pop_front().unwrap_or(true) && epoch == self.epoch;
                 let verdict = if holds { Ok(self.standing()) } else { Err("the epoch has changed".into()) };
@@ -453,6 +461,9 @@ fn describe(message: &Message) -> Option<String> {
         |snapshot: &Option<Timestamp>| snapshot.map_or(String::new(), |snapshot| format!(" at {}", snapshot.clock));
     Some(match message {
         Message::Service(ServiceRequest::Check { .. }) => "serve?".into(),
+        Message::Service(ServiceRequest::Additions { items, .. }) => {
+            format!("add to {}?", items.iter().map(item).collect::<Vec<_>>().join(" "))
+        }
         Message::Service(ServiceRequest::CheckAfter { epoch, .. }) => format!("still {epoch}?"),
         Message::Service(ServiceRequest::Refresh { range: stale, .. }) => format!("refresh {}", range(stale)),
         Message::CommitRequest(CommitRequest::Begin { .. }) => "begin".into(),
