@@ -57,7 +57,9 @@ impl Session {
                     CommitRequest::Begin { tag }
                 });
             }
-            (Waits::Additions { .. }, Ok(service)) if service.additions == Additions::ToAll => self.send_history(exchange),
+            (Waits::Additions { .. }, Ok(service)) if service.additions == Additions::ToAll => {
+                self.send_history(exchange)
+            }
             (Waits::Additions { .. }, Ok(service)) if service.additions == Additions::ToWhatIsThere => {
                 let tag = exchange.tag();
                 work.waits = Waits::Additions { tag };

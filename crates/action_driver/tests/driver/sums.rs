@@ -136,7 +136,7 @@ fn what_a_member_lacks_is_sent_as_a_row() {
         &mut world,
         "serve?
          add to accounts[8102]?
-         commit T3 read () ranges () write () add (accounts[8102])
+         commit T3 read () ranges () write (accounts[8102][(2, 5)])
          reply Committed { receipt: Memory { copies: 2 } }",
     );
     add(&mut world, 1, 5);

@@ -9,7 +9,7 @@
 //!   epoch, is another process, and has not heard all), `oracle settled`, `told S by P` (of that epoch), `lose N WORD..` (the next N messages that read so, or
 //!   `A > B: WORD..`), `lose nothing`
 //! * `write X at C` (committed at all members), `decided T X at C on S`, `prepared T X on SITES`, `synced S E C`, `forget S X` (lost with its log's end)
-//! * `refresh S X`, `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
+//! * `refresh S X`, `adds S X` (may a transaction there, without reading it?), `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
 
 use crate::words::{described, item, key, point};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
@@ -20,7 +20,7 @@ use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::Planted;
-use messages::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
+use messages::replication::{Additions, ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
     Age, Envelope, Epoch, EpochNumber, History, Incarnation, Item, KeyRange, LeaseLength, Message, Now, OracleLife,
@@ -32,6 +32,8 @@ use std::sync::Arc;
 
 pub const TABLE: TableId = TableId(20);
 /// How long leases last where a script says nothing else, in milliseconds.
+/// The tag of questions what may be added to.
+const ADDS: u64 = 2;
 const LEASE_MS: u64 = 600;
 
 /// A site: the controller, and what its disk, its copy and its atomicity controller hold.
@@ -209,6 +211,10 @@ impl World {
             ["refresh", who, name] => {
                 let (range, deadline) = (Box::new(KeyRange::point(TABLE, key(name))), self.now + 1_000 * MILLISECOND);
                 self.inside(site(who), Message::Service(ServiceRequest::Refresh { tag: 1, range, deadline }));
+            }
+            ["adds", who, name] => {
+                let items = vec![item(name)];
+                self.inside(site(who), Message::Service(ServiceRequest::Additions { tag: ADDS, items }));
             }
             ["serves"] => self.serves(),
             ["tables"] => self.tables(),
@@ -602,6 +608,12 @@ impl World {
     fn driver_told(&mut self, envelope: Envelope) {
         let who = envelope.to_site.0;
         let line = match envelope.message {
+            Message::ServiceReply(ServiceReply::ServiceReply { tag: ADDS, verdict: Ok(service) }) => {
+                format!(
+                    "{who} adds to {}",
+                    if service.additions == Additions::ToAll { "it" } else { "what it reads first" }
+                )
+            }
             Message::ServiceReply(ServiceReply::ServiceReply { verdict: Ok(service), .. }) => {
                 format!("{who} serves in {}", service.epoch.0)
             }
