@@ -363,8 +363,11 @@ impl AccessManager {
             let newest = if self.stale.contains(table, key) {
                 self.local.catch_up()?;
                 // A repetition of a write that this copy had before it became stale tells nothing of what came later.
-                let known = self.local.version(table, key, false)?;
-                let newer = known.is_none_or(|known| known.timestamp < timestamp);
+                let known = match self.replaying {
+                    true => self.local.replayed(table, key)?,
+                    false => self.local.version(table, key, false)?.map(|known| known.timestamp),
+                };
+                let newer = known.is_none_or(|known| known < timestamp);
                 if newer {
                     self.local.replace(table, key, timestamp, write.row.clone());
                     if self.stale.refresh(table, key, Some(&key.successor())) {
@@ -397,11 +400,12 @@ impl AccessManager {
                 continue;
             }
             match (self.stale.contains(*table, key), self.replaying) {
-                // A copy is to come, of a member that has it.
-                (true, _) => {}
-                (false, true) if !self.planted.is(Bug::IncrementsReplayedTwice) => {
+                // The log names whole storages as stale of which only parts were: what this copy has voted to add to was not.
+                (_, true) if !self.planted.is(Bug::IncrementsReplayedTwice) => {
                     self.local.readd(*table, key, timestamp, addends)?;
                 }
+                // A copy is to come, of a member that has it.
+                (true, _) => {}
                 (false, _) => self.local.add(*table, key, timestamp, addends)?,
             }
         }
@@ -575,9 +579,7 @@ impl Server for AccessManager {
             LogRecord::Decided { transaction, .. } => drop(self.undecided.remove(transaction)),
             LogRecord::Unsettled { rows } => {
                 for (Item { table, key }, timestamp, row) in rows.iter() {
-                    if !self.stale.contains(*table, key) {
-                        self.local.settle(*table, key, *timestamp, row.clone());
-                    }
+                    self.local.settle(*table, key, *timestamp, row.clone());
                 }
             }
             LogRecord::EpochLogged { .. } if self.planted.is(Bug::ClearedBeforeSynced) => {}

@@ -122,6 +122,16 @@ impl Local {
         self.gather(Change { table, key: key.clone(), timestamp, what: What::Added(addends.clone()) })
     }
 
+    /// The version that this copy has of an item, however stale that may be. What comes from the store has everything up to it.
+    pub(crate) fn replayed(&mut self, table: TableId, key: &Key) -> Result<Option<Timestamp>, StoreError> {
+        let is_here = self.storages.get(&table).is_some_and(|storage| storage.chains.contains_key(key));
+        let known = self.version(table, key, false)?.map(|known| known.timestamp);
+        if let Some(stored) = known.filter(|_| !is_here) {
+            self.replaying.floors.insert((table, key.clone()), stored);
+        }
+        Ok(known)
+    }
+
     fn gather(&mut self, change: Change) -> Result<(), StoreError> {
         self.as_of = self.as_of.max(change.timestamp);
         self.replaying.changes.push(change);

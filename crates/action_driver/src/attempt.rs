@@ -436,7 +436,7 @@ impl Session {
         }
         self.stop_waiting(exchange);
         if let (ConflictKind::IncrementRefused, Some(item)) = (conflict.kind, &conflict.item) {
-            exchange.shared.sums.note(item.table, true);
+            exchange.shared.sums.refused(item.table);
         }
         self.try_again(conflict, exchange);
     }

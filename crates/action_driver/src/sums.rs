@@ -28,6 +28,11 @@ impl Sums {
         self.read_back.is_empty() || !self.read_back.contains_key(&table)
     }
 
+    /// An addition was refused, which has cost a transaction: it is long before the next is tried.
+    pub fn refused(&mut self, table: TableId) {
+        self.read_back.insert(table, READ_BACK_MAX);
+    }
+
     /// A transaction has ended that could add to an item unread, and read it nevertheless or did not.
     pub fn note(&mut self, table: TableId, read: bool) {
         if read {

@@ -9,7 +9,7 @@ use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::COPY_ITEMS_MAX;
 use messages::planted::Bug;
 use messages::replication::{ReplicationMessage, ServiceReply};
-use messages::{EpochNumber, Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
+use messages::{Epoch, EpochNumber, Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -226,12 +226,13 @@ impl ReplicationController {
         self.start_fetches(now, outbox);
     }
 
-    /// How long this copy leaves the others to their clients after a batch that took so long. While there is only one whole copy nothing is more urgent
-    /// than the second.
+    /// How long this copy leaves the others to their clients after a batch that took so long. While votes wait for disks, or there is only one whole
+    /// copy or perhaps none, nothing is more urgent.
     fn rest_after(&self, took: u64) -> u64 {
-        match self.serving() {
-            Some(epoch) if epoch.up().count() > 1 => took.saturating_mul(limits::COPY_REST).min(limits::COPY_REST_MAX),
-            _ => 0,
+        let enough = |epoch: &Arc<Epoch>| epoch.up().count() >= usize::from(epoch.required_copies).max(2);
+        match self.serving().is_some_and(enough) && self.restarted_in.is_none() {
+            true => took.saturating_mul(limits::COPY_REST).min(limits::COPY_REST_MAX),
+            false => 0,
         }
     }
 
