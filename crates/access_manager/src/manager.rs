@@ -400,6 +400,7 @@ impl AccessManager {
                 continue;
             }
             match (self.stale.contains(*table, key), self.replaying) {
+                (true, true) if self.planted.is(Bug::AdditionsToStaleSkipped) => {}
                 // The log names whole storages as stale of which only parts were: what this copy has voted to add to was not.
                 (_, true) if !self.planted.is(Bug::IncrementsReplayedTwice) => {
                     self.local.readd(*table, key, timestamp, addends)?;

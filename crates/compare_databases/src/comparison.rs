@@ -11,7 +11,7 @@ use crate::books::Books;
 use crate::clients::{self, pgbench};
 use crate::contenders::{Contender, Kind, System};
 use crate::endpoint::Endpoint;
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::error::CompareError;
 use crate::hosts::Hosts;
 use crate::limits::{IDLE_WINDOW, RUN_OVERHEAD_SECONDS};
@@ -60,17 +60,10 @@ pub fn list(options: &Options, loads: &[Load]) {
 /// Carries the comparison out; prints as it goes.
 pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
     let interrupt = Interrupt::listen()?;
-    let parent = options.data.clone().unwrap_or_else(std::env::temp_dir);
-    // Servers are started in folders of their own, where a relative path would lead elsewhere.
-    let absolute = |path: &std::path::Path| path.canonicalize().map_err(CompareError::system("cannot use", path));
-    let parent = absolute(&parent)?;
-    let raid_program = options.raid.as_deref().map(absolute).transpose()?;
+    let raid_program = options.raid.as_deref().map(environment::absolute).transpose()?;
     // Declared before the systems, so that both outlive them.
     let group = SharedGroup::enter();
-    let folder = tempfile::Builder::new()
-        .prefix("raid_compare_")
-        .tempdir_in(&parent)
-        .map_err(CompareError::system("cannot create a folder in", &parent))?;
+    let folder = environment::run_folder(options.data.as_deref())?;
     let hosts = if options.namespaces { Hosts::namespaces()? } else { Hosts::loopback() };
     let machine = Machine::look(folder.path(), group.describe(), hosts.describe());
     let environment = Environment {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 use crate::error::CompareError;
 use crate::hosts::{Host, Hosts};
 use crate::process::{Interrupt, run};
@@ -51,6 +53,20 @@ impl Environment {
         }
         Ok(home)
     }
+}
+
+/// A folder for one run, removed with what is returned: below `data`, which is made if it is not there, or below the system's temporary folder.
+pub fn run_folder(data: Option<&Path>) -> Result<TempDir, CompareError> {
+    let parent = data.map_or_else(std::env::temp_dir, Path::to_path_buf);
+    fs::create_dir_all(&parent).map_err(CompareError::system("cannot create", &parent))?;
+    let parent = absolute(&parent)?;
+    let folder = tempfile::Builder::new().prefix("raid_compare_").tempdir_in(&parent);
+    folder.map_err(CompareError::system("cannot create a folder in", &parent))
+}
+
+/// A path that leads there from every folder: servers are started in folders of their own.
+pub fn absolute(path: &Path) -> Result<PathBuf, CompareError> {
+    path.canonicalize().map_err(CompareError::system("cannot use", path))
 }
 
 /// Whom a server runs as, when we are root.
@@ -111,6 +127,15 @@ pub fn find_program(name: &str, package: &str) -> Result<PathBuf, CompareError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever names a new disk's folder would be told that it is not there.
+    #[test]
+    fn the_folder_for_data_is_made() {
+        let above = tempfile::tempdir().expect("a temporary folder");
+        let data = above.path().join("new").join("data");
+        let folder = run_folder(Some(&data)).expect("made");
+        assert!(folder.path().starts_with(&data) && folder.path().is_absolute());
+    }
 
     /// The wrong field would start a server as root, or as somebody else.
     #[test]

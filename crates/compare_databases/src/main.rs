@@ -92,7 +92,7 @@ struct Options {
     /// Run servers and clients in network namespaces, one for each site or node; needs the rights of root
     #[arg(long)]
     namespaces: bool,
-    /// Folder below which all systems keep their data, and whose disk is measured [default: the system's temporary folder]
+    /// Folder below which all systems keep their data, and whose disk is measured; made if it is not there [default: the system's temporary folder]
     #[arg(long)]
     data: Option<PathBuf>,
     /// First of the 50 TCP ports used

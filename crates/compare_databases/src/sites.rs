@@ -13,7 +13,7 @@ use crate::books::Books;
 use crate::clients::{self, Figures, pgbench};
 use crate::contenders::raid::{Raid, SITES_MAX};
 use crate::contenders::{RAID, System};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::error::CompareError;
 use crate::hosts::Hosts;
 use crate::limits::STATEMENT_TIME_MAX;
@@ -72,20 +72,15 @@ struct Cost {
 
 /// Measures and prints.
 pub fn run(options: &Options) -> Result<(), CompareError> {
-    let absolute = |path: &Path| path.canonicalize().map_err(CompareError::system("cannot use", path));
-    let parent = absolute(&options.data.clone().unwrap_or_else(std::env::temp_dir))?;
     let group = SharedGroup::enter();
-    let folder = tempfile::Builder::new()
-        .prefix("raid_compare_")
-        .tempdir_in(&parent)
-        .map_err(CompareError::system("cannot create a folder in", &parent))?;
+    let folder = environment::run_folder(options.data.as_deref())?;
     let loads = loads::select(loads::beside_postgres(100), &LOADS.map(str::to_string))?;
     let network = "network namespaces behind one switch: a site each, clients and oracle beside the first";
     let machine = Machine::look(folder.path(), group.describe(), network);
     let mut environment = Environment {
         folder: folder.path().to_path_buf(),
         postgres_programs: pgbench::find_programs()?,
-        raid_program: options.raid.as_deref().map(absolute).transpose()?,
+        raid_program: options.raid.as_deref().map(environment::absolute).transpose()?,
         port: options.port,
         cores: machine.cores,
         hosts: Hosts::loopback(),

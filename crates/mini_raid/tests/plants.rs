@@ -21,6 +21,7 @@ const SELDOM: &[Bug] = &[
     Bug::UnsettledNotLogged,
     Bug::PostForgetsAdditions,
     Bug::FloorOutlivesCopy,
+    Bug::AdditionsToStaleSkipped,
     Bug::LongWaiterPassed,
     Bug::OwnLeaseWaitedOut,
     Bug::NoLeaseCheck,

@@ -409,12 +409,13 @@ fn planted_bugs_are_found() {
         Bug::FloorOutlivesCopy,
         Bug::NeededVersionPruned,
     ];
-    for bug in bugs {
+    let with_checkpoints = bugs.map(|bug| (bug, false)).into_iter().chain([(Bug::AdditionsToStaleSkipped, true)]);
+    for (bug, repaired) in with_checkpoints {
         let config =
             ProptestConfig { cases: 20_000, max_shrink_iters: 0, failure_persistence: None, ..Default::default() };
         let found =
             TestRunner::new_with_rng(config, proptest::test_runner::TestRng::deterministic_rng(Default::default()))
-                .run(&steps(), |steps| agrees(steps, Planted::only(bug), false));
+                .run(&steps(), |steps| agrees(steps, Planted::only(bug), repaired));
         assert!(matches!(found, Err(TestError::Fail(..))), "{} is not found", bug.name());
     }
 }
