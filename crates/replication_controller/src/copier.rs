@@ -1,8 +1,8 @@
 //! Copiers: refreshing what is stale in the own copy, from members whose copy is current (rule 11).
 //!
 //! Two steps at once: what a read waits for is fetched first and at once (step one), everything else in batches behind it, one under way
-//! at a time (step two), with a rest after each: what is copied in haste is taken from the clients of all members. The access manager knows what is
-//! stale; this file only moves requests and copies.
+//! at a time (step two), with a rest after each while others commit: what is copied in haste is taken from the clients of all members. The access
+//! manager knows what is stale; this file only moves requests and copies.
 
 use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
@@ -47,6 +47,8 @@ pub(crate) struct Copiers {
     background: Option<u64>,
     /// Until when no other background batch begins.
     rests_until: u64,
+    /// Something has committed since the last background batch was installed.
+    clients_commit: bool,
     left: u64,
     bytes: u64,
     next_source: usize,
@@ -84,11 +86,18 @@ impl Copiers {
         self.current = !may_be_stale;
         self.became_current = false;
         self.current_asked = false;
+        // What was replayed, and what the change of epochs has settled, is no client's.
+        self.clients_commit = false;
     }
 
     /// Whether fail-locks that others may still keep of this site are void.
     pub(crate) fn became_current(&self) -> bool {
         self.became_current
+    }
+
+    /// Something has committed.
+    pub(crate) fn committed(&mut self) {
+        self.clients_commit = true;
     }
 
     /// A change has found out that this copy lacks something.
@@ -227,10 +236,11 @@ impl ReplicationController {
     }
 
     /// How long this copy leaves the others to their clients after a batch that took so long. While votes wait for disks, or there is only one whole
-    /// copy or perhaps none, nothing is more urgent.
-    fn rest_after(&self, took: u64) -> u64 {
+    /// copy or perhaps none, nothing is more urgent; and while nobody commits there is nobody to leave them to, as far as this site can see.
+    fn rest_after(&mut self, took: u64) -> u64 {
+        let clients = std::mem::take(&mut self.copiers.clients_commit);
         let enough = |epoch: &Arc<Epoch>| epoch.up().count() >= usize::from(epoch.required_copies).max(2);
-        match self.serving().is_some_and(enough) && self.restarted_in.is_none() {
+        match clients && self.serving().is_some_and(enough) && self.restarted_in.is_none() {
             true => took.saturating_mul(limits::COPY_REST).min(limits::COPY_REST_MAX),
             false => 0,
         }

@@ -257,6 +257,7 @@ fn united(reports: &[&MemberReport], site: SiteId, planted: Planted) -> Option<(
 
 impl ReplicationController {
     pub(crate) fn committed(&mut self, timestamp: Timestamp, history: Arc<History>) {
+        self.copiers.committed();
         self.fail_locks.commit(timestamp, history);
     }
 

@@ -42,8 +42,8 @@ pub const JOIN_PAUSE_MAX: u64 = 3 * SECOND;
 pub const JOIN_FORGET: u64 = 10 * SECOND;
 /// A copier that was not answered asks another member after this time.
 pub const COPY_ANSWER: u64 = 200 * MILLISECOND;
-/// After a background copier a recovering site rests for so many times as long as it took: it takes one part in one more of what the copying of
-/// one after the other would take of the members' time,
+/// After a background copier a recovering site rests for so many times as long as it took, if others have committed meanwhile: it takes one part in
+/// one more of what the copying of one after the other would take of the members' time,
 pub const COPY_REST: u64 = 3;
 /// but rests no longer than this: over a slow network it is not work that takes long.
 pub const COPY_REST_MAX: u64 = 50 * MILLISECOND;

@@ -67,6 +67,7 @@ scripts! {
     joiner_dies: "A joiner that dies in its first epoch must come back to the same fail-locks.";
     failed_epoch: "What an epoch that failed had resolved otherwise must not leave a joiner with old items that look fresh.";
     copiers: "What is wanted must be fetched at once, and nobody asked in a circle.";
+    copier_rests: "A copy in haste must not be taken from clients of the others, nor must it wait where there are none.";
     earlier_oracle: "What an oracle gave before it was set back must not be entered on a peer's word, nor what it now holds before it has heard all.";
     silent_voter: "A member that grants but does not vote must be evicted.";
     found_whole_in_a_stall: "A copy that was found whole while its disk was taken for stalled must be whole, or nobody is ever taken in again.";
