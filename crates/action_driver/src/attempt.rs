@@ -12,7 +12,7 @@ use crate::transaction::Transaction;
 use crate::work::{Job, Settling, Waits, Work};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
-use messages::concurrency::AccessKind;
+use messages::concurrency::{AccessKind, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
@@ -21,6 +21,7 @@ use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
 use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Session {
@@ -66,15 +67,7 @@ impl Session {
                 let items = transaction.file().all_added_to().cloned().collect();
                 exchange.service(ServiceRequest::Additions { tag, items });
             }
-            // Each of them tries again by itself, and reads.
-            (Waits::Additions { .. }, Ok(_)) if transaction.is_guest() => {
-                let item = transaction.file().first_added_to(None).cloned().map(Box::new);
-                self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
-            }
-            (Waits::Additions { .. }, Ok(_)) => {
-                work.settling = Some(Settling::Commit);
-                self.run(Event::Go, exchange);
-            }
+            (Waits::Additions { .. }, Ok(_)) => self.settle_additions(None, exchange),
             // As with any other commit: it waits where it is decided, which refuses what cannot be added.
             (Waits::Additions { .. }, Err(_)) => self.send_history(exchange),
             (Waits::Service { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
@@ -96,6 +89,38 @@ impl Session {
             (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
             (waits, _) => unreachable!("a service reply while {waits:?}"),
         }
+    }
+
+    /// The replication controller has answered to which items of the transaction nothing can be added.
+    pub fn lacks(&mut self, lacking: Result<Vec<Item>, String>, exchange: &mut Exchange) {
+        let (work, _) = self.parts();
+        match (std::mem::replace(&mut work.waits, Waits::Nothing), lacking) {
+            (Waits::Additions { .. }, Ok(lacking)) if !lacking.is_empty() => {
+                self.settle_additions(Some(lacking), exchange);
+            }
+            // As with any other commit: it waits where it is decided, which refuses what cannot be added.
+            (Waits::Additions { .. }, _) => self.send_history(exchange),
+            (waits, _) => unreachable!("told what is lacking while {waits:?}"),
+        }
+    }
+
+    /// Makes writes of what the transaction adds to these items, or to all, and then commits.
+    fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        let left: BTreeSet<Item> = match items {
+            Some(items) => items.into_iter().collect(),
+            None => transaction.file().all_added_to().cloned().collect(),
+        };
+        if transaction.is_guest() {
+            // Each of them tries again by itself, and reads.
+            let item = left.into_iter().next().map(Box::new);
+            return self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
+        }
+        if work.to_commit.is_none() && work.job.is_commit() && !transaction.is_used_up() {
+            work.to_commit = Some(Arc::new(transaction.clone().into_history()));
+        }
+        settle_first(work, transaction, Settling { left, then: None }, exchange);
+        self.run(Event::Go, exchange);
     }
 
     /// The transaction, or a chunk, has its identifier.
@@ -204,23 +229,24 @@ impl Session {
         loop {
             let (work, transaction) = self.parts();
             work.waits = Waits::Nothing;
+            let answer = std::mem::replace(&mut event, Event::Go);
             let step = match work.settling.take() {
-                Some(Settling::Need(need)) => Ok(Step::Need(need)),
-                Some(Settling::Commit) => match transaction.file().first_added_to(None).cloned() {
-                    None => return self.send_history(exchange),
-                    Some(item) => {
-                        work.settling = Some(Settling::Commit);
+                Some(mut settling) => match (settling.left.pop_first(), settling.then) {
+                    (Some(item), then) => {
+                        work.settling = Some(Settling { then, ..settling });
                         Ok(Step::Need(Need::Item(item, AccessKind::Write)))
                     }
+                    (None, Some(need)) => Ok(Step::Need(need)),
+                    (None, None) => return self.send_history(exchange),
                 },
                 None => match &mut work.job {
                     Job::Execute(execution) => {
                         let shared = &mut *exchange.shared;
                         let (generator, hidden_keys) = (&shared.generator, &mut shared.hidden_keys);
-                        execution.resume(transaction, generator, hidden_keys, &shared.sums, shared.rules, event)
+                        execution.resume(transaction, generator, hidden_keys, &shared.sums, shared.rules, answer)
                     }
-                    Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, event),
-                    Job::Commit => unreachable!("a commit runs nothing"),
+                    Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
+                    Job::Commit => return self.commit(exchange),
                 },
             };
             match step {
@@ -236,15 +262,18 @@ impl Session {
                 Ok(Step::Need(_)) if transaction.is_guest() && work.takes_long(transaction) => {
                     return self.leave(exchange);
                 }
-                Ok(Step::Need(mut need)) => {
+                Ok(Step::Need(need)) => {
                     work.needs += 1;
                     if let Need::Item(item, _) = &need {
                         transaction.note_wanted(item);
                     }
-                    if let Some(item) = reads::to_settle(&need, transaction) {
-                        transaction.note_wanted(&item);
-                        let first = Need::Item(item, AccessKind::Write);
-                        work.settling = Some(Settling::Need(std::mem::replace(&mut need, first)));
+                    if work.settling.is_none() {
+                        let left = reads::to_settle(&need, transaction);
+                        if !left.is_empty() {
+                            left.iter().for_each(|item| transaction.note_wanted(item));
+                            settle_first(work, transaction, Settling { left, then: Some(need) }, exchange);
+                            continue;
+                        }
                     }
                     let passes_own = exchange.shared.planted.is(Bug::OwnWritesPassed);
                     let answer = match reads::answer_at_once(&need, transaction) {
@@ -329,8 +358,11 @@ impl Session {
         for (table, read) in transaction.take_summed() {
             exchange.shared.sums.note(table, read);
         }
-        if transaction.file().first_added_to(None).is_none() {
+        if transaction.file().all_added_to().next().is_none() {
             return self.send_history(exchange);
+        }
+        if work.reads_all {
+            return self.settle_additions(None, exchange);
         }
         let tag = exchange.tag();
         work.waits = Waits::Additions { tag };
@@ -354,10 +386,14 @@ impl Session {
         let companions = std::mem::take(&mut transaction.companions);
         let oldest = exchange.shared.companions.commit(id, age, companions);
         let ahead = transaction.ahead().clone();
+        let used_up = transaction.is_used_up();
         let history = Arc::new(transaction.into_history());
         let mut items = history.changed();
         let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
         let work = self.work.as_mut().expect("a request is under way");
+        if work.to_commit.is_none() && work.job.is_commit() && !used_up {
+            work.to_commit = Some(Arc::clone(&history));
+        }
         work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
         exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });
     }
@@ -447,6 +483,7 @@ impl Session {
             exchange.shared.sums.note(table, read);
         }
         let work = self.work.as_mut().expect("a request is under way");
+        let commits_again = work.can_commit_again(&conflict);
         if conflict.kind == ConflictKind::IncrementRefused {
             work.reads_all = true;
         }
@@ -457,8 +494,8 @@ impl Session {
         });
         // An explicit transaction comes here with its transaction, or from its commit without one.
         let again = match (&self.transaction, &work.job) {
+            (_, Job::Commit) => commits_again,
             (Some(transaction), _) => !transaction.explicit || transaction.is_snapshot() && !transaction.answered,
-            (None, Job::Commit) => false,
             (None, _) => true,
         };
         if used_up && again {
@@ -475,12 +512,17 @@ impl Session {
             exchange.wake_at(until);
         }
         let time_micros = work.time_micros;
-        match &mut self.transaction {
-            Some(transaction) => {
-                crate::session::release(transaction, exchange);
-                transaction.start_over();
+        let to_commit = work.to_commit.clone();
+        if let Some(transaction) = &mut self.transaction {
+            crate::session::release(transaction, exchange);
+        }
+        match (&mut self.transaction, to_commit) {
+            (transaction, Some(history)) => {
+                let planted = exchange.shared.planted;
+                *transaction = Some(Transaction::of_history(&history, time_micros, planted));
             }
-            None => self.transaction = Some(Transaction::new(AccessMode::ReadWrite, false, time_micros)),
+            (Some(transaction), None) => transaction.start_over(),
+            (none, None) => *none = Some(Transaction::new(AccessMode::ReadWrite, false, time_micros)),
         }
         if delay == 0 {
             self.begin(exchange);
@@ -498,6 +540,16 @@ impl Session {
             _ => {}
         }
     }
+}
+
+/// What is added to these items becomes writes before anything else goes on. Who waited for another's permission to add to one of them while that
+/// waited for its own would wait for ever: so nobody keeps it.
+fn settle_first(work: &mut Work, transaction: &mut Transaction, settling: Settling, exchange: &mut Exchange) {
+    let items = transaction.give_up(&settling.left);
+    if let (false, Some((transaction, _))) = (items.is_empty(), transaction.identity) {
+        exchange.concurrency(ConcurrencyRequest::GiveUp { transaction, items });
+    }
+    work.settling = Some(settling);
 }
 
 /// The row of numbers, committed ahead where it still has this version.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use values::Addend;
 
 /// Private writes by item; `None` is a deletion.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DifferentialFile {
     rows: BTreeMap<Item, Option<Row>>,
     increments: BTreeMap<Item, Addends>,
@@ -22,7 +22,7 @@ pub struct DifferentialFile {
 }
 
 /// What a write, or an addition, replaced: the outer `None` when the item had not been written, or added to, before.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Undo {
     Write { item: Item, before: Option<Option<Row>> },
     Addition { item: Item, before: Option<Addends> },
@@ -155,14 +155,10 @@ impl DifferentialFile {
         self.increments.keys()
     }
 
-    /// The first item that is added to, of a range if one is given.
-    pub fn first_added_to(&self, range: Option<&KeyRange>) -> Option<&Item> {
-        let Some(range) = range else { return self.increments.keys().next() };
+    /// The items of a range that are added to.
+    pub fn all_added_to_in(&self, range: &KeyRange) -> impl Iterator<Item = &Item> {
         let items = self.increments.range(Item { table: range.table, key: range.low.clone() }..);
-        items
-            .map(|(item, _)| item)
-            .next()
-            .filter(|item| item.table == range.table && range.contains(item.key.as_bytes()))
+        items.map(|(item, _)| item).take_while(|item| item.table == range.table && range.contains(item.key.as_bytes()))
     }
 
     fn change_addends(&mut self, item: Item, addends: Option<Addends>) {
@@ -344,13 +340,13 @@ mod tests {
         assert!(!file.add(item(1), &[whole(1, i64::MAX)]), "the sum would not fit");
         assert_eq!(file.take_addends(&item(1)).as_deref(), Some(&[whole(1, 11), whole(2, -2)][..]));
         file.put(item(1), Some(row(7)));
-        assert_eq!(file.first_added_to(None), Some(&item(3)));
+        assert_eq!(file.all_added_to().collect::<Vec<_>>(), [&item(3)]);
         file.undo_to(mark);
         assert_eq!((file.bytes(), file.len()), (bytes, 1));
         assert!(file.get(&item(1)).is_none());
         let range = |low, high| KeyRange { table: TABLE, low: Key::new(&[low]), high: Some(Key::new(&[high])) };
-        assert_eq!(file.first_added_to(Some(&range(0, 2))), Some(&item(1)));
-        assert_eq!(file.first_added_to(Some(&range(2, 9))), None);
+        assert_eq!(file.all_added_to_in(&range(0, 2)).collect::<Vec<_>>(), [&item(1)]);
+        assert_eq!(file.all_added_to_in(&range(2, 9)).next(), None);
         let (writes, increments) = file.into_parts();
         assert!(writes.is_empty());
         assert_eq!(increments[0].addends[..], [whole(1, 11), whole(2, -1)]);

@@ -248,6 +248,9 @@ impl Server for ActionDriver {
             Message::ServiceReply(ServiceReply::ServiceReply { tag, verdict }) => {
                 self.answer(tag, now, outbox, |session, exchange| session.serviced(verdict, exchange));
             }
+            Message::ServiceReply(ServiceReply::Lacking { tag, lacking }) => {
+                self.answer(tag, now, outbox, |session, exchange| session.lacks(lacking, exchange));
+            }
             Message::ServiceReply(ServiceReply::RefreshReply { tag, failure }) => {
                 self.answer(tag, now, outbox, |session, exchange| session.refreshed(failure, exchange));
             }

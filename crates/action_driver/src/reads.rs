@@ -18,6 +18,7 @@ use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::session::Failure;
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What an executor cannot go on without.
@@ -139,15 +140,14 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
     }
 }
 
-/// What has to be read first because the transaction adds to it: what it is about to see must have the sum.
-pub fn to_settle(need: &Need, transaction: &Transaction) -> Option<Item> {
-    let added_to = |item: &Item| transaction.file().added_to(item).map(|_| item.clone());
+/// What has to be read first because the transaction adds to it: what it is about to see must have the sums.
+pub fn to_settle(need: &Need, transaction: &Transaction) -> BTreeSet<Item> {
+    let file = transaction.file();
     match need {
-        Need::Item(item, kind) if *kind != AccessKind::Write => added_to(item),
-        Need::Lock(item) => added_to(item),
-        Need::Range(need) => transaction.file().first_added_to(Some(&need.range)).cloned(),
-        Need::Item(..) | Need::Presence(_) | Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => None,
-        Need::Numbers | Need::Chunk | Need::Claim(..) => None,
+        Need::Item(item, _) | Need::Lock(item) if file.added_to(item).is_some() => BTreeSet::from([item.clone()]),
+        Need::Range(need) => file.all_added_to_in(&need.range).cloned().collect(),
+        Need::Item(..) | Need::Lock(_) | Need::Presence(_) | Need::Unchanged(..) => BTreeSet::new(),
+        Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => BTreeSet::new(),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::limits::{JOINT_BYTES_MAX, JOINT_ITEMS_MAX, PRIVATE_CHUNK_BYTES, RANGE
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
+use messages::planted::{Bug, Planted};
 use messages::session::{AccessMode, Failure};
 use messages::{
     Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use values::Addend;
 
 /// A transaction that is executing.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transaction {
     /// What it may do.
     pub mode: AccessMode,
@@ -64,13 +65,13 @@ pub struct Transaction {
     summed: BTreeMap<Item, bool>,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct ItemState {
     seen: Option<Timestamp>,
     locked: Option<AccessKind>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Savepoint {
     name: String,
     moment: Moment,
@@ -116,6 +117,27 @@ impl Transaction {
             claimed: None,
             summed: BTreeMap::new(),
         }
+    }
+
+    /// An explicit transaction whose statements have left this to be committed.
+    pub fn of_history(history: &History, time_micros: i64, planted: Planted) -> Transaction {
+        let mut transaction = Transaction::new(AccessMode::ReadWrite, true, time_micros);
+        transaction.answered = true;
+        for read in history.reads.iter().filter(|_| !planted.is(Bug::ReadsNotRepeated)) {
+            let item = Item { table: read.table, key: read.key.clone() };
+            transaction.items.insert(item, ItemState { seen: Some(read.seen), locked: None });
+            transaction.read_bytes += read.key.as_bytes().len();
+        }
+        transaction.ranges = history.ranges.clone();
+        for write in &history.writes {
+            transaction.file.put(Item { table: write.table, key: write.key.clone() }, write.row.clone());
+        }
+        for increment in &history.increments {
+            let item = Item { table: increment.table, key: increment.key.clone() };
+            transaction.file.add(item, &increment.addends);
+        }
+        transaction.drops = history.drops.clone();
+        transaction
     }
 
     /// Whether it reads a snapshot.
@@ -322,6 +344,20 @@ impl Transaction {
         let added = self.file.add(item, addends);
         self.check_size()?;
         Ok(added)
+    }
+
+    /// Of these items, those that it may only add to so far; which it may no more.
+    pub fn give_up(&mut self, items: &BTreeSet<Item>) -> Vec<Item> {
+        let mut given_up = Vec::new();
+        for item in items {
+            if let Some(state) = self.items.get_mut(item)
+                && state.locked == Some(AccessKind::Increment)
+            {
+                state.locked = None;
+                given_up.push(item.clone());
+            }
+        }
+        given_up
     }
 
     /// Makes what it adds to an item a write of the row that it has just read. Errors: a lost conflict, because the row has gone or the sum

@@ -10,7 +10,7 @@ use crate::scan::ScanJob;
 use crate::transaction::Transaction;
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{Failure, Receipt, SessionReply};
-use messages::{Age, History, Item, Now, ServerKind, TableId, TransactionId};
+use messages::{Age, Conflict, ConflictKind, History, Item, KeyRange, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,8 +29,10 @@ pub struct Work {
     /// It is not tried again after this (boot clock).
     pub(crate) deadline: u64,
     pub(crate) tries: u32,
-    /// What goes on once an item is a write that was added to.
+    /// What is made a write of before anything else goes on.
     pub(crate) settling: Option<Settling>,
+    /// What the statements of an explicit transaction have left to be committed, once its commit may be lost without their fault.
+    pub(crate) to_commit: Option<Arc<History>>,
     /// Whether an addition was refused, so that the next try reads.
     pub(crate) reads_all: bool,
     /// How often it has lost a transaction that others ran in, too; or it has left one, and counts as if it had lost too many.
@@ -39,13 +41,13 @@ pub struct Work {
     pub(crate) needs: u32,
 }
 
-/// What an item that is added to has to be read for.
+/// Items that are added to, and have to be read and written instead.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Settling {
-    /// The executor needs this.
-    Need(Need),
-    /// The epoch is not whole: only rows can be committed.
-    Commit,
+pub(crate) struct Settling {
+    /// Those left.
+    pub(crate) left: BTreeSet<Item>,
+    /// What the executor needs then; `None`: it has ended, and the transaction commits.
+    pub(crate) then: Option<Need>,
 }
 
 /// What was asked.
@@ -109,6 +111,7 @@ impl Work {
             deadline: now.boot + SERVICE_PATIENCE,
             tries: 0,
             settling: None,
+            to_commit: None,
             reads_all: false,
             joint_losses: 0,
             needs: 0,
@@ -120,6 +123,32 @@ impl Work {
         self.settling = None;
         self.needs = 0;
         self.job.start_over();
+    }
+
+    /// Whether a commit that has lost so can be tried again though its statements cannot: none of them has seen what it was lost on. What it has read
+    /// is checked again.
+    pub(crate) fn can_commit_again(&self, conflict: &Conflict) -> bool {
+        let Some(history) = &self.to_commit else { return false };
+        let is_unseen = |item: &Item| {
+            let is_read = history.reads.iter().any(|read| read.table == item.table && read.key == item.key);
+            let in_range = |range: &KeyRange| range.table == item.table && range.contains(item.key.as_bytes());
+            !is_read && !history.ranges.iter().any(|read| in_range(&read.range))
+        };
+        match conflict.kind {
+            ConflictKind::EpochChanged | ConflictKind::Refused => true,
+            ConflictKind::IncrementRefused => !self.reads_all,
+            ConflictKind::Deadlock
+            | ConflictKind::PreparedElsewhere
+            | ConflictKind::YoungerDies
+            | ConflictKind::OlderWaits => conflict.item.as_deref().is_some_and(is_unseen),
+            // Without a rival the row has gone, and stays away.
+            ConflictKind::StaleRead => conflict.other.is_some() && conflict.item.as_deref().is_some_and(is_unseen),
+            ConflictKind::SchemaChanged
+            | ConflictKind::TooOld
+            | ConflictKind::Cancelled
+            | ConflictKind::SnapshotGivenUp
+            | ConflictKind::CompanionGone => false,
+        }
     }
 
     /// Whether it runs in a transaction of its own, and lets nobody into that.
@@ -149,6 +178,11 @@ impl Job {
     /// Whether it does nothing but confirm what the schema is.
     pub fn is_confirmation(&self) -> bool {
         matches!(self, Job::Execute(execution) if execution.is_confirmation())
+    }
+
+    /// Whether it commits what statements have done before.
+    pub(crate) fn is_commit(&self) -> bool {
+        matches!(self, Job::Commit)
     }
 
     /// Answers a need with what was read before the program began. Errors: a lost conflict, or a transaction that has become too large.

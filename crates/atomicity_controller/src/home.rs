@@ -514,7 +514,7 @@ fn receipt(epoch: &Epoch) -> Receipt {
     }
 }
 
-fn answer_abort(transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
+pub(crate) fn answer_abort(transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
     let reply = CommitReply::Aborted { transaction, conflict };
     outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
 }

@@ -31,8 +31,8 @@ use messages::concurrency::ConcurrencyReply;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::{
-    Age, Envelope, Epoch, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SiteId, Timestamp,
-    TransactionId,
+    Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Message, Now, Outbox, Server,
+    ServerKind, SiteId, Timestamp, TransactionId,
 };
 use participant::Participants;
 use serde::{Deserialize, Serialize};
@@ -218,8 +218,19 @@ impl AtomicityController {
         self.answer_resolved(outbox);
         self.snapshots_may_begin(now, outbox);
         for request in std::mem::take(&mut self.waiting) {
-            self.request(now, request, outbox);
+            match request {
+                CommitRequest::Commit { transaction, history, .. } if self.must_ask_again(&history) => {
+                    self.finish_locks(transaction, outbox);
+                    home::answer_abort(transaction, Conflict::of(ConflictKind::EpochChanged), outbox);
+                }
+                request => self.request(now, request, outbox),
+            }
         }
+    }
+
+    /// Whether who has executed this before the present epoch has to ask anew what can be added to: what a member lacks cannot, and it would refuse.
+    fn must_ask_again(&self, history: &History) -> bool {
+        !history.increments.is_empty() && !self.epoch.as_ref().is_some_and(|epoch| epoch.is_whole())
     }
 
     /// Rule 11 needs to know how far this site is safe against a power loss: everything that commits at or below the reported clock has

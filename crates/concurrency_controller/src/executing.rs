@@ -17,7 +17,7 @@ use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, HOLDS_ASKED_MAX, OWED_TIME};
 use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
-use messages::{Age, Conflict, ConflictKind, History, TransactionId};
+use messages::{Age, Conflict, ConflictKind, History, Item, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -268,6 +268,27 @@ impl Executing {
         let request = self.transactions.get_mut(&transaction)?.request.take()?;
         self.waiting.remove(request.place(), transaction, request.mode);
         Some(request)
+    }
+
+    /// A transaction that may add to these items gives that up: what it has not seen needs no protection. Where it may do more, nothing changes.
+    pub fn give_up(&mut self, transaction: TransactionId, items: &[Item]) -> Freed {
+        let Some(known) = self.transactions.get_mut(&transaction) else { return Freed::new() };
+        let is_alone = self.alone == Some(transaction);
+        let items: FxHashSet<&Item> = items.iter().collect();
+        let mut freed = Freed::new();
+        known.holds.retain(|(target, mode)| {
+            let Target::Item(item) = target else { return true };
+            let gives_up = items.contains(item)
+                && match is_alone {
+                    true => *mode == Mode::Increment,
+                    false => self.held.remove_increment(item, transaction),
+                };
+            if gives_up {
+                freed.push(target.clone());
+            }
+            !gives_up
+        });
+        freed
     }
 
     /// A transaction ends, and what it has been granted belongs to another one, which waits for nothing: so no circle closes.

@@ -121,6 +121,10 @@ impl ConcurrencyController {
                 self.commit_lock(now, (transaction, age), history, &gathered, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
+            ConcurrencyRequest::GiveUp { transaction, items } => {
+                let freed = self.executing.give_up(transaction, &items);
+                self.go_on(now, freed.iter().map(Place::from), outbox);
+            }
             ConcurrencyRequest::HandOver { transaction, to } => {
                 let freed = self.executing.hand_over(transaction, to);
                 self.go_on(now, freed.iter().map(Place::from), outbox);

@@ -312,6 +312,17 @@ impl LockTable {
         }
     }
 
+    /// Removes the lock of an item, if it allows its holder nothing but to add. Whether it did.
+    pub fn remove_increment(&mut self, item: &Item, transaction: TransactionId) -> bool {
+        let holders = self.storages.get(&item.table).and_then(|storage| storage.points.get(&item.key));
+        let only_adds = Holder { transaction, mode: Mode::Increment };
+        let has = holders.is_some_and(|holders| holders.contains(&only_adds));
+        if has {
+            self.remove(Place::Point(item.table, &item.key), transaction, Mode::Increment);
+        }
+        has
+    }
+
     /// Where something is locked in the storage of this place, if it has a key.
     fn storage_at<'a>(&self, place: Place<'a>) -> Option<(&Storage, Extent<'a>)> {
         if self.is_empty() {

@@ -69,6 +69,14 @@ pub enum ConcurrencyRequest {
         /// What it wants, and how.
         accesses: Vec<(Item, AccessKind)>,
     },
+    /// Action driver: this executing transaction is about to read or write these items, to which it may only add so far and which it has not seen.
+    /// Its permission to add to them ends, or two that do this would wait for each other. Not answered, known or not.
+    GiveUp {
+        /// Who.
+        transaction: TransactionId,
+        /// What it may add to.
+        items: Vec<Item>,
+    },
     /// Action driver: whatever this executing transaction has been granted belongs to another one, which executes, too, and waits for
     /// nothing; what it waits for it wants no more, and it has ended. Not answered.
     HandOver {

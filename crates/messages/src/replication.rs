@@ -160,7 +160,7 @@ pub enum ServiceRequest {
         /// The epoch of the first check.
         epoch: EpochNumber,
     },
-    /// Where only `Additions::ToWhatIsThere` can be made: can these? Answered at once as `Check` is, with `ToAll` or `ToNothing`.
+    /// Where only `Additions::ToWhatIsThere` can be made: to which of these not? Answered `Lacking` at once.
     Additions {
         /// Names the question.
         tag: u64,
@@ -195,19 +195,26 @@ pub enum Additions {
     ToAll,
     /// To those that no member lacks, among which one is being repaired. `ServiceRequest::Additions` asks for some.
     ToWhatIsThere,
-    /// To none: this copy is being repaired; or one of those that were asked for is lacking.
+    /// To none: this copy is being repaired.
     ToNothing,
 }
 
 /// Replication controller to the action driver of its site.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ServiceReply {
-    /// Answers `Check`, `CheckAfter` and `Additions`.
+    /// Answers `Check` and `CheckAfter`.
     ServiceReply {
         /// Names the question.
         tag: u64,
         /// Where the site may serve; else why not.
         verdict: Result<Service, String>,
+    },
+    /// Answers `Additions`.
+    Lacking {
+        /// Names the question.
+        tag: u64,
+        /// What a member that is being repaired may lack; or why the site may not serve.
+        lacking: Result<Vec<Item>, String>,
     },
     /// Unasked, when an epoch begins, at the first of its up members: drop what lives that are not in it have left behind. If it is lost, so is the
     /// driver, and with it the site's life; twice is once.

@@ -4,8 +4,8 @@
 
 use crate::{ReplicationController, State, service_reply};
 use messages::planted::Bug;
-use messages::replication::{Additions, Service, ServiceRequest};
-use messages::{EpochNumber, Item, MemberState, Now, Outbox};
+use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
+use messages::{EpochNumber, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId};
 use serde::{Deserialize, Serialize};
 
 /// Questions that wait for the answer yes.
@@ -31,11 +31,9 @@ impl ReplicationController {
                 service_reply(tag, verdict, outbox);
             }
             ServiceRequest::Additions { tag, items } => {
-                let verdict = self.service(now).map(|service| match self.is_lacking(&items) {
-                    true => Service { additions: Additions::ToNothing, ..service },
-                    false => Service { additions: Additions::ToAll, ..service },
-                });
-                service_reply(tag, verdict, outbox);
+                let lacking = self.service(now).map(|_| self.lacking(items));
+                let reply = ServiceReply::Lacking { tag, lacking };
+                outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
             }
             ServiceRequest::Refresh { tag, range, deadline } => {
                 self.refresh_asked(now, tag, *range, deadline, outbox);
@@ -59,11 +57,14 @@ impl ReplicationController {
         Ok(Service { epoch, additions })
     }
 
-    /// Whether a member that is being repaired may lack one of these.
-    fn is_lacking(&self, items: &[Item]) -> bool {
-        let State::Member(epoch) = &self.state else { return true };
-        let mut repaired = epoch.others(self.site).filter(|site| epoch.members[site].state == MemberState::Recovering);
-        repaired.any(|site| items.iter().any(|item| self.fail_locks.covers(site, item)))
+    /// Which of these a member that is being repaired may lack.
+    fn lacking(&self, mut items: Vec<Item>) -> Vec<Item> {
+        if let State::Member(epoch) = &self.state {
+            let is_repaired = |site: &SiteId| epoch.members[site].state == MemberState::Recovering;
+            let repaired: Vec<SiteId> = epoch.others(self.site).filter(is_repaired).collect();
+            items.retain(|item| repaired.iter().any(|site| self.fail_locks.covers(*site, item)));
+        }
+        items
     }
 
     /// The epoch in which the site may serve, or why it may not.

@@ -43,6 +43,8 @@ pub struct World {
     pub accesses: VecDeque<Option<ConflictKind>>,
     /// Commits to abort, in order; `None` commits.
     pub commits: VecDeque<Option<ConflictKind>>,
+    /// Commits to abort before those, in order.
+    pub lost_commits: VecDeque<Conflict>,
     /// Verdicts of checks after reads, in order; `true` when exhausted.
     pub after: VecDeque<bool>,
     /// What the access manager was last told.
@@ -87,6 +89,7 @@ impl World {
             stale: BTreeSet::new(),
             accesses: VecDeque::new(),
             commits: VecDeque::new(),
+            lost_commits: VecDeque::new(),
             after: VecDeque::new(),
             snapshots_reported: None,
             snapshots_gone: 0,
@@ -243,9 +246,8 @@ impl World {
         match request {
             ServiceRequest::Check { tag, .. } => ServiceReply::ServiceReply { tag, verdict: Ok(self.standing()) },
             ServiceRequest::Additions { tag, items } => {
-                let is_lacking = items.iter().any(|item| self.lacking.contains(item));
-                let additions = if is_lacking { Additions::ToNothing } else { Additions::ToAll };
-                ServiceReply::ServiceReply { tag, verdict: Ok(Service { additions, ..self.standing() }) }
+                let lacking = items.into_iter().filter(|item| self.lacking.contains(item)).collect();
+                ServiceReply::Lacking { tag, lacking: Ok(lacking) }
             }
             ServiceRequest::CheckAfter { tag, epoch } => {
                 let holds = self.after.pop_front().unwrap_or(true) && epoch == self.epoch;
@@ -278,6 +280,9 @@ impl World {
                 self.ages.push(age);
                 if self.hold_commits {
                     return None;
+                }
+                if let Some(conflict) = self.lost_commits.pop_front() {
+                    return Some(CommitReply::Aborted { transaction, conflict });
                 }
                 Some(match self.commits.pop_front().flatten() {
                     Some(kind) => CommitReply::Aborted { transaction, conflict: Conflict::of(kind) },
@@ -501,6 +506,9 @@ fn describe(message: &Message) -> Option<String> {
         }
         Message::Concurrency(ConcurrencyRequest::SnapshotAccess { target: named, snapshot, .. }) => {
             format!("decided {}{}?", target(named), at(&Some(*snapshot)))
+        }
+        Message::Concurrency(ConcurrencyRequest::GiveUp { transaction, items }) => {
+            format!("give up T{} {}", transaction.sequence, items.iter().map(item).collect::<Vec<_>>().join(" "))
         }
         Message::Concurrency(ConcurrencyRequest::HandOver { transaction, to }) => {
             format!("hand over T{} to T{}", transaction.sequence, to.sequence)

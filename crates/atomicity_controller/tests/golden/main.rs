@@ -57,6 +57,7 @@ scripts! {
     gathering: "What is ready while others are on their way must commit together, if nobody depends on another, and be told apart.";
     turns: "What becomes ready in one turn must commit together, also at a site alone, and nobody may be forgotten when the turn ends.";
     increments: "What is added to must not be expected for ever, nor be committed where a copy refuses it.";
+    additions_ask_again: "What cannot be added to where a member is being repaired must not be prepared there, and nothing else be held up.";
     older_waits: "A vote must wait for the commit-locks, and a killed waiter must vote no.";
     logged_everywhere: "What others build on without a conflict must be in every log before whoever builds hears of it.";
     lost_messages: "Whatever is lost must be sent again, and asked for again, with the same words.";

@@ -90,6 +90,43 @@ fn additions_share_an_item_that_nobody_reads() {
     }
 }
 
+/// Otherwise two that have added to a row and now want to read it would wait for each other, or who waits for the row would never get it.
+#[test]
+fn what_is_only_added_to_can_be_given_up() {
+    let mut site = locking();
+    for number in [1, 2] {
+        assert_eq!(site.add(own(number), item(7)), [format!("{number} granted")]);
+        assert_eq!(site.add(own(number), item(8)), [format!("{number} granted")]);
+    }
+    assert_eq!(site.read(own(3), item(8)), NOTHING);
+    assert_eq!(said(&site.give_up(own(1), &[7, 8])), NOTHING);
+    assert_eq!(site.write(own(1), item(7)), NOTHING);
+    assert_eq!(said(&site.give_up(own(2), &[7, 8, 9])), ["1 granted", "3 granted"]);
+    assert_eq!(site.write(own(2), item(7)), NOTHING);
+    assert_eq!(said(&site.give_up(own(1), &[7])), NOTHING, "it may do more than add");
+    assert_eq!(site.finish(own(1)), ["2 granted"]);
+    assert_eq!(said(&site.give_up(own(1), &[7])), NOTHING, "it is not known");
+    for number in [2, 3] {
+        site.finish(own(number));
+    }
+    assert!(site.is_idle());
+}
+
+/// The same for one that executes alone, of which the table knows nothing.
+#[test]
+fn one_alone_gives_up_what_it_only_adds_to() {
+    let mut site = locking();
+    assert_eq!(site.add(own(1), item(7)), ["1 granted"]);
+    assert_eq!(site.add(own(1), item(8)), ["1 granted"]);
+    assert_eq!(site.write(own(1), item(8)), ["1 granted"]);
+    assert_eq!(said(&site.give_up(own(1), &[7, 8])), NOTHING);
+    assert_eq!(site.write(own(2), item(7)), ["2 granted"]);
+    assert_eq!(site.write(own(2), item(8)), NOTHING);
+    assert_eq!(site.finish(own(1)), ["2 granted"]);
+    site.finish(own(2));
+    assert!(site.is_idle());
+}
+
 /// Otherwise a storage could be dropped at a site before rows that were written earlier are installed there, and these would stay for good; and
 /// who is to be told of them would read nothing.
 #[test]

@@ -231,6 +231,14 @@ impl World {
             running.stage = Stage::AccessUnderWay;
             running.since = now;
             let point = used.high == used.low + 1;
+            let items: Vec<u8> = (used.low..used.high).filter(|key| running.adds.contains(key)).collect();
+            if used.kind == AccessKind::Write && !items.is_empty() && self.random.below(2) == 0 {
+                let only_adds = |used: &Use| used.kind == AccessKind::Increment && items.contains(&used.low);
+                running.granted.retain(|used| !only_adds(used));
+                let replies = self.site.give_up(id, &items);
+                self.judge(replies);
+            }
+            let running = &self.running[&id];
             ConcurrencyRequest::Access {
                 transaction: id,
                 age: age(id),

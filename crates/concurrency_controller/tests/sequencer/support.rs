@@ -137,6 +137,12 @@ impl Site {
         self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: false })
     }
 
+    /// What it may only add to it may no more.
+    pub fn give_up(&mut self, transaction: TransactionId, numbers: &[u8]) -> Vec<ConcurrencyReply> {
+        let items = numbers.iter().map(|number| Item { table: TABLE, key: key(*number) }).collect();
+        self.ask(ConcurrencyRequest::GiveUp { transaction, items })
+    }
+
     /// A transaction ends in favour of another.
     pub fn hand_over(&mut self, transaction: TransactionId, to: TransactionId) -> Vec<String> {
         said(&self.ask(ConcurrencyRequest::HandOver { transaction, to }))

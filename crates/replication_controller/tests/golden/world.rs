@@ -20,7 +20,7 @@ use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::Planted;
-use messages::replication::{Additions, ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
+use messages::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
     Age, Envelope, Epoch, EpochNumber, History, Incarnation, Item, KeyRange, LeaseLength, Message, Now, OracleLife,
@@ -608,11 +608,11 @@ impl World {
     fn driver_told(&mut self, envelope: Envelope) {
         let who = envelope.to_site.0;
         let line = match envelope.message {
-            Message::ServiceReply(ServiceReply::ServiceReply { tag: ADDS, verdict: Ok(service) }) => {
-                format!(
-                    "{who} adds to {}",
-                    if service.additions == Additions::ToAll { "it" } else { "what it reads first" }
-                )
+            Message::ServiceReply(ServiceReply::Lacking { lacking: Ok(lacking), .. }) => {
+                format!("{who} adds to {}", if lacking.is_empty() { "it" } else { "what it reads first" })
+            }
+            Message::ServiceReply(ServiceReply::Lacking { lacking: Err(reason), .. }) => {
+                format!("{who} does not serve: {reason}")
             }
             Message::ServiceReply(ServiceReply::ServiceReply { verdict: Ok(service), .. }) => {
                 format!("{who} serves in {}", service.epoch.0)
