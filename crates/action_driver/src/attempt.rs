@@ -9,7 +9,7 @@ use crate::execution::Step;
 use crate::reads::{self, Event, Need, Progress, Reading};
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::work::{Job, Settling, Waits, Work};
+use crate::work::{Job, Settling, ToCommit, Waits, Work};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
 use messages::concurrency::{AccessKind, ConcurrencyRequest};
@@ -21,7 +21,7 @@ use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
 use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 impl Session {
@@ -104,20 +104,25 @@ impl Session {
         }
     }
 
-    /// Makes writes of what the transaction adds to these items, or to all, and then commits.
+    /// Makes writes of what the transaction adds to these items, or to all, and then commits. What it adds to besides it asks for again, in one
+    /// order with these: who kept the one while it waits for the other could be waited for by whoever has that.
     fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut Exchange) {
         let (work, transaction) = self.parts();
-        let left: BTreeSet<Item> = match items {
-            Some(items) => items.into_iter().collect(),
-            None => transaction.file().all_added_to().cloned().collect(),
+        let items = items.map(BTreeSet::from_iter);
+        let how = |item: &Item| match &items {
+            Some(items) if !items.contains(item) => AccessKind::Increment,
+            _ => AccessKind::Write,
         };
+        let left: VecDeque<_> =
+            transaction.file().added_to_in_order(None).into_iter().map(|item| (item.clone(), how(item))).collect();
         if transaction.is_guest() {
             // Each of them tries again by itself, and reads.
-            let item = left.into_iter().next().map(Box::new);
+            let item = left.into_iter().find(|(_, kind)| *kind == AccessKind::Write).map(|(item, _)| Box::new(item));
             return self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
         }
-        if work.to_commit.is_none() && work.job.is_commit() && !transaction.is_used_up() {
-            work.to_commit = Some(Arc::new(transaction.clone().into_history()));
+        if work.keeps(transaction) {
+            let order = transaction.file().order_of_increments();
+            work.to_commit = Some(ToCommit { history: Arc::new(transaction.clone().into_history()), order });
         }
         settle_first(work, transaction, Settling { left, then: None }, exchange);
         self.run(Event::Go, exchange);
@@ -231,10 +236,13 @@ impl Session {
             work.waits = Waits::Nothing;
             let answer = std::mem::replace(&mut event, Event::Go);
             let step = match work.settling.take() {
-                Some(mut settling) => match (settling.left.pop_first(), settling.then) {
-                    (Some(item), then) => {
+                Some(mut settling) => match (settling.left.pop_front(), settling.then) {
+                    (Some((item, kind)), then) => {
                         work.settling = Some(Settling { then, ..settling });
-                        Ok(Step::Need(Need::Item(item, AccessKind::Write)))
+                        Ok(Step::Need(match kind {
+                            AccessKind::Increment => Need::Presence(item),
+                            kind => Need::Item(item, kind),
+                        }))
                     }
                     (None, Some(need)) => Ok(Step::Need(need)),
                     (None, None) => return self.send_history(exchange),
@@ -270,7 +278,7 @@ impl Session {
                     if work.settling.is_none() {
                         let left = reads::to_settle(&need, transaction);
                         if !left.is_empty() {
-                            left.iter().for_each(|item| transaction.note_wanted(item));
+                            left.iter().for_each(|(item, _)| transaction.note_wanted(item));
                             settle_first(work, transaction, Settling { left, then: Some(need) }, exchange);
                             continue;
                         }
@@ -358,7 +366,7 @@ impl Session {
         for (table, read) in transaction.take_summed() {
             exchange.shared.sums.note(table, read);
         }
-        if transaction.file().all_added_to().next().is_none() {
+        if !transaction.file().adds() {
             return self.send_history(exchange);
         }
         if work.reads_all {
@@ -386,14 +394,14 @@ impl Session {
         let companions = std::mem::take(&mut transaction.companions);
         let oldest = exchange.shared.companions.commit(id, age, companions);
         let ahead = transaction.ahead().clone();
-        let used_up = transaction.is_used_up();
+        let work = self.work.as_mut().expect("a request is under way");
+        let order = work.keeps(&transaction).then(|| transaction.file().order_of_increments());
         let history = Arc::new(transaction.into_history());
+        if let Some(order) = order {
+            work.to_commit = Some(ToCommit { history: Arc::clone(&history), order });
+        }
         let mut items = history.changed();
         let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
-        let work = self.work.as_mut().expect("a request is under way");
-        if work.to_commit.is_none() && work.job.is_commit() && !used_up {
-            work.to_commit = Some(Arc::clone(&history));
-        }
         work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
         exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });
     }
@@ -517,9 +525,9 @@ impl Session {
             crate::session::release(transaction, exchange);
         }
         match (&mut self.transaction, to_commit) {
-            (transaction, Some(history)) => {
+            (transaction, Some(ToCommit { history, order })) => {
                 let planted = exchange.shared.planted;
-                *transaction = Some(Transaction::of_history(&history, time_micros, planted));
+                *transaction = Some(Transaction::of_history(&history, &order, time_micros, planted));
             }
             (Some(transaction), None) => transaction.start_over(),
             (none, None) => *none = Some(Transaction::new(AccessMode::ReadWrite, false, time_micros)),
@@ -545,7 +553,7 @@ impl Session {
 /// What is added to these items becomes writes before anything else goes on. Who waited for another's permission to add to one of them while that
 /// waited for its own would wait for ever: so nobody keeps it.
 fn settle_first(work: &mut Work, transaction: &mut Transaction, settling: Settling, exchange: &mut Exchange) {
-    let items = transaction.give_up(&settling.left);
+    let items = transaction.give_up(settling.left.iter().map(|(item, _)| item));
     if let (false, Some((transaction, _))) = (items.is_empty(), transaction.identity) {
         exchange.concurrency(ConcurrencyRequest::GiveUp { transaction, items });
     }

@@ -7,25 +7,36 @@
 
 use messages::{Addends, Increment, Item, Key, KeyRange, Row, TableId, Timestamp, Write};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use values::Addend;
 
 /// Private writes by item; `None` is a deletion.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DifferentialFile {
     rows: BTreeMap<Item, Option<Row>>,
-    increments: BTreeMap<Item, Addends>,
+    increments: BTreeMap<Item, Addition>,
+    additions: u32,
     undo: Vec<Undo>,
     keep_undo: bool,
     bytes: usize,
+}
+
+/// What is added to an item.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Addition {
+    addends: Addends,
+    /// Counted up: the order in which items were first added to.
+    order: u32,
 }
 
 /// What a write, or an addition, replaced: the outer `None` when the item had not been written, or added to, before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Undo {
     Write { item: Item, before: Option<Option<Row>> },
-    Addition { item: Item, before: Option<Addends> },
+    Addition { item: Item, before: Option<Addition> },
 }
 
 /// A moment of a file.
@@ -115,7 +126,7 @@ impl DifferentialFile {
                     let after = after.expect("what a write left is there when it is undone");
                     self.bytes -= size(&item, &after);
                 }
-                Undo::Addition { item, before } => drop(self.replace_addends(item, before)),
+                Undo::Addition { item, before } => drop(self.replace_addition(item, before)),
             }
         }
     }
@@ -124,55 +135,76 @@ impl DifferentialFile {
     /// too large.
     pub fn add(&mut self, item: Item, addends: &[Addend]) -> bool {
         debug_assert!(!self.rows.contains_key(&item), "a row that is known is written");
-        let mut sums = self.increments.get(&item).cloned().unwrap_or_default();
+        self.additions += 1;
+        let first = || Addition { addends: Addends::new(), order: self.additions };
+        let mut addition = self.increments.get(&item).cloned().unwrap_or_else(first);
         for addend in addends {
-            match sums.iter_mut().find(|sum| sum.column == addend.column) {
-                None => sums.push(*addend),
+            match addition.addends.iter_mut().find(|sum| sum.column == addend.column) {
+                None => addition.addends.push(*addend),
                 Some(sum) => match sum.and(*addend) {
                     Some(both) => *sum = both,
                     None => return false,
                 },
             }
         }
-        self.change_addends(item, Some(sums));
+        self.change_addition(item, Some(addition));
         true
     }
 
     /// What is added to an item.
     pub fn added_to(&self, item: &Item) -> Option<&Addends> {
-        if self.increments.is_empty() { None } else { self.increments.get(item) }
+        if self.increments.is_empty() { None } else { self.increments.get(item).map(|addition| &addition.addends) }
     }
 
     /// What was added to an item is added no more.
     pub fn take_addends(&mut self, item: &Item) -> Option<Addends> {
         let addends = self.added_to(item).cloned()?;
-        self.change_addends(item.clone(), None);
+        self.change_addition(item.clone(), None);
         Some(addends)
     }
 
-    /// The items that are added to.
+    /// Whether any item is added to.
+    pub fn adds(&self) -> bool {
+        !self.increments.is_empty()
+    }
+
+    /// The items that are added to, by storage and key.
     pub fn all_added_to(&self) -> impl Iterator<Item = &Item> {
         self.increments.keys()
     }
 
-    /// The items of a range that are added to.
-    pub fn all_added_to_in(&self, range: &KeyRange) -> impl Iterator<Item = &Item> {
-        let items = self.increments.range(Item { table: range.table, key: range.low.clone() }..);
-        items.map(|(item, _)| item).take_while(|item| item.table == range.table && range.contains(item.key.as_bytes()))
+    /// The items that are added to, of a range if one is given, in the order in which they were first added to.
+    pub fn added_to_in_order(&self, range: Option<&KeyRange>) -> Vec<&Item> {
+        let low = range.map(|range| Item { table: range.table, key: range.low.clone() });
+        let from = low.map_or(Bound::Unbounded, Bound::Included);
+        let within =
+            |item: &Item| range.is_none_or(|range| item.table == range.table && range.contains(item.key.as_bytes()));
+        let added_to = self.increments.range((from, Bound::Unbounded)).take_while(|(item, _)| within(item));
+        let mut items: Vec<(u32, &Item)> = added_to.map(|(item, addition)| (addition.order, item)).collect();
+        items.sort_unstable_by_key(|(order, _)| *order);
+        items.into_iter().map(|(_, item)| item).collect()
     }
 
-    fn change_addends(&mut self, item: Item, addends: Option<Addends>) {
-        let before = self.replace_addends(item.clone(), addends);
+    /// The places of [`Self::into_parts`]' increments in the order in which their items were first added to.
+    pub fn order_of_increments(&self) -> SmallVec<[u32; 4]> {
+        let mut order: SmallVec<[(u32, u32); 4]> =
+            self.increments.values().zip(0..).map(|(addition, place)| (addition.order, place)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, place)| place).collect()
+    }
+
+    fn change_addition(&mut self, item: Item, addition: Option<Addition>) {
+        let before = self.replace_addition(item.clone(), addition);
         if self.keep_undo {
             self.undo.push(Undo::Addition { item, before });
         }
     }
 
-    fn replace_addends(&mut self, item: Item, addends: Option<Addends>) -> Option<Addends> {
-        let bytes = |addends: &Addends| item.key.as_bytes().len() + size_of_val(&addends[..]);
-        let added = addends.as_ref().map_or(0, bytes);
-        let before = match addends {
-            Some(addends) => self.increments.insert(item.clone(), addends),
+    fn replace_addition(&mut self, item: Item, addition: Option<Addition>) -> Option<Addition> {
+        let bytes = |addition: &Addition| item.key.as_bytes().len() + size_of_val(&addition.addends[..]);
+        let added = addition.as_ref().map_or(0, bytes);
+        let before = match addition {
+            Some(addition) => self.increments.insert(item.clone(), addition),
             None => self.increments.remove(&item),
         };
         self.bytes = self.bytes + added - before.as_ref().map_or(0, bytes);
@@ -222,8 +254,11 @@ impl DifferentialFile {
     /// All writes and all additions, by storage and key.
     pub fn into_parts(self) -> (Vec<Write>, Vec<Increment>) {
         let writes = self.rows.into_iter().map(|(item, row)| Write { table: item.table, key: item.key, row });
-        let increments = self.increments.into_iter();
-        let increments = increments.map(|(Item { table, key }, addends)| Increment { table, key, addends });
+        let increments = self.increments.into_iter().map(|(item, addition)| Increment {
+            table: item.table,
+            key: item.key,
+            addends: addition.addends,
+        });
         (writes.collect(), increments.collect())
     }
 }
@@ -345,8 +380,11 @@ mod tests {
         assert_eq!((file.bytes(), file.len()), (bytes, 1));
         assert!(file.get(&item(1)).is_none());
         let range = |low, high| KeyRange { table: TABLE, low: Key::new(&[low]), high: Some(Key::new(&[high])) };
-        assert_eq!(file.all_added_to_in(&range(0, 2)).collect::<Vec<_>>(), [&item(1)]);
-        assert_eq!(file.all_added_to_in(&range(2, 9)).next(), None);
+        assert_eq!(file.added_to_in_order(Some(&range(0, 2))), [&item(1)]);
+        assert!(file.added_to_in_order(Some(&range(2, 9))).is_empty());
+        assert!(file.add(item(0), &[whole(1, 1)]) && file.add(item(1), &[whole(1, 0)]));
+        assert_eq!(file.added_to_in_order(None), [&item(1), &item(0)]);
+        file.undo_to(mark);
         let (writes, increments) = file.into_parts();
         assert!(writes.is_empty());
         assert_eq!(increments[0].addends[..], [whole(1, 11), whole(2, -1)]);

@@ -18,7 +18,7 @@ use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::session::Failure;
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What an executor cannot go on without.
@@ -141,13 +141,14 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
 }
 
 /// What has to be read first because the transaction adds to it: what it is about to see must have the sums.
-pub fn to_settle(need: &Need, transaction: &Transaction) -> BTreeSet<Item> {
+pub fn to_settle(need: &Need, transaction: &Transaction) -> VecDeque<(Item, AccessKind)> {
     let file = transaction.file();
+    let written = |item: &Item| (item.clone(), AccessKind::Write);
     match need {
-        Need::Item(item, _) | Need::Lock(item) if file.added_to(item).is_some() => BTreeSet::from([item.clone()]),
-        Need::Range(need) => file.all_added_to_in(&need.range).cloned().collect(),
-        Need::Item(..) | Need::Lock(_) | Need::Presence(_) | Need::Unchanged(..) => BTreeSet::new(),
-        Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => BTreeSet::new(),
+        Need::Item(item, _) | Need::Lock(item) if file.added_to(item).is_some() => [written(item)].into(),
+        Need::Range(need) => file.added_to_in_order(Some(&need.range)).into_iter().map(written).collect(),
+        Need::Item(..) | Need::Lock(_) | Need::Presence(_) | Need::Unchanged(..) => VecDeque::new(),
+        Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => VecDeque::new(),
     }
 }
 

@@ -119,8 +119,8 @@ impl Transaction {
         }
     }
 
-    /// An explicit transaction whose statements have left this to be committed.
-    pub fn of_history(history: &History, time_micros: i64, planted: Planted) -> Transaction {
+    /// An explicit transaction whose statements have left this to be committed, its increments in this order.
+    pub fn of_history(history: &History, order: &[u32], time_micros: i64, planted: Planted) -> Transaction {
         let mut transaction = Transaction::new(AccessMode::ReadWrite, true, time_micros);
         transaction.answered = true;
         for read in history.reads.iter().filter(|_| !planted.is(Bug::ReadsNotRepeated)) {
@@ -132,7 +132,8 @@ impl Transaction {
         for write in &history.writes {
             transaction.file.put(Item { table: write.table, key: write.key.clone() }, write.row.clone());
         }
-        for increment in &history.increments {
+        for place in order {
+            let increment = &history.increments[*place as usize];
             let item = Item { table: increment.table, key: increment.key.clone() };
             transaction.file.add(item, &increment.addends);
         }
@@ -347,7 +348,7 @@ impl Transaction {
     }
 
     /// Of these items, those that it may only add to so far; which it may no more.
-    pub fn give_up(&mut self, items: &BTreeSet<Item>) -> Vec<Item> {
+    pub fn give_up<'a>(&mut self, items: impl Iterator<Item = &'a Item>) -> Vec<Item> {
         let mut given_up = Vec::new();
         for item in items {
             if let Some(state) = self.items.get_mut(item)

@@ -8,11 +8,13 @@ use crate::limits::{JOINT_LOSSES_MAX, JOINT_NEEDS_MAX, RETRY_DELAY_FIRST, RETRY_
 use crate::reads::{Event, Need, Reading};
 use crate::scan::ScanJob;
 use crate::transaction::Transaction;
+use messages::concurrency::AccessKind;
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{Failure, Receipt, SessionReply};
 use messages::{Age, Conflict, ConflictKind, History, Item, KeyRange, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use smallvec::SmallVec;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// A request under way.
@@ -32,7 +34,7 @@ pub struct Work {
     /// What is made a write of before anything else goes on.
     pub(crate) settling: Option<Settling>,
     /// What the statements of an explicit transaction have left to be committed, once its commit may be lost without their fault.
-    pub(crate) to_commit: Option<Arc<History>>,
+    pub(crate) to_commit: Option<ToCommit>,
     /// Whether an addition was refused, so that the next try reads.
     pub(crate) reads_all: bool,
     /// How often it has lost a transaction that others ran in, too; or it has left one, and counts as if it had lost too many.
@@ -41,13 +43,22 @@ pub struct Work {
     pub(crate) needs: u32,
 }
 
-/// Items that are added to, and have to be read and written instead.
+/// Items that are added to, and have to be read and written instead; or asked for once more, so that all are asked for in one order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Settling {
-    /// Those left.
-    pub(crate) left: BTreeSet<Item>,
+    /// Those left, and how each is accessed, in the order in which the transaction came to them: whose programs do not wait for each other in a
+    /// circle when they write the same rows do not when they commit.
+    pub(crate) left: VecDeque<(Item, AccessKind)>,
     /// What the executor needs then; `None`: it has ended, and the transaction commits.
     pub(crate) then: Option<Need>,
+}
+
+/// What is left to be committed when all statements of a transaction have been answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ToCommit {
+    pub(crate) history: Arc<History>,
+    /// Its increments, in the order in which the transaction came to them.
+    pub(crate) order: SmallVec<[u32; 4]>,
 }
 
 /// What was asked.
@@ -125,10 +136,15 @@ impl Work {
         self.job.start_over();
     }
 
+    /// Whether what its statements have left to be committed is to be kept, for another try, and is not yet.
+    pub(crate) fn keeps(&self, transaction: &Transaction) -> bool {
+        self.job.is_commit() && self.to_commit.is_none() && !transaction.is_used_up()
+    }
+
     /// Whether a commit that has lost so can be tried again though its statements cannot: none of them has seen what it was lost on. What it has read
     /// is checked again.
     pub(crate) fn can_commit_again(&self, conflict: &Conflict) -> bool {
-        let Some(history) = &self.to_commit else { return false };
+        let Some(ToCommit { history, .. }) = &self.to_commit else { return false };
         let is_unseen = |item: &Item| {
             let is_read = history.reads.iter().any(|read| read.table == item.table && read.key == item.key);
             let in_range = |range: &KeyRange| range.table == item.table && range.contains(item.key.as_bytes());
@@ -181,7 +197,7 @@ impl Job {
     }
 
     /// Whether it commits what statements have done before.
-    pub(crate) fn is_commit(&self) -> bool {
+    fn is_commit(&self) -> bool {
         matches!(self, Job::Commit)
     }
 

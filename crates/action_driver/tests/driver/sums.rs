@@ -149,7 +149,9 @@ fn what_a_member_lacks_is_sent_as_a_row() {
         &mut world,
         "serve?
          add to accounts[8101] accounts[8102]?
-         give up T4 accounts[8101]
+         give up T4 accounts[8102] accounts[8101]
+         may T4 add to accounts[8102]?
+         read accounts[8102]
          may T4 write accounts[8101]?
          read accounts[8101]
          commit T4 read (accounts[8101]@130) ranges () write (+accounts[8101] accounts[8102][(2, 1)])
