@@ -158,6 +158,11 @@ impl AccessManager {
         self.local.tally
     }
 
+    /// Whether this copy of an item is stale.
+    pub fn is_stale(&self, item: &Item) -> bool {
+        self.stale.contains(item.table, &item.key)
+    }
+
     /// The largest timestamp installed here.
     pub fn as_of(&self) -> Timestamp {
         self.local.as_of

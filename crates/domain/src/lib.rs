@@ -38,7 +38,8 @@ use messages::replication::SiteNotice;
 use messages::server::Sites;
 use messages::trace::{Event, Selection, Tracer};
 use messages::{
-    Envelope, EpochNumber, Incarnation, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId, Timestamp,
+    Envelope, EpochNumber, Incarnation, Item, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId,
+    Timestamp,
 };
 use place::{Answer, Place, Question};
 use std::collections::VecDeque;
@@ -246,6 +247,11 @@ impl<L: Log> Domain<L> {
             Ok(Answer::Memory(tally)) => tally,
             _ => access_manager::Tally::default(),
         }
+    }
+
+    /// Whether this site's copy of an item is stale.
+    pub fn is_stale(&self, item: &Item) -> bool {
+        matches!(self.ask(ServerKind::AccessManager, Question::Stale(item.clone())), Ok(Answer::Stale(true)))
     }
 
     /// Whether no transaction executes or is being prepared here, as far as anybody else is concerned.

@@ -8,7 +8,7 @@ use access_manager::{AccessManager, Store, StoreError};
 use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
 use concurrency_controller::ConcurrencyController;
-use messages::{Envelope, Key, Now, Outbox, Row, Server, ServerKind, Timestamp};
+use messages::{Envelope, Item, Key, Now, Outbox, Row, Server, ServerKind, Timestamp};
 use replication_controller::ReplicationController;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -44,7 +44,7 @@ pub trait Call: Send {
 }
 
 /// What the domain asks of a server besides what all servers have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
     /// Of the replication controller: why the site may not serve now.
     Refusal(Now),
@@ -56,6 +56,8 @@ pub enum Question {
     Companions,
     /// Of the access manager: what it keeps in memory.
     Memory,
+    /// Of the access manager: whether its copy of this item is stale.
+    Stale(Item),
     /// Of the concurrency controller: whether nobody holds or waits for anything.
     Idle,
 }
@@ -76,6 +78,8 @@ pub enum Answer {
     Companions(action_driver::Counters),
     /// To [`Question::Memory`].
     Memory(access_manager::Tally),
+    /// To [`Question::Stale`].
+    Stale(bool),
     /// To [`Question::Idle`].
     Idle(bool),
     /// That is nothing this server knows.
@@ -205,6 +209,7 @@ impl Machine for AccessManager {
     fn ask(&self, question: Question) -> Answer {
         match question {
             Question::Memory => Answer::Memory(self.tally()),
+            Question::Stale(item) => Answer::Stale(self.is_stale(&item)),
             _ => Answer::Unknown,
         }
     }

@@ -115,6 +115,7 @@ bugs! {
     IncrementsPassReaders = "increments-pass-readers", rule 3: "what is only added to is not commit-locked";
     IncrementsNotRebased = "increments-not-rebased", rule 3: "an increment that commits below a newer version is not added to that";
     IncrementsWhileJoining = "increments-while-joining", rule 10: "increments commit of what is stale in a member's copy";
+    RefreshedByReplay = "refreshed-by-replay", rule 10: "what a replay wrote over stale rows is told as refreshed, though it is stale again";
     IncrementsReplayedTwice = "increments-replayed-twice", rule 15: "a replay adds to a row what the store had with it";
     UnsettledNotLogged = "unsettled-not-logged", rule 15: "a post does not log rows to which something undecided is added";
     PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";

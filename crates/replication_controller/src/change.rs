@@ -309,6 +309,7 @@ impl ReplicationController {
         self.tail.clear();
         if !stale.is_empty() {
             self.copiers.lacks_something();
+            self.forget_refreshed();
             outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::MarkStale { stale: stale.clone() }));
         }
         outbox.append(self.logged_record(&epoch, stale));

@@ -295,6 +295,15 @@ impl ReplicationController {
         });
     }
 
+    /// Something is stale in this copy from now on: what was written here before, by a replay of its log or by a change of epochs, may be stale again.
+    /// Who told the others of it would have them clear fail-locks of what it lacks.
+    pub(crate) fn forget_refreshed(&mut self) {
+        if !self.planted.is(Bug::RefreshedByReplay) {
+            self.copiers.refreshed = Default::default();
+            self.after_sync.retain(|_, then| !matches!(then, AfterSync::Refreshed(..)));
+        }
+    }
+
     pub(crate) fn tell_refreshed(&mut self, items: Vec<Item>, storages: Vec<TableId>, outbox: &mut Outbox) {
         let Some(epoch) = self.serving().cloned() else { return };
         let message = ReplicationMessage::Refreshed { items, storages, everything: false };

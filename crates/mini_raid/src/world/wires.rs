@@ -8,7 +8,7 @@ use crate::message_kind::kind_of;
 use messages::commit::CommitMessage;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::oracle::OracleReply;
-use messages::replication::SiteNotice;
+use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{Envelope, Message, Now, SiteId};
 
@@ -33,6 +33,12 @@ impl World {
             }
         }
         self.statistics.messages += 1;
+        if let Message::Replication(ReplicationMessage::Refreshed { items, .. }) = &envelope.message
+            && let Some(domain) = self.look(from).domain()
+            && let Some(stale) = items.iter().find(|item| domain.is_stale(item))
+        {
+            return self.fail(format!("site {from} tells that {stale:?} is refreshed, which is stale in its copy"));
+        }
         if let Message::Commit(CommitMessage::Prepare { history, .. }) = &envelope.message
             && !history.increments.is_empty()
         {
