@@ -9,7 +9,7 @@ use crate::execution::Step;
 use crate::reads::{self, Event, Need, Progress, Reading};
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::work::{Job, Settling, ToCommit, Waits, Work};
+use crate::work::{Job, Settling, Then, ToCommit, Waits, Work};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
 use messages::concurrency::{AccessKind, ConcurrencyRequest};
@@ -124,7 +124,7 @@ impl Session {
             let order = transaction.file().order_of_increments();
             work.to_commit = Some(ToCommit { history: Arc::new(transaction.clone().into_history()), order });
         }
-        settle_first(work, transaction, Settling { left, then: None }, exchange);
+        settle_first(work, transaction, Settling { left, then: Then::Send }, exchange);
         self.run(Event::Go, exchange);
     }
 
@@ -244,8 +244,9 @@ impl Session {
                             kind => Need::Item(item, kind),
                         }))
                     }
-                    (None, Some(need)) => Ok(Step::Need(need)),
-                    (None, None) => return self.send_history(exchange),
+                    (None, Then::Need(need)) => Ok(Step::Need(need)),
+                    (None, Then::Commit) => return self.commit(exchange),
+                    (None, Then::Send) => return self.send_history(exchange),
                 },
                 None => match &mut work.job {
                     Job::Execute(execution) => {
@@ -254,7 +255,12 @@ impl Session {
                         execution.resume(transaction, generator, hidden_keys, &shared.sums, shared.rules, answer)
                     }
                     Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
-                    Job::Commit => return self.commit(exchange),
+                    Job::Commit => {
+                        let added_to = transaction.file().added_to_in_order(None).into_iter();
+                        let left = added_to.map(|item| (item.clone(), AccessKind::Increment)).collect();
+                        work.settling = Some(Settling { left, then: Then::Commit });
+                        continue;
+                    }
                 },
             };
             match step {
@@ -279,7 +285,7 @@ impl Session {
                         let left = reads::to_settle(&need, transaction);
                         if !left.is_empty() {
                             left.iter().for_each(|(item, _)| transaction.note_wanted(item));
-                            settle_first(work, transaction, Settling { left, then: Some(need) }, exchange);
+                            settle_first(work, transaction, Settling { left, then: Then::Need(need) }, exchange);
                             continue;
                         }
                     }

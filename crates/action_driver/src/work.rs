@@ -49,8 +49,18 @@ pub(crate) struct Settling {
     /// Those left, and how each is accessed, in the order in which the transaction came to them: whose programs do not wait for each other in a
     /// circle when they write the same rows do not when they commit.
     pub(crate) left: VecDeque<(Item, AccessKind)>,
-    /// What the executor needs then; `None`: it has ended, and the transaction commits.
-    pub(crate) then: Option<Need>,
+    pub(crate) then: Then,
+}
+
+/// What goes on when nothing of a [`Settling`] is left.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Then {
+    /// The executor needs this.
+    Need(Need),
+    /// A commit is tried again: what it adds to is locked as it was before.
+    Commit,
+    /// The transaction commits as it is.
+    Send,
 }
 
 /// What is left to be committed when all statements of a transaction have been answered.

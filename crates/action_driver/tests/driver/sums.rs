@@ -197,8 +197,11 @@ fn a_commit_that_was_lost_on_nothing_read_is_tried_again() {
          commit T3 read (accounts[8101]@130 accounts[8102]@160) ranges () write (+accounts[8101])
          serve?
          begin
+         may T4 add to accounts[8101]?
+         read accounts[8101]
          serve?
          add to accounts[8101]?
+         give up T4 accounts[8101]
          may T4 write accounts[8101]?
          read accounts[8101]
          commit T4 read (accounts[8101]@130 accounts[8102]@160) ranges () write (+accounts[8101])
