@@ -1,6 +1,7 @@
-//! A site that was away while few rows changed: it reads correctly at once, and copies what changed and little else.
+//! A site that was away while few rows changed: it reads correctly at once, copies what changed and little else, and costs clients of the others
+//! nothing but time.
 
-use crate::harness::World;
+use crate::harness::{World, eventually, postgres_program, succeeds};
 use laboratory::cluster::process::Name;
 use laboratory::debit_credit::{connect, explain};
 use std::time::{Duration, Instant};
@@ -51,4 +52,40 @@ fn a_site_that_missed_one_row_in_a_hundred_copies_little_more() {
     let count = "SELECT count(*) FILTER (WHERE v = repeat('b', 1000)), count(*) FROM t";
     let row = world.connect(2).query_one(count, &[]).unwrap_or_else(|error| panic!("{}", explain(&error)));
     assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (ROWS / CHANGED_ONE_IN, ROWS));
+}
+
+/// How long clients go on, in seconds: a site is gone and back several times meanwhile.
+const LOAD_SECONDS: &str = "12";
+
+/// Clients whose transactions all add to one row, which every return finds changed: if this fails, a site that comes back makes them wait for each
+/// other in a circle, or a change of the set of sites loses what is about to commit.
+#[test]
+fn no_client_loses_a_transaction_to_a_return() {
+    let Some(pgbench) = postgres_program("pgbench") else { return };
+    let mut world = World::start();
+    succeeds(world.client(&pgbench, 1).args(["-i", "-q", "-s", "1", "raid"]));
+    let mut load = world.client(&pgbench, 1);
+    load.args(["-n", "-M", "prepared", "-c", "16", "-T", LOAD_SECONDS, "--verbose-errors", "raid"]);
+    let mut returns = 0;
+    let report = std::thread::scope(|scope| {
+        let load = scope.spawn(move || succeeds(&mut load));
+        while !load.is_finished() {
+            world.kill(3);
+            world.wait_until_without(&[3]);
+            let committed = |world: &World| world.running.status(1).expect("it answers").commits.committed;
+            let before = committed(&world);
+            eventually("rows to change", || load.is_finished() || committed(&world) > before + 200);
+            world.start_again(Name::Site(3));
+            world.wait_until_repaired();
+            returns += u32::from(!load.is_finished());
+        }
+        load.join().expect("it reports")
+    });
+    assert!(returns > 0, "no site came back while clients went on: the test proves nothing");
+    assert!(report.contains("number of failed transactions: 0"), "{returns} returns:\n{report}");
+    let sums = "SELECT (SELECT sum(bbalance) FROM pgbench_branches), (SELECT sum(delta) FROM pgbench_history)";
+    for site in 1..=3 {
+        let row = world.connect(site).query_one(sums, &[]).unwrap_or_else(|error| panic!("{}", explain(&error)));
+        assert_eq!(row.get::<_, i64>(0), row.get::<_, i64>(1), "site {site}");
+    }
 }
