@@ -4,15 +4,15 @@
 //! epoch still stands and all leases hold after the read; a transaction is tried again only when nothing of it is left and the client
 //! has been told nothing, under a new identifier and its first age.
 
+use crate::commit::{Settling, Then, ToCommit, settle_first};
 use crate::exchange::Exchange;
 use crate::execution::Step;
 use crate::reads::{self, Event, Need, Progress, Reading};
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::work::{Job, Settling, Then, ToCommit, Waits, Work};
+use crate::work::{Job, Waits, Work};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
-use messages::concurrency::{AccessKind, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
@@ -20,12 +20,11 @@ use messages::planted::Bug;
 use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
-use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
-use std::collections::{BTreeSet, VecDeque};
+use messages::{Age, History, Row, TableId, Timestamp, TransactionId};
 use std::sync::Arc;
 
 impl Session {
-    fn parts(&mut self) -> (&mut Work, &mut Transaction) {
+    pub(crate) fn parts(&mut self) -> (&mut Work, &mut Transaction) {
         let work = self.work.as_mut().expect("a request is under way");
         (work, self.transaction.as_mut().expect("a statement runs in a transaction"))
     }
@@ -89,43 +88,6 @@ impl Session {
             (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
             (waits, _) => unreachable!("a service reply while {waits:?}"),
         }
-    }
-
-    /// The replication controller has answered to which items of the transaction nothing can be added.
-    pub fn lacks(&mut self, lacking: Result<Vec<Item>, String>, exchange: &mut Exchange) {
-        let (work, _) = self.parts();
-        match (std::mem::replace(&mut work.waits, Waits::Nothing), lacking) {
-            (Waits::Additions { .. }, Ok(lacking)) if !lacking.is_empty() => {
-                self.settle_additions(Some(lacking), exchange);
-            }
-            // As with any other commit: it waits where it is decided, which refuses what cannot be added.
-            (Waits::Additions { .. }, _) => self.send_history(exchange),
-            (waits, _) => unreachable!("told what is lacking while {waits:?}"),
-        }
-    }
-
-    /// Makes writes of what the transaction adds to these items, or to all, and then commits. What it adds to besides it asks for again, in one
-    /// order with these: who kept the one while it waits for the other could be waited for by whoever has that.
-    fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut Exchange) {
-        let (work, transaction) = self.parts();
-        let items = items.map(BTreeSet::from_iter);
-        let how = |item: &Item| match &items {
-            Some(items) if !items.contains(item) => AccessKind::Increment,
-            _ => AccessKind::Write,
-        };
-        let left: VecDeque<_> =
-            transaction.file().added_to_in_order(None).into_iter().map(|item| (item.clone(), how(item))).collect();
-        if transaction.is_guest() {
-            // Each of them tries again by itself, and reads.
-            let item = left.into_iter().find(|(_, kind)| *kind == AccessKind::Write).map(|(item, _)| Box::new(item));
-            return self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
-        }
-        if work.keeps(transaction) {
-            let order = transaction.file().order_of_increments();
-            work.to_commit = Some(ToCommit { history: Arc::new(transaction.clone().into_history()), order });
-        }
-        settle_first(work, transaction, Settling { left, then: Then::Send }, exchange);
-        self.run(Event::Go, exchange);
     }
 
     /// The transaction, or a chunk, has its identifier.
@@ -229,24 +191,17 @@ impl Session {
     }
 
     /// Goes on until an answer has to be awaited.
-    fn run(&mut self, event: Event, exchange: &mut Exchange) {
+    pub(crate) fn run(&mut self, event: Event, exchange: &mut Exchange) {
         let mut event = event;
         loop {
             let (work, transaction) = self.parts();
             work.waits = Waits::Nothing;
             let answer = std::mem::replace(&mut event, Event::Go);
             let step = match work.settling.take() {
-                Some(mut settling) => match (settling.left.pop_front(), settling.then) {
-                    (Some((item, kind)), then) => {
-                        work.settling = Some(Settling { then, ..settling });
-                        Ok(Step::Need(match kind {
-                            AccessKind::Increment => Need::Presence(item),
-                            kind => Need::Item(item, kind),
-                        }))
-                    }
-                    (None, Then::Need(need)) => Ok(Step::Need(need)),
-                    (None, Then::Commit) => return self.commit(exchange),
-                    (None, Then::Send) => return self.send_history(exchange),
+                Some(settling) => match settling.next(&mut work.settling) {
+                    Ok(need) | Err(Then::Need(need)) => Ok(Step::Need(need)),
+                    Err(Then::Commit) => return self.commit(exchange),
+                    Err(Then::Send) => return self.send_history(exchange),
                 },
                 None => match &mut work.job {
                     Job::Execute(execution) => {
@@ -256,9 +211,7 @@ impl Session {
                     }
                     Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
                     Job::Commit => {
-                        let added_to = transaction.file().added_to_in_order(None).into_iter();
-                        let left = added_to.map(|item| (item.clone(), AccessKind::Increment)).collect();
-                        work.settling = Some(Settling { left, then: Then::Commit });
+                        work.settling = Some(Settling::lock_again(transaction));
                         continue;
                     }
                 },
@@ -364,52 +317,6 @@ impl Session {
     pub(crate) fn succeed(&mut self, receipt: Receipt, exchange: &mut Exchange) {
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, work.job.reply(receipt));
-    }
-
-    /// Commits, if what the transaction adds can be committed as it is; else makes writes of that first.
-    pub(crate) fn commit(&mut self, exchange: &mut Exchange) {
-        let (work, transaction) = self.parts();
-        for (table, read) in transaction.take_summed() {
-            exchange.shared.sums.note(table, read);
-        }
-        if !transaction.file().adds() {
-            return self.send_history(exchange);
-        }
-        if work.reads_all {
-            return self.settle_additions(None, exchange);
-        }
-        let tag = exchange.tag();
-        work.waits = Waits::Additions { tag };
-        exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
-    }
-
-    /// Sends the history to be committed. Reads alone are committed too, because whether locks at home are enough for them is the
-    /// method's business, not ours. A transaction that did nothing ends here.
-    fn send_history(&mut self, exchange: &mut Exchange) {
-        let mut transaction = self.transaction.take().expect("there is a transaction to commit");
-        let (id, mut age) = transaction.identity.expect("it has begun");
-        let is_idle = transaction.is_idle();
-        if is_idle {
-            crate::session::release(&mut transaction, exchange);
-            return self.succeed(Receipt::Nothing, exchange);
-        }
-        if transaction.is_guest() {
-            age = self.lost_age.expect("a guest has an age of its own");
-        }
-        let is_joint = transaction.is_guest();
-        let companions = std::mem::take(&mut transaction.companions);
-        let oldest = exchange.shared.companions.commit(id, age, companions);
-        let ahead = transaction.ahead().clone();
-        let work = self.work.as_mut().expect("a request is under way");
-        let order = work.keeps(&transaction).then(|| transaction.file().order_of_increments());
-        let history = Arc::new(transaction.into_history());
-        if let Some(order) = order {
-            work.to_commit = Some(ToCommit { history: Arc::clone(&history), order });
-        }
-        let mut items = history.changed();
-        let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
-        work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
-        exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });
     }
 
     /// The transaction, or a chunk, has committed.
@@ -554,16 +461,6 @@ impl Session {
             _ => {}
         }
     }
-}
-
-/// What is added to these items becomes writes before anything else goes on. Who waited for another's permission to add to one of them while that
-/// waited for its own would wait for ever: so nobody keeps it.
-fn settle_first(work: &mut Work, transaction: &mut Transaction, settling: Settling, exchange: &mut Exchange) {
-    let items = transaction.give_up(settling.left.iter().map(|(item, _)| item));
-    if let (false, Some((transaction, _))) = (items.is_empty(), transaction.identity) {
-        exchange.concurrency(ConcurrencyRequest::GiveUp { transaction, items });
-    }
-    work.settling = Some(settling);
 }
 
 /// The row of numbers, committed ahead where it still has this version.

@@ -9,8 +9,8 @@
 //! In reading order:
 //!
 //! * `driver`: the server; brings messages to sessions;
-//! * `session`: requests, explicit transactions, savepoints; `work`: the request under way; `attempt`: the life of a statement, retries,
-//!   commit;
+//! * `session`: requests, explicit transactions, savepoints; `work`: the request under way; `attempt`: the life of a statement, and
+//!   retries; `commit`: what comes after the last statement;
 //! * `companions`: programs that commit together;
 //! * `transaction`: what a transaction has read, locked and written; `differential_file`: its private writes;
 //! * `reads`: what executors ask for, and the messages that bring it; `ahead`: what is asked for before a program begins;
@@ -26,6 +26,7 @@ mod ahead;
 mod attempt;
 mod catalog;
 mod cleaner;
+mod commit;
 mod companions;
 mod contention;
 mod cursor;

@@ -2,19 +2,18 @@
 //!
 //! Invariant: an answer that is no longer wanted is forgotten ([`Waits::forget`]), so that it cannot reach what comes after.
 
+use crate::commit::{Settling, ToCommit};
 use crate::exchange::Exchange;
 use crate::execution::Execution;
 use crate::limits::{JOINT_LOSSES_MAX, JOINT_NEEDS_MAX, RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
 use crate::reads::{Event, Need, Reading};
 use crate::scan::ScanJob;
 use crate::transaction::Transaction;
-use messages::concurrency::AccessKind;
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{Failure, Receipt, SessionReply};
-use messages::{Age, Conflict, ConflictKind, History, Item, KeyRange, Now, ServerKind, TableId, TransactionId};
+use messages::{Age, History, Item, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A request under way.
@@ -41,34 +40,6 @@ pub struct Work {
     pub(crate) joint_losses: u32,
     /// Rows and batches that this try has needed.
     pub(crate) needs: u32,
-}
-
-/// Items that are added to, and have to be read and written instead; or asked for once more, so that all are asked for in one order.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Settling {
-    /// Those left, and how each is accessed, in the order in which the transaction came to them: whose programs do not wait for each other in a
-    /// circle when they write the same rows do not when they commit.
-    pub(crate) left: VecDeque<(Item, AccessKind)>,
-    pub(crate) then: Then,
-}
-
-/// What goes on when nothing of a [`Settling`] is left.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Then {
-    /// The executor needs this.
-    Need(Need),
-    /// A commit is tried again: what it adds to is locked as it was before.
-    Commit,
-    /// The transaction commits as it is.
-    Send,
-}
-
-/// What is left to be committed when all statements of a transaction have been answered.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ToCommit {
-    pub(crate) history: Arc<History>,
-    /// Its increments, in the order in which the transaction came to them.
-    pub(crate) order: SmallVec<[u32; 4]>,
 }
 
 /// What was asked.
@@ -146,37 +117,6 @@ impl Work {
         self.job.start_over();
     }
 
-    /// Whether what its statements have left to be committed is to be kept, for another try, and is not yet.
-    pub(crate) fn keeps(&self, transaction: &Transaction) -> bool {
-        self.job.is_commit() && self.to_commit.is_none() && !transaction.is_used_up()
-    }
-
-    /// Whether a commit that has lost so can be tried again though its statements cannot: none of them has seen what it was lost on. What it has read
-    /// is checked again.
-    pub(crate) fn can_commit_again(&self, conflict: &Conflict) -> bool {
-        let Some(ToCommit { history, .. }) = &self.to_commit else { return false };
-        let is_unseen = |item: &Item| {
-            let is_read = history.reads.iter().any(|read| read.table == item.table && read.key == item.key);
-            let in_range = |range: &KeyRange| range.table == item.table && range.contains(item.key.as_bytes());
-            !is_read && !history.ranges.iter().any(|read| in_range(&read.range))
-        };
-        match conflict.kind {
-            ConflictKind::EpochChanged | ConflictKind::Refused => true,
-            ConflictKind::IncrementRefused => !self.reads_all,
-            ConflictKind::Deadlock
-            | ConflictKind::PreparedElsewhere
-            | ConflictKind::YoungerDies
-            | ConflictKind::OlderWaits => conflict.item.as_deref().is_some_and(is_unseen),
-            // Without a rival the row has gone, and stays away.
-            ConflictKind::StaleRead => conflict.other.is_some() && conflict.item.as_deref().is_some_and(is_unseen),
-            ConflictKind::SchemaChanged
-            | ConflictKind::TooOld
-            | ConflictKind::Cancelled
-            | ConflictKind::SnapshotGivenUp
-            | ConflictKind::CompanionGone => false,
-        }
-    }
-
     /// Whether it runs in a transaction of its own, and lets nobody into that.
     pub(crate) fn is_alone(&self) -> bool {
         self.joint_losses >= JOINT_LOSSES_MAX
@@ -207,7 +147,7 @@ impl Job {
     }
 
     /// Whether it commits what statements have done before.
-    fn is_commit(&self) -> bool {
+    pub(crate) fn is_commit(&self) -> bool {
         matches!(self, Job::Commit)
     }
 

@@ -1,0 +1,200 @@
+//! The end of a transaction whose statements have run: what it adds to and cannot is read first, its history is sent, and what was lost on nothing that it has
+//! read is committed again.
+//!
+//! Invariants: what is only added to is given up before any of it is asked for in another way; a commit is tried again only once nothing of the last try is
+//! left (rule 4), and all that was read is checked again.
+
+use crate::exchange::Exchange;
+use crate::reads::{Event, Need};
+use crate::session::Session;
+use crate::transaction::Transaction;
+use crate::work::{Waits, Work};
+use messages::commit::CommitRequest;
+use messages::concurrency::{AccessKind, ConcurrencyRequest};
+use messages::conflict::{Conflict, ConflictKind};
+use messages::replication::ServiceRequest;
+use messages::session::Receipt;
+use messages::{History, Item, KeyRange};
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Items that are added to, and have to be read and written instead; or asked for once more, so that all are asked for in one order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Settling {
+    /// Those left, and how each is accessed, in the order in which the transaction came to them: whose programs do not wait for each other in a
+    /// circle when they write the same rows do not when they commit.
+    pub(crate) left: VecDeque<(Item, AccessKind)>,
+    pub(crate) then: Then,
+}
+
+/// What goes on when nothing of a [`Settling`] is left.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Then {
+    /// The executor needs this.
+    Need(Need),
+    /// A commit is tried again: what it adds to is locked as it was before.
+    Commit,
+    /// The transaction commits as it is.
+    Send,
+}
+
+/// What is left to be committed when all statements of a transaction have been answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ToCommit {
+    pub(crate) history: Arc<History>,
+    /// Its increments, in the order in which the transaction came to them.
+    pub(crate) order: SmallVec<[u32; 4]>,
+}
+
+impl Settling {
+    /// Everything that a transaction adds to is locked once more, as it is: a commit is tried again.
+    pub(crate) fn lock_again(transaction: &Transaction) -> Settling {
+        let added_to = transaction.file().added_to_in_order(None).into_iter();
+        Settling { left: added_to.map(|item| (item.clone(), AccessKind::Increment)).collect(), then: Then::Commit }
+    }
+
+    /// What is needed next. Errors: nothing is left, and this goes on.
+    pub(crate) fn next(mut self, settling: &mut Option<Settling>) -> Result<Need, Then> {
+        let Some((item, kind)) = self.left.pop_front() else { return Err(self.then) };
+        *settling = Some(self);
+        Ok(match kind {
+            AccessKind::Increment => Need::Presence(item),
+            kind => Need::Item(item, kind),
+        })
+    }
+}
+
+impl Work {
+    /// Whether what its statements have left to be committed is to be kept, for another try, and is not yet.
+    pub(crate) fn keeps(&self, transaction: &Transaction) -> bool {
+        self.job.is_commit() && self.to_commit.is_none() && !transaction.is_used_up()
+    }
+
+    /// Whether a commit that has lost so can be tried again though its statements cannot: none of them has seen what it was lost on. What it has read
+    /// is checked again.
+    pub(crate) fn can_commit_again(&self, conflict: &Conflict) -> bool {
+        let Some(ToCommit { history, .. }) = &self.to_commit else { return false };
+        let is_unseen = |item: &Item| {
+            let is_read = history.reads.iter().any(|read| read.table == item.table && read.key == item.key);
+            let in_range = |range: &KeyRange| range.table == item.table && range.contains(item.key.as_bytes());
+            !is_read && !history.ranges.iter().any(|read| in_range(&read.range))
+        };
+        match conflict.kind {
+            ConflictKind::EpochChanged | ConflictKind::Refused => true,
+            ConflictKind::IncrementRefused => !self.reads_all,
+            ConflictKind::Deadlock
+            | ConflictKind::PreparedElsewhere
+            | ConflictKind::YoungerDies
+            | ConflictKind::OlderWaits => conflict.item.as_deref().is_some_and(is_unseen),
+            // Without a rival the row has gone, and stays away.
+            ConflictKind::StaleRead => conflict.other.is_some() && conflict.item.as_deref().is_some_and(is_unseen),
+            ConflictKind::SchemaChanged
+            | ConflictKind::TooOld
+            | ConflictKind::Cancelled
+            | ConflictKind::SnapshotGivenUp
+            | ConflictKind::CompanionGone => false,
+        }
+    }
+}
+
+impl Session {
+    /// Commits, if what the transaction adds can be committed as it is; else makes writes of that first.
+    pub(crate) fn commit(&mut self, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        for (table, read) in transaction.take_summed() {
+            exchange.shared.sums.note(table, read);
+        }
+        if !transaction.file().adds() {
+            return self.send_history(exchange);
+        }
+        if work.reads_all {
+            return self.settle_additions(None, exchange);
+        }
+        let tag = exchange.tag();
+        work.waits = Waits::Additions { tag };
+        exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
+    }
+
+    /// The replication controller has answered to which items of the transaction nothing can be added.
+    pub fn lacks(&mut self, lacking: Result<Vec<Item>, String>, exchange: &mut Exchange) {
+        let (work, _) = self.parts();
+        match (std::mem::replace(&mut work.waits, Waits::Nothing), lacking) {
+            (Waits::Additions { .. }, Ok(lacking)) if !lacking.is_empty() => {
+                self.settle_additions(Some(lacking), exchange);
+            }
+            // As with any other commit: it waits where it is decided, which refuses what cannot be added.
+            (Waits::Additions { .. }, _) => self.send_history(exchange),
+            (waits, _) => unreachable!("told what is lacking while {waits:?}"),
+        }
+    }
+
+    /// Makes writes of what the transaction adds to these items, or to all, and then commits. What it adds to besides it asks for again, in one
+    /// order with these: who kept the one while it waits for the other could be waited for by whoever has that.
+    pub(crate) fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut Exchange) {
+        let (work, transaction) = self.parts();
+        let items = items.map(BTreeSet::from_iter);
+        let how = |item: &Item| match &items {
+            Some(items) if !items.contains(item) => AccessKind::Increment,
+            _ => AccessKind::Write,
+        };
+        let left: VecDeque<_> =
+            transaction.file().added_to_in_order(None).into_iter().map(|item| (item.clone(), how(item))).collect();
+        if transaction.is_guest() {
+            // Each of them tries again by itself, and reads.
+            let item = left.into_iter().find(|(_, kind)| *kind == AccessKind::Write).map(|(item, _)| Box::new(item));
+            return self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
+        }
+        if work.keeps(transaction) {
+            let order = transaction.file().order_of_increments();
+            work.to_commit = Some(ToCommit { history: Arc::new(transaction.clone().into_history()), order });
+        }
+        settle_first(work, transaction, Settling { left, then: Then::Send }, exchange);
+        self.run(Event::Go, exchange);
+    }
+
+    /// Sends the history to be committed. Reads alone are committed too, because whether locks at home are enough for them is the
+    /// method's business, not ours. A transaction that did nothing ends here.
+    pub(crate) fn send_history(&mut self, exchange: &mut Exchange) {
+        let mut transaction = self.transaction.take().expect("there is a transaction to commit");
+        let (id, mut age) = transaction.identity.expect("it has begun");
+        let is_idle = transaction.is_idle();
+        if is_idle {
+            crate::session::release(&mut transaction, exchange);
+            return self.succeed(Receipt::Nothing, exchange);
+        }
+        if transaction.is_guest() {
+            age = self.lost_age.expect("a guest has an age of its own");
+        }
+        let is_joint = transaction.is_guest();
+        let companions = std::mem::take(&mut transaction.companions);
+        let oldest = exchange.shared.companions.commit(id, age, companions);
+        let ahead = transaction.ahead().clone();
+        let work = self.work.as_mut().expect("a request is under way");
+        let order = work.keeps(&transaction).then(|| transaction.file().order_of_increments());
+        let history = Arc::new(transaction.into_history());
+        if let Some(order) = order {
+            work.to_commit = Some(ToCommit { history: Arc::clone(&history), order });
+        }
+        let mut items = history.changed();
+        let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
+        work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
+        exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });
+    }
+}
+
+/// What is added to these items becomes writes before anything else goes on. Who waited for another's permission to add to one of them while that
+/// waited for its own would wait for ever: so nobody keeps it.
+pub(crate) fn settle_first(
+    work: &mut Work,
+    transaction: &mut Transaction,
+    settling: Settling,
+    exchange: &mut Exchange,
+) {
+    let items = transaction.give_up(settling.left.iter().map(|(item, _)| item));
+    if let (false, Some((transaction, _))) = (items.is_empty(), transaction.identity) {
+        exchange.concurrency(ConcurrencyRequest::GiveUp { transaction, items });
+    }
+    work.settling = Some(settling);
+}
