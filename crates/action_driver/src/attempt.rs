@@ -211,7 +211,7 @@ impl Session {
                     }
                     Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
                     Job::Commit => {
-                        work.settling = Some(Settling::lock_again(transaction));
+                        work.settling = work.to_commit.as_ref().map(Settling::lock_again);
                         continue;
                     }
                 },
@@ -237,7 +237,7 @@ impl Session {
                     if work.settling.is_none() {
                         let left = reads::to_settle(&need, transaction);
                         if !left.is_empty() {
-                            left.iter().for_each(|(item, _)| transaction.note_wanted(item));
+                            left.iter().filter_map(Need::item).for_each(|item| transaction.note_wanted(&item));
                             settle_first(work, transaction, Settling { left, then: Then::Need(need) }, exchange);
                             continue;
                         }
@@ -352,6 +352,10 @@ impl Session {
         match std::mem::replace(&mut work.waits, Waits::Nothing) {
             Waits::Commit { ahead, age, is_joint, .. } if ahead.is_empty() => {
                 self.lost_age = Some(age);
+                if conflict.kind == ConflictKind::EpochChanged && work.tries == 0 {
+                    // However long the change took, it is tried once.
+                    work.deadline = exchange.now.boot + SERVICE_PATIENCE;
+                }
                 if is_joint {
                     self.note_joint_loss(exchange);
                 }
@@ -423,7 +427,9 @@ impl Session {
             let failure = storages_used_up(work, conflict);
             return self.give_up(failure, exchange);
         }
-        let Some(delay) = work.delay(exchange).filter(|_| again) else {
+        // A change of epochs is no rival that should be let pass.
+        let changed = self.transaction.is_none() && conflict.kind == ConflictKind::EpochChanged;
+        let Some(delay) = work.delay(exchange).filter(|_| again).map(|delay| if changed { 0 } else { delay }) else {
             return self.give_up(Failure::Conflict { conflict }, exchange);
         };
         work.start_over();
@@ -438,9 +444,9 @@ impl Session {
             crate::session::release(transaction, exchange);
         }
         match (&mut self.transaction, to_commit) {
-            (transaction, Some(ToCommit { history, order })) => {
+            (transaction, Some(ToCommit { history, locks })) => {
                 let planted = exchange.shared.planted;
-                *transaction = Some(Transaction::of_history(&history, &order, time_micros, planted));
+                *transaction = Some(Transaction::of_history(&history, &locks, time_micros, planted));
             }
             (Some(transaction), None) => transaction.start_over(),
             (none, None) => *none = Some(Transaction::new(AccessMode::ReadWrite, false, time_micros)),

@@ -16,16 +16,15 @@ use messages::replication::ServiceRequest;
 use messages::session::Receipt;
 use messages::{History, Item, KeyRange};
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Items that are added to, and have to be read and written instead; or asked for once more, so that all are asked for in one order.
+/// Items that are added to, and have to be read and written instead; or that are asked for once more, so that all are asked for in one order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Settling {
-    /// Those left, and how each is accessed, in the order in which the transaction came to them: whose programs do not wait for each other in a
-    /// circle when they write the same rows do not when they commit.
-    pub(crate) left: VecDeque<(Item, AccessKind)>,
+    /// What is left to be asked for, in the order in which the transaction came to it: whose programs do not wait for each other in a circle when
+    /// they write the same rows do not when they commit.
+    pub(crate) left: VecDeque<Need>,
     pub(crate) then: Then,
 }
 
@@ -34,7 +33,7 @@ pub(crate) struct Settling {
 pub(crate) enum Then {
     /// The executor needs this.
     Need(Need),
-    /// A commit is tried again: what it adds to is locked as it was before.
+    /// A commit is tried again: what it uses is locked as it was before.
     Commit,
     /// The transaction commits as it is.
     Send,
@@ -44,25 +43,26 @@ pub(crate) enum Then {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ToCommit {
     pub(crate) history: Arc<History>,
-    /// Its increments, in the order in which the transaction came to them.
-    pub(crate) order: SmallVec<[u32; 4]>,
+    /// What was locked for it, and how, in that order: whoever has locked it meanwhile is waited for, not doomed.
+    pub(crate) locks: Arc<[(Item, AccessKind)]>,
 }
 
 impl Settling {
-    /// Everything that a transaction adds to is locked once more, as it is: a commit is tried again.
-    pub(crate) fn lock_again(transaction: &Transaction) -> Settling {
-        let added_to = transaction.file().added_to_in_order(None).into_iter();
-        Settling { left: added_to.map(|item| (item.clone(), AccessKind::Increment)).collect(), then: Then::Commit }
+    /// What is to be committed is locked once more.
+    pub(crate) fn lock_again(to_commit: &ToCommit) -> Settling {
+        let lock = |(item, kind): &(Item, AccessKind)| match kind {
+            AccessKind::Read => Need::Item(item.clone(), AccessKind::Read),
+            AccessKind::Write => Need::Lock(item.clone()),
+            AccessKind::Increment => Need::Presence(item.clone()),
+        };
+        Settling { left: to_commit.locks.iter().map(lock).collect(), then: Then::Commit }
     }
 
     /// What is needed next. Errors: nothing is left, and this goes on.
     pub(crate) fn next(mut self, settling: &mut Option<Settling>) -> Result<Need, Then> {
-        let Some((item, kind)) = self.left.pop_front() else { return Err(self.then) };
+        let Some(need) = self.left.pop_front() else { return Err(self.then) };
         *settling = Some(self);
-        Ok(match kind {
-            AccessKind::Increment => Need::Presence(item),
-            kind => Need::Item(item, kind),
-        })
+        Ok(need)
     }
 }
 
@@ -109,7 +109,7 @@ impl Session {
         if !transaction.file().adds() {
             return self.send_history(exchange);
         }
-        if work.reads_all {
+        if work.reads_all && work.job.is_commit() {
             return self.settle_additions(None, exchange);
         }
         let tag = exchange.tag();
@@ -135,20 +135,19 @@ impl Session {
     pub(crate) fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut Exchange) {
         let (work, transaction) = self.parts();
         let items = items.map(BTreeSet::from_iter);
-        let how = |item: &Item| match &items {
-            Some(items) if !items.contains(item) => AccessKind::Increment,
-            _ => AccessKind::Write,
+        let need = |item: &Item| match &items {
+            Some(items) if !items.contains(item) => Need::Presence(item.clone()),
+            _ => Need::Item(item.clone(), AccessKind::Write),
         };
-        let left: VecDeque<_> =
-            transaction.file().added_to_in_order(None).into_iter().map(|item| (item.clone(), how(item))).collect();
+        let left: VecDeque<_> = transaction.file().added_to_in_order(None).into_iter().map(need).collect();
         if transaction.is_guest() {
             // Each of them tries again by itself, and reads.
-            let item = left.into_iter().find(|(_, kind)| *kind == AccessKind::Write).map(|(item, _)| Box::new(item));
+            let item = left.iter().find(|need| matches!(need, Need::Item(..))).and_then(Need::item).map(Box::new);
             return self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
         }
         if work.keeps(transaction) {
-            let order = transaction.file().order_of_increments();
-            work.to_commit = Some(ToCommit { history: Arc::new(transaction.clone().into_history()), order });
+            let locks = transaction.locks_in_order();
+            work.to_commit = Some(ToCommit { history: Arc::new(transaction.clone().into_history()), locks });
         }
         settle_first(work, transaction, Settling { left, then: Then::Send }, exchange);
         self.run(Event::Go, exchange);
@@ -172,10 +171,10 @@ impl Session {
         let oldest = exchange.shared.companions.commit(id, age, companions);
         let ahead = transaction.ahead().clone();
         let work = self.work.as_mut().expect("a request is under way");
-        let order = work.keeps(&transaction).then(|| transaction.file().order_of_increments());
+        let locks = work.keeps(&transaction).then(|| transaction.locks_in_order());
         let history = Arc::new(transaction.into_history());
-        if let Some(order) = order {
-            work.to_commit = Some(ToCommit { history: Arc::clone(&history), order });
+        if let Some(locks) = locks {
+            work.to_commit = Some(ToCommit { history: Arc::clone(&history), locks });
         }
         let mut items = history.changed();
         let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
@@ -192,7 +191,7 @@ pub(crate) fn settle_first(
     settling: Settling,
     exchange: &mut Exchange,
 ) {
-    let items = transaction.give_up(settling.left.iter().map(|(item, _)| item));
+    let items = transaction.give_up(settling.left.iter().filter_map(Need::item));
     if let (false, Some((transaction, _))) = (items.is_empty(), transaction.identity) {
         exchange.concurrency(ConcurrencyRequest::GiveUp { transaction, items });
     }

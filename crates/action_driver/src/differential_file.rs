@@ -7,7 +7,6 @@
 
 use messages::{Addends, Increment, Item, Key, KeyRange, Row, TableId, Timestamp, Write};
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -183,14 +182,6 @@ impl DifferentialFile {
         let mut items: Vec<(u32, &Item)> = added_to.map(|(item, addition)| (addition.order, item)).collect();
         items.sort_unstable_by_key(|(order, _)| *order);
         items.into_iter().map(|(_, item)| item).collect()
-    }
-
-    /// The places of [`Self::into_parts`]' increments in the order in which their items were first added to.
-    pub fn order_of_increments(&self) -> SmallVec<[u32; 4]> {
-        let mut order: SmallVec<[(u32, u32); 4]> =
-            self.increments.values().zip(0..).map(|(addition, place)| (addition.order, place)).collect();
-        order.sort_unstable();
-        order.into_iter().map(|(_, place)| place).collect()
     }
 
     fn change_addition(&mut self, item: Item, addition: Option<Addition>) {

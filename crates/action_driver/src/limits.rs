@@ -55,6 +55,8 @@ pub const WIDE_RANGE: i128 = 1_000_000_000;
 pub const READ_BACK_STEP: u16 = 16;
 /// The most that such a storage can have before it is added to again.
 pub const READ_BACK_MAX: u16 = 1_024;
+/// A commit that is tried again locks so many items once more, at most; of a larger one nothing.
+pub const LOCKED_AGAIN_MAX: usize = 1_000;
 
 /// Bits of the counter in a hidden key.
 pub const HIDDEN_COUNTER_BITS: u32 = 48;

@@ -92,7 +92,7 @@ pub struct Reading {
 
 impl Need {
     /// What is needed; for a range, its low end.
-    fn item(&self) -> Option<Item> {
+    pub(crate) fn item(&self) -> Option<Item> {
         match self {
             Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
@@ -141,9 +141,9 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
 }
 
 /// What has to be read first because the transaction adds to it: what it is about to see must have the sums.
-pub fn to_settle(need: &Need, transaction: &Transaction) -> VecDeque<(Item, AccessKind)> {
+pub fn to_settle(need: &Need, transaction: &Transaction) -> VecDeque<Need> {
     let file = transaction.file();
-    let written = |item: &Item| (item.clone(), AccessKind::Write);
+    let written = |item: &Item| Need::Item(item.clone(), AccessKind::Write);
     match need {
         Need::Item(item, _) | Need::Lock(item) if file.added_to(item).is_some() => [written(item)].into(),
         Need::Range(need) => file.added_to_in_order(Some(&need.range)).into_iter().map(written).collect(),

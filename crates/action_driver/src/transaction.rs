@@ -6,7 +6,9 @@
 use crate::companions::Companion;
 use crate::differential_file::{DifferentialFile, Mark};
 use crate::failure;
-use crate::limits::{JOINT_BYTES_MAX, JOINT_ITEMS_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED};
+use crate::limits::{
+    JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED,
+};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
@@ -17,6 +19,7 @@ use messages::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use values::Addend;
 
 /// A transaction that is executing.
@@ -46,6 +49,7 @@ pub struct Transaction {
     pub companions: Vec<Companion>,
     file: DifferentialFile,
     items: BTreeMap<Item, ItemState>,
+    granted: u32,
     ranges: Vec<RangeRead>,
     range_locks: VecDeque<(KeyRange, AccessKind)>,
     read_bytes: usize,
@@ -69,6 +73,8 @@ pub struct Transaction {
 struct ItemState {
     seen: Option<Timestamp>,
     locked: Option<AccessKind>,
+    /// Counted up: the order in which items were first locked.
+    order: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,6 +108,7 @@ impl Transaction {
             companions: Vec::new(),
             file: DifferentialFile::new(explicit),
             items: BTreeMap::new(),
+            granted: 0,
             ranges: Vec::new(),
             range_locks: VecDeque::new(),
             read_bytes: 0,
@@ -119,21 +126,35 @@ impl Transaction {
         }
     }
 
-    /// An explicit transaction whose statements have left this to be committed, its increments in this order.
-    pub fn of_history(history: &History, order: &[u32], time_micros: i64, planted: Planted) -> Transaction {
+    /// An explicit transaction whose statements have left this to be committed, and had locked this in that order.
+    pub fn of_history(
+        history: &History,
+        locks: &[(Item, AccessKind)],
+        time_micros: i64,
+        planted: Planted,
+    ) -> Transaction {
         let mut transaction = Transaction::new(AccessMode::ReadWrite, true, time_micros);
         transaction.answered = true;
+        // No statement of it can be undone any more.
+        transaction.file = DifferentialFile::new(false);
         for read in history.reads.iter().filter(|_| !planted.is(Bug::ReadsNotRepeated)) {
             let item = Item { table: read.table, key: read.key.clone() };
-            transaction.items.insert(item, ItemState { seen: Some(read.seen), locked: None });
+            transaction.items.insert(item, ItemState { seen: Some(read.seen), ..ItemState::default() });
             transaction.read_bytes += read.key.as_bytes().len();
         }
         transaction.ranges = history.ranges.clone();
         for write in &history.writes {
             transaction.file.put(Item { table: write.table, key: write.key.clone() }, write.row.clone());
         }
-        for place in order {
-            let increment = &history.increments[*place as usize];
+        let place_of = |(item, _): &(Item, AccessKind)| {
+            history.increments.binary_search_by(|added| (added.table, &added.key).cmp(&(item.table, &item.key))).ok()
+        };
+        let mut places: Vec<usize> = locks.iter().filter_map(place_of).collect();
+        let mut is_listed = vec![false; history.increments.len()];
+        places.iter().for_each(|place| is_listed[*place] = true);
+        places.extend((0..is_listed.len()).filter(|place| !is_listed[*place]));
+        for place in places {
+            let increment = &history.increments[place];
             let item = Item { table: increment.table, key: increment.key.clone() };
             transaction.file.add(item, &increment.addends);
         }
@@ -229,11 +250,23 @@ impl Transaction {
             .any(|(range, held)| held.covers(kind) && range.table == item.table && range.contains(item.key.as_bytes()))
     }
 
+    /// The items that it has locked, and how, in the order in which it came to them; none if they are many.
+    pub fn locks_in_order(&self) -> Arc<[(Item, AccessKind)]> {
+        if self.items.len() > LOCKED_AGAIN_MAX {
+            return Arc::new([]);
+        }
+        let locked = |(item, state): (&Item, &ItemState)| Some((state.order, item.clone(), state.locked?));
+        let mut locks: Vec<_> = self.items.iter().filter_map(locked).collect();
+        locks.sort_unstable_by_key(|(order, ..)| *order);
+        locks.into_iter().map(|(_, item, kind)| (item, kind)).collect()
+    }
+
     /// Notes what the concurrency controller has granted.
     pub fn note_granted(&mut self, target: Target, kind: AccessKind) {
         match target {
             Target::Item(item) => {
-                let state = self.items.entry(item).or_default();
+                self.granted += 1;
+                let state = self.items.entry(item).or_insert(ItemState { order: self.granted, ..ItemState::default() });
                 state.locked = Some(state.locked.map_or(kind, |held| held.join(kind)));
             }
             Target::Range(range) => {
@@ -348,14 +381,14 @@ impl Transaction {
     }
 
     /// Of these items, those that it may only add to so far; which it may no more.
-    pub fn give_up<'a>(&mut self, items: impl Iterator<Item = &'a Item>) -> Vec<Item> {
+    pub fn give_up(&mut self, items: impl Iterator<Item = Item>) -> Vec<Item> {
         let mut given_up = Vec::new();
         for item in items {
-            if let Some(state) = self.items.get_mut(item)
+            if let Some(state) = self.items.get_mut(&item)
                 && state.locked == Some(AccessKind::Increment)
             {
                 state.locked = None;
-                given_up.push(item.clone());
+                given_up.push(item);
             }
         }
         given_up

@@ -158,6 +158,8 @@ fn found_seeds_of_schema_changes_stay_found() {
         ("a dropped storage of which a copy had no row stayed by its name", 61219, 3),
         ("a restart forgot which storages nothing might be left of", 1866, 3),
         ("a storage whose rows were all in the store was taken for one without rows", 1439, 3),
+        ("a restart told of rows as refreshed that its log had said before to be stale again", 77830, 3),
+        ("a commit that waited between its tries met a site that does not vote each time", 5500015, 3),
     ];
     for (what, seed, sites) in found {
         let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });

@@ -147,6 +147,9 @@ impl ReplicationController {
                     self.to_peer(site, ReplicationMessage::CopyReply { tag: theirs, copies }, outbox);
                 }
             }
+            // A replay says what was so in an earlier life.
+            AccessReply::Refreshed { .. }
+                if matches!(self.state, State::Joining) && !self.planted.is(Bug::RefreshedByReplay) => {}
             AccessReply::Refreshed { items, storages } => {
                 if self.planted.is(Bug::ClearedBeforeSynced) {
                     self.tell_refreshed(items, storages, outbox);
@@ -295,8 +298,8 @@ impl ReplicationController {
         });
     }
 
-    /// Something is stale in this copy from now on: what was written here before, by a replay of its log or by a change of epochs, may be stale again.
-    /// Who told the others of it would have them clear fail-locks of what it lacks.
+    /// Something is stale in this copy from now on: what was written here before, in an earlier epoch or by its change, may be stale again. Who told the
+    /// others of it would have them clear fail-locks of what it lacks.
     pub(crate) fn forget_refreshed(&mut self) {
         if !self.planted.is(Bug::RefreshedByReplay) {
             self.copiers.refreshed = Default::default();

@@ -197,6 +197,8 @@ fn a_commit_that_was_lost_on_nothing_read_is_tried_again() {
          commit T3 read (accounts[8101]@130 accounts[8102]@160) ranges () write (+accounts[8101])
          serve?
          begin
+         may T4 read accounts[8102]?
+         read accounts[8102]
          may T4 add to accounts[8101]?
          read accounts[8101]
          serve?
@@ -209,6 +211,32 @@ fn a_commit_that_was_lost_on_nothing_read_is_tried_again() {
     );
     assert_eq!(balance(&mut world, 1), Value::BigInt(15), "once");
     assert_eq!(world.ages[world.ages.len() - 2], world.ages[world.ages.len() - 1], "it keeps its age");
+}
+
+/// Who waits for a row that such a commit has written must not be doomed by it, but waited for: its locks are taken again, in the order in which the
+/// program came to them.
+#[test]
+fn a_commit_that_is_tried_again_takes_its_locks_again() {
+    let mut world = whole();
+    world.begin(AccessMode::ReadWrite);
+    world.run(&add_balance(), &[2.into(), Value::BigInt(1)]);
+    add(&mut world, 1, 5);
+    world.commits.push_back(Some(ConflictKind::EpochChanged));
+    world.said();
+    commit(&mut world);
+    script(
+        &mut world,
+        "serve?
+         commit T3 read (accounts[8102]@160) ranges () write (+accounts[8102] accounts[8101][(2, 5)])
+         serve?
+         begin
+         may T4 write accounts[8102]?
+         may T4 add to accounts[8101]?
+         read accounts[8101]
+         serve?
+         commit T4 read (accounts[8102]@160) ranges () write (+accounts[8102] accounts[8101][(2, 5)])
+         reply Committed { receipt: Memory { copies: 2 } }",
+    );
 }
 
 /// But what a statement has seen must not have changed, whoever tries again.
