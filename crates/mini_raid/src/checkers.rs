@@ -5,6 +5,8 @@
 //! * [`copies`]: all sites end with equal copies, nothing stale;
 //! * [`outcomes`]: one outcome per transaction and epoch in all logs of all sites.
 //!
+//! What a site tells as refreshed is looked for among what is stale in its copy where it is sent (`world::wires`).
+//!
 //! Liveness is checked where the world ends (`world::ending`): every site is up, every request is answered.
 
 pub mod copies;
