@@ -2,7 +2,7 @@
 //!
 //! Invariants (rules 4 to 6 and 14): nothing is read before the site may serve; no row of a snapshot reaches a client unless the
 //! epoch still stands and all leases hold after the read; a transaction is tried again only when nothing of it is left and the client
-//! has been told nothing, under a new identifier and its first age.
+//! has been told nothing, under a new identifier and its first age; what clients were told of, only its commit is (`commit`).
 
 use crate::commit::{Settling, Then, ToCommit, settle_first};
 use crate::exchange::Exchange;
@@ -211,7 +211,8 @@ impl Session {
                     }
                     Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
                     Job::Commit => {
-                        work.settling = work.to_commit.as_ref().map(Settling::lock_again);
+                        let to_commit = work.to_commit.as_ref().expect("a commit that runs is tried again");
+                        work.settling = Some(Settling::lock_again(to_commit));
                         continue;
                     }
                 },
