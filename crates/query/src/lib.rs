@@ -5,18 +5,16 @@
 //! seed of random functions with each [`Execution`]. DataFusion parses nothing here; it plans syntax trees that
 //! `rewrite` has given PostgreSQL's meaning. In reading order:
 //!
-//! * [`processor`]: planning, running, explaining; `constants`: what statements have in common; `kept`: plans that run again; `cooperation`: pauses;
+//! * [`processor`]: planning, running, explaining; `cooperation`: pauses behind joins;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
 //! * `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
-mod constants;
 mod context;
 mod convert;
 mod cooperation;
 pub mod error;
 mod functions;
-mod kept;
 pub mod limits;
 mod literals;
 mod operators;

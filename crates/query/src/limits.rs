@@ -10,10 +10,6 @@ pub const SCAN_RANGES_MAX: usize = 1_024;
 pub const STATEMENTS_KEPT_MAX: usize = 256;
 /// Bytes of a statement beyond which its plan is not kept.
 pub const STATEMENT_BYTES_MAX: usize = 16 << 10;
-/// Constants of a statement that may become parameters; one with more is planned as it is.
-pub const CONSTANTS_MAX: usize = 100;
-/// Plans of one statement that wait for their next execution. Most executions end before the next one begins, on the thread that all queries share.
-pub const IDLE_PLANS_MAX: usize = 4;
 /// Elements that the series of one batch may have, where they are expressions. As a table, `generate_series` has no such bound.
 pub const SERIES_ELEMENTS_MAX: u64 = 10_000_000;
 /// Bytes that a function such as `repeat` may make of the rows of one batch.

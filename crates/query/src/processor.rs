@@ -3,12 +3,10 @@
 //! A [`Processor`] serves all sessions of a process and holds the bound on memory. A [`Planned`] query holds no data, no
 //! transaction and no parameter values, so it is kept and runs many times while the catalog rows it relies on last.
 
-use crate::constants::{self, Constants};
 use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::error::{QueryError, of_value};
-use crate::kept::Kept;
 use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYTES_MAX, STATEMENTS_KEPT_MAX};
 use crate::literals;
 use crate::orders::OrderScans;
@@ -25,6 +23,8 @@ use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{displayable, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
@@ -43,33 +43,31 @@ use values::{Type, Value};
 
 /// Plans and runs queries.
 pub struct Processor {
-    state: Arc<SessionState>,
-    /// Statements that may come again, with and without their constants; none where the constants are needed.
-    plans: Cache<Question, Option<Prepared>>,
+    state: SessionState,
+    /// Statements that may come again.
+    plans: Cache<Question, Prepared>,
 }
 
-/// What a plan answers: a statement, and the types of its parameters as far as they were given, how many of which were constants.
+/// What a plan answers: a statement, and the types of its parameters as far as they were given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Question {
     sql: Arc<str>,
     parameters: Vec<Option<Type>>,
-    constants: usize,
 }
 
 /// A statement that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     planned: Arc<Planned>,
-    /// The values of the last parameters of the plan, which the statement says itself.
-    constants: Arc<[Value]>,
 }
 
 /// A query that was planned.
 #[derive(Debug)]
 pub struct Planned {
+    /// What is to be computed, without values of parameters. How, is settled anew by each execution.
     plan: LogicalPlan,
-    /// Plans that run again; none of a query that must not be the same each time.
-    kept: Option<Arc<Kept>>,
+    /// Whether it is the same each time.
+    is_kept: bool,
     /// The tables that it reads, with the versions of their definitions.
     tables: Vec<(String, Timestamp)>,
     /// The columns of its rows.
@@ -120,9 +118,8 @@ impl Processor {
             .with_disk_manager_builder(disk)
             .build_arc()?;
         let builder = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features();
-        let builder = builder.with_physical_optimizer_rule(Arc::new(OrderScans));
-        let state = builder.with_physical_optimizer_rule(Arc::new(PauseJoins)).build();
-        Ok(Processor { state: Arc::new(state), plans: Cache::new(STATEMENTS_KEPT_MAX) })
+        let state = builder.with_physical_optimizer_rules(physical_rules()?).build();
+        Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX) })
     }
 
     /// Plans a query over a catalog snapshot, or finds the plan that was kept of it. `parameters` are the types that the client gave; those it did not are
@@ -134,64 +131,24 @@ impl Processor {
         sql: &Arc<str>,
         parameters: &[Option<Type>],
     ) -> Result<Prepared, QueryError> {
-        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), constants: 0 };
-        if let Some(Some(known)) = self.plans.get(&question)
+        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
+        if let Some(known) = self.plans.get(&question)
             && known.holds_in(catalog)
         {
             return Ok(known);
         }
-        let mut statement = Parser::parse_sql(&PostgreSqlDialect {}, sql)
+        let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql)
             .map_err(|error| QueryError::new("42601", error.to_string()))?
             .pop()
             .ok_or_else(|| QueryError::new("42601", "an empty statement"))?;
-        let is_kept = sql.len() <= STATEMENT_BYTES_MAX;
-        let original = statement.clone();
-        let shared = match constants::take_out(&mut statement).filter(|_| is_kept) {
-            Some(constants) => self.plan_shared(catalog, session, &statement, constants, parameters),
-            None => None,
-        };
-        let prepared = match shared {
-            Some(prepared) => prepared,
-            None => Prepared {
-                planned: Arc::new(self.plan_anew(catalog, session, &original, parameters)?),
-                constants: Arc::default(),
-            },
-        };
-        if prepared.kept.is_some() && prepared.holds_in(catalog) && is_kept {
+        let prepared = Prepared { planned: Arc::new(self.plan_anew(catalog, session, &statement, parameters)?) };
+        if prepared.is_kept && prepared.holds_in(catalog) && sql.len() <= STATEMENT_BYTES_MAX {
             // Whoever was told the types asks with them.
             let told = prepared.parameters().iter().map(|told| Some(*told)).collect();
-            self.plans.insert(Question { parameters: told, ..question.clone() }, Some(prepared.clone()));
-            self.plans.insert(question, Some(prepared.clone()));
+            self.plans.insert(Question { parameters: told, ..question.clone() }, prepared.clone());
+            self.plans.insert(question, prepared.clone());
         }
         Ok(prepared)
-    }
-
-    /// The plan that all statements share that differ in these constants only; `None` if there cannot be one.
-    fn plan_shared(
-        &self,
-        catalog: &Arc<Catalog>,
-        session: &SessionFacts,
-        statement: &Statement,
-        constants: Constants,
-        parameters: &[Option<Type>],
-    ) -> Option<Prepared> {
-        let types = constants.types(parameters);
-        let constants: Arc<[Value]> = constants.values().into();
-        let question = Question { sql: statement.to_string().into(), parameters: types, constants: constants.len() };
-        match self.plans.get(&question) {
-            Some(Some(known)) if known.holds_in(catalog) => return Some(Prepared { constants, ..known }),
-            Some(None) => return None,
-            _ => {}
-        }
-        // With the constants it may be planned, or the error be another.
-        let planned = self.plan_anew(catalog, session, statement, &question.parameters).ok()?;
-        if planned.kept.is_none() {
-            self.plans.insert(question, None);
-            return None;
-        }
-        let prepared = Prepared { planned: Arc::new(planned), constants };
-        self.plans.insert(question, Some(prepared.clone()));
-        Some(prepared)
     }
 
     fn plan_anew(
@@ -217,11 +174,8 @@ impl Processor {
         // A table that the asking transaction itself has changed has no version to compare with yet.
         let committed = tables.iter().filter(|(_, version)| *version != Timestamp::ZERO);
         let relies_on = committed.map(|(name, version)| (CatalogEntry::key(name), *version)).collect();
-        let kept = match reads_system_catalog || rewritten.is_random {
-            true => None,
-            false => Some(Arc::new(Kept::new(&plan)?)),
-        };
-        Ok(Planned { plan, kept, tables, columns, parameters, relies_on, reads_system_catalog })
+        let is_kept = !reads_system_catalog && !rewritten.is_random;
+        Ok(Planned { plan, is_kept, tables, columns, parameters, relies_on, reads_system_catalog })
     }
 
     /// Plans once without the missing types, to see what surrounds the parameters; those of which nothing is said are texts.
@@ -262,15 +216,8 @@ impl Processor {
         execution: &Execution,
         tables: Arc<dyn Tables>,
     ) -> Result<RowStream, QueryError> {
-        let (planned, values) = (&prepared.planned, prepared.values(execution)?);
-        let taken = match &planned.kept {
-            Some(kept) => kept.take(&self.state, &planned.plan, &values).await,
-            None => None,
-        };
-        let physical = match &taken {
-            Some(taken) => taken.plan(),
-            None => self.state.create_physical_plan(&with_values(planned, values)?).await?,
-        };
+        let plan = with_values(&prepared.planned, prepared.values(execution)?)?;
+        let physical = self.state.create_physical_plan(&plan).await?;
         let config = self.state.config().clone().with_extension(Arc::new(TablesHandle(tables)));
         let task = TaskContext::new(
             None,
@@ -288,13 +235,9 @@ impl Processor {
         let answered = caught.map(|step| {
             step.unwrap_or_else(|_| Err(QueryError::new("XX000", "the query processor has failed on this query")))
         });
-        let bounded = answered.flat_map(move |batch| {
-            // Idle again when the stream is dropped.
-            let _ = &taken;
-            match batch {
-                Ok(rows) => stream::iter(in_batches(rows)).map(Ok).left_stream(),
-                Err(error) => stream::iter([Err(error)]).right_stream(),
-            }
+        let bounded = answered.flat_map(|batch| match batch {
+            Ok(rows) => stream::iter(in_batches(rows)).map(Ok).left_stream(),
+            Err(error) => stream::iter([Err(error)]).right_stream(),
         });
         Ok(bounded.boxed())
     }
@@ -305,6 +248,16 @@ impl Processor {
         let physical = self.state.create_physical_plan(&plan).await?;
         Ok(displayable(physical.as_ref()).indent(false).to_string())
     }
+}
+
+/// The library's rules for physical plans and ours: joins are told apart from what counts on orders before sorts are placed, scans sort after all.
+fn physical_rules() -> Result<Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>, QueryError> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let placed = rules.iter().position(|rule| rule.name() == "EnsureRequirements");
+    let placed = placed.ok_or_else(|| QueryError::new("XX000", "the library has no rule that places sorts"))?;
+    rules.insert(placed, Arc::new(PauseJoins));
+    rules.push(Arc::new(OrderScans));
+    Ok(rules)
 }
 
 /// The types of the statement's parameters, then of the execution's.
@@ -318,11 +271,6 @@ fn parameter_field(parameter: Type) -> FieldRef {
 }
 
 impl Planned {
-    /// Whether a plan of it waits for its next execution.
-    pub fn is_ready(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.has_idle())
-    }
-
     /// Whether the tables are defined there as they were when this was planned.
     fn holds_in(&self, catalog: &Catalog) -> bool {
         let is_same = |(name, version): &(String, Timestamp)| {
@@ -343,7 +291,7 @@ impl Deref for Prepared {
 impl Prepared {
     /// The types of `$1..`.
     pub fn parameters(&self) -> &[Type] {
-        &self.planned.parameters[..self.planned.parameters.len() - self.constants.len()]
+        &self.planned.parameters
     }
 
     /// Whether both are of the same plan.
@@ -357,8 +305,7 @@ impl Prepared {
         if given != wanted {
             return Err(QueryError::new("08P01", format!("{given} parameters were given where {wanted} are required")));
         }
-        let values = execution.parameters.iter().chain(self.constants.iter());
-        parameter_values(values.zip(&self.planned.parameters), execution)
+        parameter_values(execution.parameters.iter().zip(self.parameters()), execution)
     }
 }
 

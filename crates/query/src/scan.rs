@@ -7,7 +7,7 @@ use crate::convert::ColumnBuilder;
 use crate::error::{QueryError, of_value};
 use crate::limits::BATCH_ROWS;
 use crate::tables::{Naming, ScanBatch, ScanRequest, TablesHandle};
-use crate::ways::{OpenFilters, Restrictions, Way};
+use crate::ways::{Restrictions, Way};
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -41,8 +41,6 @@ use values::row::RowReader;
 pub(crate) struct Scan {
     table: Arc<TableSchema>,
     restrictions: Restrictions,
-    /// What restricts it further in each execution.
-    open: Option<OpenFilters>,
     /// Whether rows that it reads are filtered after it.
     is_filtered: bool,
     way: Way,
@@ -63,14 +61,13 @@ pub(crate) struct Scan {
 impl Scan {
     pub(crate) fn new(
         restrictions: Restrictions,
-        open: Option<OpenFilters>,
         is_filtered: bool,
         table: Arc<TableSchema>,
         positions: Arc<[usize]>,
         schema: SchemaRef,
         limit: Option<usize>,
     ) -> Result<Scan> {
-        let way = now(&restrictions, &open).best();
+        let way = restrictions.best();
         let properties = Arc::new(PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
             Partitioning::UnknownPartitioning(1),
@@ -80,7 +77,6 @@ impl Scan {
         let scan = Scan {
             table,
             restrictions,
-            open,
             is_filtered,
             way,
             reverse: false,
@@ -104,8 +100,7 @@ impl Scan {
         let ordering = LexOrdering::new(self.ordering(way.index, reverse));
         let mut equivalences = EquivalenceProperties::new_with_orderings(Arc::clone(&self.schema), ordering);
         let constant = |position| Some(ConstExpr::from(self.column(position)? as Arc<dyn PhysicalExpr>));
-        let open = self.open.iter().flat_map(|open| open.constants(&self.table));
-        equivalences.add_constants(self.restrictions.constants().chain(open).filter_map(constant))?;
+        equivalences.add_constants(self.restrictions.constants().filter_map(constant))?;
         let properties = Arc::new(self.properties.as_ref().clone().with_eq_properties(equivalences));
         Ok(Scan { way, reverse, properties, ..self.clone() })
     }
@@ -145,7 +140,7 @@ impl Scan {
 
     /// The way to take now that everything is known; and whether its rows have to be sorted by their keys, because the plan counts on that order.
     fn way_now(&self) -> (Way, bool) {
-        let mut restrictions = now(&self.restrictions, &self.open);
+        let mut restrictions = self.restrictions.clone();
         self.dynamic.iter().for_each(|filter| restrictions.add_dynamic(filter, &self.positions));
         let same = restrictions.way(self.way.index);
         let best = restrictions.best();
@@ -207,13 +202,6 @@ impl Scan {
     }
 }
 
-/// The restrictions of the execution under way.
-fn now(restrictions: &Restrictions, open: &Option<OpenFilters>) -> Restrictions {
-    let mut restrictions = restrictions.clone();
-    open.iter().for_each(|open| restrictions.add_open(open));
-    restrictions
-}
-
 impl DisplayAs for Scan {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -272,11 +260,6 @@ impl ExecutionPlan for Scan {
 
     fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(self)
-    }
-
-    /// A plan that runs again: its joins tell nothing any more, until they are asked to.
-    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Scan { dynamic: Vec::new(), ..self.as_ref().clone() }))
     }
 
     /// Joins tell what they look for, once they know it. They see to it themselves as well.

@@ -4,15 +4,13 @@
 //! scan decodes only the columns that the plan asks for. Rows come in the order of keys, and the plan is told so.
 
 use crate::error::{QueryError, of_value};
-use crate::kept;
 use crate::scan::Scan;
 use crate::system_catalog::SystemCatalog;
 use crate::types;
-use crate::ways::{OpenFilters, Restrictions};
+use crate::ways::Restrictions;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::DFSchema;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
@@ -115,15 +113,10 @@ impl TableProvider for RowTable {
             None => (0..self.schema.fields().len()).collect(),
         };
         let schema = Arc::new(self.schema.project(&projected)?);
-        let (open, closed): (Vec<Expr>, Vec<Expr>) = filters.iter().cloned().partition(kept::has_slot);
-        let restrictions = Restrictions::of_filters(&self.table, &closed);
-        let open = match open.is_empty() {
-            true => None,
-            false => Some(OpenFilters::new(open, Arc::new(DFSchema::try_from(Arc::clone(&self.schema))?))),
-        };
+        let restrictions = Restrictions::of_filters(&self.table, filters);
         let positions = projected.iter().map(|index| self.positions[*index]).collect();
         let table = Arc::clone(&self.table);
-        let scan = Scan::new(restrictions, open, !filters.is_empty(), table, positions, schema, limit)?;
+        let scan = Scan::new(restrictions, !filters.is_empty(), table, positions, schema, limit)?;
         Ok(Arc::new(scan.with_names(self.naming.clone())))
     }
 }

@@ -4,16 +4,13 @@
 
 use crate::convert::for_each_value;
 use crate::functions::any;
-use crate::kept;
 use crate::limits::SCAN_RANGES_MAX;
 use crate::types;
 use bigdecimal::BigDecimal;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{DFSchemaRef, ScalarValue};
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Cast, InList};
-use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{
     self as physical, CastExpr, Column, DynamicFilterPhysicalExpr, InListExpr, Literal,
@@ -41,14 +38,6 @@ pub(crate) struct Restrictions {
     columns: BTreeMap<usize, Bounds>,
     /// No row passes.
     nothing: bool,
-}
-
-/// Filters with parameters of a plan that is kept: what they say depends on the execution.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenFilters {
-    filters: Vec<Expr>,
-    /// Of the columns in them.
-    schema: DFSchemaRef,
 }
 
 /// What filters say of a column.
@@ -86,47 +75,12 @@ pub(crate) struct Fit {
     is_table: bool,
 }
 
-impl OpenFilters {
-    pub(crate) fn new(filters: Vec<Expr>, schema: DFSchemaRef) -> OpenFilters {
-        OpenFilters { filters, schema }
-    }
-
-    /// Columns with a single value in each execution.
-    pub(crate) fn constants<'a>(&'a self, table: &'a TableSchema) -> impl Iterator<Item = usize> + 'a {
-        let constant = |filter: &Expr| match filter {
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (&**left, &**right) {
-                (column, slot) | (slot, column) if kept::is_slot(slot) => column_of(table, column),
-                _ => None,
-            },
-            _ => None,
-        };
-        self.filters.iter().filter_map(constant)
-    }
-
-    /// The filters with the present values. Those that fail with them say nothing here, and fail where they are applied.
-    fn present(&self) -> impl Iterator<Item = Expr> {
-        self.filters.iter().filter_map(|filter| {
-            let bound = kept::with_present_values(filter).ok()?;
-            if is_plain(&bound) {
-                return Some(bound);
-            }
-            let context = SimplifyContext::builder().with_schema(Arc::clone(&self.schema)).build();
-            ExprSimplifier::new(context).simplify(bound).ok()
-        })
-    }
-}
-
 impl Restrictions {
     /// What a conjunction of filters says.
     pub(crate) fn of_filters(table: &Arc<TableSchema>, filters: &[Expr]) -> Restrictions {
         let mut restrictions = Restrictions { table: table.clone(), columns: BTreeMap::new(), nothing: false };
         filters.iter().for_each(|filter| restrictions.add(filter));
         restrictions
-    }
-
-    /// Adds what filters say of the execution under way.
-    pub(crate) fn add_open(&mut self, filters: &OpenFilters) {
-        filters.present().for_each(|filter| self.add(&filter));
     }
 
     /// Adds what one filter says. Anything that is not understood says nothing.
@@ -388,23 +342,6 @@ fn literal(expression: &Expr) -> Option<&ScalarValue> {
     match expression {
         Expr::Literal(value, _) => Some(value),
         _ => None,
-    }
-}
-
-/// Whether a filter compares columns with values that are not NULL: simplifying it would bring nothing.
-fn is_plain(filter: &Expr) -> bool {
-    let is_operand = |side: &Expr| match side {
-        Expr::Column(_) => true,
-        Expr::Literal(value, _) => !value.is_null(),
-        _ => false,
-    };
-    match filter {
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
-            is_plain(left) && is_plain(right)
-        }
-        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => is_operand(left) && is_operand(right),
-        Expr::InList(InList { expr, list, .. }) => is_operand(expr) && list.iter().all(is_operand),
-        _ => false,
     }
 }
 

@@ -38,7 +38,7 @@ fn columns_are_listed_by_the_standard() {
                JOIN information_schema.key_column_usage kcu ON tc.constraint_name = kcu.constraint_name \
                WHERE tc.table_name = 'sale' AND tc.constraint_type = 'PRIMARY KEY' ORDER BY kcu.ordinal_position";
     assert_eq!(rows(sql), ["sale_pkey|item_id", "sale_pkey|day"]);
-    assert_eq!(rows("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"), ["6"]);
+    assert_eq!(rows("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"), ["8"]);
 }
 
 /// JDBC's lists of tables and columns.

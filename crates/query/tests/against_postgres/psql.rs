@@ -24,7 +24,8 @@ macro_rules! command {
     };
 }
 
-const TABLES: [&str; 6] = ["item", "measure", "nothing", "pgbench_accounts", "pgbench_branches", "sale"];
+const TABLES: [&str; 8] =
+    ["item", "link", "measure", "nothing", "pair", "pgbench_accounts", "pgbench_branches", "sale"];
 
 #[test]
 fn tables_are_listed() {
@@ -44,7 +45,9 @@ fn indexes_are_listed() {
         ("item_name", "item"),
         ("item_pkey", "item"),
         ("item_price", "item"),
+        ("link_pkey", "link"),
         ("nothing_pkey", "nothing"),
+        ("pair_pkey", "pair"),
         ("pgbench_accounts_pkey", "pgbench_accounts"),
         ("pgbench_branches_pkey", "pgbench_branches"),
         ("sale_pkey", "sale"),
