@@ -2,7 +2,7 @@
 
 mod galera;
 mod postgres;
-mod postgres_standalone;
+pub mod postgres_standalone;
 mod postgres_standbys;
 pub mod raid;
 pub mod stand_in;

@@ -57,6 +57,9 @@ pub enum CompareError {
     /// Transactions were lost or doubled.
     #[error("the books do not balance, so that no figure counts: {0}")]
     Books(String),
+    /// Answers differ.
+    #[error("{0}")]
+    Answers(String),
     /// A name on the command line that names nothing.
     #[error("there is no {what}; there are: {known}")]
     Choice {

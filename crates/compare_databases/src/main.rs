@@ -4,7 +4,8 @@
 //! Invariants: the contenders run interleaved, so that a machine that gets slower hurts all of them; every figure stands beside
 //! the disk's latency at that time; and every process that was started is ended, by its process id, however the program ends.
 //! Reading order: [`comparison`] (the plan), [`loads`] and [`targets`], [`contenders`] (a file each, behind one trait), [`clients`],
-//! [`books`] (the audit), [`report`] (the figures), [`sites`] (Raid by the number of its sites), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
+//! [`books`] (the audit), [`report`] (the figures), [`sites`] (Raid by the number of its sites), [`queries`] (answers
+//! instead of speed), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
 
 mod books;
 mod clients;
@@ -18,6 +19,7 @@ mod limits;
 mod loads;
 mod machine;
 mod process;
+mod queries;
 mod report;
 mod scheduling;
 mod sites;
@@ -59,6 +61,11 @@ enum Command {
     Sites {
         #[command(flatten)]
         options: sites::Options,
+    },
+    /// Random statements on Raid and on PostgreSQL beside it: every answer that differs, with the smallest statements that show it
+    Queries {
+        #[command(flatten)]
+        options: queries::Options,
     },
     /// Serve the stand-in alone: every message of the PostgreSQL protocol is answered at once, and nothing is done
     StandIn {
@@ -118,6 +125,7 @@ fn obey(command: Command) -> Result<(), CompareError> {
         Command::Postgres { options, scale_large } => (options, loads::beside_postgres(scale_large)),
         Command::Galera { options } => (options, loads::beside_galera()),
         Command::Sites { options } => return sites::run(&options),
+        Command::Queries { options } => return queries::run(&options),
         Command::StandIn { listen } => return contenders::stand_in::serve(listen),
     };
     let chosen = loads::select(all, &options.loads)?;

@@ -26,14 +26,26 @@ pub struct Standalone {
 impl Standalone {
     /// Creates and starts it, and waits until it answers.
     pub fn start(environment: &Environment) -> Result<Standalone, CompareError> {
+        Standalone::start_with(environment, &[])
+    }
+
+    /// The same with more settings, each as `name=value`.
+    pub fn start_with(environment: &Environment, settings: &[String]) -> Result<Standalone, CompareError> {
         let launcher = Launcher::new(environment, "postgres_standalone")?;
         launcher.initialize("alone")?;
         let (host, port) = (environment.hosts.server(0), environment.port + PORT);
         let server = postgres::endpoint(&host, port);
-        let mut processes = [launcher.start(&host, "alone", port, &[])?];
+        let mut processes = [launcher.start(&host, "alone", port, settings)?];
         postgres::wait_until(environment, &server, "SELECT 1", "1", &mut processes)?;
         let [process] = processes;
         Ok(Standalone { server, process })
+    }
+}
+
+impl Standalone {
+    /// Where its own database is.
+    pub fn server(&self) -> &Endpoint {
+        &self.server
     }
 }
 
