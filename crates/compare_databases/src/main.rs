@@ -4,9 +4,10 @@
 //! Invariants: the contenders run interleaved, so that a machine that gets slower hurts all of them; every figure stands beside
 //! the disk's latency at that time; and every process that was started is ended, by its process id, however the program ends.
 //! Reading order: [`comparison`] (the plan), [`loads`] and [`targets`], [`contenders`] (a file each, behind one trait), [`clients`],
-//! [`books`] (the audit), [`report`] (the figures), [`sites`] (Raid by the number of its sites), [`queries`] (answers
-//! instead of speed), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
+//! [`books`] (the audit), [`report`] (the figures), [`sites`] (Raid by the number of its sites), [`queries`],
+//! [`regression`] and [`smith`] (answers instead of speed, of two systems [`beside`] each other), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
 
+mod beside;
 mod books;
 mod clients;
 mod comparison;
@@ -20,9 +21,11 @@ mod loads;
 mod machine;
 mod process;
 mod queries;
+mod regression;
 mod report;
 mod scheduling;
 mod sites;
+mod smith;
 mod targets;
 
 use std::net::SocketAddrV4;
@@ -66,6 +69,16 @@ enum Command {
     Queries {
         #[command(flatten)]
         options: queries::Options,
+    },
+    /// PostgreSQL's own regression suite on Raid and on PostgreSQL, statement by statement, each difference in a class
+    Regression {
+        #[command(flatten)]
+        options: regression::Options,
+    },
+    /// Statements of sqlsmith on Raid: none may end a site
+    Smith {
+        #[command(flatten)]
+        options: smith::Options,
     },
     /// Serve the stand-in alone: every message of the PostgreSQL protocol is answered at once, and nothing is done
     StandIn {
@@ -125,6 +138,8 @@ fn obey(command: Command) -> Result<(), CompareError> {
         Command::Postgres { options, scale_large } => (options, loads::beside_postgres(scale_large)),
         Command::Galera { options } => (options, loads::beside_galera()),
         Command::Sites { options } => return sites::run(&options),
+        Command::Regression { options } => return regression::run(&options),
+        Command::Smith { options } => return smith::run(&options),
         Command::Queries { options } => return queries::run(&options),
         Command::StandIn { listen } => return contenders::stand_in::serve(listen),
     };
@@ -134,4 +149,17 @@ fn obey(command: Command) -> Result<(), CompareError> {
         return Ok(());
     }
     comparison::run(&options, &chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::CommandLine;
+
+    /// Two options of one name end the program when it starts.
+    #[test]
+    fn the_command_line_is_sound() {
+        CommandLine::command().debug_assert();
+    }
 }

@@ -52,6 +52,8 @@ pub enum Action {
     Define {
         /// The statements.
         statements: Vec<String>,
+        /// The table that stands in the place of the one of its name then, if it was made anew.
+        anew: Option<Table>,
     },
 }
 
@@ -113,7 +115,12 @@ impl Shrink for Case {
             }
         }
         let mut smaller = self.clone();
-        smaller.steps.remove(number);
+        // A table that is made anew can be there from the beginning.
+        if let Action::Define { anew: Some(table), .. } = smaller.steps.remove(number).action {
+            smaller.tables.retain(|other| other.name != table.name);
+            smaller.tables.push(table);
+            smaller.tables.sort_by(|one, other| one.name.cmp(&other.name));
+        }
         Some(smaller)
     }
 
@@ -172,7 +179,11 @@ impl Maker {
 
     fn prepare(&mut self) {
         let name = format!("p{}", self.prepared.len());
-        let (query, kinds, mut features) = self.with(true, |generator| generator.statement());
+        let (mut query, mut kinds, mut features) = self.with(true, |generator| generator.statement());
+        // A parameter that the text does not have has no type.
+        while (1..=kinds.len()).any(|number| !query.node.sql().contains(&format!("${number}"))) {
+            (query, kinds, features) = self.with(true, |generator| generator.statement());
+        }
         let keys = query.keys.clone();
         features.insert("prepared");
         self.steps.push(Step { action: Action::Prepare { name: name.clone(), query }, features: features.clone() });
@@ -203,8 +214,8 @@ impl Maker {
 
     fn define(&mut self) {
         let number = self.steps.len();
-        let (statements, feature) = changes::definition(&mut self.random, &mut self.tables, number);
-        self.steps.push(Step { action: Action::Define { statements }, features: BTreeSet::from([feature]) });
+        let (statements, anew, feature) = changes::definition(&mut self.random, &mut self.tables, number);
+        self.steps.push(Step { action: Action::Define { statements, anew }, features: BTreeSet::from([feature]) });
     }
 }
 

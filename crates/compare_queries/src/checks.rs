@@ -163,7 +163,7 @@ impl Check {
         let union = [format!("({condition})"), format!("NOT ({condition})"), format!("({condition}) IS NULL")];
         let union = union.map(|test| format!("{head} WHERE {test}")).join(" UNION ALL ");
         let united = asked.rows(&union)?;
-        Ok(judge::same_rows(&all.columns, &all.rows, &united.rows, &head))
+        Ok(judge::same_rows(&all.columns, &all.rows, &united.rows, &union))
     }
 
     fn reference(&self, asked: &mut Asked<'_>) -> Result<bool, Finding> {

@@ -81,6 +81,8 @@ pub struct Generator<'a> {
     ctes: Vec<Relation>,
     /// How many names have been given out.
     names: usize,
+    /// How many tables were named like columns.
+    column_aliases: usize,
     /// What may still be nested: large statements find no more than middling ones, and take longer.
     fuel: usize,
 }
@@ -88,7 +90,16 @@ pub struct Generator<'a> {
 impl<'a> Generator<'a> {
     /// Over these tables.
     pub fn new(random: Random, tables: &'a [Table]) -> Generator<'a> {
-        Generator { random, tables, features: BTreeSet::new(), parameters: None, ctes: Vec::new(), names: 0, fuel: 0 }
+        Generator {
+            random,
+            tables,
+            features: BTreeSet::new(),
+            parameters: None,
+            ctes: Vec::new(),
+            names: 0,
+            column_aliases: 0,
+            fuel: 0,
+        }
     }
 
     /// Begins a statement.
@@ -96,6 +107,7 @@ impl<'a> Generator<'a> {
         self.features.clear();
         self.ctes.clear();
         self.names = 0;
+        self.column_aliases = 0;
         self.fuel = self.random.between(6, 40);
         if let Some(parameters) = &mut self.parameters {
             parameters.clear();

@@ -11,6 +11,9 @@ pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Nothing comes for longer: the connection is given up.
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
 
+/// A step of the isolation suite that is not done within this time waits for another session.
+pub const STEP_WAIT: Duration = Duration::from_millis(300);
+
 /// A server whose connection broke must take a new one within this time, or counts as dead.
 pub const RETURN_TIME_MAX: Duration = Duration::from_secs(20);
 

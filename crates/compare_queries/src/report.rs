@@ -38,7 +38,7 @@ pub fn script(case: &Case) -> String {
             Action::Change { node, table, path } => {
                 format!("{}; -- {}\nSELECT * FROM {table};", node.sql(), path.name())
             }
-            Action::Define { statements } => format!("{};", statements.join(";\n")),
+            Action::Define { statements, .. } => format!("{};", statements.join(";\n")),
         };
         let _ = writeln!(text, "{line}");
     }

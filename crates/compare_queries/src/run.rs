@@ -284,9 +284,19 @@ impl<'a> Runner<'a> {
         }
         let small = self.minimise(whole, &met.difference)?;
         let script = report::script(&small);
+        // Constants of a query without rows are computed by PostgreSQL all the same.
+        let is_empty = matches!(&met.raid, Answer::Done { rows, .. } if rows.is_empty());
+        if met.difference.depends_on_order(&script, is_empty) {
+            self.summary.count(&features, Outcome::Unknown);
+            return Ok(());
+        }
         let last =
             self.play(&small, false)?.unwrap_or_default().into_iter().find(|one| one.difference == met.difference);
         let alone = last.is_some();
+        if !alone && met.difference.may_be_load() {
+            self.summary.count(&features, Outcome::Unknown);
+            return Ok(());
+        }
         let met = last.unwrap_or(met);
         let known = self.is_known(&name, &script, &message, true);
         self.summary.count(&features, if known { Outcome::Known } else { Outcome::Different });

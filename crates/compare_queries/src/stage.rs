@@ -140,7 +140,7 @@ impl Stage {
                 let answer = self.connection.run(Path::Simple, &sql, &[]);
                 note(sql, &[], answer);
             }
-            Action::Define { statements } => {
+            Action::Define { statements, .. } => {
                 self.clean = None;
                 for sql in statements {
                     let answer = self.connection.simple(sql);

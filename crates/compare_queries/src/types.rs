@@ -84,7 +84,7 @@ impl Type {
     /// A column's type that such expressions come from, with or without a length.
     pub fn declared(self, random: &mut Random) -> &'static str {
         const NUMERICS: [&str; 4] = ["numeric", "numeric", "numeric(10,2)", "numeric(12,4)"];
-        const TEXTS: [&str; 4] = ["text", "text", "varchar(20)", "varchar"];
+        const TEXTS: [&str; 5] = ["text", "text", "text", "varchar(20)", "varchar"];
         match self {
             Type::Numeric => NUMERICS[random.below(NUMERICS.len())],
             Type::Text => TEXTS[random.below(TEXTS.len())],
@@ -123,7 +123,7 @@ impl Type {
                 &["0", "1", "2", "3", "-1", "0.5", "1.5", "2.25", "-3.75", "10", "99.99", "1.50", "12345.67"]
             }
             Type::Float8 => &["0", "1", "2", "0.5", "-1.5", "2.25", "-3.75", "1024", "1e10"],
-            Type::Text => &["", "a", "b", "ab", "abc", "B", "A", "a b", "x%", "Zoë", "0", "1", "_"],
+            Type::Text => &["", "a", "b", "ab", "abc", "B", "A", "a b", "x%", "日本", "0", "1", "_"],
             Type::Bool => &["t", "f"],
             Type::Date => &["2024-02-29", "2000-01-01", "1999-12-31", "2024-03-01", "1970-01-01", "2023-07-04"],
             Type::Timestamp | Type::Timestamptz => &[

@@ -106,10 +106,16 @@ impl Answer {
 /// A value of a parameter, in text form: nothing for NULL.
 pub type Parameter = Option<String>;
 
+/// What `ReadyForQuery` says outside of a transaction.
+pub const IDLE: u8 = b'I';
+/// In a transaction that failed.
+pub const FAILED: u8 = b'E';
+
 /// A connection.
 pub struct Connection {
     endpoint: Endpoint,
     stream: Option<BufReader<TcpStream>>,
+    status: u8,
 }
 
 impl Connection {
@@ -118,7 +124,7 @@ impl Connection {
     /// # Errors
     /// Nobody answers there, or the server refuses us.
     pub fn open(endpoint: &Endpoint) -> Result<Connection, String> {
-        let mut connection = Connection { endpoint: endpoint.clone(), stream: None };
+        let mut connection = Connection { endpoint: endpoint.clone(), stream: None, status: IDLE };
         connection.reconnect()?;
         Ok(connection)
     }
@@ -151,6 +157,59 @@ impl Connection {
         match self.simple(&timeout) {
             Answer::Done { .. } => Ok(()),
             other => Err(format!("`{timeout}`: {other:?}")),
+        }
+    }
+
+    /// Whether the session is in a transaction, as it last said ([`IDLE`], [`FAILED`], or neither).
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    /// Connects as somebody else from now on.
+    pub fn set_user(&mut self, user: &str) {
+        self.endpoint.user = user.to_string();
+    }
+
+    /// Statements in one message, with an answer for each, up to the first that is refused. What COPY asks for is taken from `data`; what
+    /// COPY gives is rows of one column.
+    pub fn script(&mut self, sql: &str, data: &str) -> Vec<Answer> {
+        let frame = frames::frame(b'Q', |body| frames::text(body, sql));
+        let mut answers = Vec::new();
+        if let Err(why) = self.converse(&frame, data, &mut answers) {
+            self.stream = None;
+            answers.push(Answer::Broken(why));
+        }
+        answers
+    }
+
+    fn converse(&mut self, frame: &[u8], data: &str, answers: &mut Vec<Answer>) -> Result<(), String> {
+        let stream = self.stream.as_mut().ok_or("the connection is closed")?;
+        stream.get_mut().write_all(frame).map_err(|error| format!("cannot send: {error}"))?;
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        loop {
+            let Message { kind, body } = read_message(stream)?;
+            let mut reader = Reader::new(&body);
+            match kind {
+                b'Z' => {
+                    self.status = body.first().copied().unwrap_or(IDLE);
+                    return Ok(());
+                }
+                b'T' => columns = reader.columns()?,
+                b'D' => rows.push(reader.row()?),
+                b'd' => rows.push(vec![Some(body)]),
+                b'G' => {
+                    let mut copied = frames::frame(b'd', |body| body.extend_from_slice(data.as_bytes()));
+                    copied.extend(frames::frame(b'c', |_| {}));
+                    stream.get_mut().write_all(&copied).map_err(|error| format!("cannot send: {error}"))?;
+                }
+                b'C' | b'I' => {
+                    let tag = if kind == b'C' { reader.text()? } else { String::new() };
+                    let (columns, rows) = (std::mem::take(&mut columns), std::mem::take(&mut rows));
+                    answers.push(Answer::Done { columns, rows, tag, parameters: Vec::new() });
+                }
+                b'E' => answers.push(Answer::Refused(reader.refusal()?)),
+                _ => {}
+            }
         }
     }
 
@@ -217,7 +276,10 @@ impl Connection {
             let Message { kind, body } = read_message(stream)?;
             let mut reader = Reader::new(&body);
             match kind {
-                b'Z' => break,
+                b'Z' => {
+                    self.status = body.first().copied().unwrap_or(IDLE);
+                    break;
+                }
                 b'T' => columns = reader.columns()?,
                 b'D' => rows.push(reader.row()?),
                 b'C' => tag = reader.text()?,

@@ -6,6 +6,18 @@ use super::{Generator, Scope};
 use crate::tree::{Node, Part, parts};
 use crate::types::Type;
 
+/// Frames of windows that have a total order.
+const FRAMES: [&str; 8] = [
+    "",
+    "",
+    "",
+    " ROWS UNBOUNDED PRECEDING",
+    " ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+    " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    " ROWS 2 PRECEDING",
+];
+
 impl Generator<'_> {
     /// An aggregate that gives this type, if there is one.
     pub fn aggregate(&mut self, kind: Type, scope: &Scope, depth: usize) -> Option<Vec<Part>> {
@@ -108,7 +120,11 @@ impl Generator<'_> {
                 let first = self.expression(by, scope, depth);
                 let direction = *self.random.pick(&["", " DESC", " NULLS FIRST", " DESC NULLS LAST"]);
                 let first = Node::clause(parts![first, direction, ", "]);
-                (function, Node::other(parts!["ORDER BY ", first, keys.join(", ")]))
+                let frame = *self.random.pick(&FRAMES);
+                if !frame.is_empty() {
+                    self.feature("window frame");
+                }
+                (function, Node::other(parts!["ORDER BY ", first, keys.join(", "), Node::clause(parts![frame])]))
             }
             None => {
                 self.feature("window by peers");
@@ -125,6 +141,11 @@ impl Generator<'_> {
     /// Functions that tell peers apart.
     fn row_function(&mut self, kind: Type, scope: &Scope, depth: usize) -> Option<Vec<Part>> {
         let of = self.expression(kind, scope, depth);
+        if self.random.percent(25)
+            && let Some(function) = self.peer_function(kind, scope, depth)
+        {
+            return Some(function);
+        }
         Some(match self.random.below(5) {
             0 if kind == Type::Int8 => parts!["row_number()"],
             1 if kind == Type::Int4 => parts!["ntile(3)"],

@@ -137,8 +137,12 @@ fn atoms(table: &Table, alias: &str) -> Vec<Atom> {
     table.columns.iter().map(|column| Atom { sql: format!("{alias}.{}", column.name), kind: column.kind }).collect()
 }
 
-/// A change of tables: its statements; the tables become what they are afterwards.
-pub fn definition(random: &mut Random, tables: &mut [Table], number: usize) -> (Vec<String>, &'static str) {
+/// A change of tables: its statements, and the table that was made anew, if one was; the tables become what they are afterwards.
+pub fn definition(
+    random: &mut Random,
+    tables: &mut [Table],
+    number: usize,
+) -> (Vec<String>, Option<Table>, &'static str) {
     let at = random.below(tables.len());
     let table = &mut tables[at];
     match random.below(5) {
@@ -149,20 +153,20 @@ pub fn definition(random: &mut Random, tables: &mut [Table], number: usize) -> (
             let default = if random.percent(40) { format!(" DEFAULT {}", kind.literal(random)) } else { String::new() };
             let sql = format!("ALTER TABLE {} ADD COLUMN {} {}{default}", table.name, column.name, column.declared);
             table.columns.push(column);
-            (vec![sql], "ALTER TABLE ADD COLUMN")
+            (vec![sql], None, "ALTER TABLE ADD COLUMN")
         }
         1 | 2 if table.indexes.is_empty() || random.percent(60) => match draw_index(random, &table.columns) {
             Some(columns) => {
                 let name = format!("{}_n{number}", table.name);
                 let sql = format!("CREATE INDEX {name} ON {} ({})", table.name, columns.join(", "));
                 table.indexes.push(Index { name, columns });
-                (vec![sql], "CREATE INDEX")
+                (vec![sql], None, "CREATE INDEX")
             }
-            None => (Vec::new(), "CREATE INDEX"),
+            None => (Vec::new(), None, "CREATE INDEX"),
         },
         1 | 2 => {
             let index = table.indexes.remove(0);
-            (vec![format!("DROP INDEX {}", index.name)], "DROP INDEX")
+            (vec![format!("DROP INDEX {}", index.name)], None, "DROP INDEX")
         }
         _ => {
             let old = table.name.clone();
@@ -170,7 +174,7 @@ pub fn definition(random: &mut Random, tables: &mut [Table], number: usize) -> (
             *table = other.renamed(&old);
             let mut statements = vec![format!("DROP TABLE {old}")];
             statements.extend(table.statements());
-            (statements, "DROP and CREATE TABLE")
+            (statements, Some(table.clone()), "DROP and CREATE TABLE")
         }
     }
 }

@@ -51,6 +51,11 @@ impl Generator<'_> {
         {
             return parts!["(", left, operator, parameter, ")"];
         }
+        if self.random.percent(12) && kind != Type::Bool {
+            self.feature("literal without a type");
+            let value = kind.value(&mut self.random).replace('\'', "''");
+            return parts!["(", left, operator, format!("'{value}')")];
+        }
         // Numbers of two types meet, too.
         let other = match kind.is_number() && self.random.percent(20) {
             true => *self.random.pick(&[Type::Int2, Type::Int4, Type::Int8, Type::Numeric]),

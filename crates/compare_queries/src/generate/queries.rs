@@ -35,13 +35,29 @@ impl Generator<'_> {
     /// A query that is a statement.
     pub fn statement(&mut self) -> TopQuery {
         self.begin();
+        if self.random.percent(18) {
+            return self.plain_statement();
+        }
         let mut with = Vec::new();
         let mut ctes = Vec::new();
+        let mut recursive = "";
         while self.random.percent(12) && with.len() < 2 {
             self.feature("WITH");
             let kinds: Vec<Type> = (0..self.random.between(1, 3)).map(|_| Type::draw(&mut self.random)).collect();
             let query = self.query(&kinds, &Scope::default(), 1);
             let alias = self.name("w");
+            if self.random.percent(20) && with.is_empty() {
+                self.feature("WITH RECURSIVE");
+                let (first, last) = (self.random.below(3), self.random.between(2, 6));
+                let union = *self.random.pick(&["UNION", "UNION ALL"]);
+                let text =
+                    format!("{alias} (n) AS (SELECT {first} {union} SELECT n + 1 FROM {alias} WHERE n < {last})");
+                with.push(Node::text(text));
+                ctes.push(Relation { alias, columns: vec![("n".to_string(), Type::Int4)], keyed: false });
+                self.ctes.clone_from(&ctes);
+                recursive = "RECURSIVE ";
+                continue;
+            }
             let hint = *self.random.pick(&["", "", "", "MATERIALIZED ", "NOT MATERIALIZED "]);
             with.push(Node::other(parts![format!("{alias} AS {hint}("), query.node, ")"]));
             ctes.push(Relation { alias, columns: query.columns, keyed: false });
@@ -53,9 +69,38 @@ impl Generator<'_> {
         let with = if with.is_empty() {
             Node::nothing()
         } else {
-            Node::clause(vec!["WITH ".into(), Part::List(with, ", ", 1), " ".into()])
+            Node::clause(vec!["WITH ".into(), recursive.into(), Part::List(with, ", ", 1), " ".into()])
         };
         TopQuery { node: Node::other(parts![with, query.node, order]), keys }
+    }
+
+    /// What programs ask most: rows of one table by a column or two.
+    fn plain_statement(&mut self) -> TopQuery {
+        self.feature("one table, by columns");
+        let tables = self.tables;
+        let table = self.random.pick(tables);
+        let mut conditions = Vec::new();
+        for _ in 0..self.random.between(1, 2) {
+            let column = self.random.pick(&table.columns);
+            let operator = *self.random.pick(&["=", "=", "=", "<", ">=", "<>", ">"]);
+            let value = match self.parameter(column.kind) {
+                Some(parameter) => parameter,
+                None if column.is_key => self.random.between(1, 10).to_string(),
+                None => column.kind.literal(&mut self.random),
+            };
+            conditions.push(Node::text(format!("{} {operator} {value}", column.name)));
+        }
+        let mut names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        self.random.shuffle(&mut names);
+        names.truncate(self.random.between(1, names.len()));
+        let columns = names.len();
+        let list: Vec<Node> = names.into_iter().map(Node::text).collect();
+        let word = *self.random.pick(&[" AND ", " AND ", " OR "]);
+        let filter = Node::clause(vec![" WHERE ".into(), Part::List(conditions, word, 1)]);
+        let (order, keys) = self.order(columns);
+        let from = format!(" FROM {}", table.name);
+        let node = vec!["SELECT ".into(), Part::List(list, ", ", 1), from.into(), filter.into(), order.into()];
+        TopQuery { node: Node::other(node), keys }
     }
 
     /// A query of these columns, perhaps with an order and a limit.
@@ -208,7 +253,16 @@ impl Generator<'_> {
             scope.atoms.iter().map(|atom| Node::text(atom.sql.clone())).collect()
         };
         let having = self.filter(" HAVING ", 25, &scope, 1);
-        let clause = Node::other(vec![" GROUP BY ".into(), Part::List(by, ", ", 1), having.into()]);
+        // In a total a column is NULL, so what follows from it is not what is grouped by: only columns themselves are named then.
+        let plain = scope.atoms.iter().all(|atom| own.atoms.contains(atom));
+        let (open, close) = if plain && self.random.percent(12) {
+            self.feature("ROLLUP, CUBE");
+            *self.random.pick(&[("ROLLUP (", ")"), ("CUBE (", ")")])
+        } else {
+            ("", "")
+        };
+        let clause =
+            Node::other(vec![" GROUP BY ".into(), open.into(), Part::List(by, ", ", 1), close.into(), having.into()]);
         (clause, scope)
     }
 

@@ -144,11 +144,22 @@ impl Generator<'_> {
     fn table(&mut self) -> (Node, Relation) {
         let tables = self.tables;
         let table = self.random.pick(tables);
-        let alias = self.name("s");
+        let alias = self.alias();
         let columns = table.columns.iter().map(|column| (column.name.clone(), column.kind)).collect();
         let keyed = table.columns.iter().any(|column| column.is_key);
         let node = Node::new(Label::From, parts![format!("{} AS {alias}", table.name)]);
         (node, Relation { alias, columns, keyed })
+    }
+
+    /// A name for a table: now and then one that columns have, too.
+    fn alias(&mut self) -> String {
+        const COLUMNS: [&str; 4] = ["a", "b", "c", "d"];
+        if self.random.percent(6) && self.column_aliases < COLUMNS.len() {
+            self.feature("alias like a column");
+            self.column_aliases += 1;
+            return COLUMNS[self.column_aliases - 1].to_string();
+        }
+        self.name("s")
     }
 
     fn named_query(&mut self, columns: Vec<(String, Type)>) -> Relation {
