@@ -9,6 +9,19 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::{Type, Value};
 
+/// What a query may ask about the session that runs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionFacts {
+    /// The user's name.
+    pub user: String,
+    /// The database's name.
+    pub database: String,
+    /// What `version()` says.
+    pub version: String,
+    /// Its parameters, as SHOW names and prints them.
+    pub settings: Vec<(String, String)>,
+}
+
 /// User interface to query processor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum QueryRequest {
@@ -20,20 +33,11 @@ pub enum QueryRequest {
         parameters: Vec<Option<Type>>,
         /// The session's catalog, its own uncommitted changes included.
         catalog: Arc<Catalog>,
+        /// The session.
+        session: Arc<SessionFacts>,
     },
-    /// Run it. Answered by `Rows` (the first batch), or `Failed`.
-    Run {
-        /// One statement.
-        sql: Arc<str>,
-        /// Values of its parameters.
-        parameters: Vec<Value>,
-        /// The types of the parameters.
-        parameter_types: Vec<Option<Type>>,
-        /// The session's catalog.
-        catalog: Arc<Catalog>,
-        /// When the transaction began, in microseconds since 1970: what `now()` says.
-        time_micros: i64,
-    },
+    /// Run it. Answered by `Rows` (the first batch), `Changed` or `Failed`.
+    Run(Box<Run>),
     /// The next batch. Answered by `Rows` or `Failed`.
     More,
     /// No more rows are wanted. Answered by `Stopped`: what comes before that belongs to the query that was stopped, and is dropped by
@@ -45,7 +49,28 @@ pub enum QueryRequest {
         sql: Arc<str>,
         /// The session's catalog.
         catalog: Arc<Catalog>,
+        /// The session.
+        session: Arc<SessionFacts>,
     },
+}
+
+/// See [`QueryRequest::Run`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// One statement.
+    pub sql: Arc<str>,
+    /// Values of its parameters.
+    pub parameters: Vec<Value>,
+    /// The types of the parameters.
+    pub parameter_types: Vec<Option<Type>>,
+    /// What the asker takes its columns to be. Answered `Changed` if they are not.
+    pub columns: Vec<ResultColumn>,
+    /// The session's catalog.
+    pub catalog: Arc<Catalog>,
+    /// The session.
+    pub session: Arc<SessionFacts>,
+    /// When the transaction began, in microseconds since 1970: what `now()` says.
+    pub time_micros: i64,
 }
 
 /// Query processor to user interface.
@@ -65,6 +90,8 @@ pub enum QueryReply {
         /// No more follow.
         last: bool,
     },
+    /// What was to run has other columns, or columns of other types, than the asker takes it to have: it is to be described anew. Nothing was read.
+    Changed,
     /// `Stop` was obeyed.
     Stopped,
     /// The statement cannot be planned, or failed while it ran. A failed scan's reason is handed through.

@@ -5,24 +5,34 @@
 //!
 //! Second invariant: nothing above a join counts on an order of its rows. The library says that they come in the order of one side and then
 //! of the other, which is so only where no two rows of the first are alike in what is left of its order. So the plan is told of no order here, and sorts.
+//!
+//! Third invariant: what a join looks for reaches the column that it means, never another of the same name.
 
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{JoinType, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coop::make_cooperative;
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions, SchedulingType};
-use datafusion::physical_plan::filter_pushdown::{
-    ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
+use datafusion::physical_plan::execution_plan::{
+    CardinalityEffect, ReplaceChildrenOptions, SchedulingType, replace_children_if_necessary,
 };
+use datafusion::physical_plan::filter_pushdown::{
+    ChildFilterDescription, ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
+};
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Puts a pause behind every operator that makes more of what it reads.
+/// Puts a pause behind every operator that makes more of what it reads, or hands filters to the wrong column.
 #[derive(Debug)]
 pub struct PauseJoins;
 
@@ -32,18 +42,55 @@ impl PhysicalOptimizerRule for PauseJoins {
     }
 
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let paused = plan.transform_up(|plan| {
-            if plan.children().len() < 2 && plan.name() != "UnnestExec" {
+        let below = plan.transform_up(|plan| {
+            if plan.downcast_ref::<Pause>().is_some() || !plan.children().into_iter().any(needs_pause) {
                 return Ok(Transformed::no(plan));
             }
-            Ok(Transformed::yes(Arc::new(Pause::new(plan)) as Arc<dyn ExecutionPlan>))
+            let children = plan.children().into_iter().map(paused);
+            let children = children.collect();
+            Ok(Transformed::yes(replace_children_if_necessary(plan, children)?))
         });
-        Ok(paused?.data)
+        Ok(paused(&below?.data))
     }
 
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+fn paused(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    if needs_pause(plan) { Arc::new(Pause::new(Arc::clone(plan))) } else { Arc::clone(plan) }
+}
+
+fn needs_pause(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let is_source = plan.children().is_empty() || plan.downcast_ref::<Pause>().is_some();
+    !is_source && (plan.children().len() > 1 || plan.name() == "UnnestExec" || !hands_filters_on(plan))
+}
+
+/// Whether filters from above reach the columns that they mean: operators find them in their inputs by name. Of joins that show one side only
+/// the library takes a column of the other side for the same that has its name.
+fn hands_filters_on(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if !plan.children().into_iter().all(|child| has_unique_names(&child.schema())) {
+        return false;
+    }
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        return matches!(join.join_type(), JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
+    }
+    if plan.downcast_ref::<ProjectionExec>().is_some() {
+        return has_unique_names(&plan.schema());
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        let below = aggregate.input().schema();
+        return aggregate.group_expr().expr().iter().all(|(group, name)| {
+            group.downcast_ref::<Column>().is_some_and(|column| column.name() == name) || below.index_of(name).is_err()
+        });
+    }
+    plan.children().len() < 2
+}
+
+fn has_unique_names(schema: &Schema) -> bool {
+    let names: BTreeSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    names.len() == schema.fields().len()
 }
 
 /// Hands on the rows of an operator, in no order that is known.
@@ -125,14 +172,18 @@ impl ExecutionPlan for Pause {
         CardinalityEffect::Equal
     }
 
-    /// What joins look for is told to the scans below.
+    /// What joins look for is told to the scans below, if the operator behind this can be trusted with it.
     fn gather_filters_for_pushdown(
         &self,
         _: FilterPushdownPhase,
         parent_filters: Vec<Arc<dyn PhysicalExpr>>,
         _: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        FilterDescription::from_children(parent_filters, &self.children())
+        let hands_on = hands_filters_on(&self.input) && has_unique_names(&self.schema());
+        Ok(FilterDescription::new().with_child(match hands_on {
+            true => ChildFilterDescription::from_child(&parent_filters, &self.input)?,
+            false => ChildFilterDescription::all_unsupported(&parent_filters),
+        }))
     }
 
     fn handle_child_pushdown_result(

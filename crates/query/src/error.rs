@@ -3,6 +3,7 @@
 //! Errors of DataFusion are sorted into SQLSTATEs here and nowhere else. What the client can cause has a class of its own;
 //! `XX000` remains for what neither the client nor the data explains.
 
+use crate::rewrite::names::shown;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -139,9 +140,12 @@ fn of_schema(error: &SchemaError) -> QueryError {
                     .iter()
                     .all(|valid| valid.relation.as_ref().is_none_or(|known| known.table() != table.table())) =>
             {
-                QueryError::new("42P01", format!("missing FROM-clause entry for table \"{}\"", table.table()))
+                QueryError::new("42P01", format!("missing FROM-clause entry for table \"{}\"", shown(table.table())))
             }
-            Some(table) => QueryError::new("42703", format!("column {}.{} does not exist", table.table(), field.name)),
+            Some(table) => {
+                let column = format!("column {}.{} does not exist", shown(table.table()), shown(&field.name));
+                QueryError::new("42703", column)
+            }
             None => QueryError::new("42703", format!("column \"{}\" does not exist", field.name)),
         },
     }

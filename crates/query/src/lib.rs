@@ -7,9 +7,10 @@
 //!
 //! * [`processor`]: planning, running, explaining; `cooperation`: pauses behind joins;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
-//! * `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
+//! * `apart`: columns of one name; `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
+mod apart;
 mod context;
 mod convert;
 mod cooperation;
@@ -29,6 +30,7 @@ mod ways;
 
 pub use datafusion::sql::sqlparser;
 pub use error::QueryError;
+pub use messages::query::SessionFacts;
 pub use processor::{Execution, Planned, Prepared, Processor, RowStream};
-pub use system_catalog::{SETTINGS, SessionFacts, VERSION, setting};
+pub use system_catalog::SETTINGS;
 pub use tables::{ScanBatch, ScanRequest, Tables};

@@ -3,6 +3,7 @@
 //! A [`Processor`] serves all sessions of a process and holds the bound on memory. A [`Planned`] query holds no data, no
 //! transaction and no parameter values, so it is kept and runs many times while the catalog rows it relies on last.
 
+use crate::apart::tell_apart;
 use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
@@ -11,7 +12,7 @@ use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYT
 use crate::literals;
 use crate::orders::OrderScans;
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
-use crate::system_catalog::{SessionFacts, SystemCatalog};
+use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
 use crate::types;
 use datafusion::arrow::array::RecordBatch;
@@ -34,6 +35,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::Timestamp;
 use messages::program::ResultColumn;
+use messages::query::SessionFacts;
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use quick_cache::sync::Cache;
 use std::ops::Deref;
@@ -118,7 +120,7 @@ impl Processor {
             .with_disk_manager_builder(disk)
             .build_arc()?;
         let builder = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features();
-        let state = builder.with_physical_optimizer_rules(physical_rules()?).build();
+        let state = builder.with_physical_optimizer_rules(physical_rules()).build();
         Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX) })
     }
 
@@ -205,7 +207,7 @@ impl Processor {
         };
         let plan = SqlToRel::new_with_options(context, options)
             .sql_statement_to_plan_with_context(rewritten.statement.clone(), &mut planner)?;
-        let plan = literals::type_lists(plan)?;
+        let plan = tell_apart(literals::type_lists(plan)?)?;
         Ok(self.state.analyzer().execute_and_check(plan, self.state.config_options(), |_, _| {})?)
     }
 
@@ -250,14 +252,18 @@ impl Processor {
     }
 }
 
-/// The library's rules for physical plans and ours: joins are told apart from what counts on orders before sorts are placed, scans sort after all.
-fn physical_rules() -> Result<Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>, QueryError> {
-    let mut rules = PhysicalOptimizer::new().rules;
-    let placed = rules.iter().position(|rule| rule.name() == "EnsureRequirements");
-    let placed = placed.ok_or_else(|| QueryError::new("XX000", "the library has no rule that places sorts"))?;
-    rules.insert(placed, Arc::new(PauseJoins));
+/// The library's rules for physical plans and ours: joins are set apart before filters are handed down and sorts placed, and so are, before filters of joins
+/// are, the operators that came in between; scans sort after all.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
+    for rule in PhysicalOptimizer::new().rules {
+        if rule.name().starts_with("FilterPushdown") {
+            rules.push(Arc::new(PauseJoins));
+        }
+        rules.push(rule);
+    }
     rules.push(Arc::new(OrderScans));
-    Ok(rules)
+    rules
 }
 
 /// The types of the statement's parameters, then of the execution's.

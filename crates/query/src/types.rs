@@ -96,6 +96,16 @@ pub fn field(name: &str, column_type: Type, nullable: bool) -> Field {
     Field::new(name, to_arrow(column_type), nullable).with_metadata(metadata.into())
 }
 
+/// The field of a computed value: it remembers the type only where Arrow's does not tell it. (Rows of VALUES, and the terms of a recursive query, have
+/// to be alike in what their fields remember.)
+pub fn computed_field(name: &str, column_type: Type, nullable: bool) -> Field {
+    let arrow = to_arrow(column_type);
+    match from_arrow(&arrow) == Some(column_type) {
+        true => Field::new(name, arrow, nullable),
+        false => field(name, column_type, nullable),
+    }
+}
+
 /// A table's column as a field: type and origin.
 pub fn table_field(column: &messages::schema::Column, table_oid: u32, number: i16) -> Field {
     let metadata = [

@@ -8,7 +8,8 @@ use crate::shared::Shared;
 use futures::future::FutureExt;
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::limits::QUERY_BATCH_ROWS;
-use messages::query::{QueryReply, QueryRequest};
+use messages::program::ResultColumn;
+use messages::query::{QueryReply, QueryRequest, Run};
 use messages::schema::{Catalog, CatalogVersions};
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
 use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind, SessionId, SiteId};
@@ -168,8 +169,8 @@ impl Job {
 
     async fn serve(&mut self, request: QueryRequest) -> Result<(), Failure> {
         match request {
-            QueryRequest::Describe { sql, parameters, catalog } => {
-                let planned = self.plan(&sql, &parameters, &catalog)?;
+            QueryRequest::Describe { sql, parameters, catalog, session } => {
+                let planned = self.plan(&sql, &parameters, &catalog, &session)?;
                 let described = QueryReply::Described {
                     columns: planned.columns.clone(),
                     parameters: planned.parameters().to_vec(),
@@ -177,8 +178,8 @@ impl Job {
                 reply(&self.shared, self.session, described);
                 Ok(())
             }
-            QueryRequest::Explain { sql, catalog } => {
-                let planned = self.plan(&sql, &[], &catalog)?;
+            QueryRequest::Explain { sql, catalog, session } => {
+                let planned = self.plan(&sql, &[], &catalog, &session)?;
                 let plan = self
                     .processor
                     .explain(&planned, &self.execution(Vec::new(), clock::wall_micros() as i64))
@@ -188,17 +189,27 @@ impl Job {
                 reply(&self.shared, self.session, QueryReply::Rows { rows, last: true });
                 Ok(())
             }
-            QueryRequest::Run { sql, parameters, parameter_types, catalog, time_micros } => {
-                let planned = self.plan(&sql, &parameter_types, &catalog)?;
+            QueryRequest::Run(run) => {
+                let Run { sql, parameters, parameter_types, columns, catalog, session, time_micros } = *run;
+                let planned = self.plan(&sql, &parameter_types, &catalog, &session)?;
+                if !same_columns(&planned.columns, &columns) {
+                    reply(&self.shared, self.session, QueryReply::Changed);
+                    return Ok(());
+                }
                 self.stream_rows(&planned, self.execution(parameters, time_micros)).await
             }
             QueryRequest::More | QueryRequest::Stop => Ok(()),
         }
     }
 
-    fn plan(&self, sql: &Arc<str>, parameters: &[Option<Type>], catalog: &Arc<Catalog>) -> Result<Prepared, Failure> {
-        let facts = SessionFacts { user: "raid".to_owned(), database: "raid".to_owned() };
-        self.processor.plan(catalog, &facts, sql, parameters).map_err(of_query)
+    fn plan(
+        &self,
+        sql: &Arc<str>,
+        parameters: &[Option<Type>],
+        catalog: &Arc<Catalog>,
+        session: &SessionFacts,
+    ) -> Result<Prepared, Failure> {
+        self.processor.plan(catalog, session, sql, parameters).map_err(of_query)
     }
 
     /// `time_micros`: when the transaction began. Each execution draws its own random numbers.
@@ -254,6 +265,12 @@ impl Job {
             }
         }
     }
+}
+
+/// Whether rows of these columns are what is expected: names and types, as PostgreSQL compares them.
+fn same_columns(found: &[ResultColumn], expected: &[ResultColumn]) -> bool {
+    let shape = |column: &ResultColumn| (column.name.clone(), column.column_type);
+    found.iter().map(shape).eq(expected.iter().map(shape))
 }
 
 fn statement_failure(sqlstate: &str, message: &str) -> Failure {

@@ -65,7 +65,7 @@ impl ScalarUDFImpl for Cast {
             let message = format!("cannot cast type {} to {}", from.base_name(), target.base_name());
             return Err(QueryError::new("42846", message).into_datafusion());
         }
-        Ok(Arc::new(types::field(CAST_FUNCTION, target, source.is_nullable())))
+        Ok(Arc::new(types::computed_field(CAST_FUNCTION, target, source.is_nullable())))
     }
 
     fn simplify(&self, mut args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {

@@ -4,7 +4,6 @@
 use super::build::{arguments_mut, call, last_part, native_cast, null, number, object_name, plain_arguments, text};
 use super::{ExecutionParameter, Rewriter, expressions, sources, subqueries, types};
 use crate::error::QueryError;
-use crate::system_catalog::{VERSION, setting};
 use datafusion::sql::sqlparser::ast::{
     Array, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Query, Value,
     WindowFrameBound, WindowType,
@@ -113,7 +112,6 @@ impl Rewriter<'_> {
 
     /// Functions of the session and of the moment. `None` when the name is not one of them.
     fn session_function(&mut self, name: &str, arguments: &[Expr]) -> Result<Option<Expr>, QueryError> {
-        let session = self.catalog.session();
         let now_parameter = self.execution_parameter(ExecutionParameter::Now);
         let now = || now_parameter.clone();
         Ok(Some(match (name, arguments) {
@@ -126,8 +124,8 @@ impl Rewriter<'_> {
             ("current_time", []) => {
                 return Err(QueryError::unsupported("CURRENT_TIME is not supported; use LOCALTIME"));
             }
-            ("current_user" | "user" | "session_user" | "current_role", []) => text(&session.user),
-            ("current_database" | "current_catalog", []) => text(&session.database),
+            ("current_user" | "user" | "session_user" | "current_role", []) => text(&self.catalog.session().user),
+            ("current_database" | "current_catalog", []) => text(&self.catalog.session().database),
             ("current_schema", []) => text("public"),
             ("current_schemas", [_]) => {
                 Expr::Array(Array { elem: vec![text("pg_catalog"), text("public")], named: true })
@@ -136,7 +134,7 @@ impl Rewriter<'_> {
                 "current_query" | "inet_server_addr" | "inet_client_addr" | "inet_server_port" | "inet_client_port",
                 [],
             ) => native_cast(null(), DataType::Text),
-            ("version", []) => text(VERSION),
+            ("version", []) => text(&self.catalog.session().version),
             ("pg_backend_pid", []) => self.execution_parameter(ExecutionParameter::BackendPid),
             ("pg_is_in_recovery" | "pg_is_wal_replay_paused", []) => Expr::Value(Value::Boolean(false).into()),
             ("pg_postmaster_start_time" | "pg_conf_load_time", []) => now(),
@@ -146,7 +144,7 @@ impl Rewriter<'_> {
                 let Some(name) = types::string_literal(name) else {
                     return Err(QueryError::unsupported("current_setting needs a quoted name"));
                 };
-                match setting(name) {
+                match self.catalog.setting(name) {
                     Some(value) => text(value),
                     None if arguments.len() == 2 => native_cast(null(), DataType::Text),
                     None => {

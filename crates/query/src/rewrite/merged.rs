@@ -39,7 +39,8 @@ impl<'a> Relations<'a> {
         relations
     }
 
-    fn columns_of(&self, name: &ObjectName) -> Option<Vec<String>> {
+    /// The columns of a table or a system catalog; `None` for anything else.
+    pub(super) fn columns_of(&self, name: &ObjectName) -> Option<Vec<String>> {
         let relation = last_part(name);
         let schema = match name.0.as_slice() {
             [_] if self.given.contains(&relation) => return None,

@@ -1,9 +1,10 @@
 //! PostgreSQL's syntax trees to those that DataFusion plans with PostgreSQL's meaning.
 //!
 //! Invariant: the rewritten query has the same columns, with PostgreSQL's names, and the same rows. What cannot be had is
-//! refused here with 0A000 where DataFusion would silently do something else. In reading order: [`names`] of columns,
+//! refused here with 0A000 where DataFusion would silently do something else. In reading order: [`names`] of columns, `aliases` of sources,
 //! [`types`] and casts, [`expressions`], [`functions`], [`sources`], [`lateral`] subqueries and [`merged`] columns in FROM, [`subqueries`]; [`build`] constructs trees.
 
+mod aliases;
 mod build;
 mod expressions;
 mod functions;
@@ -72,6 +73,7 @@ pub fn rewrite(statement: &Statement, catalog: &SystemCatalog) -> Result<Rewritt
     }
     let mut statement = statement.clone();
     let relations = merged::Relations::of(&statement, catalog);
+    aliases::tell_from_columns(&mut statement, &relations);
     let mut rewriter = Rewriter { catalog, relations, parameters: parameters.types.len(), random_calls: 0 };
     match VisitMut::visit(&mut statement, &mut rewriter) {
         ControlFlow::Break(error) => Err(error),

@@ -19,12 +19,11 @@ pub use names::quoted;
 use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
+use messages::query::SessionFacts;
 use messages::schema::{Catalog, IndexSchema, TableSchema};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What `version()` says: the PostgreSQL whose behaviour clients may expect, then who we are.
-pub const VERSION: &str = concat!("PostgreSQL 15.0 (Raid ", env!("CARGO_PKG_VERSION"), ")");
 /// Identifier of the one role, who owns everything.
 pub const OWNER_OID: u32 = 10;
 /// Identifier of the schema `pg_catalog`.
@@ -36,21 +35,12 @@ pub const INFORMATION_SCHEMA_OID: u32 = 13207;
 /// Identifier of the one database.
 pub const DATABASE_OID: u32 = 5;
 
-/// What a query may ask about the session that runs it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SessionFacts {
-    /// The user's name.
-    pub user: String,
-    /// The database's name.
-    pub database: String,
-}
-
 /// A catalog snapshot as the system catalogs show it.
 #[derive(Debug)]
 pub struct SystemCatalog {
     catalog: Arc<Catalog>,
     session: SessionFacts,
-    /// Whether anything but a table of the user was looked up in it.
+    /// Whether anything but a table of the user was looked up in it, or something of the session.
     is_shown: AtomicBool,
 }
 
@@ -77,9 +67,24 @@ impl SystemCatalog {
         self.is_shown.store(true, Ordering::Relaxed);
     }
 
-    /// The session.
+    /// The session: what is asked of it, no other may be told.
     pub fn session(&self) -> &SessionFacts {
+        self.show();
         &self.session
+    }
+
+    /// The value of a setting, whatever the case of its name.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        let own = self.settings().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        own.map(|(_, value)| value.to_owned())
+    }
+
+    /// All settings: the session's, then those that are the same for all.
+    fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let session = &self.session().settings;
+        let has = |name: &str| session.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        let others = SETTINGS.iter().copied().filter(move |(name, _)| !has(name));
+        session.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(others)
     }
 
     /// The snapshot.
@@ -188,7 +193,7 @@ pub fn is_system_schema(name: &str) -> bool {
     matches!(name, "pg_catalog" | "information_schema")
 }
 
-/// The settings that clients ask for; they cannot be changed.
+/// The settings that clients ask for, where a session says nothing of them.
 pub const SETTINGS: [(&str, &str); 17] = [
     ("client_encoding", "UTF8"),
     ("DateStyle", "ISO, MDY"),
@@ -208,8 +213,3 @@ pub const SETTINGS: [(&str, &str); 17] = [
     ("TimeZone", "UTC"),
     ("transaction_isolation", "serializable"),
 ];
-
-/// The value of a setting, whatever the case of its name.
-pub fn setting(name: &str) -> Option<&'static str> {
-    SETTINGS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
-}

@@ -3,7 +3,7 @@
 use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
-    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SETTINGS, SystemCatalog,
+    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog,
     definition_texts, procedures,
 };
 use messages::schema::{Column, TableSchema};
@@ -63,7 +63,11 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }
         "pg_proc" => procedures::rows(catalog),
         "pg_roles" | "pg_authid" => vec![role(catalog)],
-        "pg_settings" => SETTINGS.iter().map(|(name, value)| setting(name, value)).collect(),
+        "pg_settings" => {
+            let mut settings: Vec<_> = catalog.settings().collect();
+            settings.sort_by_key(|(name, _)| name.to_ascii_lowercase());
+            settings.into_iter().map(|(name, value)| setting(name, value)).collect()
+        }
         "pg_tables" => catalog.tables().map(|table| table_text(catalog, table)).collect(),
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })

@@ -1,7 +1,8 @@
 //! What the extended protocol needs: parameters and their types, plans that are kept, bounded memory.
 
 use crate::memory::{NOW, World, cell};
-use query::Processor;
+use query::{Processor, SessionFacts};
+use std::sync::Arc;
 use values::{Type, Value};
 
 fn types(sql: &str) -> Vec<Type> {
@@ -175,4 +176,24 @@ fn parameters_are_unnested_side_by_side() {
     let words = Value::array(Type::Text, vec![Value::text("a")]);
     let rows = world.run(&planned, &[ids, words]).expect("rows");
     assert_eq!(rows, [[Value::Integer(7), Value::text("a")], [Value::Null, Value::Null]]);
+}
+
+/// A session would be told another's name, or settings that are not its own.
+#[test]
+fn sessions_are_told_of_themselves() {
+    let world = World::new();
+    let sql = "SELECT current_user, session_user, current_database(), current_schema(), current_setting('Application_Name'), \
+               (SELECT setting FROM pg_settings WHERE name = 'application_name'), version(), id FROM item WHERE id = 8";
+    let ask = |session: SessionFacts| {
+        let planned = world.processor.plan(&world.memory.catalog, &session, &Arc::from(sql), &[]).expect("a plan");
+        let row = world.run(&planned, &[]).expect("rows").remove(0);
+        row.iter().map(|value| values::text::to_string(value).expect("a text")).collect::<Vec<_>>().join("|")
+    };
+    for name in ["alice", "bob", "alice"] {
+        let settings = vec![("application_name".to_owned(), format!("of {name}"))];
+        let version = format!("for {name}");
+        let session = SessionFacts { user: name.to_owned(), database: format!("{name}'s"), version, settings };
+        let expected = format!("{name}|{name}|{name}'s|public|of {name}|of {name}|for {name}|8");
+        assert_eq!(ask(session), expected);
+    }
 }

@@ -395,8 +395,8 @@ impl Turn<'_> {
         };
         execution.step = Step::Explain;
         self.session.work = Work::Statement(execution);
-        let catalog = self.catalog();
-        self.query(QueryRequest::Explain { sql, catalog });
+        let (catalog, session) = (self.catalog(), self.session_facts());
+        self.query(QueryRequest::Explain { sql, catalog, session });
         Ok(())
     }
 }

@@ -51,11 +51,13 @@ impl Turn<'_> {
             column_type: table.columns[*target].column_type,
             origin: (table.oid, *target as i16 + 1),
         });
+        let columns: Vec<ResultColumn> = result.collect();
         Ok(Prepared {
             text: sql.clone(),
             declared: Vec::new(),
             parameters: Vec::new(),
-            columns: result.collect(),
+            source: columns.clone(),
+            columns,
             plan: Plan::Query(sql),
             tag: Tag::Select,
             writes: false,

@@ -12,7 +12,7 @@ use crate::sql::ddl;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use messages::program::{Action, Expression, Program};
-use messages::query::QueryRequest;
+use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use messages::{Key, Timestamp};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Turn<'_> {
         self.session.deadline =
             (timeout > 0).then(|| self.now.boot.saturating_add(timeout * messages::limits::MILLISECOND));
         self.session.cancelled = None;
-        execution.prepared = self.renew(&execution)?;
+        self.renew(&mut execution)?;
         match &execution.prepared.plan {
             Plan::Utility(_) | Plan::SetConfig(..) => return self.control(execution),
             Plan::Execute(name, arguments) => {
@@ -37,7 +37,9 @@ impl Turn<'_> {
                     )
                 })?;
                 execution.arguments = Some(arguments.clone());
-                execution.prepared = self.refresh(found, false)?;
+                execution.told = Some(found.clone());
+                execution.prepared = self.refresh(found)?;
+                execution.check_told()?;
                 if let Plan::Execute(..) | Plan::Utility(_) = execution.prepared.plan {
                     return Err(SqlError::unsupported("EXECUTE of this statement"));
                 }
@@ -50,16 +52,13 @@ impl Turn<'_> {
 
     /// The statement of an execution, compiled anew unless it still stands. Errors: 0A000 when it is not what the client was told, or has
     /// bound its parameters and chosen its result's formats for.
-    fn renew(&mut self, execution: &Execution) -> Result<Arc<Prepared>> {
-        let before = &execution.prepared;
-        let renewed = self.refresh(before.clone(), execution.announced)?;
-        if Arc::ptr_eq(&renewed, before) || execution.portal.is_none() || before.undescribed {
-            return Ok(renewed);
+    fn renew(&mut self, execution: &mut Execution) -> Result<()> {
+        let before = execution.prepared.clone();
+        execution.prepared = self.refresh(before.clone())?;
+        if !Arc::ptr_eq(&execution.prepared, &before) && !before.undescribed && execution.portal.is_some() {
+            execution.told.get_or_insert(before);
         }
-        match renewed.parameters == before.parameters && execution.formats.fit(renewed.columns.len()) {
-            true => Ok(renewed),
-            false => Err(SqlError::plan_changed()),
-        }
+        execution.check_told()
     }
 
     /// Has the statement described if it has to be, its arguments bound, and its transaction begun.
@@ -322,16 +321,20 @@ impl Turn<'_> {
         }
     }
 
-    /// Compiles and runs the statement again, in another transaction if it began one for itself.
+    /// Compiles and runs the statement again.
     pub fn recompile(&mut self, mut execution: Box<Execution>) {
         self.session.work = Work::Idle;
         execution.change = None;
-        if execution.doubt.is_none() {
-            match self.renew(&execution) {
-                Ok(prepared) => execution.prepared = prepared,
-                Err(error) => return self.fail(&error),
-            }
+        if execution.doubt.is_none()
+            && let Err(error) = self.renew(&mut execution)
+        {
+            return self.fail(&error);
         }
+        self.again_from_start(execution);
+    }
+
+    /// Runs the statement again, in another transaction if it began one for itself.
+    fn again_from_start(&mut self, mut execution: Box<Execution>) {
         if execution.began && self.session.block == Block::Implicit && self.session.open {
             execution.step = Step::Restart;
             self.session.work = Work::Statement(execution);
@@ -355,31 +358,64 @@ impl Turn<'_> {
         parameters: &[values::Type],
     ) {
         let prepared = execution.prepared.clone();
-        let done = self.complete_description(&prepared, columns, parameters).and_then(|prepared| {
-            execution.prepared = prepared;
-            self.enter(execution)
-        });
+        let done = match self.complete_description(&prepared, columns, parameters) {
+            Ok(Some(described)) => {
+                execution.prepared = described;
+                execution.check_told().and_then(|()| self.enter(execution))
+            }
+            Ok(None) => self.describe_anew(execution),
+            Err(error) => Err(error),
+        };
         if let Err(error) = done {
             self.fail(&error);
         }
     }
 
-    /// A statement with what the query processor said of it.
+    /// The statement is not what it was described to be: it is described once more, and then begun. Nothing of it has been done or told.
+    pub fn describe_anew(&mut self, mut execution: Box<Execution>) -> Result<()> {
+        if execution.recompilations == RECOMPILATIONS_MAX {
+            return Err(SqlError::plan_changed());
+        }
+        execution.recompilations += 1;
+        let before = execution.prepared.clone();
+        execution.prepared = self.compile_anew(&before)?;
+        if !before.undescribed && execution.portal.is_some() {
+            execution.told.get_or_insert(before);
+        }
+        execution.check_told()?;
+        self.enter(execution)
+    }
+
+    /// A statement with what the query processor said of it; `None`: what it mentions has changed since that was asked.
     pub fn complete_description(
         &mut self,
         prepared: &Prepared,
         columns: &[messages::program::ResultColumn],
         parameters: &[values::Type],
-    ) -> Result<Arc<Prepared>> {
+    ) -> Result<Option<Arc<Prepared>>> {
+        if !prepared.stands(&self.catalog()) {
+            return Ok(None);
+        }
         let parsed: Parsed =
             crate::sql::parse::statement(&prepared.text)?.ok_or_else(|| SqlError::syntax(&prepared.text))?;
         let described = Some((columns, parameters));
         let compiled = self.compile(&parsed, &prepared.text, prepared.declared.clone(), described)?;
-        Ok(self.keep(&prepared.text, compiled))
+        Ok(Some(self.keep(&prepared.text, compiled)))
     }
 }
 
 impl Execution {
+    /// Errors: 0A000 when the statement is not what the client was told; one that is not described yet may be.
+    fn check_told(&self) -> Result<()> {
+        let (now, Some(told)) = (&self.prepared, &self.told) else { return Ok(()) };
+        // A client that is yet to be told the columns can be told others, if it has formats for them.
+        let fits = match self.portal.is_some() && !self.announced {
+            true => now.parameters == told.parameters && self.formats.fit(now.columns.len()),
+            false => now.is_like(told),
+        };
+        if now.undescribed || fits { Ok(()) } else { Err(SqlError::plan_changed()) }
+    }
+
     /// Remembers a program that was planned for this execution alone, for finding what it relied on.
     fn sent_program(&mut self, program: &Arc<Program>) {
         if let Some(change) = &mut self.change {
@@ -423,13 +459,15 @@ impl Turn<'_> {
             _ => unreachable!("only these have a query"),
         };
         execution.step = step;
-        let request = QueryRequest::Run {
+        let run = Run {
             sql,
             parameters: execution.parameters.clone(),
             parameter_types: execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect(),
+            columns: execution.prepared.source.clone(),
             catalog: self.catalog(),
+            session: self.session_facts(),
             time_micros: self.session.began_micros,
         };
-        self.query(request);
+        self.query(QueryRequest::Run(Box::new(run)));
     }
 }

@@ -99,16 +99,15 @@ impl Turn<'_> {
             Plan::Query(sql) | Plan::Feed(sql, ..) => sql.clone(),
             _ => unreachable!("only what has a query is left undescribed"),
         };
-        let request = QueryRequest::Describe { sql, parameters: prepared.declared.clone(), catalog: self.catalog() };
-        self.query(request);
+        let (parameters, catalog, session) = (prepared.declared.clone(), self.catalog(), self.session_facts());
+        self.query(QueryRequest::Describe { sql, parameters, catalog, session });
     }
 
     /// A statement is compiled: its columns are told once the catalog is known to be what it was compiled with.
     pub fn compiled(&mut self, name: String, prepared: Option<Arc<Prepared>>, told: bool) {
         match prepared {
-            Some(prepared) if told && !prepared.columns.is_empty() => {
-                let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
-                let (sql, types) = ((*prepared.text).into(), types.collect());
+            Some(prepared) if told && !(prepared.columns.is_empty() && prepared.parameters.is_empty()) => {
+                let (sql, types) = ((*prepared.text).into(), crate::session::queries::oids(&prepared));
                 let again = Again::Parse { name: name.clone(), sql, types, told };
                 let relied = prepared.mentions.clone();
                 self.doubt(Confirmed::Parsed(name, prepared), relied, again);

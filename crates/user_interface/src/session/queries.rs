@@ -7,7 +7,7 @@ use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
 use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::Plan;
+use crate::sql::compile::{Plan, Prepared};
 use crate::sql::modify::supplied_row;
 use messages::query::{QueryReply, QueryRequest};
 use messages::session::Failure;
@@ -28,17 +28,23 @@ impl Turn<'_> {
             Work::Parsing(name, prepared, told) => match reply {
                 QueryReply::Described { columns, parameters } => {
                     match self.complete_description(&prepared, &columns, &parameters) {
-                        Ok(prepared) => self.compiled(name, Some(prepared), told),
+                        Ok(Some(prepared)) => self.compiled(name, Some(prepared), told),
+                        Ok(None) => {
+                            let types: Vec<u32> = oids(&prepared);
+                            if let Err(error) = self.parse(&name, &prepared.text, &types, told) {
+                                self.fail(&error);
+                            }
+                        }
                         Err(error) => self.fail(&error),
                     }
                 }
                 QueryReply::Failed(failure) => {
                     let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
-                    let types = prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid()));
-                    let again = Again::Parse { name, sql: (*prepared.text).into(), types: types.collect(), told };
+                    let types = oids(&prepared);
+                    let again = Again::Parse { name, sql: (*prepared.text).into(), types, told };
                     self.doubt(Confirmed::Error(error), prepared.mentions.clone(), again);
                 }
-                QueryReply::Rows { .. } | QueryReply::Stopped => {
+                QueryReply::Rows { .. } | QueryReply::Changed | QueryReply::Stopped => {
                     self.session.work = Work::Parsing(name, prepared, told)
                 }
             },
@@ -51,6 +57,11 @@ impl Turn<'_> {
         match (&execution.step, reply) {
             (Step::Describe, QueryReply::Described { columns, parameters }) => {
                 self.described(execution, &columns, &parameters);
+            }
+            (Step::Rows | Step::Source, QueryReply::Changed) => {
+                if let Err(error) = self.describe_anew(execution) {
+                    self.fail(&error);
+                }
             }
             (Step::Rows, QueryReply::Rows { rows, last }) => self.rows_came(execution, rows, last),
             (Step::Source, QueryReply::Rows { rows, last }) => self.source_came(execution, rows, last),
@@ -181,6 +192,11 @@ impl Turn<'_> {
             self.more(execution, Step::Source);
         }
     }
+}
+
+/// The types that the client declared, by object identifier.
+pub fn oids(prepared: &Prepared) -> Vec<u32> {
+    prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid())).collect()
 }
 
 /// Keeps rows for the program: for UPDATE and DELETE each key once.

@@ -147,6 +147,8 @@ pub struct Execution {
     pub rows_max: usize,
     /// Whether the client has been told the columns, or is not to be.
     pub announced: bool,
+    /// What it was when the client was told of it, or bound its parameters: the client can be given nothing else.
+    pub told: Option<Arc<Prepared>>,
     /// Rows sent now.
     pub sent: u64,
     /// Rows changed so far.
@@ -402,6 +404,7 @@ impl Execution {
             portal: None,
             rows_max: 0,
             announced: false,
+            told: None,
             sent: 0,
             affected: 0,
             recompilations: 0,

@@ -12,7 +12,7 @@ use crate::sql::parse::{self, Parsed};
 use crate::sql::settings::Facts;
 use crate::user_interface::Config;
 use messages::program::ResultColumn;
-use messages::query::QueryRequest;
+use messages::query::{QueryRequest, SessionFacts};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
 use messages::{Message, Now, Outbox, ServerKind};
@@ -96,6 +96,17 @@ impl Turn<'_> {
         })
     }
 
+    /// The same for the query processor.
+    pub fn session_facts(&self) -> Arc<SessionFacts> {
+        let facts = self.with_facts(|facts| SessionFacts {
+            user: facts.user.to_owned(),
+            database: facts.database.to_owned(),
+            version: facts.version.to_owned(),
+            settings: facts.settings.all(facts),
+        });
+        Arc::new(facts)
+    }
+
     /// A text compiled, from the cache if it can be; `None`: it holds no statement.
     pub fn prepare(&mut self, text: &str, declared: Vec<Option<Type>>) -> Result<Option<Arc<Prepared>>> {
         if text.len() > SQL_BYTES_MAX {
@@ -175,24 +186,30 @@ impl Turn<'_> {
         })
     }
 
-    /// The statement compiled anew unless it still stands. Errors: 0A000 when its result is not what it was announced to be.
-    pub fn refresh(&mut self, prepared: Arc<Prepared>, announced: bool) -> Result<Arc<Prepared>> {
+    /// The statement compiled anew unless it still stands. A query is then described only if another session has had it described since.
+    pub fn refresh(&mut self, prepared: Arc<Prepared>) -> Result<Arc<Prepared>> {
         if self.is_fresh(&prepared) {
             return Ok(prepared);
         }
+        match self.cached(&prepared.text, &prepared.declared) {
+            Some(found) => Ok(found),
+            None => self.compile_anew(&prepared),
+        }
+    }
+
+    /// The statement compiled with the catalog as it is now.
+    pub fn compile_anew(&mut self, prepared: &Prepared) -> Result<Arc<Prepared>> {
         let text = prepared.text.clone();
         let parsed = parse::statement(&text)?.ok_or_else(|| SqlError::syntax(&text))?;
-        let mut anew = self.compile(&parsed, &text, prepared.declared.clone(), None)?;
-        if matches!(anew.plan, Plan::Query(_)) && !prepared.undescribed {
-            // Only its tables' versions are new: what the query processor said holds unless the shape changed, which its rows show.
-            let described = (prepared.columns.as_slice(), prepared.parameters.as_slice());
-            anew = self.compile(&parsed, &text, prepared.declared.clone(), Some(described))?;
-        }
-        let same = anew.parameters == prepared.parameters && same_shape(&anew.columns, &prepared.columns);
-        if announced && !same && !prepared.undescribed {
-            return Err(SqlError::plan_changed());
-        }
+        let anew = self.compile(&parsed, &text, prepared.declared.clone(), None)?;
         Ok(self.keep(&text, anew))
+    }
+}
+
+impl Prepared {
+    /// Whether a client that was told of one can be given the other.
+    pub fn is_like(&self, told: &Prepared) -> bool {
+        self.parameters == told.parameters && same_shape(&self.columns, &told.columns)
     }
 }
 

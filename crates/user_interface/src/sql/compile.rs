@@ -91,6 +91,8 @@ pub struct Prepared {
     pub parameters: Vec<Type>,
     /// Columns of its result; none: it returns no rows.
     pub columns: Vec<ResultColumn>,
+    /// Columns of the rows that the query processor gives for it, once it is described: its own, or those that its program is supplied with.
+    pub source: Vec<ResultColumn>,
     /// How it is executed.
     pub plan: Plan,
     /// Its command tag.
@@ -120,6 +122,7 @@ impl Prepared {
             declared: Vec::new(),
             parameters: Vec::new(),
             columns: Vec::new(),
+            source: Vec::new(),
             plan,
             tag,
             writes: false,
@@ -282,6 +285,7 @@ fn of_sql(
 
 /// Fills in columns and parameters.
 fn finish(prepared: &mut Prepared, compiler: Compiler, described: Option<(&[ResultColumn], &[Type])>) {
+    prepared.source = described.map_or_else(Vec::new, |(columns, _)| columns.to_vec());
     match &prepared.plan {
         Plan::Program(program) => {
             prepared.columns = program.columns.clone();

@@ -339,7 +339,7 @@ fn show_row(row: &[Value]) -> String {
 fn show_query(request: &QueryRequest, output: &mut String) {
     let text = match request {
         QueryRequest::Describe { sql, parameters, .. } => format!("Describe {sql} {parameters:?}"),
-        QueryRequest::Run { sql, parameters, .. } => format!("Run {sql} {}", show_row(parameters)),
+        QueryRequest::Run(run) => format!("Run {} {}", run.sql, show_row(&run.parameters)),
         QueryRequest::Explain { sql, .. } => format!("Explain {sql}"),
         other => format!("{other:?}"),
     };
