@@ -23,6 +23,8 @@ pub const SHORT_LIFE: Duration = Duration::from_secs(10);
 pub const RESTART_PAUSE_MIN: Duration = Duration::from_millis(200);
 /// The longest such pause.
 pub const RESTART_PAUSE_MAX: Duration = Duration::from_secs(10);
+/// A process with less free space than this on its disk, in bytes, is not started again: its log takes room in pieces of this size.
+pub const ROOM_MIN: u64 = 1 << 20;
 /// A log text longer than this is put aside when its process starts.
 pub const LOG_TEXT_BYTES_MAX: u64 = 16 << 20;
 /// Lines of a log text that are shown when its process died.

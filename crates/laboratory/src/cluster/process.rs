@@ -91,9 +91,12 @@ impl Process {
         let errors = log.try_clone().map_err(file_error(&folder))?;
         command.stdin(Stdio::piped()).stdout(Stdio::from(log)).stderr(Stdio::from(errors)).process_group(0);
         let child = command.spawn().map_err(file_error(program))?;
-        let process = Process { child, started_at: Instant::now(), folder, log_start, ended: None };
+        let mut process = Process { child, started_at: Instant::now(), folder, log_start, ended: None };
         let path = process.folder.join("pid");
-        std::fs::write(&path, format!("{}\n", process.id())).map_err(file_error(&path))?;
+        if let Err(error) = std::fs::write(&path, format!("{}\n", process.id())) {
+            process.kill();
+            return Err(file_error(&path)(error));
+        }
         Ok(process)
     }
 

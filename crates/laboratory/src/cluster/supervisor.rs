@@ -1,13 +1,16 @@
 //! A cluster in the foreground: reports every process that dies, starts it again, and does what orders ask.
 //!
-//! Invariants: a process killed by an order stays down until an order starts it; one that dies again and again is started ever less often.
+//! Invariants: a process killed by an order stays down until an order starts it; one that dies again and again is started ever less often, and one whose
+//! disk is full when there is room. No disk of a process ends the supervisor.
 
-use super::ClusterError;
 use super::orders::{self, Order};
 use super::process::{Name, ending};
 use super::running::Running;
+use super::{Cluster, ClusterError};
 use crate::limits;
+use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,8 +21,10 @@ struct Watch {
     reported: bool,
     /// When it is started again.
     again_at: Option<Instant>,
-    /// The pause before that; grows while its lives are short.
+    /// The pause before that; grows while its lives are short, or it cannot be started.
     pause: Duration,
+    /// Why it could not be started, as was told.
+    lacks: Option<String>,
 }
 
 /// See the module's description.
@@ -45,7 +50,7 @@ impl Supervisor {
                     self.carry_out(name, order, &mut tell)?;
                     orders::done(self.running.cluster(), name)?;
                 }
-                self.look(name, &mut tell)?;
+                self.look(name, &mut tell);
             }
             std::thread::sleep(limits::LOOK_INTERVAL);
         }
@@ -65,21 +70,55 @@ impl Supervisor {
                 ));
             }
             Order::Restart | Order::Repair => {
-                match order {
-                    Order::Repair => self.running.repair_process(name)?,
-                    _ => self.running.start_process(name)?,
+                let started = match order {
+                    Order::Repair => self.running.repair_process(name),
+                    _ => self.running.start_process(name),
+                };
+                match started {
+                    Ok(()) => {
+                        watch.reported = false;
+                        tell(&format!("{name} was started as ordered"));
+                    }
+                    Err(error) if order == Order::Repair => tell(&format!("{name} cannot be started: {error}")),
+                    Err(error) => self.put_off(name, error.to_string(), tell),
                 }
-                watch.reported = false;
-                tell(&format!("{name} was started as ordered"));
             }
         }
         Ok(())
     }
 
-    fn look(&mut self, name: Name, tell: &mut impl FnMut(&str)) -> Result<(), ClusterError> {
+    /// Starts what has ended, if it can be.
+    fn start_again(&mut self, name: Name, tell: &mut impl FnMut(&str)) {
+        let started = match full_disk(self.running.cluster(), name) {
+            Some(path) => Err(format!("the disk under {} is full", path.display())),
+            None => self.running.start_process(name).map_err(|error| error.to_string()),
+        };
+        if let Err(lacks) = started {
+            return self.put_off(name, lacks, tell);
+        }
         let watch = self.watches.get_mut(&name).expect("every process is watched");
-        let Some(process) = self.running.process(name) else { return Ok(()) };
-        let Some(status) = process.ended() else { return Ok(()) };
+        (watch.again_at, watch.reported) = (None, false);
+        if watch.lacks.take().is_some() {
+            tell(&format!("{name} is started again: what it waited for is there"));
+        }
+    }
+
+    /// It cannot be started now: it is tried again after ever longer pauses.
+    fn put_off(&mut self, name: Name, lacks: String, tell: &mut impl FnMut(&str)) {
+        let watch = self.watches.get_mut(&name).expect("every process is watched");
+        watch.pause = next_pause(watch.pause, true);
+        watch.again_at = Some(Instant::now() + watch.pause);
+        if watch.lacks.as_ref() != Some(&lacks) {
+            let most = limits::RESTART_PAUSE_MAX.as_secs();
+            tell(&format!("{name} waits: {lacks}; this is looked at after pauses of up to {most} s"));
+            watch.lacks = Some(lacks);
+        }
+    }
+
+    fn look(&mut self, name: Name, tell: &mut impl FnMut(&str)) {
+        let watch = self.watches.get_mut(&name).expect("every process is watched");
+        let Some(process) = self.running.process(name) else { return };
+        let Some(status) = process.ended() else { return };
         if !watch.reported {
             watch.reported = true;
             let how = format!("{name} (process {}) {}", process.id(), ending(status));
@@ -102,12 +141,23 @@ impl Supervisor {
             }
         }
         if watch.again_at.is_some_and(|again_at| Instant::now() >= again_at) {
-            watch.again_at = None;
-            watch.reported = false;
-            self.running.start_process(name)?;
+            self.start_again(name, tell);
         }
-        Ok(())
     }
+}
+
+/// A folder that a process writes to and that has not even room for the next piece of its log.
+fn full_disk(cluster: &Cluster, name: Name) -> Option<PathBuf> {
+    let mut folders = vec![cluster.folder_of(name)];
+    let config = cluster.config_of(name);
+    folders.extend(match name {
+        Name::Site(_) => SiteConfig::read(&config).map(|config| config.data).ok(),
+        Name::Oracle => OracleConfig::read(&config).map(|config| config.data).ok(),
+    });
+    folders.into_iter().find(|folder| {
+        let free = rustix::fs::statvfs(folder).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        free.is_ok_and(|free| free < limits::ROOM_MIN)
+    })
 }
 
 /// A long life is forgiven at once; a short one costs a pause, each further one twice the last.

@@ -10,13 +10,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 /// `raid start`, which is ended when the test ends, however that comes.
-struct Foreground {
+pub(crate) struct Foreground {
     child: Child,
     lines: Receiver<String>,
 }
 
 impl Foreground {
-    fn start(folder: &Path, more: &[&str]) -> Foreground {
+    pub(crate) fn start(folder: &Path, more: &[&str]) -> Foreground {
         let mut command = Command::new(raid());
         let command = command.args(["start", "--sites", "3", "--port", "0", "--layout", layout().name(), "--data"]);
         Foreground::run(command.arg(folder).args(more))
@@ -33,7 +33,7 @@ impl Foreground {
     }
 
     /// Waits for a line with these words.
-    fn says(&self, words: &str) -> String {
+    pub(crate) fn says(&self, words: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(PATIENCE);
             let line = line.unwrap_or_else(|error| panic!("raid start has not said {words:?}: {error}"));
@@ -43,7 +43,7 @@ impl Foreground {
         }
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 }
@@ -74,7 +74,7 @@ fn lives(pid: Pid) -> bool {
 }
 
 /// A command on the cluster in a folder.
-fn command(name: &str, folder: &Path) -> Command {
+pub(crate) fn command(name: &str, folder: &Path) -> Command {
     let mut command = Command::new(raid());
     command.args(name.split(' ')).arg("--data").arg(folder);
     command

@@ -1,10 +1,12 @@
 //! Disks of one site that are full, read-only or failing: that site stops and says why and where, the others go on, and it comes back when
 //! the cause is gone.
 
-use crate::harness::{World, said};
+use crate::commands::Foreground;
+use crate::harness::{World, eventually, said, turn};
 use crate::register::Register;
 use laboratory::cluster::Cluster;
 use laboratory::cluster::process::Name;
+use laboratory::debit_credit::connect;
 use site::SiteConfig;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -105,6 +107,47 @@ fn a_site_whose_disk_is_full_stops_and_comes_back() {
     gives_up(&mut world, &register, &[&disk.place.to_string_lossy(), "free space"]);
     disk.remount(&format!("size={LARGE_MB}m"));
     comes_back(world, register);
+}
+
+/// Under `raid start` a full disk must end nobody but its site, which is back by itself when there is room: a person would have to notice otherwise.
+#[test]
+fn a_site_whose_disk_was_full_is_started_again_when_there_is_room() {
+    let _turn = turn();
+    let Some(disk) = Disk::in_memory(LARGE_MB) else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // All that the site writes is there: its log texts and the number of its process, too.
+    std::os::unix::fs::symlink(&disk.place, folder.path().join("site-2")).expect("a new link");
+    let foreground = Foreground::start(folder.path(), &[]);
+    foreground.says("All sites serve");
+    let cluster = Cluster::open(folder.path()).expect("it runs");
+    let mut client = connect(cluster.sites()[&1].sql).expect("it serves");
+    client.batch_execute("CREATE TABLE filling (k int PRIMARY KEY, v text)").expect("a new table");
+    disk.remount(&format!("size={}m", used_mb(&disk.place) + 8));
+    let mut filler = std::fs::File::create(disk.place.join("filler")).expect("there is room for some");
+    while std::io::Write::write_all(&mut filler, &[1; 4096]).is_ok() {}
+    let mut rows = 0;
+    let mut fill = |client: &mut postgres::Client| {
+        // Refused while the others change their epoch.
+        let done = client
+            .execute("INSERT INTO filling SELECT $1 + g, repeat('x', 1000) FROM generate_series(1, 100) g", &[&rows]);
+        rows += if done.is_ok() { 100 } else { 0 };
+        rows
+    };
+    let state = || site::status::ask(cluster.sites()[&2].console).map(|status| status.state);
+    eventually("the site to give up", || {
+        fill(&mut client);
+        state().is_err()
+    });
+    let line = foreground.says("site 2 waits: ");
+    assert!(line.contains("is full") && line.contains("site-2"), "{line}");
+    let all = fill(&mut client);
+    drop(filler);
+    disk.remount(&format!("size={LARGE_MB}m"));
+    foreground.says("site 2 is started again: what it waited for is there");
+    eventually("site 2 to be up", || state().is_ok_and(|state| state == "up"));
+    let mut other = connect(cluster.sites()[&2].sql).expect("it serves");
+    let row = other.query_one("SELECT count(*)::int FROM filling", &[]).expect("it reads");
+    assert_eq!(row.get::<_, i32>(0), all, "rows that were committed while it was away");
 }
 
 /// A disk that has become read-only must be named at the start, not found out by the first commit.
