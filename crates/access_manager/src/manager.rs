@@ -85,12 +85,12 @@ pub struct AccessManager {
 impl AccessManager {
     /// Over the store of this site. The log is replayed next.
     pub fn open(store: Box<dyn Store>, settings: Settings) -> Result<AccessManager, StoreError> {
-        let Metadata { as_of, drops, replay_from } = Metadata::decode(store.metadata()?)?;
+        let (Metadata { as_of, drops, replay_from }, needs_log) = Metadata::decode(store.metadata()?)?;
         Ok(AccessManager {
             local: Local::new(store, as_of, settings)?,
             stale: Stale::default(),
             escrow: Escrow::default(),
-            poster: Poster::new(drops, replay_from),
+            poster: Poster::new(drops, replay_from, needs_log),
             garbage: Garbage::default(),
             planted: settings.planted,
             stood: Stood::default(),
@@ -105,8 +105,9 @@ impl AccessManager {
         })
     }
 
-    /// The position in the log before which the store has everything. The log's owner replays from there.
-    pub fn replay_from(&self) -> u64 {
+    /// The position in the log before which the store has everything: the log's owner replays from there. And whether the log has everything from
+    /// there on, if it is this store's: the store of an earlier Raid did not promise that.
+    pub fn replay_from(&self) -> (u64, bool) {
         self.poster.replay_from()
     }
 
@@ -216,8 +217,11 @@ impl AccessManager {
             }
             AccessRequest::NextStale { tag, limit, wanted } => {
                 let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, COPY_ITEMS_MAX);
+                let (left, all) = (self.stale.left(), wanted.is_none());
                 let wanted = self.stale.next(limit, wanted.as_deref());
-                let left = self.stale.left();
+                if all && wanted.is_none() {
+                    outbox.append(LogRecord::Stale { stale: Arc::default() }); // A replay finds more, which nobody may have.
+                }
                 AccessReply::StaleBatch { tag, wanted, left }
             }
             AccessRequest::InstallCopies { tag, copies } => {

@@ -59,6 +59,14 @@ impl MemoryStore {
         self.clone()
     }
 
+    /// Another store, with what a copy of this one's files has: all that was done.
+    #[must_use]
+    pub fn copied(&self) -> MemoryStore {
+        let state = self.state();
+        let copy = State { live: state.live.clone(), metadata: state.metadata.clone(), ..State::default() };
+        MemoryStore { state: Arc::new(Mutex::new(copy)) }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no holder of the lock panics")
     }

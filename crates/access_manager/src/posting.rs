@@ -33,7 +33,9 @@ pub(crate) struct Metadata {
 }
 
 /// The layout of [`Metadata`], as its first byte.
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
+/// The one before, which differs only in what is promised: `replay_from` could lie behind where the log began.
+const FORMAT_BEFORE: u8 = 2;
 
 impl Metadata {
     fn encode(&self) -> Bytes {
@@ -41,14 +43,16 @@ impl Metadata {
         Bytes::from(bytes)
     }
 
-    /// What a store had, or the beginning.
-    pub(crate) fn decode(bytes: Option<Bytes>) -> Result<Metadata, StoreError> {
+    /// What a store had, or the beginning; and whether the log has to reach back to where it says.
+    pub(crate) fn decode(bytes: Option<Bytes>) -> Result<(Metadata, bool), StoreError> {
         let Some(bytes) = bytes else {
-            return Ok(Metadata::default());
+            return Ok((Metadata::default(), true));
         };
         match bytes.split_first() {
-            Some((&FORMAT, rest)) => {
-                postcard::from_bytes(rest).map_err(|error| StoreError::Damaged(format!("metadata: {error}")))
+            Some((format @ &(FORMAT | FORMAT_BEFORE), rest)) => {
+                let decoded =
+                    postcard::from_bytes(rest).map_err(|error| StoreError::Damaged(format!("metadata: {error}")))?;
+                Ok((decoded, *format == FORMAT))
             }
             Some((format, _)) => {
                 Err(StoreError::Damaged(format!("metadata of format {format}, where {FORMAT} is known")))
@@ -100,6 +104,8 @@ struct Posting {
     /// The log has on disk what is to be posted: the store must never hold what a loss of power takes back.
     logged: bool,
     persisting: bool,
+    /// The store has been told from where the log is needed.
+    noted: bool,
 }
 
 /// The post under way, and drops that wait for one.
@@ -114,22 +120,24 @@ pub(crate) struct Poster {
     emptied: BTreeSet<TableId>,
     /// See [`Metadata::replay_from`].
     replay_from: u64,
+    /// Whether the log had to reach back to there when the site started.
+    needs_log: bool,
     /// Nothing is done before this (boot clock), so that posting takes a part of the machine and never all of it.
     rests_until: u64,
 }
 
 impl Poster {
     /// Goes on with drops that the store has not seen the end of.
-    pub(crate) fn new(drops: Vec<(Timestamp, TableId)>, replay_from: u64) -> Poster {
+    pub(crate) fn new(drops: Vec<(Timestamp, TableId)>, replay_from: u64, needs_log: bool) -> Poster {
         let (emptied, drops): (Vec<_>, Vec<_>) = drops.into_iter().partition(|(at, _)| *at == Timestamp::ZERO);
         let drop = |(timestamp, table)| Drop { timestamp, table, generation: 0 };
         let emptied = emptied.into_iter().map(|(_, table)| table).collect();
-        Poster { drops: drops.into_iter().map(drop).collect(), emptied, replay_from, ..Poster::default() }
+        Poster { drops: drops.into_iter().map(drop).collect(), emptied, replay_from, needs_log, ..Poster::default() }
     }
 
-    /// See [`Metadata::replay_from`].
-    pub(crate) fn replay_from(&self) -> u64 {
-        self.replay_from
+    /// See [`crate::AccessManager::replay_from`].
+    pub(crate) fn replay_from(&self) -> (u64, bool) {
+        (self.replay_from, self.needs_log)
     }
 
     /// A committed transaction has dropped a storage.
@@ -210,6 +218,7 @@ impl Poster {
             handed_over: None,
             logged: false,
             persisting: false,
+            noted: false,
         });
     }
 
@@ -291,11 +300,18 @@ impl Poster {
                 return Ok(());
             }
         }
-        posting.settle(boot, local, graveyard);
-        // Behind what it speaks of: if this is lost, the next start replays more than it must.
-        self.replay_from = self.replay_from.max(posting.replay_from);
-        posting.metadata.replay_from = self.replay_from;
-        local.store.write(Vec::new(), posting.metadata.encode());
+        if !posting.noted {
+            posting.noted = true;
+            posting.settle(boot, local, graveyard);
+            // Behind what it speaks of, and on disk before the log gives its front up: a store that needs more of the log than there is, is none of it.
+            self.replay_from = self.replay_from.max(posting.replay_from);
+            posting.metadata.replay_from = self.replay_from;
+            local.store.write(Vec::new(), posting.metadata.encode());
+            local.store.persist();
+            if !local.store.is_idle()? {
+                return Ok(());
+            }
+        }
         let tag = posting.tag;
         outbox.local(posting.asker, Message::AccessReply(AccessReply::Posted { tag }));
         self.posting = None;
@@ -378,8 +394,11 @@ mod tests {
     #[test]
     fn metadata_is_checked() {
         let metadata = Metadata { as_of: Timestamp::ZERO, drops: vec![(Timestamp::ZERO, TableId(20))], replay_from: 7 };
-        assert_eq!(Metadata::decode(Some(metadata.encode())), Ok(metadata));
-        assert_eq!(Metadata::decode(None), Ok(Metadata::default()));
+        let encoded = metadata.encode();
+        let before = [&[FORMAT_BEFORE], &encoded[1..]].concat();
+        assert_eq!(Metadata::decode(Some(encoded)), Ok((metadata.clone(), true)));
+        assert_eq!(Metadata::decode(Some(before.into())), Ok((metadata, false)));
+        assert_eq!(Metadata::decode(None), Ok((Metadata::default(), true)));
         for bytes in [&b""[..], b"\x02", b"\x01\x00\x00"] {
             let decoded = Metadata::decode(Some(Bytes::copy_from_slice(bytes)));
             assert!(matches!(decoded, Err(StoreError::Damaged(_))), "{bytes:?}");

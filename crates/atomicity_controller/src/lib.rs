@@ -81,8 +81,6 @@ enum AfterSync {
     Acknowledge(SiteId, TransactionId),
     /// Answer a resolved commit, of one or several, that waited for the disk.
     Answer(Vec<TransactionId>, Timestamp),
-    /// Report how far everything is synced.
-    Report(EpochNumber, u64),
 }
 
 /// The atomicity controller of one site.
@@ -251,7 +249,8 @@ impl AtomicityController {
         }
         self.synced_asked = (clock, now.boot);
         self.unsynced = !self.participants.undecided().is_empty();
-        self.sync_then(AfterSync::Report(epoch, clock), outbox);
+        let reply = EpochReply::LoggedThrough { epoch, clock };
+        outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
     }
 
     fn synced(&mut self, now: Now, token: u64, outbox: &mut Outbox) {
@@ -262,10 +261,6 @@ impl AtomicityController {
             }
             Some(AfterSync::Acknowledge(home, transaction)) => self.acknowledge_later(home, transaction),
             Some(AfterSync::Answer(transactions, timestamp)) => self.answer_from_disk(&transactions, timestamp, outbox),
-            Some(AfterSync::Report(epoch, clock)) => {
-                let reply = EpochReply::SyncedThrough { epoch, clock };
-                outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
-            }
             None => {}
         }
     }

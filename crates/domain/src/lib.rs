@@ -98,6 +98,19 @@ pub enum StartError {
         /// The decoder's words.
         reason: String,
     },
+    /// The store is of another time than the log.
+    #[error(
+        "log and store do not belong together: the store needs the log from {told} on, and the log goes from {first} to {appended}; one of \
+         them was put back from an older copy"
+    )]
+    OtherStore {
+        /// From where the store needs the log.
+        told: Position,
+        /// Where the log begins.
+        first: Position,
+        /// Where it ends.
+        appended: Position,
+    },
     /// The store cannot be read.
     #[error("{0}")]
     Store(#[from] access_manager::StoreError),

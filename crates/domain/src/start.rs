@@ -9,9 +9,10 @@ use crate::{Domain, Effects, Settings, StartError, Turns};
 use access_manager::{AccessManager, Store};
 use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
-use commit_log::{Log, Position};
+use commit_log::{Log, LogError, Position};
 use concurrency_controller::ConcurrencyController;
 use messages::log_record::LogRecord;
+use messages::planted::Bug;
 use messages::trace::Tracer;
 use messages::{Now, Outbox};
 use replication_controller::ReplicationController;
@@ -40,7 +41,7 @@ impl<L: Log> Start<L> {
             planted,
         };
         let access_manager = AccessManager::open(store, access)?;
-        let told = Position(access_manager.replay_from());
+        let (told, needed) = access_manager.replay_from();
         // What installs before what reads.
         let places = [
             Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
@@ -70,7 +71,7 @@ impl<L: Log> Start<L> {
             settings,
             log,
         };
-        let start = domain.replay_start(told);
+        let start = domain.replay_start(Position(told), needed)?;
         (domain.checkpointed_at, domain.replays_from, domain.growth.counts_from) = (start, start, start);
         Ok(Start { domain, next: Some(start) })
     }
@@ -129,18 +130,26 @@ impl<L: Log> Domain<L> {
         Ok(next)
     }
 
-    /// Where the last checkpoint begins of which the store has everything; the start of the log when the store does not tell, or speaks of
-    /// another log: a checkpoint begins with the epoch.
-    fn replay_start(&self, told: Position) -> Position {
-        let first = self.log.first();
-        if told <= first || told >= self.log.appended() {
-            return first;
+    /// Where the last checkpoint begins of which the store has everything; the start of the log when the store does not tell: a checkpoint begins
+    /// with the epoch, if there is one. What the log has given up the store has, and nothing that the log has not: otherwise one of the two was put
+    /// back, and the other sites count on what is missing.
+    fn replay_start(&self, told: Position, needed: bool) -> Result<Position, StartError> {
+        let (first, appended) = (self.log.first(), self.log.appended());
+        let other = StartError::OtherStore { told, first, appended };
+        if (needed && told < first || told > appended) && !self.settings.planted.is(Bug::StoreNotChecked) {
+            return Err(other);
         }
-        let begins = match self.log.read_from(told).next() {
-            Some(Ok((_, bytes))) => matches!(LogRecord::decode(&bytes), Ok(LogRecord::EpochSeen { .. })),
-            _ => false,
-        };
-        if begins { told } else { first }
+        if told <= first || told >= appended {
+            return Ok(first);
+        }
+        match self.log.read_from(told).next() {
+            Some(Ok((_, bytes))) => match LogRecord::decode(&bytes) {
+                Ok(LogRecord::EpochSeen { .. }) => Ok(told),
+                _ => Ok(first),
+            },
+            Some(Err(LogError::NotARecord { .. })) if !self.settings.planted.is(Bug::StoreNotChecked) => Err(other),
+            _ => Ok(first),
+        }
     }
 
     fn replay_one(&mut self, now: Now, record: &LogRecord) {

@@ -228,9 +228,9 @@ pub enum EpochReply {
         /// What it wrote.
         history: Arc<History>,
     },
-    /// Everything with a timestamp at or below this that will ever commit in this epoch is logged here, decision included, and
-    /// **synced**.
-    SyncedThrough {
+    /// Everything with a timestamp at or below this that will ever commit in this epoch is logged here, decision included. The others are told
+    /// once it is on disk.
+    LoggedThrough {
         /// The epoch.
         epoch: EpochNumber,
         /// The clock in it.

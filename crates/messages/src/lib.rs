@@ -9,7 +9,7 @@
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
 //! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
-//! * [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`planted`]: the simulator's switches.
+//! * [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`planted`]: the simulator's switches.
 
 pub mod access;
 pub mod commit;
@@ -25,6 +25,7 @@ pub mod key;
 pub mod label;
 pub mod lease;
 pub mod limits;
+pub mod lineage;
 pub mod log_record;
 pub mod oracle;
 pub mod planted;
@@ -47,6 +48,7 @@ pub use item_name::ItemName;
 pub use item_set::ItemSet;
 pub use key::Key;
 pub use lease::LeaseLength;
+pub use lineage::{KnownMarks, Lineage, Mark};
 pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
 pub use server::{Envelope, Message, Now, Outbox, Server};
 pub use timestamp::{Age, Timestamp};

@@ -7,6 +7,7 @@ use crate::commit::{Outcome, TransactionsReport};
 use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::{EpochNumber, Incarnation, TransactionId};
 use crate::item::{History, Item, Row};
+use crate::lineage::{KnownMarks, Mark};
 use crate::replication::FailLockTable;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -103,7 +104,7 @@ pub enum LogRecord {
         /// By other member: everything at or below this is synced there.
         members: BTreeMap<SiteId, (EpochNumber, u64)>,
     },
-    /// Access manager, at a checkpoint: what is stale in the own copy, replacing all before.
+    /// Access manager, at a checkpoint, and when nothing is stale any more: what is stale in the own copy, replacing all before.
     Stale {
         /// Which.
         stale: Arc<StaleSet>,
@@ -118,6 +119,17 @@ pub enum LogRecord {
     Unsettled {
         /// The newest version of each.
         rows: Arc<Vec<(Item, Timestamp, Row)>>,
+    },
+    /// Replication controller: a mark, at the beginning of a life and before each sync of which others are told.
+    Marked {
+        /// Which.
+        mark: Mark,
+    },
+    /// Replication controller: the marks in this log, and the last one that each other site has told. At a checkpoint, and before every record
+    /// that says what others have on disk: who knows that without knowing the mark could not tell a log of theirs that lacks it.
+    Marks {
+        /// They.
+        known: KnownMarks,
     },
 }
 

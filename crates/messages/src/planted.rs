@@ -116,6 +116,11 @@ bugs! {
     IncrementsNotRebased = "increments-not-rebased", rule 3: "an increment that commits below a newer version is not added to that";
     IncrementsWhileJoining = "increments-while-joining", rule 10: "increments commit of what is stale in a member's copy";
     RefreshedByReplay = "refreshed-by-replay", rule 10: "what a replay wrote over stale rows is told as refreshed, though it is stale again";
+    MarkIgnored = "mark-ignored", rule 11: "a site whose data were put back counts as having all that it once told the others";
+    MarkApartFromBase = "mark-apart-from-base", rule 10: "what another site has on disk is logged without the mark by which its log is known again";
+    SetBackTestifies = "set-back-testifies", rule 12: "after a total failure a log that was put back counts as whole";
+    StoreNotChecked = "store-not-checked", rule 11: "a store and a log of different age are taken for one copy";
+    LifeNotSynced = "life-not-synced", rule 11: "a life asks to be taken in before its beginning is on disk";
     IncrementsReplayedTwice = "increments-replayed-twice", rule 15: "a replay adds to a row what the store had with it";
     UnsettledNotLogged = "unsettled-not-logged", rule 15: "a post does not log rows to which something undecided is added";
     PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";

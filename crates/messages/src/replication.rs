@@ -9,6 +9,7 @@ use crate::identifiers::EpochNumber;
 use crate::identifiers::{Incarnation, TableId};
 use crate::item::{Item, KeyRange};
 use crate::lease::LeaseLength;
+use crate::lineage::{KnownMarks, Mark};
 use crate::timestamp::Timestamp;
 use raidcomm::address::SiteId;
 use serde::{Deserialize, Serialize};
@@ -82,11 +83,15 @@ pub enum ReplicationMessage {
         was_up: bool,
         /// Sites that it has heard from lately: a member is taken in only when it has contact with all members.
         reachable: Vec<SiteId>,
+        /// What it knows of marks, that of this life's beginning included, which is on disk.
+        marks: Box<KnownMarks>,
     },
     /// Member to member, now and then: everything that commits in this epoch at or below this clock is synced here.
     SyncedThrough {
         /// The clock.
         clock: u64,
+        /// Stands in the sender's log behind all that, and is on disk.
+        mark: Mark,
     },
     /// Recovering member to all: these items are refreshed **and synced** here, so the fail-locks may go. Lost: they stay and
     /// are copied once more after the next break.
@@ -97,6 +102,8 @@ pub enum ReplicationMessage {
         storages: Vec<TableId>,
         /// Nothing at all is stale any more.
         everything: bool,
+        /// Stands in the sender's log behind all that, and is on disk.
+        mark: Mark,
     },
     /// Recovering member to an up one: a copier. Resent, possibly to another member, until answered.
     CopyRequest {
@@ -126,6 +133,10 @@ pub struct MemberReport {
     /// Whether it was recovering and nothing is stale in its copy any more, which is synced: fail-locks of it are void, whether or not
     /// everybody has heard so before.
     pub current: bool,
+    /// The last mark in its log that is on disk. If it has become current, it stands behind that.
+    pub mark: Mark,
+    /// The last mark that each other site has told, itself or through others: the log of that site has it, unless it was put back from an older copy.
+    pub told: BTreeMap<SiteId, Mark>,
     /// Its transactions.
     pub transactions: Arc<TransactionsReport>,
     /// Its fail-lock tables, one for every other site; those of members that are current name nothing but what these have synced.

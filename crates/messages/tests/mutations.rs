@@ -11,8 +11,8 @@ use messages::program::{Expression, UnaryOperator};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
 use messages::timestamp::Age;
 use messages::{
-    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, Member, MemberState, Message, OracleLife, Row,
-    ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
+    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, KnownMarks, Mark, Member, MemberState, Message,
+    OracleLife, Row, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -71,6 +71,16 @@ fn report() -> TransactionsReport {
     TransactionsReport { joined: EpochNumber(1), clock: 1 << 51, transactions: [(transaction(), known)].into() }
 }
 
+fn mark() -> Mark {
+    Mark { life: Incarnation(3), number: 1 << 40 }
+}
+
+fn known_marks() -> KnownMarks {
+    let mut known = KnownMarks { told: [(SiteId(1), mark())].into(), ..KnownMarks::default() };
+    known.lineage.note(mark());
+    known
+}
+
 fn copies() -> Arc<Copies> {
     let rows = vec![(item(1), timestamp(), Some(Row::from(vec![7; 100]))), (item(2), timestamp(), None)];
     Arc::new(Copies::Items(rows))
@@ -99,6 +109,8 @@ fn messages() -> Vec<Message> {
     let member_report = MemberReport {
         basis: Some((EpochNumber(7), proposal())),
         current: true,
+        mark: mark(),
+        told: [(SiteId(2), mark())].into(),
         chain: vec![(EpochNumber(6), proposal()); 3],
         transactions: Arc::new(report()),
         fail_locks: tables(),
@@ -108,8 +120,18 @@ fn messages() -> Vec<Message> {
         ReplicationMessage::LeaseRequest { sent_at: 1 << 60, length: messages::LeaseLength::DEFAULT },
         ReplicationMessage::EpochIs { epoch: epoch() },
         ReplicationMessage::Report { epoch: EpochNumber(8), proposal: proposal(), report: Arc::new(member_report) },
-        ReplicationMessage::Join { last: None, was_up: true, reachable: vec![SiteId(2)] },
-        ReplicationMessage::Refreshed { items: vec![item(1)], storages: vec![TableId(4)], everything: false },
+        ReplicationMessage::Join {
+            last: None,
+            was_up: true,
+            reachable: vec![SiteId(2)],
+            marks: Box::new(known_marks()),
+        },
+        ReplicationMessage::Refreshed {
+            items: vec![item(1)],
+            storages: vec![TableId(4)],
+            everything: false,
+            mark: mark(),
+        },
         ReplicationMessage::CopyReply { tag: 3, copies: copies() },
     ];
     let to_oracle = OracleRequest::SwapEpoch { tag: 4, expected: (EpochNumber(7), proposal()), epoch: epoch() };
@@ -161,6 +183,8 @@ fn records() -> Vec<Vec<u8>> {
             fail_locks: tables(),
             stale: Arc::new(stale()),
         },
+        LogRecord::Marked { mark: mark() },
+        LogRecord::Marks { known: known_marks() },
         LogRecord::Recent { complete_through: (EpochNumber(8), 5), commits: vec![(timestamp(), stale())] },
         LogRecord::Oracle { state: Bytes::from_static(b"the oracle's own words") },
     ];

@@ -3,6 +3,7 @@
 //! Invariant: whatever a fault takes away comes back, unless another fault takes it again: a dead process is started, a cut mended, a
 //! disk repaired; so a run whose faults have stopped can recover.
 
+use crate::machine::Part;
 use messages::replication::SiteNotice;
 
 /// A kind of fault, as a profile weighs it and a summary counts it.
@@ -56,6 +57,8 @@ pub enum Kind {
     ChainedTraps,
     /// A client cancels, or goes.
     Client,
+    /// Somebody makes a copy of a disk, or puts one back.
+    DiskBack,
 }
 
 impl Kind {
@@ -85,13 +88,16 @@ impl Kind {
         Kind::Trap,
         Kind::ChainedTraps,
         Kind::Client,
+        Kind::DiskBack,
     ];
 
     /// How often it happens, compared to others that a profile has chosen.
     pub fn weight(self) -> u64 {
         match self {
             Kind::Kill | Kind::Pause | Kind::Trap | Kind::Client | Kind::Isolate => 8,
-            Kind::ChainedTraps | Kind::Partition | Kind::Cut | Kind::Checkpoint | Kind::JoinerDies => 5,
+            Kind::DiskBack | Kind::ChainedTraps | Kind::Partition | Kind::Cut | Kind::Checkpoint | Kind::JoinerDies => {
+                5
+            }
             Kind::KillMany | Kind::PowerLoss | Kind::SoleSurvivor | Kind::LateLeases | Kind::OracleRestore => 3,
             Kind::PowerLossEverywhere => 1,
             _ => 2,
@@ -125,6 +131,7 @@ impl Kind {
             Kind::Trap => "trap",
             Kind::ChainedTraps => "chained traps",
             Kind::Client => "client cancels or goes",
+            Kind::DiskBack => "disk goes back",
         }
     }
 }
@@ -143,6 +150,17 @@ pub enum Fault {
     LosePower {
         /// Of which sites, and until each is started again.
         sites: Vec<(usize, u64)>,
+    },
+    /// A process ends; before it is started again after so long its disk goes back to a copy.
+    DiskBack {
+        /// Which site.
+        site: usize,
+        /// Which of its copies.
+        copy: usize,
+        /// How much of it.
+        part: Part,
+        /// Until it is started.
+        dead_for: u64,
     },
     /// Starts a process, if there is none.
     Start {

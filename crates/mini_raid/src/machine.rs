@@ -11,7 +11,7 @@ use crate::random::Random;
 use crate::run::Bounds;
 use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog, Position};
-use domain::{Domain, Settings, Turns};
+use domain::{Domain, Settings, StartError, Turns};
 use messages::planted::{Bug, Planted};
 use messages::schema::Catalog;
 use messages::{Envelope, Incarnation, Key, Now, Row, SessionId, SiteId, Timestamp};
@@ -49,6 +49,25 @@ pub struct Disk {
     pub slow: u64,
 }
 
+/// A copy of a disk.
+pub struct Copy {
+    /// When it was made (true time).
+    pub at: u64,
+    log: MemoryLog,
+    store: MemoryStore,
+}
+
+/// What is put back of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    Whole,
+    /// The log only.
+    Log,
+    /// The store only.
+    Store,
+}
+
 /// A machine and the site on it.
 pub struct Machine {
     /// Which site.
@@ -77,6 +96,12 @@ pub struct Machine {
     pub catalog: Catalog,
     /// Log records before this position have been looked at by checkers.
     pub looked_at: Position,
+    /// Copies of its disk that somebody has made, oldest first, and the part of one that is put back before the process starts.
+    pub copies: Vec<Copy>,
+    /// See [`Machine::copies`].
+    pub goes_back: Option<(usize, Part)>,
+    /// Its disk has gone back, and it was not made up since. True time of the copy.
+    pub set_back: Option<u64>,
     store: MemoryStore,
     settings: Settings,
     /// Chance of this machine alone: pauses between messages.
@@ -147,6 +172,9 @@ impl Machine {
             serving: None,
             catalog: Catalog::default(),
             looked_at: Position::START,
+            copies: Vec::new(),
+            goes_back: None,
+            set_back: None,
             store: MemoryStore::new(),
             mover: Mover::new(settings.seed, bounds.moves),
             turns: if bounds.turns { Turns::Always } else { Turns::Never },
@@ -275,6 +303,38 @@ impl Machine {
         self.process = Process::Asking { log, nonce: self.random.draw(), ask_at: now };
     }
 
+    /// Somebody copies the disk.
+    pub fn copy_disk(&mut self, at: u64) {
+        let mut log = self.log().clone();
+        log.restart();
+        log.fail_sync(false);
+        log.set_full(false);
+        self.copies.push(Copy { at, log, store: self.store.copied() });
+    }
+
+    /// Puts back a part of the copy of this number, while no process is there.
+    pub fn put_back(&mut self, copy: usize, part: Part) {
+        let Copy { at, log, store } = &self.copies[copy];
+        let (at, log, store) = (*at, log.clone(), store.copied());
+        if part != Part::Store {
+            self.process = Process::Dead(log);
+            self.looked_at = Position::START;
+        }
+        if part != Part::Log {
+            self.store = store;
+        }
+        self.set_back = Some(self.set_back.map_or(at, |before| before.min(at)));
+        // Nobody puts back what was given up.
+        self.copies.truncate(copy + 1);
+    }
+
+    /// Log and store are set aside: it goes on as an empty copy.
+    pub fn repair(&mut self) {
+        self.process = Process::Dead(MemoryLog::new());
+        self.store = MemoryStore::new();
+        self.looked_at = Position::START;
+    }
+
     /// The servers are thrown away; process, log and store stay.
     pub fn start_again(&mut self, now: u64) {
         let log = self.end();
@@ -283,7 +343,7 @@ impl Machine {
     }
 
     /// The oracle has given a life. Errors: the log cannot be replayed.
-    pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), String> {
+    pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), StartError> {
         let log = self.take_log();
         self.start += 1;
         // A process that was killed believes to be the one that it was.
@@ -292,13 +352,12 @@ impl Machine {
         let incarnation = if keeps { self.incarnation } else { incarnation };
         self.incarnation = incarnation;
         let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
-        let mut domain =
-            Domain::start(settings, log, Box::new(self.store.reopened())).map_err(|error| error.to_string())?;
+        let mut domain = Domain::start(settings, log, Box::new(self.store.reopened()))?;
         domain.give_turns(self.turns);
         self.catalog = Catalog::default();
-        let rows = domain.catalog_rows().map_err(|error| error.to_string())?;
-        self.take_catalog(&rows)?;
+        let rows = domain.catalog_rows()?;
         self.process = Process::Running(Box::new(domain));
+        self.take_catalog(&rows).expect("what the servers tell of the catalog can be read");
         Ok(())
     }
 

@@ -8,10 +8,11 @@ use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::server::{ORACLE_SITE, Outgoing};
 use messages::{
-    Envelope, EpochNumber, Incarnation, InstanceId, Message, Now, OracleLife, Outbox, Server, ServerKind, SiteId,
+    Envelope, Epoch, EpochNumber, Incarnation, InstanceId, Message, Now, OracleLife, Outbox, Server, ServerKind, SiteId,
 };
 use oracle::Oracle;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The instance that every run simulates.
 const INSTANCE: InstanceId = InstanceId(1);
@@ -58,6 +59,11 @@ impl OracleHost {
     /// Whether its process runs.
     pub fn is_alive(&self) -> bool {
         self.oracle.is_some()
+    }
+
+    /// What its register holds, if its process runs.
+    pub fn epoch(&self) -> Option<Arc<Epoch>> {
+        self.oracle.as_ref()?.epoch().cloned()
     }
 
     /// Its process dies.

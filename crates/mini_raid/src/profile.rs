@@ -151,6 +151,21 @@ impl Profile {
         }
     }
 
+    /// In some runs disks go back in time. What was known to the oracle and the disks alone that go back is lost: so the oracle keeps its own there.
+    pub fn put_disks_back(&mut self, mut random: Random) {
+        if !random.one_in(4) {
+            return;
+        }
+        self.faults.retain(|(kind, _)| *kind != Kind::OracleRestore);
+        let others: u64 = self.faults.iter().map(|(_, weight)| weight).sum();
+        self.faults.push((Kind::DiskBack, random.between(2, 8 + others / 2)));
+        if random.one_in(2) {
+            // Little else goes wrong, so that others count on much of what goes.
+            self.faults = vec![(Kind::DiskBack, 8), (Kind::Kill, 2), (Kind::KillMany, 1), (Kind::Checkpoint, 3)];
+            self.fault_every = *random.pick(&[700, 1_500]) * MILLISECOND;
+        }
+    }
+
     /// A world for this run.
     pub fn draw(random: &mut Random, sites: usize, counters: bool) -> Profile {
         let mut profile = Profile::calm(random, sites, counters);
@@ -198,7 +213,7 @@ impl Profile {
             2 => Leases::Mixed,
             _ => Leases::Extreme,
         };
-        for kind in Kind::ALL {
+        for kind in Kind::ALL.iter().filter(|kind| **kind != Kind::DiskBack) {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);
             if weight > 0 {
                 profile.faults.push((*kind, weight * kind.weight()));

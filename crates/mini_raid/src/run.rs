@@ -30,6 +30,8 @@ pub struct Bounds {
     pub counters: bool,
     /// In some runs the schemas of tables change, too.
     pub schemas: bool,
+    /// In some runs disks go back in time, too.
+    pub disks_back: bool,
 }
 
 impl Default for Bounds {
@@ -43,6 +45,7 @@ impl Default for Bounds {
             turns: false,
             counters: true,
             schemas: true,
+            disks_back: true,
         }
     }
 }

@@ -3,9 +3,10 @@
 //! Invariant: what happens is a function of seed, number of sites, planted bug and time bounds alone: one generator, one agenda, no
 //! randomly ordered collection. In reading order: this file (the turn of the world), `processes` (lives of sites), `wires` (messages and
 //! connections), `sessions` (clients), `storages` (what
-//! becomes of those that clients make), `chance` (faults), `ending` (recovery and the last look).
+//! becomes of those that clients make), `chance` (faults), `disks` (that go back in time), `ending` (recovery and the last look).
 
 mod chance;
+mod disks;
 mod ending;
 mod processes;
 mod sessions;
@@ -82,6 +83,12 @@ impl World {
         };
         if bounds.schemas {
             profile.change_schemas(random.clone().fork());
+        }
+        if !bounds.calm && bounds.disks_back && sites > 1 {
+            // Of a fork of a copy that has drawn: not the chance of schemas.
+            let mut newer = random.clone();
+            newer.draw();
+            profile.put_disks_back(newer.fork());
         }
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];

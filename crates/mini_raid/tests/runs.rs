@@ -129,7 +129,7 @@ fn found_seeds_stay_found() {
         ("the checker missed a deletion that nobody had been told of", 2082903, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds { counters: false, schemas: false, ..Bounds::default() };
+        let bounds = Bounds { counters: false, schemas: false, disks_back: false, ..Bounds::default() };
         let outcome = run(seed, sites, Planted::none(), bounds);
         assert!(
             outcome.failure.is_none(),
@@ -162,9 +162,36 @@ fn found_seeds_of_schema_changes_stay_found() {
         ("a commit that waited between its tries met a site that does not vote each time", 5500015, 3),
     ];
     for (what, seed, sites) in found {
+        let bounds = Bounds { turns: turns_of(seed), disks_back: false, ..Bounds::default() };
+        let outcome = run(seed, sites, Planted::none(), bounds);
+        must_hold_as(what, &outcome);
+    }
+}
+
+/// Seeds in which disks go back in time that once showed a fault, each named by it.
+#[test]
+fn found_seeds_of_disks_that_go_back_stay_found() {
+    let found = [
+        ("a life that restarts the instance had not logged its beginning", 47, 3),
+        ("a store needed more of its log than a loss of power had left it to know", 37, 3),
+        ("a replay found more to be stale than was, and nobody else had it", 359, 3),
+    ];
+    for (what, seed, sites) in found {
         let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });
         must_hold_as(what, &outcome);
     }
+}
+
+/// If this fails, runs no longer reach what disks that go back can go wrong by.
+#[test]
+fn disks_go_back_in_some_runs() {
+    let mut back = 0;
+    for seed in 1..=60 {
+        let outcome = storm(seed, sites_of(seed));
+        must_hold(&outcome);
+        back += outcome.statistics.faults.get("disk put back").copied().unwrap_or_default();
+    }
+    assert!(back > 10, "{back} disks put back");
 }
 
 /// If this fails, runs no longer reach what schema changes can go wrong by.

@@ -75,6 +75,11 @@ impl Oracle {
         }
     }
 
+    /// The epoch that the register holds, if there is one that can be read.
+    pub fn epoch(&self) -> Option<&Arc<Epoch>> {
+        self.register.as_ref().map(Register::epoch)
+    }
+
     /// These sites are lost for good, as the operator says: their confirmations are not waited for.
     pub fn give_up(&mut self, lost: impl Iterator<Item = SiteId>) {
         if let Some(register) = &mut self.register {

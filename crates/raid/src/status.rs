@@ -223,6 +223,10 @@ fn remarks(answers: &Answers) -> String {
     for (site, answer) in answers {
         let remark = match answer {
             Ok(Status { refusal: Some(refusal), .. }) => format!("serves nothing now: {refusal}"),
+            Ok(Status { set_back: true, .. }) => {
+                "its data were put back from an older copy: all of them are brought anew from the other sites"
+                    .to_owned()
+            }
             Ok(_) => continue,
             Err(error) => error.clone(),
         };

@@ -220,6 +220,8 @@ impl ReplicationController {
                 basis,
                 chain: self.chain.clone(),
                 current: self.copiers.became_current(),
+                mark: self.marks.on_disk(),
+                told: self.marks.known.told.clone(),
                 transactions,
                 fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys(), self.restarts(&epoch)),
                 recent: self.fail_locks.recent(),
@@ -312,6 +314,7 @@ impl ReplicationController {
             self.forget_refreshed();
             outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::MarkStale { stale: stale.clone() }));
         }
+        self.append_marks(outbox);
         outbox.append(self.logged_record(&epoch, stale));
         // Behind what says that they are stale here: a torn log must not know commits of others and not that this copy lacks them.
         if fresh || restarts {

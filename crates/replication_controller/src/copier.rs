@@ -9,7 +9,9 @@ use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::COPY_ITEMS_MAX;
 use messages::planted::Bug;
 use messages::replication::{ReplicationMessage, ServiceReply};
-use messages::{Epoch, EpochNumber, Item, KeyRange, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId};
+use messages::{
+    Epoch, EpochNumber, Item, KeyRange, Mark, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -152,7 +154,7 @@ impl ReplicationController {
                 if matches!(self.state, State::Joining) && !self.planted.is(Bug::RefreshedByReplay) => {}
             AccessReply::Refreshed { items, storages } => {
                 if self.planted.is(Bug::ClearedBeforeSynced) {
-                    self.tell_refreshed(items, storages, outbox);
+                    self.tell_refreshed(items, storages, self.marks.on_disk(), outbox);
                 } else {
                     self.copiers.refreshed.0.extend(items);
                     self.copiers.refreshed.1.extend(storages);
@@ -179,7 +181,8 @@ impl ReplicationController {
                         let epoch = self.serving().map(|epoch| epoch.number);
                         if let Some(epoch) = epoch.filter(|_| left == 0 && !self.copiers.current_asked) {
                             self.copiers.current_asked = true;
-                            self.sync_then(AfterSync::Current(epoch), outbox);
+                            let mark = self.set_mark(outbox);
+                            self.sync_then(AfterSync::Current(epoch, mark), outbox);
                         }
                     }
                 }
@@ -269,7 +272,8 @@ impl ReplicationController {
         if something && now.boot >= self.copiers.refreshed_at + limits::REFRESHED_INTERVAL {
             self.copiers.refreshed_at = now.boot;
             let (items, storages) = std::mem::take(&mut self.copiers.refreshed);
-            self.sync_then(AfterSync::Refreshed(items, storages), outbox);
+            let mark = self.set_mark(outbox);
+            self.sync_then(AfterSync::Refreshed(items, storages, mark), outbox);
         }
         let recovering = epoch.members[&self.site].state == MemberState::Recovering;
         if recovering && self.copiers.current && now.boot >= self.copiers.current_told_at + limits::CURRENT_INTERVAL {
@@ -307,14 +311,16 @@ impl ReplicationController {
         }
     }
 
-    pub(crate) fn tell_refreshed(&mut self, items: Vec<Item>, storages: Vec<TableId>, outbox: &mut Outbox) {
+    pub(crate) fn tell_refreshed(&mut self, items: Vec<Item>, storages: Vec<TableId>, mark: Mark, outbox: &mut Outbox) {
+        self.mark_is_synced(mark);
         let Some(epoch) = self.serving().cloned() else { return };
-        let message = ReplicationMessage::Refreshed { items, storages, everything: false };
+        let message = ReplicationMessage::Refreshed { items, storages, everything: false, mark };
         self.to_peers(epoch.others(self.site), message, outbox);
     }
 
     /// Nothing was stale when the sync was asked for, and nothing becomes stale within an epoch.
-    pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, outbox: &mut Outbox) {
+    pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, mark: Mark, outbox: &mut Outbox) {
+        self.mark_is_synced(mark);
         // A disk that has stalled tells of its sync before it is known to go on, so this site may not serve at this moment.
         let State::Member(epoch) = &self.state else { return };
         if epoch.number != asked_in {
@@ -325,7 +331,9 @@ impl ReplicationController {
         self.copiers.became_current = true;
         self.copiers.active = false;
         self.restarted_in = None;
-        let message = ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new(), everything: true };
+        self.marks.set_back = false;
+        let (items, storages) = (Vec::new(), Vec::new());
+        let message = ReplicationMessage::Refreshed { items, storages, everything: true, mark };
         self.to_peers(epoch.others(self.site), message, outbox);
     }
 }

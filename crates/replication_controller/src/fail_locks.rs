@@ -6,12 +6,12 @@
 //! it the moment the member is gone. An entry goes only when the site has a version at least as new *synced*.
 
 use crate::stale_sets::{lock, lock_all, lock_storages, unite};
-use crate::{ReplicationController, limits};
+use crate::{AfterSync, ReplicationController, limits};
 use messages::access::StaleSet;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
-use messages::{Epoch, EpochNumber, History, Item, Now, Outbox, SiteId, TableId, Timestamp};
+use messages::{Epoch, EpochNumber, History, Item, Mark, Now, Outbox, SiteId, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -261,16 +261,32 @@ impl ReplicationController {
         self.fail_locks.commit(timestamp, history);
     }
 
+    /// This site has logged everything up to here: the others are told once it is on disk.
+    pub(crate) fn sync_through(&mut self, epoch: EpochNumber, clock: u64, outbox: &mut Outbox) {
+        let mark = self.set_mark(outbox);
+        self.sync_then(AfterSync::Through(epoch, clock, mark), outbox);
+    }
+
     /// This site has synced everything up to here: tell the others.
-    pub(crate) fn own_synced(&mut self, now: Now, epoch: EpochNumber, clock: u64, outbox: &mut Outbox) {
+    pub(crate) fn own_synced(&mut self, now: Now, epoch: EpochNumber, clock: u64, mark: Mark, outbox: &mut Outbox) {
+        self.mark_is_synced(mark);
         let Some(serving) = self.serving().cloned().filter(|serving| serving.number == epoch) else { return };
         self.fail_locks.complete_through = self.fail_locks.complete_through.max((epoch, clock));
         self.fail_locks.trim();
-        if now.boot >= self.synced_noted_at + limits::SYNCED_NOTE_INTERVAL {
+        self.synced_unnoted = true;
+        self.note_synced(now, outbox);
+        self.to_peers(serving.others(self.site), ReplicationMessage::SyncedThrough { clock, mark }, outbox);
+    }
+
+    /// Now and then the log is told how far everybody has synced, if anybody has come further: a replay need not remember what is older, and a log of
+    /// another site that was put back by more than that is known even after a total failure.
+    pub(crate) fn note_synced(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.synced_unnoted && now.boot >= self.synced_noted_at + limits::SYNCED_NOTE_INTERVAL {
+            self.synced_unnoted = false;
             self.synced_noted_at = now.boot;
+            self.append_marks(outbox);
             outbox.append(self.fail_locks.synced_record());
         }
-        self.to_peers(serving.others(self.site), ReplicationMessage::SyncedThrough { clock }, outbox);
     }
 
     /// All reports are in and all outcomes known: sets the tables of all other sites and returns what is stale in the own
@@ -287,6 +303,10 @@ impl ReplicationController {
         let carries = |site: &SiteId| reports.get(site).is_some_and(|report| report.transactions.joined < epoch.number);
         let carriers: Vec<&MemberReport> =
             reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
+        self.marks.take_over(
+            self.site,
+            reports.iter().filter(|(site, _)| carries(site)).map(|(site, report)| (site, &**report)),
+        );
         let mut missed = Vec::new();
         // A commit that this site's log has lost, though its site was up; or that a failed epoch, in which this site joined, had
         // not taken for one. What was prepared here is applied by now.
@@ -349,7 +369,7 @@ impl ReplicationController {
 
     /// What is stale in the copy of this site, which takes part from this epoch on. `private` is what its log has committed and some member
     /// may not have had on disk.
-    fn own_stale(&self, carriers: &[&MemberReport], private: &BTreeMap<Timestamp, Written>) -> Arc<StaleSet> {
+    fn own_stale(&mut self, carriers: &[&MemberReport], private: &BTreeMap<Timestamp, Written>) -> Arc<StaleSet> {
         let everything = Arc::new(StaleSet { everything: true, ..StaleSet::default() });
         let Some((mut stale, low, high)) = united(carriers, self.site, self.planted) else {
             return everything;
@@ -357,7 +377,7 @@ impl ReplicationController {
         let chain: BTreeSet<_> = carriers.iter().flat_map(|report| report.chain.iter().copied()).collect();
         let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
         let descends = last.is_some_and(|last| chain.contains(&last) && last.0 >= high.0);
-        if !descends || stale.everything {
+        if self.was_set_back(carriers) || !descends || stale.everything {
             return everything;
         }
         let undecided: Vec<Written> = self.tail.undecided().map(Written::By).collect();

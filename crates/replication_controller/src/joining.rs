@@ -8,18 +8,19 @@ use messages::epoch::{Member, ProposalId};
 use messages::limits::JOIN_RETRY;
 use messages::planted::Bug;
 use messages::replication::ReplicationMessage;
-use messages::{Epoch, EpochNumber, Incarnation, MemberState, Now, Outbox, SiteId};
+use messages::{Epoch, EpochNumber, Incarnation, KnownMarks, Mark, MemberState, Now, Outbox, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A site's wish to be taken in.
 #[derive(Clone, Serialize, Deserialize)]
-struct Wish {
-    life: Incarnation,
-    last: Option<(EpochNumber, ProposalId)>,
-    reachable: Vec<SiteId>,
-    at: u64,
+pub(crate) struct Wish {
+    pub(crate) life: Incarnation,
+    pub(crate) last: Option<(EpochNumber, ProposalId)>,
+    pub(crate) reachable: Vec<SiteId>,
+    pub(crate) marks: Box<KnownMarks>,
+    pub(crate) at: u64,
 }
 
 /// A site was taken in.
@@ -70,6 +71,11 @@ impl Joiners {
     /// A wish that was told lately.
     fn fresh_wish(&self, site: SiteId, now: Now) -> Option<&Wish> {
         self.wishes.get(&site).filter(|wish| now.boot <= wish.at + limits::REACHABLE)
+    }
+
+    /// The last marks that a site has told those who want in.
+    pub(crate) fn marks_told(&self, site: SiteId) -> impl Iterator<Item = Mark> + '_ {
+        self.wishes.values().filter_map(move |wish| wish.marks.told.get(&site).copied())
     }
 
     /// Whether this very life was heard lately: it may serve still.
@@ -145,7 +151,7 @@ impl Joiners {
 impl ReplicationController {
     /// Asks to be taken in: now and then, and at once when it reaches somebody new.
     pub(crate) fn tick_joining(&mut self, now: Now, outbox: &mut Outbox) {
-        if !matches!(self.state, State::Joining) || self.halted || self.started_at.is_none() {
+        if !matches!(self.state, State::Joining) || self.halted || !self.marks.has_begun() {
             return;
         }
         let reachable = self.joiners.reachable(now);
@@ -161,28 +167,19 @@ impl ReplicationController {
             .as_ref()
             .is_some_and(|logged| logged.member(self.site).is_some_and(|member| member.state == MemberState::Up));
         for site in self.joiners.others.clone() {
-            let join = ReplicationMessage::Join { last, was_up, reachable: reachable.clone() };
+            let marks = Box::new(self.marks.known.clone());
+            let join = ReplicationMessage::Join { last, was_up, reachable: reachable.clone(), marks };
             self.to_peer(site, join, outbox);
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the fields of one message and who sent it")]
-    pub(crate) fn join_asked(
-        &mut self,
-        now: Now,
-        from: SiteId,
-        life: Incarnation,
-        last: Option<(EpochNumber, ProposalId)>,
-        _was_up: bool,
-        reachable: Vec<SiteId>,
-        outbox: &mut Outbox,
-    ) {
+    pub(crate) fn join_asked(&mut self, now: Now, from: SiteId, wish: Wish, outbox: &mut Outbox) {
         // An oracle that was set back may give a site a lower life than it had; the higher one then asks no more.
-        let later = |wish: &Wish| wish.life > life && now.boot <= wish.at + limits::REACHABLE;
+        let later = |known: &Wish| known.life > wish.life && now.boot <= known.at + limits::REACHABLE;
         if self.joiners.wishes.get(&from).is_some_and(later) {
             return;
         }
-        self.joiners.wishes.insert(from, Wish { life, last, reachable, at: now.boot });
+        self.joiners.wishes.insert(from, wish);
         // The echo tells the joiner that it is heard; the epoch tells it where everybody is.
         if let Some(epoch) = self.known.clone() {
             self.to_peer(from, ReplicationMessage::EpochIs { epoch }, outbox);
@@ -195,7 +192,7 @@ impl ReplicationController {
 
     /// Rule 12: the up members of the last epoch restart it, all of them, in new lives.
     pub(crate) fn restart_if_complete(&mut self, now: Now, last: &Arc<Epoch>, outbox: &mut Outbox) {
-        if !matches!(self.state, State::Joining) || self.is_proposing() {
+        if !matches!(self.state, State::Joining) || self.is_proposing() || !self.marks.has_begun() {
             return;
         }
         let missing = self.restart_lacks(last, now);
@@ -220,14 +217,24 @@ impl ReplicationController {
     /// Whether this site was up in the last epoch, and has its log.
     fn can_restart(&self, last: &Epoch) -> bool {
         let own = last.members.get(&self.site).filter(|member| member.state == MemberState::Up);
-        own.is_some_and(|own| own.incarnation < self.incarnation) && self.may_restart(last, None)
+        own.is_some_and(|own| own.incarnation < self.incarnation)
+            && self.may_restart(last, None)
+            && (self.joiners.alone || !self.is_own_set_back(last))
     }
 
-    /// Other up members of the last epoch that are not back.
+    fn is_own_set_back(&self, last: &Epoch) -> bool {
+        self.logged.is_some() && self.is_set_back(last, self.site, self.incarnation, &self.marks.known.lineage)
+    }
+
+    /// Other up members of the last epoch that are not back, with all that they had on disk.
     fn restart_lacks(&self, last: &Epoch, now: Now) -> Vec<SiteId> {
         let back = |site: &SiteId| {
             let wish = self.joiners.fresh_wish(*site, now);
-            wish.is_some_and(|wish| wish.life > last.members[site].incarnation && self.may_restart(last, Some(wish)))
+            wish.is_some_and(|wish| {
+                wish.life > last.members[site].incarnation
+                    && self.may_restart(last, Some(wish))
+                    && !self.is_set_back(last, *site, wish.life, &wish.marks.lineage)
+            })
         };
         last.up().filter(|site| *site != self.site && !back(site)).collect()
     }
@@ -244,10 +251,24 @@ impl ReplicationController {
             return "this site is joining: it waits for the oracle".to_owned();
         };
         let lacking = self.restart_lacks(last, now);
+        let up = last.member(self.site).is_some_and(|own| own.state == MemberState::Up);
+        if up && !self.joiners.alone && self.is_own_set_back(last) {
+            return format!(
+                "this site is joining: its data were put back from an older copy, so after a total failure it waits for another that was up in {}; if \
+                 they are all lost for good, --alone-after-total-failure starts this one from what it has",
+                last.number
+            );
+        }
         if !self.can_restart(last) || lacking.is_empty() {
             return "this site is joining: it waits for the other sites or for the oracle".to_owned();
         }
-        let lacking: Vec<String> = lacking.iter().map(SiteId::to_string).collect();
+        let back = |site: &SiteId| match self.joiners.fresh_wish(*site, now) {
+            Some(wish) if wish.last.is_some() && self.is_set_back(last, *site, wish.life, &wish.marks.lineage) => {
+                format!("{site} (whose data were put back from an older copy)")
+            }
+            _ => site.to_string(),
+        };
+        let lacking: Vec<String> = lacking.iter().map(back).collect();
         format!(
             "this site is joining: it waits for {}, up like itself in {}; if they are lost for good, \
              --alone-after-total-failure starts this one without them, and gives up what only they have",

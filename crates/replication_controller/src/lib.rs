@@ -14,6 +14,7 @@
 //! * [`change`]: from a new epoch at the oracle to serving in it;
 //! * [`joining`]: coming back, and restarting after a total failure;
 //! * [`fail_locks`]: what other sites miss, and [`stale_sets`], which they are made of; [`copier`]: refreshing what this one misses;
+//! * [`marks`]: whether a log is the one that others were told of;
 //! * [`replay`]: what a restart takes from the log.
 
 pub mod change;
@@ -22,6 +23,7 @@ pub mod fail_locks;
 pub mod joining;
 pub mod leases;
 pub mod limits;
+pub mod marks;
 pub mod proposal;
 pub mod replay;
 pub mod service;
@@ -30,8 +32,9 @@ pub mod stale_sets;
 use change::Change;
 use copier::Copiers;
 use fail_locks::FailLocks;
-use joining::Joiners;
+use joining::{Joiners, Wish};
 use leases::Leases;
+use marks::Marks;
 use messages::commit::EpochReply;
 use messages::epoch::ProposalId;
 use messages::log_record::LogRecord;
@@ -40,8 +43,8 @@ use messages::planted::{Bug, Planted};
 use messages::replication::{ReplicationMessage, Service, ServiceReply, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, MemberState, Message, Now, OracleLife, Outbox, Server,
-    ServerKind, SiteId,
+    Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, Mark, MemberState, Message, Now, OracleLife, Outbox,
+    Server, ServerKind, SiteId,
 };
 use proposal::{Proposals, SealAsked};
 use replay::LogTail;
@@ -69,10 +72,14 @@ pub(crate) enum AfterSync {
     Empty(Arc<Epoch>),
     /// The outcomes and fail-locks of this epoch are on disk.
     Logged(EpochNumber),
-    /// These refreshed items are on disk: tell the others.
-    Refreshed(Vec<messages::Item>, Vec<messages::TableId>),
-    /// Nothing is stale any more in this epoch, and that is on disk.
-    Current(EpochNumber),
+    /// A mark is on disk.
+    Marked(Mark),
+    /// Everything that commits in this epoch at or below this clock is on disk, and a mark behind it: tell the others.
+    Through(EpochNumber, u64, Mark),
+    /// These refreshed items are on disk, and a mark behind them: tell the others.
+    Refreshed(Vec<messages::Item>, Vec<messages::TableId>, Mark),
+    /// Nothing is stale any more in this epoch, and that is on disk, and a mark behind it.
+    Current(EpochNumber, Mark),
     /// The seal of this epoch is on disk, and everything that was voted for in it: tell who proposes.
     Sealed(SealAsked),
 }
@@ -110,6 +117,7 @@ pub struct ReplicationController {
     pub(crate) proposals: Proposals,
     pub(crate) joiners: Joiners,
     pub(crate) fail_locks: FailLocks,
+    pub(crate) marks: Marks,
     pub(crate) copiers: Copiers,
     pub(crate) questions: Questions,
     pub(crate) tail: LogTail,
@@ -122,6 +130,8 @@ pub struct ReplicationController {
     pub(crate) oracle: Option<(OracleLife, u64)>,
     pub(crate) ticked_at: u64,
     pub(crate) synced_noted_at: u64,
+    /// Somebody has synced something since then.
+    pub(crate) synced_unnoted: bool,
     pub(crate) halted: bool,
     /// The disk does not finish a sync: as good as a pause of this site, until it does.
     pub(crate) disk_stalled: bool,
@@ -144,6 +154,8 @@ pub struct Status {
     pub unsynced_commits: u64,
     /// How long requests for a lease take until another member has granted them, smoothed, in nanoseconds.
     pub round_trips: BTreeMap<SiteId, u64>,
+    /// The copy was put back from an older one, and is not current again yet.
+    pub set_back: bool,
 }
 
 impl ReplicationController {
@@ -175,6 +187,7 @@ impl ReplicationController {
             proposals: Proposals::default(),
             joiners: Joiners::new(site, sites),
             fail_locks: FailLocks::default(),
+            marks: Marks::default(),
             copiers: Copiers::default(),
             questions: Questions::default(),
             tail: LogTail::default(),
@@ -185,6 +198,7 @@ impl ReplicationController {
             oracle: None,
             ticked_at: 0,
             synced_noted_at: 0,
+            synced_unnoted: false,
             halted: false,
             disk_stalled: false,
         }
@@ -211,6 +225,7 @@ impl ReplicationController {
             copied_bytes: self.copiers.bytes(),
             unsynced_commits: self.fail_locks.recent_len() as u64,
             round_trips: self.leases.round_trips(),
+            set_back: self.marks.set_back,
         }
     }
 
@@ -340,7 +355,9 @@ impl ReplicationController {
     fn is_spent(&self) -> bool {
         let kept = self.planted.is(Bug::RebootKeepsIncarnation) || self.planted.is(Bug::SealOnlyInMemory);
         let shown = self.known.as_ref().and_then(|known| known.member(self.site)).map(|member| member.incarnation);
-        let logged = self.started_at.is_none() && shown.max(self.logged_by) >= Some(self.incarnation);
+        let written =
+            shown.max(self.logged_by) >= Some(self.incarnation) || self.marks.known.lineage.has_life(self.incarnation);
+        let logged = self.started_at.is_none() && written;
         matches!(self.state, State::Joining) && !kept && (logged || shown > Some(self.incarnation))
     }
 
@@ -355,8 +372,8 @@ impl ReplicationController {
             self.read_oracle(now, outbox);
         }
         match message {
-            ReplicationMessage::Join { last, was_up, reachable } => {
-                self.join_asked(now, from, life, last, was_up, reachable, outbox);
+            ReplicationMessage::Join { last, reachable, marks, .. } => {
+                self.join_asked(now, from, Wish { life, last, reachable, marks, at: now.boot }, outbox);
             }
             ReplicationMessage::EpochIs { epoch } => self.epoch_told(now, epoch, outbox),
             ReplicationMessage::Seal { epoch, proposal } => {
@@ -392,8 +409,13 @@ impl ReplicationController {
             ReplicationMessage::LeaseGrant { sent_at, length } => {
                 self.lease_granted(now, from, sent_at, length, outbox);
             }
-            ReplicationMessage::SyncedThrough { clock } => self.fail_locks.synced(from, (epoch.number, clock)),
-            ReplicationMessage::Refreshed { items, storages, everything } => {
+            ReplicationMessage::SyncedThrough { clock, mark } => {
+                self.marks.hear(from, mark);
+                self.fail_locks.synced(from, (epoch.number, clock));
+                self.synced_unnoted = true;
+            }
+            ReplicationMessage::Refreshed { items, storages, everything, mark } => {
+                self.marks.hear(from, mark);
                 self.fail_locks.refreshed(from, &items, &storages, everything);
             }
             ReplicationMessage::CopyRequest { tag, wanted } => self.copy_asked(from, tag, wanted, outbox),
@@ -440,8 +462,10 @@ impl ReplicationController {
         match self.after_sync.remove(&token) {
             Some(AfterSync::Empty(epoch)) => self.empty_copy_is_logged(epoch),
             Some(AfterSync::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
-            Some(AfterSync::Refreshed(items, storages)) => self.tell_refreshed(items, storages, outbox),
-            Some(AfterSync::Current(epoch)) => self.tell_current(epoch, outbox),
+            Some(AfterSync::Marked(mark)) => self.mark_is_synced(mark),
+            Some(AfterSync::Through(epoch, clock, mark)) => self.own_synced(now, epoch, clock, mark, outbox),
+            Some(AfterSync::Refreshed(items, storages, mark)) => self.tell_refreshed(items, storages, mark, outbox),
+            Some(AfterSync::Current(epoch, mark)) => self.tell_current(epoch, mark, outbox),
             Some(AfterSync::Sealed(asked)) => self.seal_is_synced(now, asked, outbox),
             None => {}
         }
@@ -477,7 +501,7 @@ impl ReplicationController {
             EpochReply::TransactionsReported { tag, report } => self.transactions_reported(now, tag, &report, outbox),
             EpochReply::Resolved { epoch, committed } => self.resolved(now, epoch, committed, outbox),
             EpochReply::Committed { timestamp, history } => self.committed(timestamp, history),
-            EpochReply::SyncedThrough { epoch, clock } => self.own_synced(now, epoch, clock, outbox),
+            EpochReply::LoggedThrough { epoch, clock } => self.sync_through(epoch, clock, outbox),
             EpochReply::SilentVoter { site } => {
                 if !self.planted.is(Bug::SilentVoterKept) {
                     self.leases.accuse(site);
@@ -538,6 +562,7 @@ impl Server for ReplicationController {
             return self.start_again("this life was given out before: the oracle was set back", outbox);
         }
         self.started_at.get_or_insert(now.boot);
+        self.begin_life(outbox);
         if now.boot > self.ticked_at + limits::OWN_PAUSE {
             // It was this site that was away: the others are given time to be heard.
             self.leases.forgive(now);
@@ -548,6 +573,9 @@ impl Server for ReplicationController {
         self.ticked_at = now.boot;
         if now.boot >= self.oracle_read_at + limits::CONFIRM_INTERVAL {
             self.read_oracle(now, outbox);
+        }
+        if matches!(self.state, State::Member(_)) {
+            self.note_synced(now, outbox);
         }
         self.renew_leases(now, outbox);
         self.tick_joining(now, outbox);

@@ -72,6 +72,8 @@ impl ReplicationController {
                     self.fail_locks.synced(*site, *through);
                 }
             }
+            LogRecord::Marked { mark } => self.marks.known.lineage.note(*mark),
+            LogRecord::Marks { known } => self.marks.replay(known),
             LogRecord::Recent { complete_through, commits } => {
                 self.fail_locks.accounted_for(*complete_through);
                 self.fail_locks.merge_recent(commits);
@@ -88,6 +90,7 @@ impl ReplicationController {
         if self.sealed_through > EpochNumber(0) {
             outbox.append(LogRecord::Sealed { epoch: self.sealed_through });
         }
+        outbox.append(self.marks.record());
         // An empty copy is logged from the start, though it counts only once that is synced.
         let empty = self.after_sync.values().find_map(|then| match then {
             AfterSync::Empty(epoch) => Some(epoch),

@@ -87,8 +87,13 @@ pub enum StartError {
     #[error(transparent)]
     Protection(#[from] ProtectionError),
     /// The servers.
-    #[error("{0}{advice}", advice = advice(matches!(.0, domain::StartError::Log(commit_log::LogError::Corrupt { .. }))))]
+    #[error("{0}{advice}", advice = advice(is_damage(.0)))]
     Domain(#[from] domain::StartError),
+}
+
+fn is_damage(error: &domain::StartError) -> bool {
+    use domain::StartError::{Log, OtherStore};
+    matches!(error, Log(commit_log::LogError::Corrupt { .. }) | OtherStore { .. })
 }
 
 /// Behind the words for damage: what to do about it.

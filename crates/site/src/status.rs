@@ -37,6 +37,9 @@ pub struct Status {
     pub fail_locks: BTreeMap<u16, u64>,
     /// Stale items of its own copy.
     pub stale: u64,
+    /// Its data were put back from an older copy, and everything is brought anew.
+    #[serde(default)]
+    pub set_back: bool,
     /// Bytes of keys and rows that copiers brought in this life.
     pub copied_bytes: u64,
     /// What commits and aborts have come to in this life.
@@ -282,6 +285,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         refusal: domain.refusal(crate::clock::now()),
         fail_locks: replication.fail_locks.iter().map(|(site, count)| (site.0, *count)).collect(),
         stale: replication.stale,
+        set_back: replication.set_back,
         copied_bytes: replication.copied_bytes,
         commits: counted(domain.commits(), domain.companions()),
         unsynced_commits: replication.unsynced_commits,

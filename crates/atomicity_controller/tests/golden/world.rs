@@ -482,7 +482,7 @@ fn epoch_reply(reply: &EpochReply) -> String {
         EpochReply::Committed { timestamp, history } => {
             format!("wrote {} at {}:{}", written(history), timestamp.epoch.0, timestamp.clock)
         }
-        EpochReply::SyncedThrough { epoch, clock } => format!("synced through {}:{clock}", epoch.0),
+        EpochReply::LoggedThrough { epoch, clock } => format!("logged through {}:{clock}", epoch.0),
         EpochReply::SilentVoter { site } => format!("silent: {}", site.0),
     }
 }

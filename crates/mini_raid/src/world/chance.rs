@@ -36,7 +36,7 @@ impl World {
         self.plan_next_fault();
     }
 
-    fn site(&mut self) -> usize {
+    pub(super) fn site(&mut self) -> usize {
         1 + self.random.index(self.sites())
     }
 
@@ -56,11 +56,11 @@ impl World {
         }
     }
 
-    fn dead_for(&mut self) -> u64 {
+    pub(super) fn dead_for(&mut self) -> u64 {
         self.random.around(self.profile.dead_for) + MILLISECOND
     }
 
-    fn plan_fault(&mut self, after: u64, fault: Fault) {
+    pub(super) fn plan_fault(&mut self, after: u64, fault: Fault) {
         self.agenda.plan(self.now + after, Event::Fault(fault));
     }
 
@@ -121,6 +121,7 @@ impl World {
                 self.traps.push(trap);
             }
             Kind::ChainedTraps => self.chain_traps(),
+            Kind::DiskBack => self.copy_or_put_back(),
             Kind::Client => {
                 let client = self.random.index(self.clients.len());
                 let request = self.clients[client].request;
@@ -421,6 +422,7 @@ impl World {
                     }
                 }
             }
+            Fault::DiskBack { site, copy, part, dead_for } => self.go_back(site, copy, part, dead_for),
             Fault::Start { site } => self.start(site),
             Fault::Pause { site: 0, length } => {
                 self.oracle.away_until = self.oracle.away_until.max(self.now + length);

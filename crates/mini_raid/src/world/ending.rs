@@ -85,7 +85,11 @@ impl World {
 
     fn await_recovery(&mut self) {
         let deadline = self.now + RECOVERY_MAX;
+        let waits_until = self.now + RECOVERY_MAX / 4;
         while self.failure.is_none() && !self.is_recovered() {
+            if self.now >= waits_until {
+                self.go_on_without_the_set_back();
+            }
             if self.now >= deadline {
                 let situation = self.situation();
                 return self.fail(format!(

@@ -6,7 +6,7 @@ use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
 use crate::machine::Process;
 use commit_log::Log;
-use domain::{Effects, Remote};
+use domain::{Effects, Remote, StartError};
 use messages::access::AccessReply;
 use messages::oracle::OracleRequest;
 use messages::planted::Bug;
@@ -22,6 +22,8 @@ impl World {
         if machine.is_alive() {
             return;
         }
+        self.put_disk_back(site);
+        let machine = self.machine(site);
         machine.begin_process(now);
         let start = machine.start;
         self.say(|| format!("site {site} starts"));
@@ -112,9 +114,12 @@ impl World {
         if !matches!(machine.process, Process::Asking { nonce: asked, .. } if asked == nonce) {
             return;
         }
-        if let Err(error) = machine.begin_life(incarnation, planted) {
-            return self.fail(format!("site {site} cannot start: {error}"));
+        match machine.begin_life(incarnation, planted) {
+            Err(StartError::OtherStore { .. }) if machine.set_back.is_some() => return self.repair_disk(site),
+            Err(error) => return self.fail(format!("site {site} cannot start: {error}")),
+            Ok(()) => {}
         }
+        let machine = self.machine(site);
         let (start, sessions) = (machine.start, machine.sessions.keys().copied().collect());
         self.say(|| format!("site {site} begins its life {}", self.look(site).incarnation.0));
         self.agenda.plan(self.now + self.profile.life_told_after, Event::LifeOver { site, sessions });
@@ -201,7 +206,11 @@ impl World {
     fn serving(&mut self, site: usize, epoch: std::sync::Arc<messages::Epoch>) {
         self.say(|| format!("site {site} serves in epoch {}", in_words(&epoch)));
         let now = self.now;
-        self.machine(site).serving = Some((epoch.clone(), now));
+        let machine = self.machine(site);
+        machine.serving = Some((epoch.clone(), now));
+        if !epoch.restart && epoch.up().any(|up| usize::from(up.0) == site) {
+            machine.set_back = None;
+        }
         let first = !self.served.contains_key(&epoch.number);
         if !first {
             let known = &self.served[&epoch.number];
@@ -217,6 +226,7 @@ impl World {
             && !epoch.up().any(|site| before.has(site, epoch.members[&site].incarnation))
         {
             self.lose_window(&before, &losses);
+            self.lose_unseen(&epoch);
         }
         self.served.insert(epoch.number, epoch);
     }

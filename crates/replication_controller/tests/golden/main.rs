@@ -78,5 +78,7 @@ scripts! {
     lost_power: "What one log has lost and another has must be stale there, and fetched.";
     restart_dies: "A restart that loses a member must begin again with all of them, not go on from one log.";
     promoted: "A site that an epoch makes up must not end it alone before it has learnt what the others knew: of what it has voted for it could not check all.";
+    put_back: "A site whose data were put back from an older copy must get everything anew, however long its log grows afterwards, and another copy of it again.";
+    put_back_in_a_total_failure: "What is missing in a log that was put back must prove nothing, and nobody restart the instance with it unless told to.";
     wiped_disk: "A copy without a log must not restart the instance.";
 }

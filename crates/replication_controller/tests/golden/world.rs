@@ -4,7 +4,8 @@
 //! `quietly`.
 //! Items are letters of one storage, `*` its drop, transactions home.life.sequence, times milliseconds.
 //!
-//! * `init SITES`, `after MS`, `start S`, `kill S`, `break S` (killed, and its connections break), `wipe S` (of its disk)
+//! * `init SITES`, `after MS`, `start S`, `kill S`, `break S` (killed, and its connections break), `wipe S` (of its disk), `copy S` (somebody copies
+//!   its disk), `put back S` (and puts the copy back)
 //! * `lease S MS` (of its next lives; 600 ms otherwise), `pause S`, `resume S`, `cut A B`, `mend A B`, `deaf S` (it hears no other site), `oracle down`, `oracle up`, `oracle back` (it has forgotten its last
 //!   epoch, is another process, and has not heard all), `oracle settled`, `told S by P` (of that epoch), `lose N WORD..` (the next N messages that read so, or
 //!   `A > B: WORD..`), `lose nothing`
@@ -50,6 +51,8 @@ pub struct Node {
     transactions: BTreeMap<TransactionId, TransactionReport>,
     unsynced: Vec<u64>,
     inbox: VecDeque<Envelope>,
+    /// A copy of its disk: log, what is stale, rows.
+    copy: (Vec<LogRecord>, StaleSet, BTreeMap<Item, Timestamp>),
 }
 
 pub struct World {
@@ -142,6 +145,14 @@ impl World {
                 let node = self.node(who);
                 (node.log, node.stale, node.rows) = (Vec::new(), StaleSet::default(), BTreeMap::new());
             }
+            ["copy", who] => {
+                let node = self.node(who);
+                node.copy = (node.log.clone(), node.stale.clone(), node.rows.clone());
+            }
+            ["put", "back", who] => {
+                let node = self.node(who);
+                (node.log, node.stale, node.rows) = node.copy.clone();
+            }
             ["lease", who, length] => {
                 self.node(who).lease = LeaseLength::from_milliseconds(number(length)).expect("it is in range");
             }
@@ -202,7 +213,7 @@ impl World {
             ["forget", who, name] => self.forget(site(who), name),
             ["synced", who, epoch, clock] => {
                 let (epoch, clock) = (EpochNumber(number(epoch)), number(clock));
-                self.inside(site(who), Message::EpochReply(EpochReply::SyncedThrough { epoch, clock }));
+                self.inside(site(who), Message::EpochReply(EpochReply::LoggedThrough { epoch, clock }));
             }
             ["silent", who, "by", witness] => {
                 let site = site(who);
@@ -251,6 +262,7 @@ impl World {
                 transactions: BTreeMap::new(),
                 unsynced: Vec::new(),
                 inbox: VecDeque::new(),
+                copy: Default::default(),
             };
             self.nodes.insert(who, node);
             self.start(who);

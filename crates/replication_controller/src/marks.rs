@@ -1,0 +1,126 @@
+//! Whether a site's log is the one that it told others of (rules 10 to 12): a data folder may be put back from an older copy.
+//!
+//! Invariant: whatever another site takes for being on disk here, it was told with a mark that stands behind it in this log, and that was on disk
+//! before it was told; and it remembers that mark for as long as it builds on what it was told, through its own log and through reports. So a log
+//! that has all marks that are remembered of its site has all that others count on. One that lacks a mark was put back: everything in its copy is stale, and
+//! after a total failure nothing follows from what is missing in it.
+
+use crate::{AfterSync, ReplicationController};
+use messages::epoch::Member;
+use messages::log_record::LogRecord;
+use messages::planted::Bug;
+use messages::replication::MemberReport;
+use messages::{Epoch, Incarnation, KnownMarks, Lineage, Mark, Outbox, SiteId};
+use serde::{Deserialize, Serialize};
+
+/// Marks in this site's log, and those that others have told of theirs.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Marks {
+    pub(crate) known: KnownMarks,
+    /// The last one of this life.
+    last: Option<Mark>,
+    /// The last one of this life that is on disk.
+    on_disk: Option<Mark>,
+    /// This copy was put back, and is not current again yet.
+    pub(crate) set_back: bool,
+}
+
+impl Marks {
+    /// This life's beginning is on disk: it may be named by an epoch.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.on_disk.is_some()
+    }
+
+    /// The last mark of this life that is on disk.
+    pub(crate) fn on_disk(&self) -> Mark {
+        self.on_disk.unwrap_or_default()
+    }
+
+    /// A site has told a mark, or somebody remembers that it has. Lives are given out in order, so the last one is the largest.
+    pub(crate) fn hear(&mut self, site: SiteId, mark: Mark) {
+        let known = self.known.told.entry(site).or_default();
+        *known = mark.max(*known);
+    }
+
+    /// What members that carry the epoch before on know of all sites.
+    pub(crate) fn take_over<'a>(
+        &mut self,
+        own: SiteId,
+        carriers: impl Iterator<Item = (&'a SiteId, &'a MemberReport)>,
+    ) {
+        for (site, report) in carriers {
+            let told = report.told.iter().map(|(site, mark)| (*site, *mark)).chain([(*site, report.mark)]);
+            told.filter(|(site, _)| *site != own).for_each(|(site, mark)| self.hear(site, mark));
+        }
+    }
+
+    /// For the log.
+    pub(crate) fn record(&self) -> LogRecord {
+        LogRecord::Marks { known: self.known.clone() }
+    }
+
+    pub(crate) fn replay(&mut self, known: &KnownMarks) {
+        self.known.lineage = known.lineage.clone();
+        known.told.iter().for_each(|(site, mark)| self.hear(*site, *mark));
+    }
+}
+
+impl ReplicationController {
+    /// Before this life asks to be taken in it marks its beginning: whoever finds it in an epoch finds it in its log, too.
+    pub(crate) fn begin_life(&mut self, outbox: &mut Outbox) {
+        if self.marks.last.is_some() {
+            return;
+        }
+        let mark = self.set_mark(outbox);
+        if self.planted.is(Bug::LifeNotSynced) {
+            self.mark_is_synced(mark);
+        }
+        self.sync_then(AfterSync::Marked(mark), outbox);
+    }
+
+    /// A mark behind all that is in the log. It may be told once it is on disk.
+    pub(crate) fn set_mark(&mut self, outbox: &mut Outbox) -> Mark {
+        let number = self.marks.last.map_or(0, |last| last.number + 1);
+        let mark = Mark { life: self.incarnation, number };
+        self.marks.last = Some(mark);
+        self.marks.known.lineage.note(mark);
+        outbox.append(LogRecord::Marked { mark });
+        mark
+    }
+
+    pub(crate) fn mark_is_synced(&mut self, mark: Mark) {
+        self.marks.on_disk = self.marks.on_disk.max(Some(mark));
+    }
+
+    /// What others have on disk is going to be logged: first by what they are known again.
+    pub(crate) fn append_marks(&self, outbox: &mut Outbox) {
+        if !self.planted.is(Bug::MarkApartFromBase) {
+            outbox.append(self.marks.record());
+        }
+    }
+
+    /// Whether this copy, which takes part from an epoch on, lacks something that members who carry the one before on were told of.
+    pub(crate) fn was_set_back(&mut self, carriers: &[&MemberReport]) -> bool {
+        let lacking = carriers.iter().filter_map(|report| report.told.get(&self.site));
+        let lacking = lacking.filter(|mark| !self.marks.known.lineage.has(**mark)).max();
+        let Some(mark) = lacking.filter(|_| !self.planted.is(Bug::MarkIgnored) && self.logged.is_some()) else {
+            return false;
+        };
+        tracing::warn!(
+            life = mark.life.0,
+            mark = mark.number,
+            "this site's data were put back from an older copy: its log lacks what an earlier life had on disk; everything is brought anew from the other \
+             sites"
+        );
+        self.marks.set_back = true;
+        true
+    }
+
+    /// Whether the log of an up member of the last epoch was put back, as far as anybody knows who asks to be taken in. Nothing follows from what is missing in it.
+    pub(crate) fn is_set_back(&self, last: &Epoch, site: SiteId, life: Incarnation, lineage: &Lineage) -> bool {
+        let mut told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
+        let member = last.members.get(&site).map_or(Incarnation(0), |member: &Member| member.incarnation);
+        let lacks_life = member > Incarnation(0) && lineage.knows_before(life) && !lineage.has_life(member);
+        !self.planted.is(Bug::SetBackTestifies) && (lacks_life || told.any(|mark| !lineage.has(mark)))
+    }
+}
