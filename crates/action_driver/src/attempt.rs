@@ -107,6 +107,8 @@ impl Session {
                 let renewed = exchange.shared.planted.is(Bug::AgeRenewed);
                 let first = if renewed { age } else { lost_age.unwrap_or(age) };
                 transaction.identity = Some((id, first));
+                // What copies a table loses it again and again to those who write rows of it.
+                transaction.takes_precedence = lost_age.is_some() && work.job.rebuilds();
                 self.run(Event::Go, exchange);
             }
             Waits::ChunkBegin { chunk, .. } => {

@@ -153,6 +153,11 @@ impl Execution {
         self.program.relies_on.is_empty() && self.program.actions.iter().all(is_pure)
     }
 
+    /// Whether it copies all of a table, for an index or in another layout.
+    pub fn rebuilds(&self) -> bool {
+        self.program.actions.iter().any(|action| matches!(action, Action::Rebuild { .. }))
+    }
+
     /// What it returns.
     pub fn into_results(self) -> Results {
         self.results

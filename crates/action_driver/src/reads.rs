@@ -203,7 +203,7 @@ impl Reading {
             Need::Unchanged(..) | Need::Numbers => unreachable!("not asked of a snapshot"),
             Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
-        let may_wait = !transaction.is_guest();
+        let (may_wait, takes_precedence) = (!transaction.is_guest(), transaction.takes_precedence);
         let of_all = matches!(self.need, Need::Confirmed(_)).then_some(Timestamp::MAX);
         match (transaction.snapshot.or(of_all), transaction.identity) {
             (Some(snapshot), _) => {
@@ -212,7 +212,8 @@ impl Reading {
                 self.stage = Stage::AskingSnapshot { tag };
             }
             (None, Some((transaction, age))) => {
-                let access = ConcurrencyRequest::Access { transaction, age, target, kind, may_wait };
+                let precedence = takes_precedence && matches!(target, Target::Range(_));
+                let access = ConcurrencyRequest::Access { transaction, age, target, kind, may_wait, precedence };
                 exchange.concurrency(access);
                 self.stage = Stage::Asking;
             }

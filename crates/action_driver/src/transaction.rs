@@ -35,6 +35,8 @@ pub struct Transaction {
     pub epoch: Option<EpochNumber>,
     /// Its identifier and age, once begun. Only for `ReadWrite`.
     pub identity: Option<(TransactionId, Age)>,
+    /// Whether others let it have the ranges that it reads: it takes long, and has lost before.
+    pub takes_precedence: bool,
     /// Its snapshot, once begun. Only for `ReadOnly`.
     pub snapshot: Option<Timestamp>,
     /// Whether it may add to items without reading them.
@@ -100,6 +102,7 @@ impl Transaction {
             time_micros,
             epoch: None,
             identity: None,
+            takes_precedence: false,
             snapshot: None,
             may_add: false,
             has_read: false,

@@ -146,6 +146,11 @@ impl Job {
         matches!(self, Job::Execute(execution) if execution.is_confirmation())
     }
 
+    /// Whether it copies all of a table.
+    pub(crate) fn rebuilds(&self) -> bool {
+        matches!(self, Job::Execute(execution) if execution.rebuilds())
+    }
+
     /// Whether it commits what statements have done before.
     pub(crate) fn is_commit(&self) -> bool {
         matches!(self, Job::Commit)

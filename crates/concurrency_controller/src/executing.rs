@@ -8,12 +8,13 @@
 //!
 //! Prepared beats executing, so a stream of prepares from other sites could keep an access waiting for ever. Who has waited for
 //! `ACCESS_PATIENCE` is *owed*: younger transactions of other sites die instead of passing it, until it has been granted and
-//! `OWED_TIME` is over. Nobody waits for it, so no circle closes.
+//! `OWED_TIME` is over. Nobody waits for it, so no circle closes. What takes long and has lost before (an index of a table that others write) may be
+//! asked for with *precedence*: it is owed at once, also by transactions of its own site, until its transaction ends.
 //!
 //! What a transaction has been granted that executes alone is in its own list and not in the table: most calls of procedures come and go so.
 
 use crate::commit_locks::CommitLocks;
-use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, HOLDS_ASKED_MAX, OWED_TIME};
+use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, HOLDS_ASKED_MAX, OWED_TIME, PRECEDENCE_TIME};
 use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
@@ -38,6 +39,19 @@ pub struct Request {
     pub age: Age,
     /// When it began to wait (boot clock).
     pub since: u64,
+    /// Whether younger ones let it go first at once, and for as long as it executes.
+    pub precedence: bool,
+}
+
+/// How something is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// For what use.
+    pub mode: Mode,
+    /// Whether it may wait.
+    pub may_wait: bool,
+    /// See [`Request::precedence`].
+    pub precedence: bool,
 }
 
 impl Request {
@@ -53,8 +67,19 @@ struct Transaction {
     holds: Vec<(Target, Mode)>,
     request: Option<Request>,
     doomed: Option<Conflict>,
-    /// Its age, and until when (boot clock) younger ones of other sites let it be.
-    owed: Option<(Age, u64)>,
+    /// What younger ones owe it.
+    owed: Option<Owed>,
+}
+
+/// An executing transaction that younger ones let be.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Owed {
+    /// Its age.
+    age: Age,
+    /// Until when (boot clock).
+    until: u64,
+    /// Those of its own site, too.
+    by_all: bool,
 }
 
 /// What becomes of a request.
@@ -144,7 +169,7 @@ impl Executing {
         &mut self,
         (transaction, age): (TransactionId, Age),
         target: Target,
-        (mode, may_wait): (Mode, bool),
+        How { mode, may_wait, precedence }: How,
         now: u64,
         commit_locks: &mut CommitLocks,
         sequencer: &dyn Sequencer,
@@ -163,7 +188,7 @@ impl Executing {
             return Answer::Granted;
         }
         self.requests += 1;
-        let request = Request { transaction, target, mode, order: self.requests, age, since: now };
+        let request = Request { transaction, target, mode, order: self.requests, age, since: now, precedence };
         let uncontested = standing == Standing::Free && self.waiting.is_empty();
         if !is_commit_locked(&request, commit_locks) && (uncontested || !self.is_blocked(&request, sequencer)) {
             self.grant(request, now);
@@ -206,10 +231,16 @@ impl Executing {
     }
 
     fn grant(&mut self, request: Request, now: u64) {
-        if now >= request.since + ACCESS_PATIENCE {
-            self.owed_until = self.owed_until.max(now + OWED_TIME);
-            let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
-            known.owed = Some((request.age, now + OWED_TIME));
+        let time = match request.precedence {
+            true => PRECEDENCE_TIME,
+            false if now >= request.since + ACCESS_PATIENCE => OWED_TIME,
+            false => 0,
+        };
+        let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
+        let until = now + time;
+        if time > 0 && known.owed.is_none_or(|owed| owed.until < until) {
+            known.owed = Some(Owed { age: request.age, until, by_all: request.precedence });
+            self.owed_until = self.owed_until.max(until);
         }
         if self.alone.is_some() {
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
@@ -313,10 +344,12 @@ impl Executing {
 
     /// Forgets a transaction: it has ended, or is committing and now has commit-locks in place of its accesses.
     pub fn forget(&mut self, transaction: TransactionId) -> Freed {
-        match self.transactions.remove(&transaction) {
-            Some(known) => self.free(transaction, known.request, known.holds),
-            None => Freed::new(),
+        let Some(known) = self.transactions.remove(&transaction) else { return Freed::new() };
+        if known.owed.is_some_and(|owed| owed.until >= self.owed_until) {
+            let others = self.transactions.values().filter_map(|known| known.owed);
+            self.owed_until = others.map(|owed| owed.until).max().unwrap_or(0);
         }
+        self.free(transaction, known.request, known.holds)
     }
 
     /// A transaction no longer waits for this, and no longer holds that.
@@ -335,12 +368,12 @@ impl Executing {
         request.map(|request| request.target).into_iter().chain(holds.into_iter().map(|(target, _)| target)).collect()
     }
 
-    /// An older transaction of this site that has waited long for something that a transaction of another site is about to take: that one has
-    /// to let it go first.
+    /// An older transaction of this site that has waited long for something, or takes precedence, and which another, which is about to take that, has
+    /// to let go first. It is none of those that the other consists of.
     pub fn goes_first(
         &mut self,
         now: u64,
-        (other, age): (TransactionId, Age),
+        (other, age, gathered): (TransactionId, Age, &[TransactionId]),
         (placing, history): (Placing, &History),
         sequencer: &dyn Sequencer,
     ) -> Option<Conflict> {
@@ -348,12 +381,15 @@ impl Executing {
             return None;
         }
         self.list();
-        let is_before = |own: TransactionId, own_age: Age| own.home != other.home && (own_age, own) < (age, other);
         let owed = |holder: TransactionId| {
             let known = &self.transactions[&holder];
-            let waits = known.request.as_ref().filter(|request| now >= request.since + ACCESS_PATIENCE);
-            let granted = known.owed.filter(|(_, until)| now < *until).map(|(age, _)| age);
-            waits.map(|request| request.age).or(granted).is_some_and(|own_age| is_before(holder, own_age))
+            let is_owed = |request: &&Request| request.precedence || now >= request.since + ACCESS_PATIENCE;
+            let waits = known.request.as_ref().filter(is_owed).map(|request| (request.age, request.precedence));
+            let granted = known.owed.filter(|owed| now < owed.until).map(|owed| (owed.age, owed.by_all));
+            [waits, granted].into_iter().flatten().any(|(own_age, by_all)| {
+                let by_this = holder.home != other.home || by_all && holder != other && !gathered.contains(&holder);
+                by_this && (own_age, holder) < (age, other)
+            })
         };
         for (place, mode) in placing.places(history) {
             let mut first = None;

@@ -24,7 +24,7 @@ pub mod segments;
 pub mod sequencer;
 
 use commit_locks::{CommitLocks, Finished, Verdict};
-use executing::{Answer, Executing};
+use executing::{Answer, Executing, How};
 use lock_table::{Mode, Place, Placing};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
@@ -109,8 +109,9 @@ impl ConcurrencyController {
 
     fn request(&mut self, now: Now, request: ConcurrencyRequest, outbox: &mut Outbox) {
         match request {
-            ConcurrencyRequest::Access { transaction, age, target, kind, may_wait } => {
-                self.access(now, (transaction, age), target, (kind, may_wait), outbox);
+            ConcurrencyRequest::Access { transaction, age, target, kind, may_wait, precedence } => {
+                let how = How { mode: Mode::from(kind), may_wait, precedence };
+                self.access(now, (transaction, age), target, how, outbox);
             }
             ConcurrencyRequest::AccessAhead { transaction, age, accesses } => {
                 let granted = self.access_ahead(now, (transaction, age), accesses);
@@ -144,7 +145,7 @@ impl ConcurrencyController {
         now: Now,
         (transaction, age): (TransactionId, Age),
         target: Target,
-        (kind, may_wait): (AccessKind, bool),
+        how: How,
         outbox: &mut Outbox,
     ) {
         self.counters.accesses += 1;
@@ -152,7 +153,6 @@ impl ConcurrencyController {
             return reply_access(transaction, None, outbox);
         }
         let (locks, sequencer) = (&mut self.commit_locks, &*self.sequencer);
-        let how = (Mode::from(kind), may_wait);
         match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
             Answer::Granted => reply_access(transaction, None, outbox),
             Answer::Waits => {
@@ -177,7 +177,8 @@ impl ConcurrencyController {
         let (locks, sequencer) = (&mut self.commit_locks, &*self.sequencer);
         let mut granted = 0;
         for (item, kind) in accesses {
-            let (target, how) = (Target::Item(item), (Mode::from(kind), false));
+            let target = Target::Item(item);
+            let how = How { mode: Mode::from(kind), may_wait: false, precedence: false };
             match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
                 Answer::Granted => granted += 1,
                 Answer::Waits | Answer::Busy | Answer::Refused(_) => break,
@@ -207,7 +208,12 @@ impl ConcurrencyController {
         if let Some(conflict) = executed.find_map(|&executed| self.executing.doomed(executed)) {
             return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
         }
-        let first = self.executing.goes_first(now.boot, (transaction, age), (self.placing, &history), &*self.sequencer);
+        let first = self.executing.goes_first(
+            now.boot,
+            (transaction, age, gathered),
+            (self.placing, &history),
+            &*self.sequencer,
+        );
         if let Some(conflict) = first.filter(|_| !self.placing.planted.is(Bug::LongWaiterPassed)) {
             self.counters.commit_lock_deaths += 1;
             return reply_commit_lock(transaction, Some(conflict), outbox);

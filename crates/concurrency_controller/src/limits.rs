@@ -22,5 +22,8 @@ pub const ACCESS_PATIENCE: u64 = 100 * MILLISECOND;
 /// And keeps them off for so long once it is granted: time for a statement, not for a client that thinks.
 pub const OWED_TIME: u64 = SECOND;
 
+/// An access with precedence keeps younger ones off for so long at most: as long as it takes to build an index of a large table.
+pub const PRECEDENCE_TIME: u64 = 600 * SECOND;
+
 /// Accesses below which a load says nothing about the method.
 pub const RECOMMENDATION_SAMPLE_MIN: u64 = 1_000;

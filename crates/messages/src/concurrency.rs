@@ -58,6 +58,8 @@ pub enum ConcurrencyRequest {
         kind: AccessKind,
         /// Whether it may wait. What may not is answered `AccessBusy` instead, and nothing.
         may_wait: bool,
+        /// Whether younger transactions die rather than take it, from now until who asks has ended: what would lose it again and again otherwise.
+        precedence: bool,
     },
     /// Action driver: this executing transaction is about to access these items, in this order. Granted are those before the first for which it would
     /// have to wait, or be refused; that one and those behind it are as if they had not been asked for. Answered `AccessAheadReply`.

@@ -268,6 +268,31 @@ fn who_has_waited_long_goes_before_younger_ones_of_other_sites() {
     );
 }
 
+/// Otherwise an index of a table that others write would be begun again and again.
+#[test]
+fn what_takes_precedence_is_not_lost_to_younger_ones() {
+    for method in [Method::Locking, Method::Optimistic] {
+        let mut site = Site::new(method);
+        let all = |number| history(&[], &[], &[number]);
+        let remote = |number| transaction(THERE, number);
+        assert_eq!(site.read_before_all(own(9), range(0, 100)), ["9 granted"]);
+        assert_eq!(site.commit_lock(remote(50), all(7)), ["50 commit-locks older waits"], "{method:?}");
+        site.now += 100 * OWED_TIME;
+        assert_eq!(site.commit_lock(remote(51), all(8)), ["51 commit-locks older waits"], "for as long as it takes");
+        assert_eq!(site.commit_lock(own(52), all(8)), ["52 commit-locks older waits"], "whoever it is");
+        assert_eq!(site.commit_lock(own(9), history(&[], &[(0, 100, 0)], &[])), ["9 commit-locks granted"]);
+        site.finish(own(9));
+        assert_eq!(site.commit_lock(remote(53), all(7)), ["53 commit-locks granted"], "and no longer");
+        site.finish(remote(53));
+        assert_eq!(site.read_before_all(own(60), range(0, 100)), ["60 granted"]);
+        let doomed = site.commit_lock(remote(54), all(7));
+        assert_eq!(doomed, ["60 doomed: taken elsewhere", "54 commit-locks granted"], "an older one passes");
+        site.finish(own(60));
+        site.finish(remote(54));
+        assert!(site.is_idle());
+    }
+}
+
 /// Otherwise two that read an item for update would need an abort where a wait does.
 #[test]
 fn a_repeated_or_weaker_access_is_granted_at_once() {

@@ -245,6 +245,7 @@ impl World {
                 target: if point { item(used.low) } else { range(used.low, used.high) },
                 kind: used.kind,
                 may_wait: running.may_wait,
+                precedence: false,
             }
         } else {
             running.stage = Stage::CommitLockUnderWay;

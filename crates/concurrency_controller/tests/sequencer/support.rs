@@ -121,7 +121,20 @@ impl Site {
     }
 
     pub fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind) -> Vec<ConcurrencyReply> {
-        self.ask(ConcurrencyRequest::Access { transaction, age: age(transaction), target, kind, may_wait: true })
+        self.ask(ConcurrencyRequest::Access {
+            transaction,
+            age: age(transaction),
+            target,
+            kind,
+            may_wait: true,
+            precedence: false,
+        })
+    }
+
+    /// An access with precedence.
+    pub fn read_before_all(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+        let (age, kind) = (age(transaction), AccessKind::Read);
+        said(&self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: true, precedence: true }))
     }
 
     /// Writes of items that are asked for together.
@@ -134,7 +147,7 @@ impl Site {
     /// An access that may not wait.
     pub fn try_write(&mut self, transaction: TransactionId, target: Target) -> Vec<ConcurrencyReply> {
         let (age, kind) = (age(transaction), AccessKind::Write);
-        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: false })
+        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: false, precedence: false })
     }
 
     /// What it may only add to it may no more.

@@ -4,6 +4,8 @@ use crate::harness::{World, eventually};
 use laboratory::cluster::Wish;
 use laboratory::debit_credit::explain;
 use postgres::error::DbError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 fn refused<T>(result: Result<T, postgres::Error>) -> DbError {
     let error = result.err().expect("it has lost a conflict");
@@ -128,4 +130,63 @@ fn a_reader_that_costs_too_much_memory_is_told_so() {
     assert!(error.hint().is_some_and(|hint| hint.contains("memory_mb")), "{error:?}");
     reader.batch_execute("ROLLBACK").unwrap();
     assert_eq!(reader.query_one("SELECT count(*) FROM note", &[]).unwrap().get::<_, i64>(0), 3_000);
+}
+
+/// An index that is begun again whenever somebody writes would never be there; and one that misses what was written meanwhile would hide rows.
+#[test]
+fn an_index_is_made_at_once_while_others_write() {
+    const ROWS: i32 = 3_000;
+    let world = World::start();
+    let mut client = world.connect(1);
+    client.batch_execute("CREATE TABLE hot (k int PRIMARY KEY, v int)").unwrap();
+    client.batch_execute(&format!("INSERT INTO hot SELECT g, 0 FROM generate_series(1, {ROWS}) g")).unwrap();
+    let stop = AtomicBool::new(false);
+    let writers: Vec<_> = [1, 1, 2, 2, 3, 3].into_iter().map(|site| world.connect(site)).collect();
+    let write = |number: i32, mut client: postgres::Client| {
+        let (mut written, mut at) = (0, number);
+        while !stop.load(Ordering::SeqCst) {
+            at = (at * 31 + 7) % ROWS + 1;
+            match client.execute("UPDATE hot SET v = (v + 1) % 20 WHERE k = $1", &[&at]) {
+                Ok(_) => written += 1,
+                Err(error) => assert_eq!(refused::<()>(Err(error)).code().code(), "40001"),
+            }
+        }
+        written
+    };
+    std::thread::scope(|scope| {
+        let write = &write;
+        let writing: Vec<_> =
+            (1..).zip(writers).map(|(number, client)| scope.spawn(move || write(number, client))).collect();
+        for time in 1..=10 {
+            let concurrently = if time % 2 == 0 { "CONCURRENTLY" } else { "" };
+            if time > 1 {
+                let dropped = client.batch_execute(&format!("DROP INDEX {concurrently} hot_v"));
+                dropped.unwrap_or_else(|error| panic!("drop {time}: {}", explain(&error)));
+            }
+            let begun = Instant::now();
+            let made = client.batch_execute(&format!("CREATE INDEX {concurrently} hot_v ON hot (v)"));
+            made.unwrap_or_else(|error| panic!("index {time}: {}", explain(&error)));
+            eprintln!("index {time} after {} ms", begun.elapsed().as_millis());
+        }
+        stop.store(true, Ordering::SeqCst);
+        let written: i32 = writing.into_iter().map(|writer| writer.join().expect("no other error")).sum();
+        assert!(written > 0, "somebody must have written");
+    });
+    for site in 1..=3 {
+        let mut client = world.connect(site);
+        let mut keys = |condition: &str, value: i32| -> Vec<i32> {
+            let rows = client.query(&format!("SELECT k FROM hot WHERE {condition} = $1 ORDER BY k"), &[&value]);
+            rows.unwrap_or_else(|error| panic!("{}", explain(&error))).iter().map(|row| row.get(0)).collect()
+        };
+        for value in 0..20 {
+            assert_eq!(keys("v", value), keys("v + 0", value), "by the index and without it, at site {site}");
+        }
+    }
+    for (statement, name) in [("CREATE", "ON hot (v)"), ("DROP", "")] {
+        client.batch_execute("BEGIN").unwrap();
+        let error = refused(client.batch_execute(&format!("{statement} INDEX CONCURRENTLY hot_v {name}")));
+        assert_eq!(error.code().code(), "25001", "{error:?}");
+        assert_eq!(error.message(), format!("{statement} INDEX CONCURRENTLY cannot run inside a transaction block"));
+        client.batch_execute("ROLLBACK").unwrap();
+    }
 }

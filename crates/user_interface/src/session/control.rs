@@ -44,6 +44,12 @@ impl Turn<'_> {
         if self.session.block == Block::Failed && !ends {
             return Err(failed_block());
         }
+        if let Some(name) = prepared.outside_blocks.filter(|_| self.session.block != Block::None) {
+            return Err(SqlError::new(
+                sqlstate::ACTIVE_TRANSACTION,
+                format!("{name} cannot run inside a transaction block"),
+            ));
+        }
         let read_only = match self.session.block {
             Block::Open => self.session.mode == AccessMode::ReadOnly,
             _ => self.session.settings.now.default_read_only(),

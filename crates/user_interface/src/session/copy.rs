@@ -65,6 +65,7 @@ impl Turn<'_> {
             generation: self.shared.catalog.generation,
             shareable: false,
             undescribed: false,
+            outside_blocks: None,
         })
     }
 

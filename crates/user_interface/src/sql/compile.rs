@@ -107,6 +107,8 @@ pub struct Prepared {
     pub shareable: bool,
     /// The query processor has yet to say what its columns and parameters are.
     pub undescribed: bool,
+    /// What it is called, if it runs outside of transaction blocks only.
+    pub outside_blocks: Option<&'static str>,
 }
 
 impl Prepared {
@@ -130,6 +132,7 @@ impl Prepared {
             generation: 0,
             shareable: true,
             undescribed: false,
+            outside_blocks: None,
         }
     }
 }
@@ -161,6 +164,7 @@ pub fn compile(
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
     prepared.declared = declared;
+    prepared.outside_blocks = parsed.concurrently;
     prepared.generation = context.generation;
     Ok(prepared)
 }

@@ -21,6 +21,8 @@ pub struct Parsed {
     pub text: Arc<str>,
     /// What it is.
     pub statement: Statement,
+    /// Its name, if it says CONCURRENTLY: it runs outside of transaction blocks only.
+    pub concurrently: Option<&'static str>,
 }
 
 /// What a statement is.
@@ -83,6 +85,7 @@ pub fn expression(text: &str) -> Result<ast::Expr> {
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>) -> Result<Parsed> {
     let mut tokens = plain_locks(tokens);
     let is_procedure = procedure_as_function(&mut tokens);
+    let mut concurrently = drop_concurrently(&mut tokens).then_some("DROP INDEX CONCURRENTLY");
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
         None => {
@@ -91,11 +94,26 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>) -> Result<Pars
             end_of(&mut parser, text)?;
             match statement {
                 ast::Statement::CreateFunction(create) if is_procedure => Statement::Procedure(Box::new(create)),
-                statement => Statement::Sql(Box::new(statement)),
+                statement => {
+                    if matches!(&statement, ast::Statement::CreateIndex(create) if create.concurrently) {
+                        concurrently = Some("CREATE INDEX CONCURRENTLY");
+                    }
+                    Statement::Sql(Box::new(statement))
+                }
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement })
+    Ok(Parsed { text: Arc::from(slice), statement, concurrently })
+}
+
+/// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.
+fn drop_concurrently(tokens: &mut Vec<TokenWithSpan>) -> bool {
+    let is = |at: usize, word: &str| matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    let found = is(0, "drop") && is(1, "index") && is(2, "concurrently");
+    if found {
+        tokens.remove(2);
+    }
+    found
 }
 
 /// `FOR NO KEY UPDATE` and `FOR KEY SHARE` as the stronger locks `FOR UPDATE` and `FOR SHARE`: a lock is one of a whole row.
