@@ -1,16 +1,17 @@
 //! Values to Arrow arrays and back.
 //!
 //! Times count from 2000 in values and from 1970 in Arrow; the shift is made here and nowhere else. What Arrow cannot hold
-//! (an interval of more than 292 years of microseconds, a numeric of more than 76 digits) is an error, never rounded away
-//! in its leading part.
+//! (an interval of more than 292 years of microseconds) is an error, never rounded away.
+//!
+//! A numeric that keeps its own scale is the bytes of its key, which are equal for equal numbers and in their order, and behind them its scale.
 
 use crate::error::{QueryError, of_value};
-use crate::types::{QUOTIENT_SCALE, UNCONSTRAINED_SCALE};
+use crate::types::EXACT;
 use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, RoundingMode};
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryBuilder, BooleanBuilder, Decimal128Builder, Decimal256Builder,
-    FixedSizeBinaryBuilder, ListArray, NullArray, PrimitiveBuilder, StringBuilder, new_empty_array,
+    FixedSizeBinaryBuilder, LargeBinaryBuilder, ListArray, NullArray, PrimitiveBuilder, StringBuilder, new_empty_array,
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
@@ -22,7 +23,7 @@ use datafusion::arrow::datatypes::{
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
 use std::sync::Arc;
-use values::{Interval, Value, ValueError};
+use values::{Interval, Type, Value, ValueError};
 
 /// Days from 1970-01-01 to 2000-01-01.
 const EPOCH_DAYS: i32 = 10_957;
@@ -47,6 +48,8 @@ pub enum ColumnBuilder {
     Numeric(Decimal128Builder, u8, i8),
     /// `numeric` of up to 76 digits: builder, precision, scale.
     LargeNumeric(Decimal256Builder, u8, i8),
+    /// `numeric` of any size and scale.
+    Exact(LargeBinaryBuilder),
     /// `text`, `varchar`, `char`.
     Text(StringBuilder),
     /// `bytea`.
@@ -112,6 +115,7 @@ impl ColumnBuilder {
                 *precision,
                 *scale,
             ),
+            DataType::LargeBinary => Self::Exact(LargeBinaryBuilder::with_capacity(capacity, capacity * 16)),
             DataType::Utf8 => Self::Text(StringBuilder::with_capacity(capacity, capacity * 16)),
             DataType::Binary => Self::Bytea(BinaryBuilder::with_capacity(capacity, capacity * 16)),
             DataType::Date32 => Self::Date(PrimitiveBuilder::with_capacity(capacity)),
@@ -148,6 +152,7 @@ impl ColumnBuilder {
             (Self::LargeNumeric(builder, precision, scale), Value::Numeric(number)) => {
                 builder.append_value(unscaled_256(number, *precision, *scale)?);
             }
+            (Self::Exact(builder), Value::Numeric(number)) => builder.append_value(exact(number)?),
             (Self::Text(builder), Value::Text(text)) => builder.append_value(text),
             (Self::Bytea(builder), Value::Bytea(bytes)) => builder.append_value(bytes),
             (Self::Date(builder), Value::Date(days)) => {
@@ -185,6 +190,7 @@ impl ColumnBuilder {
             Self::Double(builder) => builder.append_null(),
             Self::Numeric(builder, ..) => builder.append_null(),
             Self::LargeNumeric(builder, ..) => builder.append_null(),
+            Self::Exact(builder) => builder.append_null(),
             Self::Text(builder) => builder.append_null(),
             Self::Bytea(builder) => builder.append_null(),
             Self::Date(builder) => builder.append_null(),
@@ -210,6 +216,7 @@ impl ColumnBuilder {
             Self::Double(builder) => Arc::new(builder.finish()),
             Self::Numeric(builder, ..) => Arc::new(builder.finish()),
             Self::LargeNumeric(builder, ..) => Arc::new(builder.finish()),
+            Self::Exact(builder) => Arc::new(builder.finish()),
             Self::Text(builder) => Arc::new(builder.finish()),
             Self::Bytea(builder) => Arc::new(builder.finish()),
             Self::Date(builder) => Arc::new(builder.finish()),
@@ -251,13 +258,14 @@ pub fn for_each_value(array: &ArrayRef, mut each: impl FnMut(Value)) -> Result<(
         DataType::Float64 => primitive::<Float64Type>(array, Value::Double, each),
         DataType::Decimal128(_, scale) => {
             let scale = *scale;
-            primitive::<Decimal128Type>(array, |number| numeric(BigInt::from(number), scale, false), each);
+            primitive::<Decimal128Type>(array, |number| numeric(BigInt::from(number), scale), each);
         }
         DataType::Decimal256(_, scale) => {
             let scale = *scale;
             let big = |number: i256| BigInt::from_signed_bytes_le(&number.to_le_bytes());
-            primitive::<Decimal256Type>(array, |number| numeric(big(number), scale, true), each);
+            primitive::<Decimal256Type>(array, |number| numeric(big(number), scale), each);
         }
+        DataType::LargeBinary => exact_numbers(array, each)?,
         DataType::Utf8 => {
             array
                 .as_string::<i32>()
@@ -293,18 +301,28 @@ pub fn for_each_value(array: &ArrayRef, mut each: impl FnMut(Value)) -> Result<(
         DataType::FixedSizeBinary(16) => array.as_fixed_size_binary().iter().for_each(|item| {
             each(item.and_then(|bytes| bytes.try_into().ok()).map_or(Value::Null, Value::Uuid));
         }),
-        DataType::List(item) => {
-            let element = crate::types::from_arrow(item.data_type()).filter(|element| element.element().is_none());
-            for list in array.as_list::<i32>().iter() {
-                let elements = list.as_ref().map(values_of).transpose()?;
-                each(match (elements, element) {
-                    (None, _) => Value::Null,
-                    (Some(elements), Some(element)) => Value::array(element, elements),
-                    (Some(elements), None) => Value::text(nested_text(&elements)),
-                });
-            }
-        }
+        DataType::List(item) => lists(array, item.data_type(), each)?,
         other => return Err(unsupported_type(other)),
+    }
+    Ok(())
+}
+
+fn exact_numbers(array: &ArrayRef, mut each: impl FnMut(Value)) -> Result<()> {
+    for item in array.as_binary::<i64>().iter() {
+        each(item.map_or(Ok(Value::Null), |bytes| of_exact(bytes).map(Value::numeric))?);
+    }
+    Ok(())
+}
+
+fn lists(array: &ArrayRef, item: &DataType, mut each: impl FnMut(Value)) -> Result<()> {
+    let element = crate::types::from_arrow(item).filter(|element| element.element().is_none());
+    for list in array.as_list::<i32>().iter() {
+        let elements = list.as_ref().map(values_of).transpose()?;
+        each(match (elements, element) {
+            (None, _) => Value::Null,
+            (Some(elements), Some(element)) => Value::array(element, elements),
+            (Some(elements), None) => Value::text(nested_text(&elements)),
+        });
     }
     Ok(())
 }
@@ -342,7 +360,7 @@ fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
             DataType::Decimal128(*precision, *scale)
         }
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
-        DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
+        DataType::BinaryView => DataType::Binary,
         DataType::Date64 => DataType::Date32,
         DataType::Time32(_) | DataType::Time64(TimeUnit::Nanosecond) => DataType::Time64(TimeUnit::Microsecond),
         DataType::Timestamp(unit, zone) if *unit != TimeUnit::Microsecond => {
@@ -360,27 +378,36 @@ fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(cast_with_options(array, &target, &CastOptions { safe: false, ..CastOptions::default() })?)
 }
 
-/// A decimal as a numeric with the display scale that PostgreSQL would give it, as far as the column's type tells.
-fn numeric(unscaled: BigInt, scale: i8, large: bool) -> Value {
-    let number = BigDecimal::new(unscaled, i64::from(scale));
-    let shown = if large && scale == QUOTIENT_SCALE {
-        number.with_scale_round(quotient_digits(&number), RoundingMode::HalfUp)
-    } else if large && scale >= UNCONSTRAINED_SCALE {
-        let trimmed = number.normalized();
-        if trimmed.fractional_digit_count() < 0 { trimmed.with_scale(0) } else { trimmed }
-    } else {
-        number
-    };
-    Value::numeric(shown)
+/// A numeric that keeps its scale, as bytes.
+pub fn exact(number: &BigDecimal) -> Result<Vec<u8>> {
+    let scale = u16::try_from(number.fractional_digit_count().max(0)).map_err(|_| out_of_range("numeric"))?;
+    let mut bytes = equal_bytes(&Value::numeric(number.clone()));
+    bytes.extend_from_slice(&scale.to_be_bytes());
+    Ok(bytes)
 }
 
-/// Digits that PostgreSQL shows behind the point of a quotient: 16 significant ones, counted in groups of four
-/// (`select_div_scale` in numeric.c).
-fn quotient_digits(quotient: &BigDecimal) -> i64 {
-    let digits = quotient.digits() as i64;
-    // Position of the first digit before (>= 0) or behind (< 0) the point, in groups of four.
-    let group = (digits - 1 - quotient.fractional_digit_count()).div_euclid(4);
-    if quotient.sign() == bigdecimal::num_bigint::Sign::NoSign { 16 } else { (16 - 4 * group).clamp(0, 20) }
+/// The same back. Errors: XX001 for bytes that are no such numeric.
+pub fn of_exact(bytes: &[u8]) -> Result<BigDecimal> {
+    let (found, rest) = values::key::decode_prefix(bytes, &[Type::Numeric(None)]).map_err(of_value)?;
+    match (found.as_slice(), <[u8; 2]>::try_from(rest)) {
+        ([Value::Numeric(number)], Ok(scale))
+            if number.fractional_digit_count() <= i64::from(u16::from_be_bytes(scale)) =>
+        {
+            Ok(number.with_scale(i64::from(u16::from_be_bytes(scale))))
+        }
+        _ => Err(QueryError::new("XX001", "a numeric within a query is no numeric").into_datafusion()),
+    }
+}
+
+/// The same bytes for all values that are equal to this one, in the order of values.
+pub fn equal_bytes(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    values::key::append(value, &mut bytes);
+    bytes
+}
+
+fn numeric(unscaled: BigInt, scale: i8) -> Value {
+    Value::numeric(BigDecimal::new(unscaled, i64::from(scale)))
 }
 
 fn rounded(number: &BigDecimal, scale: i8) -> BigInt {
@@ -453,7 +480,7 @@ fn decimal_type(number: &BigDecimal) -> DataType {
     let digits = i64::try_from(number.digits()).unwrap_or(i64::MAX).max(scale);
     match (u8::try_from(digits), i8::try_from(scale)) {
         (Ok(digits @ ..=38), Ok(scale @ 0..)) => DataType::Decimal128(digits.max(1), scale),
-        _ => crate::types::UNCONSTRAINED,
+        _ => EXACT,
     }
 }
 

@@ -4,12 +4,12 @@
 use crate::convert::parse_literal;
 use crate::error::QueryError;
 use crate::functions::any::{self, Quantifier};
-use crate::functions::{arithmetic, cast, operator};
+use crate::functions::{arithmetic, cast, equal, operator};
 use crate::types::{self, is_decimal, is_text};
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::expr::{Placeholder, ScalarFunction};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast as native_cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator as Symbol;
@@ -160,7 +160,7 @@ impl OperatorPlanner {
             Expr::Placeholder(Placeholder { id, field: None }) => {
                 // A parameter holds any value of its type, not only those of the precision that its neighbour has.
                 if is_decimal(&wanted) {
-                    wanted = types::UNCONSTRAINED;
+                    wanted = types::EXACT;
                 }
                 self.note(id, &wanted);
                 let field = Field::new("", wanted, true);
@@ -220,6 +220,12 @@ fn plan(operator: BinaryOperator, op: Symbol, left: Operand, right: Operand) -> 
             true => Operand { expression: cast::to(operand.expression, Type::Oid), ..operand },
             false => operand,
         };
+        if left_type.is_number() && right_type.is_number() {
+            let wanted = common(&left.data_type, &right.data_type);
+            let (left, right) = (to_common(left, wanted), to_common(right, wanted));
+            return original(left, right);
+        }
+        let (left, right) = (by_value(left), by_value(right));
         return original(as_oid(left, left_type, right_type), as_oid(right, right_type, left_type));
     }
     let planned = match operator {
@@ -247,6 +253,41 @@ fn plan(operator: BinaryOperator, op: Symbol, left: Operand, right: Operand) -> 
     Ok(PlannerResult::Planned(planned))
 }
 
+/// The type in which numbers of two types compare and compute, where Arrow has none that both keep all their digits in, or the library takes
+/// another: floats win, as in PostgreSQL.
+pub(crate) fn common(left: &DataType, right: &DataType) -> Option<Type> {
+    let is_exact = |data_type: &DataType| *data_type == types::EXACT;
+    let is_numeric = |data_type: &DataType| is_exact(data_type) || is_decimal(data_type);
+    let ((left_digits, left_scale), (right_digits, right_scale)) = (digits(left), digits(right));
+    let before = |digits: u8, scale: i8| i16::from(digits) - i16::from(scale);
+    let needed =
+        before(left_digits, left_scale).max(before(right_digits, right_scale)) + i16::from(left_scale.max(right_scale));
+    if left.is_floating() || right.is_floating() {
+        (is_numeric(left) || is_numeric(right)).then_some(Type::Double)
+    } else if is_exact(left) || is_exact(right) || needed > i16::from(DECIMAL256_MAX_PRECISION) {
+        Some(Type::Numeric(None))
+    } else {
+        None
+    }
+}
+
+fn to_common(operand: Operand, wanted: Option<Type>) -> Operand {
+    let Some(wanted) = wanted else { return by_value(operand) };
+    let data_type = types::to_arrow(wanted);
+    by_value(match operand.data_type == data_type {
+        true => operand,
+        false => Operand { expression: cast::to(operand.expression, wanted), data_type, exact: Some(wanted) },
+    })
+}
+
+/// The operand so that what is equal is the same.
+fn by_value(operand: Operand) -> Operand {
+    match types::has_equals(&operand.data_type) {
+        true => Operand { expression: equal::key(operand.expression), ..operand },
+        false => operand,
+    }
+}
+
 /// Arithmetic on numbers of any two types.
 fn numbers(operator: BinaryOperator, left: Operand, right: Operand) -> Expr {
     let (left_type, right_type) = (&left.data_type, &right.data_type);
@@ -255,10 +296,17 @@ fn numbers(operator: BinaryOperator, left: Operand, right: Operand) -> Expr {
     };
     if left_type.is_floating() || right_type.is_floating() {
         let both_real = *left_type == DataType::Float32 && *right_type == DataType::Float32;
-        let target = if both_real { DataType::Float32 } else { DataType::Float64 };
-        return arithmetic::apply(operator, to(left, &target), to(right, &target));
+        if both_real {
+            return arithmetic::apply(operator, left.expression, right.expression);
+        }
+        let to_double = |operand: Operand| match operand.data_type {
+            DataType::Float64 => operand.expression,
+            _ => cast::to(operand.expression, Type::Double),
+        };
+        return arithmetic::apply(operator, to_double(left), to_double(right));
     }
-    if !is_decimal(left_type) && !is_decimal(right_type) {
+    let is_numeric = |data_type: &DataType| is_decimal(data_type) || *data_type == types::EXACT;
+    if !is_numeric(left_type) && !is_numeric(right_type) {
         let target = match integer_width(left_type).max(integer_width(right_type)) {
             2 => DataType::Int16,
             4 => DataType::Int32,
@@ -266,21 +314,22 @@ fn numbers(operator: BinaryOperator, left: Operand, right: Operand) -> Expr {
         };
         return arithmetic::apply(operator, to(left, &target), to(right, &target));
     }
-    if operator == BinaryOperator::Divide {
-        return operator::quotient(left.expression, right.expression);
-    }
     let (left_digits, left_scale) = digits(left_type);
     let (right_digits, right_scale) = digits(right_type);
     let needed = match operator {
-        BinaryOperator::Multiply => left_digits + right_digits + 1,
+        BinaryOperator::Multiply => i16::from(left_digits) + i16::from(right_digits) + 1,
         _ => {
             let scale = left_scale.max(right_scale);
             let before =
                 (i16::from(left_digits) - i16::from(left_scale)).max(i16::from(right_digits) - i16::from(right_scale));
-            (before.max(0) + i16::from(scale)) as u8 + 1
+            before.max(0) + i16::from(scale) + 1
         }
     };
-    let wide = needed > DECIMAL128_MAX_PRECISION
+    let is_exact = *left_type == types::EXACT || *right_type == types::EXACT;
+    if is_exact || operator == BinaryOperator::Divide || needed > i16::from(DECIMAL256_MAX_PRECISION) {
+        return operator::apply(operator, left.expression, right.expression);
+    }
+    let wide = needed > i16::from(DECIMAL128_MAX_PRECISION)
         || matches!(left_type, DataType::Decimal256(..))
         || matches!(right_type, DataType::Decimal256(..));
     let target = |digits: u8, scale: i8| {
@@ -295,6 +344,16 @@ fn numbers(operator: BinaryOperator, left: Operand, right: Operand) -> Expr {
         to(left, &target(left_digits, left_scale)),
         to(right, &target(right_digits, right_scale)),
     )
+}
+
+/// A call whose arguments have other types than were known when it was planned: arithmetic of what has become numeric.
+pub(crate) fn of_types(call: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
+    let Some(operator) = arithmetic::operator_of(&call) else { return Ok(Expr::ScalarFunction(call)) };
+    let found = call.args.iter().map(|argument| argument.get_type(schema)).collect::<Result<Vec<_>>>()?;
+    match (found.contains(&types::EXACT), call.args.as_slice()) {
+        (true, [left, right]) => Ok(operator::apply(operator, left.clone(), right.clone())),
+        _ => Ok(Expr::ScalarFunction(call)),
+    }
 }
 
 fn integer_width(data_type: &DataType) -> u8 {

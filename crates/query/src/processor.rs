@@ -7,9 +7,11 @@ use crate::apart::tell_apart;
 use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
+use crate::equality;
 use crate::error::{QueryError, of_value};
 use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYTES_MAX, STATEMENTS_KEPT_MAX};
 use crate::literals;
+use crate::membership::with_three_values;
 use crate::orders::OrderScans;
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
 use crate::system_catalog::SystemCatalog;
@@ -207,8 +209,10 @@ impl Processor {
         };
         let plan = SqlToRel::new_with_options(context, options)
             .sql_statement_to_plan_with_context(rewritten.statement.clone(), &mut planner)?;
-        let plan = tell_apart(literals::type_lists(plan)?)?;
-        Ok(self.state.analyzer().execute_and_check(plan, self.state.config_options(), |_, _| {})?)
+        let plan = equality::by_value(literals::type_lists(plan)?)?;
+        let plan = tell_apart(with_three_values(plan)?)?;
+        let analyzed = self.state.analyzer().execute_and_check(plan, self.state.config_options(), |_, _| {})?;
+        Ok(equality::without_raw_bytes(analyzed)?)
     }
 
     /// Runs a planned query; rows come as they are computed. Tables are read through `tables`.

@@ -7,6 +7,7 @@ use crate::convert::ColumnBuilder;
 use crate::error::{QueryError, of_value};
 use crate::limits::BATCH_ROWS;
 use crate::tables::{Naming, ScanBatch, ScanRequest, TablesHandle};
+use crate::types;
 use crate::ways::{Restrictions, Way};
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::SortOptions;
@@ -115,7 +116,10 @@ impl Scan {
     fn ordering(&self, index: Option<usize>, reverse: bool) -> Vec<PhysicalSortExpr> {
         let indexed = index.map_or(&[][..], |index| &self.table.indexes[index].columns);
         let options = SortOptions { descending: reverse, nulls_first: reverse };
-        let columns = indexed.iter().chain(&self.table.primary_key).map_while(|position| self.column(*position));
+        // What is equal and differs may come in any order.
+        let differs = |position: &usize| types::has_equals(&types::to_arrow(self.table.columns[*position].column_type));
+        let keys = indexed.iter().chain(&self.table.primary_key).take_while(|position| !differs(position));
+        let columns = keys.map_while(|position| self.column(*position));
         columns.map(|column| PhysicalSortExpr::new(column, options)).collect()
     }
 

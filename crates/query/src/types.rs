@@ -3,9 +3,8 @@
 //! Every [`Type`] has one Arrow type. The way back loses `varchar(n)`, `char(n)` and the precision of `numeric`; where a
 //! result column is a table's column, its field carries the type in its metadata and nothing is lost.
 //!
-//! The limit of `numeric`: up to 76 digits. An unconstrained `numeric` has [`UNCONSTRAINED_SCALE`] of them behind the point;
-//! what has more is rounded within a query, and what has more than 56 before the point is refused with 22003. Constrained ones
-//! are exact up to `numeric(76, s)`.
+//! A `numeric(p, s)` of up to 76 digits is a decimal of Arrow's, whose scale is that of the type. Any other numeric has a scale of its own in each row,
+//! which Arrow has no type for: it is carried as bytes, [`EXACT`], that `convert` writes and reads.
 
 use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, IntervalUnit, TimeUnit,
@@ -13,20 +12,13 @@ use datafusion::arrow::datatypes::{
 use std::sync::Arc;
 use values::{Element, Type};
 
-/// Digits behind the point of an unconstrained `numeric` within a query. Trailing zeros are not shown.
-pub const UNCONSTRAINED_SCALE: i8 = 20;
-/// Digits behind the point of quotients and averages; PostgreSQL shows at least 16 significant ones, and so do we.
-pub const QUOTIENT_SCALE: i8 = 22;
-
 /// Field metadata: the exact type, as PostgreSQL writes it.
 const TYPE_KEY: &str = "type";
 /// Field metadata: object identifier of the table and number of the column.
 const ORIGIN_KEY: &str = "origin";
 
-/// The type of unconstrained numerics.
-pub const UNCONSTRAINED: DataType = DataType::Decimal256(DECIMAL256_MAX_PRECISION, UNCONSTRAINED_SCALE);
-/// The type of quotients and averages of exact numbers.
-pub const QUOTIENT: DataType = DataType::Decimal256(DECIMAL256_MAX_PRECISION, QUOTIENT_SCALE);
+/// The type of numerics whose scale is not that of their type. Nothing else has it.
+pub const EXACT: DataType = DataType::LargeBinary;
 
 /// The Arrow type that carries values of this type.
 pub fn to_arrow(column_type: Type) -> DataType {
@@ -37,7 +29,7 @@ pub fn to_arrow(column_type: Type) -> DataType {
         Type::BigInt => DataType::Int64,
         Type::Real => DataType::Float32,
         Type::Double => DataType::Float64,
-        Type::Numeric(None) => UNCONSTRAINED,
+        Type::Numeric(None) => EXACT,
         Type::Numeric(Some((precision, scale))) => decimal(precision, scale),
         Type::Text | Type::Varchar(_) | Type::Char(_) => DataType::Utf8,
         Type::Bytea => DataType::Binary,
@@ -59,7 +51,7 @@ fn decimal(precision: u16, scale: i16) -> DataType {
     match (u8::try_from(digits), i8::try_from(scale)) {
         (Ok(digits), Ok(scale)) if digits <= DECIMAL128_MAX_PRECISION => DataType::Decimal128(digits, scale),
         (Ok(digits), Ok(scale)) if digits <= DECIMAL256_MAX_PRECISION => DataType::Decimal256(digits, scale),
-        _ => UNCONSTRAINED,
+        _ => EXACT,
     }
 }
 
@@ -76,8 +68,9 @@ pub fn from_arrow(data_type: &DataType) -> Option<Type> {
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
             Type::Numeric(None)
         }
+        DataType::LargeBinary => Type::Numeric(None),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => Type::Text,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Type::Bytea,
+        DataType::Binary | DataType::BinaryView => Type::Bytea,
         DataType::Date32 | DataType::Date64 => Type::Date,
         DataType::Time32(_) | DataType::Time64(_) => Type::Time,
         DataType::Timestamp(_, None) => Type::Timestamp,
@@ -140,6 +133,16 @@ pub fn is_decimal(data_type: &DataType) -> bool {
         data_type,
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..)
     )
+}
+
+/// Whether this is a type of numbers.
+pub fn is_number(data_type: &DataType) -> bool {
+    data_type.is_integer() || data_type.is_floating() || is_decimal(data_type) || *data_type == EXACT
+}
+
+/// Whether values of this type may be equal though they differ: numerics of other scales, `24 hours` and `1 day`, zero and minus zero.
+pub fn has_equals(data_type: &DataType) -> bool {
+    *data_type == EXACT || data_type.is_floating() || matches!(data_type, DataType::Interval(_))
 }
 
 /// Whether this is a list.

@@ -3,7 +3,7 @@
 //! Invariant: every row that passes the filters is found on the way. The converse is not promised, so filters are applied all the same.
 
 use crate::convert::for_each_value;
-use crate::functions::any;
+use crate::functions::{any, cast, equal};
 use crate::limits::SCAN_RANGES_MAX;
 use crate::types;
 use bigdecimal::BigDecimal;
@@ -128,6 +128,7 @@ impl Restrictions {
     /// scan, in the stored row.
     pub(crate) fn add_dynamic(&mut self, filter: &Arc<dyn PhysicalExpr>, positions: &[usize]) {
         let column = |side: &Arc<dyn PhysicalExpr>| -> Option<usize> {
+            let side = equal::of_physical_key(side).unwrap_or(side);
             let cast = side.downcast_ref::<CastExpr>();
             let column = cast.map_or(side, CastExpr::expr).downcast_ref::<Column>()?;
             let position = *positions.get(column.index())?;
@@ -351,7 +352,12 @@ fn column_of(table: &TableSchema, expression: &Expr) -> Option<usize> {
         Expr::Column(column) => table.column(&column.name),
         _ => None,
     };
-    match expression {
+    let inside = equal::of_key(expression).unwrap_or(expression);
+    if let Some((inner, target)) = cast::of_cast(inside) {
+        return position(inner)
+            .filter(|position| keeps_all(table.columns[*position].column_type, &types::to_arrow(target)));
+    }
+    match inside {
         Expr::Cast(Cast { expr, field }) => {
             position(expr).filter(|position| keeps_all(table.columns[*position].column_type, field.data_type()))
         }
@@ -365,6 +371,7 @@ fn keeps_all(from: Type, to: &DataType) -> bool {
     use DataType::{Decimal128, Decimal256};
     match (types::to_arrow(from), to) {
         (Decimal128(_, own) | Decimal256(_, own), Decimal128(_, scale) | Decimal256(_, scale)) => *scale >= own,
+        (Decimal128(..) | Decimal256(..), to) if *to == types::EXACT => true,
         _ => from.is_whole() && !to.is_floating(),
     }
 }
@@ -397,6 +404,8 @@ fn value_of(literal: &ScalarValue, column_type: Type) -> Option<Value> {
         (Type::Integer, _) => Some(Value::Integer(value.as_integer()?.try_into().ok()?)),
         (Type::BigInt, _) => value.as_integer().map(Value::BigInt),
         (Type::Oid, _) => Some(Value::Oid(value.as_integer()?.try_into().ok()?)),
+        // The key that a numeric or an interval is compared by.
+        (Type::Numeric(_) | Type::Interval, Value::Text(key)) => equal::of_digits(key, column_type.unmodified()),
         (Type::Numeric(_), Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_)) => {
             value.as_integer().map(|number| Value::numeric(BigDecimal::from(number)))
         }

@@ -225,6 +225,27 @@ fn divide_at(left: &BigDecimal, right: &BigDecimal, scale: i64) -> BigDecimal {
     BigDecimal::new(rounded, scale)
 }
 
+/// The square root, rounded at `scale` decimals (`sqrt_var`). Of a negative number: zero.
+pub fn root(number: &BigDecimal, scale: i64) -> BigDecimal {
+    if !number.is_positive() {
+        return BigDecimal::new(BigInt::from(0), scale);
+    }
+    // Two more digits than twice the scale hold the square of the half that decides.
+    let (unscaled, _) = number.with_scale_round(2 * scale + 2, RoundingMode::Down).into_bigint_and_scale();
+    let tenths = unscaled.sqrt();
+    BigDecimal::new((tenths + 5) / 10, scale)
+}
+
+/// The square root at the scale that PostgreSQL chooses (`numeric_sqrt`): at least 16 significant digits and no fewer decimals than the number.
+pub(crate) fn square_root(number: &BigDecimal) -> BigDecimal {
+    let (weight, _) = leading_group(number);
+    let whole_digits = weight * GROUP_DIGITS / 2 + 1;
+    let scale = (QUOTIENT_DIGITS_MIN - whole_digits)
+        .max(number.fractional_digit_count())
+        .clamp(0, i64::from(NUMERIC_SCALE_MAX));
+    root(number, scale)
+}
+
 /// Position and value of the first base-10,000 digit: (0, 12) for 12.5, (-1, 500) for 0.05; (0, 0) for zero.
 fn leading_group(number: &BigDecimal) -> (i64, u32) {
     if number.is_zero() {

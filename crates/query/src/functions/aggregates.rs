@@ -1,15 +1,19 @@
-//! Aggregate functions whose result types or meaning differ from DataFusion's: `sum` and `avg` of exact numbers do not
-//! overflow and do not become floats, `single_value` refuses a second row.
+//! Aggregate functions whose result types or meaning differ from DataFusion's: sums, averages and variances of exact numbers do not
+//! overflow and do not become floats ([`exact`]), `single_value` refuses a second row.
 
+use super::exact::{self, Kind};
 use crate::error::QueryError;
-use crate::types::{QUOTIENT_SCALE, UNCONSTRAINED};
+use crate::types::EXACT;
+use crate::types::is_decimal;
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::functions_aggregate::average::avg_udaf;
+use datafusion::functions_aggregate::stddev::{stddev_pop_udaf, stddev_udaf};
 use datafusion::functions_aggregate::sum::sum_udaf;
+use datafusion::functions_aggregate::variance::{var_pop_udaf, var_samp_udaf};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
@@ -17,41 +21,34 @@ use datafusion::logical_expr::{
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Digits behind the point that DataFusion's `avg` adds to those of its argument.
-const AVG_ADDS: i8 = 4;
-
 /// Our aggregate functions.
-pub fn all() -> [Arc<AggregateUDF>; 3] {
+pub fn all() -> [Arc<AggregateUDF>; 7] {
+    let variance = |native, sample, root| Arc::new(Exact::function(native, Kind::Variance { sample, root }));
     [
-        Arc::new(Exact::function(sum_udaf(), sum_argument)),
-        Arc::new(Exact::function(avg_udaf(), avg_argument)),
+        Arc::new(Exact::function(sum_udaf(), Kind::Sum)),
+        Arc::new(Exact::function(avg_udaf(), Kind::Average)),
+        variance(var_samp_udaf(), true, false),
+        variance(var_pop_udaf(), false, false),
+        variance(stddev_udaf(), true, true),
+        variance(stddev_pop_udaf(), false, true),
         Arc::new(AggregateUDF::new_from_impl(SingleValue { signature: Signature::any(1, Volatility::Immutable) })),
     ]
 }
 
-/// `sum`: smallint and integer to bigint, bigint and numeric to numeric, interval to interval.
-fn sum_argument(argument: &DataType) -> Option<DataType> {
-    Some(match argument {
-        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 => DataType::Int64,
-        DataType::Int64 | DataType::UInt32 | DataType::UInt64 => DataType::Decimal128(28, 0),
-        DataType::Decimal256(_, scale) => DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale),
-        DataType::Decimal128(precision, scale) if *precision > 28 => DataType::Decimal256(*precision, *scale),
-        DataType::Decimal128(precision, scale) => DataType::Decimal128(*precision, *scale),
-        DataType::Float32 | DataType::Float64 => DataType::Float64,
-        DataType::Null => UNCONSTRAINED,
-        DataType::Duration(unit) => DataType::Duration(*unit),
-        _ => return None,
-    })
-}
-
-/// `avg`: exact numbers to numeric, floats to double precision.
-fn avg_argument(argument: &DataType) -> Option<DataType> {
-    Some(match argument {
-        DataType::Float32 | DataType::Float64 => DataType::Float64,
-        DataType::Null => UNCONSTRAINED,
-        other if other.is_integer() || crate::types::is_decimal(other) => {
-            DataType::Decimal256(DECIMAL256_MAX_PRECISION - AVG_ADDS as u8, QUOTIENT_SCALE - AVG_ADDS)
+/// What the library's function is given for an argument of this type; `None` where it is not the library's that computes.
+fn argument_of(kind: Kind, argument: &DataType) -> Option<DataType> {
+    Some(match (kind, argument) {
+        (_, DataType::Float32 | DataType::Float64) => DataType::Float64,
+        (Kind::Sum, DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16) => {
+            DataType::Int64
         }
+        (Kind::Sum, DataType::Int64 | DataType::UInt32 | DataType::UInt64) => DataType::Decimal128(28, 0),
+        (Kind::Sum, DataType::Decimal256(_, scale)) => DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale),
+        (Kind::Sum, DataType::Decimal128(precision, scale)) if *precision > 28 => {
+            DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale)
+        }
+        (Kind::Sum, DataType::Decimal128(precision, scale)) => DataType::Decimal128(*precision, *scale),
+        (Kind::Sum, DataType::Duration(unit)) => DataType::Duration(*unit),
         _ => return None,
     })
 }
@@ -63,13 +60,13 @@ fn avg_argument(argument: &DataType) -> Option<DataType> {
 #[derive(Debug)]
 struct Exact {
     inner: Arc<AggregateUDF>,
-    argument: fn(&DataType) -> Option<DataType>,
+    kind: Kind,
     signature: Signature,
 }
 
 impl PartialEq for Exact {
     fn eq(&self, other: &Exact) -> bool {
-        self.inner == other.inner
+        self.inner == other.inner && self.kind == other.kind
     }
 }
 
@@ -82,20 +79,20 @@ impl Hash for Exact {
 }
 
 impl Exact {
-    fn function(inner: Arc<AggregateUDF>, argument: fn(&DataType) -> Option<DataType>) -> AggregateUDF {
+    fn function(inner: Arc<AggregateUDF>, kind: Kind) -> AggregateUDF {
         let signature = Signature::user_defined(Volatility::Immutable);
-        AggregateUDF::new_from_impl(Exact { inner, argument, signature })
+        AggregateUDF::new_from_impl(Exact { inner, kind, signature })
     }
 
-    fn converted(&self, arguments: &[DataType]) -> Result<DataType> {
-        let converted = match arguments {
-            [argument] => (self.argument)(argument),
-            _ => None,
-        };
-        converted.ok_or_else(|| {
-            let names: Vec<String> = arguments.iter().map(crate::convert::describe).collect();
-            QueryError::undefined_function(&format!("{}({})", self.name(), names.join(", "))).into_datafusion()
-        })
+    /// What the library's function is given; `None`: it does not compute this. Errors: 42883.
+    fn converted(&self, argument: &DataType) -> Result<Option<DataType>> {
+        let native = argument_of(self.kind, argument);
+        let is_exact = argument.is_integer() || is_decimal(argument) || *argument == EXACT || argument.is_null();
+        if native.is_none() && !is_exact {
+            let call = format!("{}({})", self.name(), crate::convert::describe(argument));
+            return Err(QueryError::undefined_function(&call).into_datafusion());
+        }
+        Ok(native)
     }
 
     /// Calls `make` with the arguments that DataFusion's function sees.
@@ -104,9 +101,14 @@ impl Exact {
         args: AccumulatorArgs,
         make: impl FnOnce(AccumulatorArgs) -> Result<T>,
     ) -> Result<(T, DataType)> {
-        let target = self.converted(&[args.expr_fields[0].data_type().clone()])?;
+        let target = self.converted(args.expr_fields[0].data_type())?.unwrap_or(EXACT);
         let fields: [FieldRef; 1] = [Arc::new(args.expr_fields[0].as_ref().clone().with_data_type(target.clone()))];
         Ok((make(AccumulatorArgs { expr_fields: &fields, ..args })?, target))
+    }
+
+    fn own(&self, args: &AccumulatorArgs) -> Result<Option<Box<dyn Accumulator>>> {
+        let is_native = self.converted(args.expr_fields[0].data_type())?.is_some();
+        Ok((!is_native).then(|| exact::accumulator(self.kind, args.is_distinct)))
     }
 }
 
@@ -115,33 +117,49 @@ impl AggregateUDFImpl for Exact {
         self.inner.name()
     }
 
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
     fn signature(&self) -> &Signature {
         &self.signature
     }
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
-        self.converted(arguments)?;
-        Ok(arguments.iter().map(|argument| if argument.is_null() { UNCONSTRAINED } else { argument.clone() }).collect())
+        let [argument] = arguments else {
+            return Err(QueryError::undefined_function(&format!("{}()", self.name())).into_datafusion());
+        };
+        self.converted(argument)?;
+        Ok(vec![if argument.is_null() { EXACT } else { argument.clone() }])
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        self.inner.inner().return_type(&[self.converted(arguments)?])
+        match self.converted(&arguments[0])? {
+            Some(native) => self.inner.inner().return_type(&[native]),
+            None => Ok(EXACT),
+        }
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if let Some(own) = self.own(&args)? {
+            return Ok(own);
+        }
         let (inner, target) = self.inside(args, |args| self.inner.inner().accumulator(args))?;
         Ok(Box::new(Converted { inner, target }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let target = self.converted(&[args.input_fields[0].data_type().clone()])?;
+        let Some(target) = self.converted(args.input_fields[0].data_type())? else { return Ok(exact::state_fields()) };
         let fields: [FieldRef; 1] = [Arc::new(args.input_fields[0].as_ref().clone().with_data_type(target))];
         self.inner.inner().state_fields(StateFieldsArgs { input_fields: &fields, ..args })
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inside(args, |args| Ok(self.inner.inner().groups_accumulator_supported(args)))
-            .is_ok_and(|(supported, _)| supported)
+        let is_native = self.own(&args).is_ok_and(|own| own.is_none());
+        is_native
+            && self
+                .inside(args, |args| Ok(self.inner.inner().groups_accumulator_supported(args)))
+                .is_ok_and(|(supported, _)| supported)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
@@ -150,6 +168,9 @@ impl AggregateUDFImpl for Exact {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if let Some(own) = self.own(&args)? {
+            return Ok(own);
+        }
         let (inner, target) = self.inside(args, |args| self.inner.inner().create_sliding_accumulator(args))?;
         Ok(Box::new(Converted { inner, target }))
     }

@@ -4,6 +4,7 @@
 
 use crate::convert::{array_of, values_of};
 use crate::error::{QueryError, of_value};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
@@ -14,6 +15,7 @@ use datafusion::logical_expr::{
 use datafusion::sql::sqlparser::ast::BinaryOperator as Symbol;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 use values::operators::{self, BinaryOperator};
 use values::{Value, key};
 
@@ -185,4 +187,53 @@ fn encoded(value: &Value) -> Vec<u8> {
     let mut bytes = Vec::new();
     key::append(value, &mut bytes);
     bytes
+}
+
+/// The name under which trees call what makes `ARRAY(subquery)` of no rows an array without elements.
+pub const ARRAY_OF_ROWS: &str = "array_of_rows";
+
+/// That function.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ArrayOfRows {
+    signature: Signature,
+}
+
+/// The function of that name.
+pub fn of_name(name: &str) -> Option<ScalarUDF> {
+    let signature = || Signature::any(1, Volatility::Immutable);
+    (name == ARRAY_OF_ROWS).then(|| ScalarUDF::new_from_impl(ArrayOfRows { signature: signature() }))
+}
+
+impl ScalarUDFImpl for ArrayOfRows {
+    fn name(&self) -> &str {
+        ARRAY_OF_ROWS
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        Ok(arguments[0].clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let filled = |array: &ArrayRef| -> Result<ArrayRef> {
+            let Some(lists) = array.as_list_opt::<i32>() else { return Ok(Arc::clone(array)) };
+            let (field, offsets, elements, _) = lists.clone().into_parts();
+            // A list that is NULL may have elements that nobody sees.
+            let is_sound = (0..lists.len()).all(|place| lists.is_valid(place) || lists.value_length(place) == 0);
+            match is_sound {
+                true => Ok(Arc::new(ListArray::new(field, offsets, elements, None))),
+                false => Err(QueryError::new("XX000", "an array that is NULL has elements").into_datafusion()),
+            }
+        };
+        match args.args.as_slice() {
+            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(filled(array)?)),
+            [ColumnarValue::Scalar(scalar)] => {
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&filled(&scalar.to_array()?)?, 0)?))
+            }
+            _ => Err(QueryError::undefined_function(ARRAY_OF_ROWS).into_datafusion()),
+        }
+    }
 }

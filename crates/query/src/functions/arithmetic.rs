@@ -9,6 +9,7 @@ use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -24,6 +25,11 @@ struct Arithmetic {
 pub fn apply(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
     let signature = Signature::any(2, Volatility::Immutable);
     ScalarUDF::new_from_impl(Arithmetic { operator, signature }).call(vec![left, right])
+}
+
+/// Which operator a call applies, if it is made here.
+pub fn operator_of(call: &ScalarFunction) -> Option<BinaryOperator> {
+    call.func.inner().downcast_ref::<Arithmetic>().map(|arithmetic| arithmetic.operator)
 }
 
 impl Arithmetic {

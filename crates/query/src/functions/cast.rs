@@ -34,6 +34,16 @@ pub fn to(expression: Expr, target: Type) -> Expr {
     CAST.call(vec![expression, Expr::Literal(ScalarValue::Utf8(Some(target.to_string())), None)])
 }
 
+/// What an expression casts, and to which type, if it is such a cast.
+pub fn of_cast(expression: &Expr) -> Option<(&Expr, Type)> {
+    let Expr::ScalarFunction(call) = expression else { return None };
+    call.func.inner().downcast_ref::<Cast>()?;
+    match call.args.as_slice() {
+        [inner, Expr::Literal(target, _)] => Some((inner, target_of(Some(target)).ok()?)),
+        _ => None,
+    }
+}
+
 /// The type that the second argument names.
 fn target_of(scalar: Option<&ScalarValue>) -> Result<Type> {
     let name = match scalar {

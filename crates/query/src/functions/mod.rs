@@ -2,13 +2,17 @@
 //!
 //! Names resolve to ours first, then to those of DataFusion's that mean what PostgreSQL's mean; no other function of
 //! DataFusion can be called. In reading order: [`rowwise`], the frame of functions that compute row by row; [`cast`],
-//! [`operator`] and [`arithmetic`], into which casts and operators are planned; [`scalar`] functions; [`series`]; [`system`]
+//! [`operator`], [`arithmetic`] and [`equal`] keys, into which casts and operators are planned; [`scalar`] functions, [`floats`] and [`choice`]s; [`series`]; [`system`]
 //! functions, which know the catalog; [`random`]; [`aggregates`]; [`any`], comparisons with the elements of an array.
 
 pub mod aggregates;
 pub mod any;
 pub mod arithmetic;
 pub mod cast;
+pub mod choice;
+pub mod equal;
+pub mod exact;
+mod floats;
 pub mod operator;
 mod random;
 pub mod rowwise;
@@ -141,7 +145,9 @@ static OFFERED: LazyLock<Offered> = LazyLock::new(|| {
         AGGREGATE.contains(&function.name())
             || function.aliases().iter().any(|alias| AGGREGATE.contains(&alias.as_str()))
     });
-    aggregate.extend(aggregates::all());
+    let own = aggregates::all();
+    aggregate.retain(|function| !own.iter().any(|own| own.name() == function.name()));
+    aggregate.extend(own);
     Offered { scalar: Defaults::default_scalar_functions(), aggregate, window: Defaults::default_window_functions() }
 });
 
@@ -152,6 +158,12 @@ pub fn scalar_names() -> Vec<String> {
 
 /// The scalar function of that name, in lower case.
 pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<ScalarUDF>> {
+    if name == operator::NEGATIVE {
+        return Some(Arc::new(rowwise::function(operator::Negative)));
+    }
+    if let Some(ours) = any::of_name(name) {
+        return Some(Arc::new(ours));
+    }
     if let Some(ours) = cast::of_name(name).or_else(|| random::of_name(name)).or_else(|| system::of_name(name, catalog))
     {
         return Some(Arc::new(ours));
@@ -171,6 +183,9 @@ pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<S
         .flatten();
     if name == "generate_series" {
         return native.map(|native| Arc::new(series::bounded(native)));
+    }
+    if let Some(ours) = choice::of_name(name, native.as_ref()).or_else(|| floats::of_name(name, native.as_ref())) {
+        return Some(Arc::new(ours));
     }
     match scalar::of_name(name, native.clone()) {
         Some(ours) => Some(Arc::new(ours)),

@@ -1,29 +1,19 @@
-//! Operators that Arrow has no kernel for with PostgreSQL's meaning: division of numerics, dates and times.
+//! Operators that Arrow has no kernel for with PostgreSQL's meaning: numerics of any scale, their quotients, dates and times.
 
 use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
-use crate::types::{QUOTIENT, to_arrow};
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
-use values::operators::{BinaryOperator, binary, binary_type};
+use values::operators::{BinaryOperator, UnaryOperator, binary, binary_type, unary, unary_type};
 use values::{Type, Value};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Operator {
     operator: BinaryOperator,
-    /// A quotient of exact numbers, whose type has room for the digits that PostgreSQL computes.
-    is_quotient: bool,
 }
 
 /// The operator applied to two expressions, row by row.
 pub fn apply(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
-    rowwise::function(Operator { operator, is_quotient: false }).call(vec![left, right])
-}
-
-/// The quotient of two exact numbers, one of them numeric.
-pub fn quotient(left: Expr, right: Expr) -> Expr {
-    rowwise::function(Operator { operator: BinaryOperator::Divide, is_quotient: true }).call(vec![left, right])
+    rowwise::function(Operator { operator }).call(vec![left, right])
 }
 
 impl RowImplementation for Operator {
@@ -40,10 +30,6 @@ impl RowImplementation for Operator {
             .ok_or_else(|| undefined(self.operator.symbol(), left, right))
     }
 
-    fn data_type(&self, result: Type, _: &[Option<&ScalarValue>]) -> DataType {
-        if self.is_quotient { QUOTIENT } else { to_arrow(result) }
-    }
-
     fn is_strict(&self) -> bool {
         true
     }
@@ -58,3 +44,31 @@ pub fn undefined(symbol: &str, left: Type, right: Type) -> QueryError {
     let message = format!("operator does not exist: {} {symbol} {}", left.base_name(), right.base_name());
     QueryError::new("42883", message)
 }
+
+/// `-operand`, checked.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Negative;
+
+impl RowImplementation for Negative {
+    fn name(&self) -> &str {
+        NEGATIVE
+    }
+
+    fn result(&self, arguments: &[Option<Type>]) -> Result<Type, QueryError> {
+        let [operand] = arguments else { return Err(QueryError::undefined_function(NEGATIVE)) };
+        let operand = operand.unwrap_or(Type::Text);
+        unary_type(UnaryOperator::Negate, operand)
+            .ok_or_else(|| QueryError::new("42883", format!("operator does not exist: - {}", operand.base_name())))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn call(&self, arguments: &[Value]) -> Result<Value, QueryError> {
+        Ok(unary(UnaryOperator::Negate, &arguments[0])?)
+    }
+}
+
+/// The name under which trees call [`Negative`].
+pub const NEGATIVE: &str = "negative_of";

@@ -2,16 +2,14 @@
 
 use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
-use crate::types;
-use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType};
-use datafusion::common::ScalarValue;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 use values::functions::{Environment, Function, lookup};
 use values::{Type, Value};
 
 /// Functions taken from `values`.
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
+    "abs",
     "array_length",
     "array_lower",
     "array_upper",
@@ -58,6 +56,9 @@ pub fn of_name(name: &str, native: Option<Arc<ScalarUDF>>) -> Option<ScalarUDF> 
     None
 }
 
+/// Functions that PostgreSQL computes to all digits of a numeric, and we do not. Those of a double would not be the same.
+const OF_NUMERICS: [&str; 1] = ["power"];
+
 /// The overload for these arguments. An untyped NULL counts as text; where there is no overload for numerics, that for
 /// doubles is taken.
 fn overload(name: &str, arguments: &[Option<Type>]) -> Option<Function> {
@@ -82,21 +83,13 @@ impl RowImplementation for Scalar {
     }
 
     fn result(&self, arguments: &[Option<Type>]) -> Result<Type, QueryError> {
-        overload(self.name, arguments).map(|found| found.result).ok_or_else(|| undefined(self.name, arguments))
-    }
-
-    /// `round(x, 2)` has two digits behind the point, zeros too.
-    fn data_type(&self, result: Type, scalars: &[Option<&ScalarValue>]) -> DataType {
-        let digits = match scalars.get(1) {
-            Some(Some(ScalarValue::Int64(Some(digits)))) => i8::try_from(*digits).ok(),
-            _ => None,
-        };
-        match (self.name, result, digits) {
-            ("round" | "trunc", Type::Numeric(None), Some(digits @ 0..types::UNCONSTRAINED_SCALE)) => {
-                DataType::Decimal256(DECIMAL256_MAX_PRECISION, digits)
-            }
-            _ => types::to_arrow(result),
+        let takes_numerics = arguments.iter().flatten().any(|argument| matches!(argument, Type::Numeric(_)));
+        let takes_floats = arguments.iter().flatten().any(|argument| matches!(argument, Type::Real | Type::Double));
+        if takes_numerics && !takes_floats && OF_NUMERICS.contains(&self.name) {
+            let message = format!("{} of numeric is not supported; cast to double precision", self.name);
+            return Err(QueryError::unsupported(message));
         }
+        overload(self.name, arguments).map(|found| found.result).ok_or_else(|| undefined(self.name, arguments))
     }
 
     fn is_strict(&self) -> bool {

@@ -5,6 +5,7 @@ use super::build::{binary, call, native_cast, nested, text};
 use super::{Rewriter, functions, integer_type, types};
 use crate::error::QueryError;
 use crate::functions::any::{self, Quantifier};
+use crate::functions::operator;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, CeilFloorKind, DataType, Expr, Interval, Subscript, TrimWhereField,
     TypedString, UnaryOperator, Value, ValueWithSpan,
@@ -48,6 +49,12 @@ impl Rewriter<'_> {
                 conditions: searched(&operand, conditions),
                 else_result,
             },
+            // A word that PostgreSQL reserves, and the parser does not know.
+            Expr::Identifier(word)
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("current_schema") =>
+            {
+                text("public")
+            }
             Expr::Function(function) => self.function(function)?,
             Expr::CompoundFieldAccess { root, access_chain } => subscripted(*root, access_chain),
             other => special_syntax(other)?,
@@ -66,6 +73,15 @@ impl Rewriter<'_> {
             BinaryOperator::PGExp => call("power", vec![left, right]),
             other => binary(left, other, right),
         })
+    }
+}
+
+/// A number as written, or with the type that it was given.
+fn is_number(expression: &Expr) -> bool {
+    match expression {
+        Expr::Value(ValueWithSpan { value: Value::Number(..), .. }) => true,
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_number(expr),
+        _ => false,
     }
 }
 
@@ -134,6 +150,7 @@ fn unary(op: UnaryOperator, inner: Expr) -> Result<Expr, QueryError> {
         UnaryOperator::PGAbs => call("abs", vec![inner]),
         UnaryOperator::PGSquareRoot => call("sqrt", vec![inner]),
         UnaryOperator::PGCubeRoot => call("cbrt", vec![inner]),
+        UnaryOperator::Minus if !is_number(&inner) => call(operator::NEGATIVE, vec![inner]),
         UnaryOperator::Plus | UnaryOperator::Minus | UnaryOperator::Not => Expr::UnaryOp { op, expr: Box::new(inner) },
         other => return Err(QueryError::unsupported(format!("operator {other} is not supported"))),
     })
@@ -294,6 +311,14 @@ fn special_syntax(expression: Expr) -> Result<Expr, QueryError> {
             arguments.extend(overlay_for.map(|length| *length));
             call("overlay", arguments)
         }
+        Expr::Like { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
+            let pattern = Box::new(text(with_backslashes(&pattern, &escape)?));
+            Expr::Like { negated, any: false, expr, pattern, escape_char: None }
+        }
+        Expr::ILike { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
+            let pattern = Box::new(text(with_backslashes(&pattern, &escape)?));
+            Expr::ILike { negated, any: false, expr, pattern, escape_char: None }
+        }
         Expr::Like { negated, any: true, expr, pattern, escape_char: None } => {
             let op = if negated { BinaryOperator::PGNotLikeMatch } else { BinaryOperator::PGLikeMatch };
             quantified(*expr, op, *pattern, Quantifier::Any)?
@@ -314,6 +339,34 @@ fn special_syntax(expression: Expr) -> Result<Expr, QueryError> {
     })
 }
 
+/// A pattern of another escape character with backslashes in its place. Errors: 22025, 22019, 0A000 for a pattern that is no literal.
+fn with_backslashes(pattern: &Expr, escape: &ValueWithSpan) -> Result<String, QueryError> {
+    let escape = types::string_literal(&Expr::Value(escape.clone())).map(str::to_owned);
+    let (Some(pattern), Some(escape)) = (types::string_literal(pattern), escape) else {
+        return Err(QueryError::unsupported("LIKE ... ESCAPE is supported for literal patterns only"));
+    };
+    let mut found = escape.chars();
+    let (escape, more) = (found.next(), found.next());
+    if more.is_some() {
+        return Err(QueryError::new("22025", "invalid escape string"));
+    }
+    let mut changed = String::with_capacity(pattern.len() + 8);
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if Some(character) == escape {
+            let Some(escaped) = characters.next() else {
+                return Err(QueryError::new("22025", "LIKE pattern must not end with escape character"));
+            };
+            changed.extend(['\\', escaped]);
+        } else if character == '\\' {
+            changed.push_str("\\\\");
+        } else {
+            changed.push(character);
+        }
+    }
+    Ok(changed)
+}
+
 fn untyped(mut sets: Vec<Vec<Expr>>) -> Vec<Vec<Expr>> {
     sets.iter_mut().flatten().for_each(untype_number);
     sets
@@ -323,7 +376,7 @@ impl Rewriter<'_> {
     fn function(&mut self, mut function: datafusion::sql::sqlparser::ast::Function) -> Result<Expr, QueryError> {
         functions::untype_positions(&mut function);
         if let Some(query) = functions::take_array_query(&mut function) {
-            return Ok(Expr::Subquery(query));
+            return Ok(call(any::ARRAY_OF_ROWS, vec![Expr::Subquery(query)]));
         }
         self.rewrite_function(function)
     }

@@ -20,8 +20,9 @@ use crate::limits::PARAMETERS_MAX;
 use crate::system_catalog::SystemCatalog;
 use ::values::Type;
 use datafusion::sql::sqlparser::ast::{
-    DataType, Distinct, Expr, GroupByExpr, LimitClause, Offset, OffsetRows, OrderByKind, Query, Select, SetExpr,
-    Statement, TableFactor, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    Cte, DataType, Distinct, ExactNumberInfo, Expr, GroupByExpr, Ident, LimitClause, ObjectName, Offset, OffsetRows,
+    OrderByKind, Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, ValueWithSpan,
+    Values, Visit, VisitMut, Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -260,6 +261,13 @@ fn prepare_query(query: &mut Query) -> Result<(), QueryError> {
     {
         return Err(QueryError::unsupported("a statement that changes data cannot be part of WITH"));
     }
+    if let SetExpr::Values(values) = query.body.as_mut() {
+        keep_digits(values);
+    }
+    refuse_counting(&query.body)?;
+    if let Some(with) = query.with.as_ref().filter(|with| with.recursive) {
+        with.cte_tables.iter().try_for_each(check_recursion)?;
+    }
     if let Some(fetch) = query.fetch.take() {
         if fetch.with_ties || fetch.percent {
             return Err(QueryError::unsupported("FETCH with WITH TIES or PERCENT is not supported"));
@@ -281,6 +289,99 @@ fn prepare_query(query: &mut Query) -> Result<(), QueryError> {
         *rows = OffsetRows::None;
     }
     Ok(())
+}
+
+/// Errors: 0A000 for set operations that count duplicates, which the library does not.
+fn refuse_counting(body: &SetExpr) -> Result<(), QueryError> {
+    let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return Ok(()) };
+    let counts = matches!(set_quantifier, SetQuantifier::All | SetQuantifier::AllByName);
+    if counts && matches!(op, SetOperator::Except | SetOperator::Intersect) {
+        return Err(QueryError::unsupported(format!("{op} ALL is not supported")));
+    }
+    refuse_counting(left)?;
+    refuse_counting(right)
+}
+
+/// Gives the numbers in a column of VALUES the type numeric where they have several scales, so that each keeps its own.
+fn keep_digits(values: &mut Values) {
+    fn digits(item: &Expr) -> Option<&str> {
+        match item {
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => Some(digits),
+            Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => digits(inner),
+            _ => None,
+        }
+    }
+    let is_null = |item: &Expr| matches!(item, Expr::Value(ValueWithSpan { value: Value::Null, .. }));
+    fn is_numeric(item: &Expr) -> bool {
+        match item {
+            Expr::Cast { data_type, .. } => types::parameter_type(data_type) == Some(Type::Numeric(None)),
+            Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => is_numeric(inner),
+            _ => false,
+        }
+    }
+    let scale = |digits: &str| digits.split_once('.').map_or(0, |(_, behind)| behind.len() + 1);
+    let columns = values.rows.iter().map(|row| row.content.len()).min().unwrap_or_default();
+    for place in 0..columns {
+        let mut items = values.rows.iter().map(|row| &row.content[place]);
+        let known = items.clone().all(|item| digits(item).is_some() || is_null(item) || is_numeric(item));
+        let scales: std::collections::BTreeSet<usize> = items.clone().filter_map(digits).map(scale).collect();
+        let differ = items.any(is_numeric) || (scales.len() > 1 && scales.last() > Some(&0));
+        if !known || !differ {
+            continue;
+        }
+        for row in &mut values.rows {
+            let item = &mut row.content[place];
+            if digits(item).is_some() {
+                let number = std::mem::replace(item, build::null());
+                *item = build::native_cast(number, DataType::Numeric(ExactNumberInfo::None));
+            }
+        }
+    }
+}
+
+/// Errors: 42P19 and 0A000 for what PostgreSQL does not have in a query that reads itself.
+fn check_recursion(table: &Cte) -> Result<(), QueryError> {
+    let SetExpr::SetOperation { right, .. } = table.query.body.as_ref() else { return Ok(()) };
+    if !mentions(right, &table.alias.name) {
+        return Ok(());
+    }
+    let limited = table.query.limit_clause.is_some() || table.query.fetch.is_some();
+    if limited || table.query.order_by.is_some() {
+        let what = if limited { "LIMIT" } else { "ORDER BY" };
+        return Err(QueryError::unsupported(format!("{what} in a recursive query is not supported")));
+    }
+    match right.as_ref() {
+        SetExpr::Select(select) if subqueries::has_aggregate(select) => {
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            Err(QueryError::new("42P19", message))
+        }
+        SetExpr::Query(inner) if inner.limit_clause.is_some() || inner.fetch.is_some() => {
+            Err(QueryError::unsupported("LIMIT in a recursive query is not supported"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn mentions(part: &SetExpr, table: &Ident) -> bool {
+    let mut mentions = Mentions { name: build::folded(table), found: false };
+    // The visitor never breaks.
+    let _ = Visit::visit(part, &mut mentions);
+    mentions.found
+}
+
+/// Whether a relation is named.
+struct Mentions {
+    name: String,
+    found: bool,
+}
+
+impl Visitor for Mentions {
+    type Break = ();
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        self.found |= relation.0.len() == 1 && build::last_part(relation) == self.name;
+        ControlFlow::Continue(())
+    }
 }
 
 /// The integer type of a literal without point: the smallest of integer, bigint that holds it.

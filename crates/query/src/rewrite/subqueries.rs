@@ -369,7 +369,7 @@ const AGGREGATES: [&str; 31] = [
 ];
 
 /// Whether the select list calls an aggregate function (not as a window function) outside a subquery.
-fn has_aggregate(select: &Select) -> bool {
+pub(super) fn has_aggregate(select: &Select) -> bool {
     struct Finder {
         depth: usize,
     }

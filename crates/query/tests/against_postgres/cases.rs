@@ -113,6 +113,10 @@ files! {
     names_and_types,
     /// Numbers would be wrong: overflow, division, rounding, promotion.
     numbers,
+    /// Digits would be lost, or equal values be told apart.
+    numerics,
+    /// What is unknown would count as false or true.
+    truth,
     /// Rows would be lost, repeated or out of place.
     joins,
     /// Rows that an index or a join leads to would be lost, or come in another order.

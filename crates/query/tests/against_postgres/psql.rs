@@ -111,7 +111,7 @@ fn databases_schemas_and_roles_are_listed() {
     assert_eq!(command!(world, "dn", 0), [["public|postgres"]]);
     assert_eq!(command!(world, "dn+", 0), [["public|postgres|NULL|NULL"]]);
     assert_eq!(command!(world, "db", 0), [["pg_default|postgres|", "pg_global|postgres|"]]);
-    assert_eq!(command!(world, "du", 0), [["postgres|t|t|t|t|t|-1|NULL|NULL|t|t"]]);
+    assert_eq!(command!(world, "du", 0), [["postgres|t|t|t|t|t|-1|NULL|{}|t|t"]]);
 }
 
 #[test]

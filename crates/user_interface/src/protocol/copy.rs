@@ -61,6 +61,34 @@ pub struct CopyColumn {
     pub data_type: Type,
 }
 
+/// How lines end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineEnd {
+    Newline,
+    Return,
+    ReturnNewline,
+}
+
+/// A line in the buffer.
+struct Line {
+    /// Where it ends, without its line break or the end-of-data mark.
+    end: usize,
+    /// Where the next one begins.
+    next: usize,
+    /// The end-of-data mark follows it.
+    ends_data: bool,
+}
+
+/// What a backslash and a point are.
+enum Mark {
+    /// The end of the data, up to this place.
+    End(usize),
+    /// Data.
+    Data,
+    /// More has to come.
+    Open,
+}
+
 /// Turns COPY data into rows.
 #[derive(Debug)]
 pub struct Decoder {
@@ -73,6 +101,10 @@ pub struct Decoder {
     /// its start each time more of it comes.
     searched: usize,
     in_quotes: bool,
+    /// CSV: an escape was the last thing before `searched`.
+    escaped: bool,
+    /// How lines end, which the first of them tells.
+    line_end: Option<LineEnd>,
     line: u64,
     header_due: bool,
     /// The end-of-data mark was met: what follows is ignored.
@@ -90,6 +122,8 @@ impl Decoder {
             taken: 0,
             searched: 0,
             in_quotes: false,
+            escaped: false,
+            line_end: None,
             line: 0,
             ended: false,
         }
@@ -97,7 +131,8 @@ impl Decoder {
 
     /// More data.
     pub fn push(&mut self, data: &[u8]) {
-        if self.ended {
+        // Behind the mark of a text anything may come, behind a binary trailer nothing.
+        if self.ended && self.options.format != Format::Binary {
             return;
         }
         self.buffer.drain(..self.taken);
@@ -127,18 +162,18 @@ impl Decoder {
             if self.ended {
                 return Ok(None);
             }
-            let Some((line, next)) = self.find_line(last)? else {
+            let Some(Line { end, next, ends_data }) = self.find_line(last)? else {
                 return Ok(None);
             };
-            self.line += 1;
-            let range = self.taken..line;
+            let range = self.taken..end;
             self.taken = next;
-            self.searched = 0;
-            let line = &self.buffer[range];
-            if line == b"\\." {
-                self.ended = true;
+            (self.searched, self.in_quotes, self.escaped) = (0, false, false);
+            self.ended = ends_data;
+            if ends_data && range.is_empty() {
                 return Ok(None);
             }
+            self.line += 1;
+            let line = &self.buffer[range];
             if std::mem::take(&mut self.header_due) {
                 continue;
             }
@@ -150,46 +185,62 @@ impl Decoder {
         }
     }
 
-    /// Ends of the next line without and with its line break.
-    fn find_line(&mut self, last: bool) -> Result<Option<(usize, usize)>> {
+    /// The next line, as `CopyReadLineText` finds it. Errors: 22P04 for line breaks of several kinds, and for an end-of-data mark that is no line
+    /// of its own.
+    fn find_line(&mut self, last: bool) -> Result<Option<Line>> {
         let rest = &self.buffer[self.taken..];
         let csv = self.options.format == Format::Csv;
-        let mut at = self.searched;
-        let mut in_quotes = self.in_quotes;
-        while let Some(&byte) = rest.get(at) {
-            if csv && byte == self.options.quote {
-                in_quotes = !in_quotes;
-            } else if csv && in_quotes && byte == self.options.escape && at + 1 < rest.len() {
-                at += 1;
-            } else if !csv && byte == b'\\' {
-                if at + 1 == rest.len() && !last {
-                    break;
-                }
-                // `\.` alone ends the data; any other escape may hide a line break.
-                at += 1;
-            } else if byte == b'\n' && !in_quotes {
-                let carriage_return = at > 0 && rest[at - 1] == b'\r';
-                self.in_quotes = false;
-                return Ok(Some((self.taken + at - usize::from(carriage_return), self.taken + at + 1)));
+        let (quote, escape) = (self.options.quote, self.options.escape);
+        while let Some(&byte) = rest.get(self.searched) {
+            let at = self.searched;
+            // What follows these decides what they are.
+            if matches!(byte, b'\\' | b'\r') && at + 1 == rest.len() && !last {
+                break;
             }
-            at += 1;
+            if csv {
+                if self.in_quotes && escape != quote && byte == escape {
+                    self.escaped = !self.escaped;
+                }
+                if byte == quote && !self.escaped {
+                    self.in_quotes = !self.in_quotes;
+                }
+                if byte != escape || escape == quote {
+                    self.escaped = false;
+                }
+            }
+            let mut step = 1;
+            if matches!(byte, b'\r' | b'\n') && !self.in_quotes {
+                let (kind, next) = line_break(self.line_end, byte, rest.get(at + 1).copied(), csv)?;
+                self.line_end = Some(kind);
+                let (end, next) = (self.taken + at, self.taken + at + next);
+                return Ok(Some(Line { end, next, ends_data: false }));
+            }
+            if byte == b'\\' && rest.get(at + 1) == Some(&b'.') && (!csv || at == 0) {
+                match mark(self.line_end, &rest[at + 2..], csv, last)? {
+                    Mark::End(next) => {
+                        let (end, next) = (self.taken + at, self.taken + at + 2 + next);
+                        return Ok(Some(Line { end, next, ends_data: true }));
+                    }
+                    Mark::Data => {}
+                    Mark::Open => break,
+                }
+            } else if byte == b'\\' && !csv {
+                // What an escape hides is no line break.
+                step = 2;
+            }
+            self.searched += step;
         }
         if last && !rest.is_empty() {
-            if in_quotes {
-                return Err(SqlError::new(sqlstate::BAD_COPY, "unterminated CSV quoted field"));
+            if self.in_quotes {
+                return Err(bad("unterminated CSV quoted field"));
             }
-            return Ok(Some((self.buffer.len(), self.buffer.len())));
+            return Ok(Some(Line { end: self.buffer.len(), next: self.buffer.len(), ends_data: false }));
         }
         if rest.len() > COPY_LINE_BYTES_MAX {
             return Err(SqlError::new(
                 sqlstate::PROGRAM_LIMIT_EXCEEDED,
                 format!("a line of COPY data exceeds {COPY_LINE_BYTES_MAX} bytes"),
             ));
-        }
-        // A quote or escape at the very end is looked at again together with what follows it.
-        let certain = at.min(rest.len());
-        if !csv || self.options.escape == self.options.quote {
-            (self.searched, self.in_quotes) = (certain, in_quotes);
         }
         Ok(None)
     }
@@ -216,7 +267,10 @@ impl Decoder {
 
     fn next_binary(&mut self, last: bool) -> Result<Option<Vec<Value>>> {
         if self.ended {
-            return Ok(None);
+            return match self.waiting() {
+                0 => Ok(None),
+                _ => Err(bad("received copy data after EOF marker")),
+            };
         }
         let mut reader = Reader(&self.buffer[self.taken..]);
         match self.read_binary(&mut reader) {
@@ -275,6 +329,51 @@ impl Decoder {
             });
         }
         Ok(Some(row))
+    }
+}
+
+fn bad(message: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::BAD_COPY, message)
+}
+
+/// What kind of line break this byte begins, and how long it is. Errors: 22P04 for another kind than before.
+fn line_break(before: Option<LineEnd>, byte: u8, next: Option<u8>, csv: bool) -> Result<(LineEnd, usize)> {
+    let stray = |what: &str, escape: &str| {
+        let (how, hint) = match csv {
+            true => ("unquoted", format!("Use quoted CSV field to represent {what}.")),
+            false => ("literal", format!("Use \"{escape}\" to represent {what}.")),
+        };
+        Err(bad(&format!("{how} {what} found in data")).with_hint(hint))
+    };
+    match (byte, before) {
+        (b'\r', None | Some(LineEnd::ReturnNewline)) if next == Some(b'\n') => Ok((LineEnd::ReturnNewline, 2)),
+        (b'\r', None | Some(LineEnd::Return)) => Ok((LineEnd::Return, 1)),
+        (b'\r', _) => stray("carriage return", "\\r"),
+        (_, None | Some(LineEnd::Newline)) => Ok((LineEnd::Newline, 1)),
+        _ => stray("newline", "\\n"),
+    }
+}
+
+/// What `\.` before these bytes is. Errors: 22P04.
+fn mark(line_end: Option<LineEnd>, behind: &[u8], csv: bool, last: bool) -> Result<Mark> {
+    let corrupt = |message: &str| if csv { Ok(Mark::Data) } else { Err(bad(message)) };
+    let style = "end-of-copy marker does not match previous newline style";
+    let mut place = 0;
+    if line_end == Some(LineEnd::ReturnNewline) {
+        match behind.first() {
+            None if !last => return Ok(Mark::Open),
+            Some(b'\r') => place = 1,
+            Some(b'\n') => return corrupt(style),
+            _ => return corrupt("end-of-copy marker corrupt"),
+        }
+    }
+    match (behind.get(place), line_end) {
+        (None, _) if !last => Ok(Mark::Open),
+        (Some(b'\r' | b'\n'), None)
+        | (Some(b'\n'), Some(LineEnd::Newline | LineEnd::ReturnNewline))
+        | (Some(b'\r'), Some(LineEnd::Return)) => Ok(Mark::End(place + 1)),
+        (Some(b'\r' | b'\n'), _) => Err(bad(style)),
+        _ => corrupt("end-of-copy marker corrupt"),
     }
 }
 
@@ -519,7 +618,7 @@ mod tests {
     /// Where a network packet ends must not change what is loaded.
     #[test]
     fn text_rows_come_in_any_pieces() {
-        let data = b"1\tone\n2\t\\N\n3\ta\\tb\\\\c\\x41\\101\n4\tx\\\ny\r\n\\.\nrubbish";
+        let data = b"1\tone\n2\t\\N\n3\ta\\tb\\\\c\\x41\\101\n4\tx\\\ny\n\\.\nrubbish";
         for piece in 1..data.len() {
             let rows = decode(Options::of(Format::Text), data, piece).expect("good data");
             assert_eq!(
@@ -533,7 +632,7 @@ mod tests {
     /// Quoted line breaks, doubled quotes and quoted empties are what CSV is about.
     #[test]
     fn csv_rows_come_in_any_pieces() {
-        let data = b"a,b\n1,\"one\nline, \"\"two\"\"\"\n2,\n3,\"\"\r\n4,x\"y\"z";
+        let data = b"a,b\n1,\"one\nline, \"\"two\"\"\"\n2,\n3,\"\"\n4,x\"y\"z";
         for (escape, piece) in (1..data.len()).flat_map(|piece| [(b'"', piece), (b'\\', piece)]) {
             let mut options = Options::of(Format::Csv);
             options.header = true;
@@ -564,6 +663,56 @@ mod tests {
         }
         let error = decode(Options::of(Format::Binary), b"PGCOPY\n\xff\r\n", 4).expect_err("cut");
         assert_eq!(error.message, "unexpected EOF in COPY data");
+    }
+
+    /// Files of all three kinds of line breaks are read; what PostgreSQL refuses must not be loaded as something else.
+    #[test]
+    fn line_breaks_and_marks_are_those_of_postgresql() {
+        let two = || vec![row(1, "a"), row(2, "b")];
+        let good: [(Format, &[u8]); 8] = [
+            (Format::Text, b"1\ta\r2\tb\r"),
+            (Format::Text, b"1\ta\r\n2\tb\r\n\\.\r\n"),
+            (Format::Text, b"1\ta\n2\tb"),
+            (Format::Text, b"1\ta\n2\tb\\.\nrubbish"),
+            (Format::Csv, b"1,a\r2,b\r\\.\r"),
+            (Format::Csv, b"1,a\r\n2,\"b\"\r\n"),
+            (Format::Csv, b"1,a\n2,b\n\\.\n3"),
+            (Format::Csv, b"1,a\n2,b"),
+        ];
+        for (format, data) in good {
+            for piece in 1..=data.len() {
+                assert_eq!(decode(Options::of(format), data, piece).expect("good data"), two(), "{data:?} by {piece}");
+            }
+        }
+        let bad: [(Format, &[u8], &str); 11] = [
+            (Format::Text, b"1\tas\\.d\n", "end-of-copy marker corrupt"),
+            (Format::Text, b"1\ta\n\\.", "end-of-copy marker corrupt"),
+            (Format::Text, b"1\ta\n2\tb\r\n", "literal carriage return found in data"),
+            (Format::Text, b"1\ta\r\n2\tb\n", "literal newline found in data"),
+            (Format::Text, b"1\ta\r\n2\tb\r", "literal carriage return found in data"),
+            (Format::Text, b"1\ta\r2\tb\n", "literal newline found in data"),
+            (Format::Text, b"1\ta\n\\.\r\n", "end-of-copy marker does not match previous newline style"),
+            (Format::Text, b"1\ta\r\n\\.\n", "end-of-copy marker does not match previous newline style"),
+            (Format::Csv, b"1,a\n2,b\r\n", "unquoted carriage return found in data"),
+            (Format::Csv, b"1,a\r\n2,b\n", "unquoted newline found in data"),
+            (Format::Csv, b"1,a\n\\.\r\n", "end-of-copy marker does not match previous newline style"),
+        ];
+        for (format, data, message) in bad {
+            for piece in 1..=data.len() {
+                let error = decode(Options::of(format), data, piece).expect_err("bad data");
+                assert_eq!((&*error.sqlstate, error.message.as_str()), ("22P04", message), "{data:?} by {piece}");
+            }
+        }
+        let mut trailed = Vec::new();
+        write_header(&Options::of(Format::Binary), &columns(), &mut trailed);
+        write_row(&Options::of(Format::Binary), &row(1, "a"), &columns(), &mut trailed);
+        write_trailer(&Options::of(Format::Binary), &mut trailed);
+        assert_eq!(decode(Options::of(Format::Binary), &trailed, 5).expect("good data"), [row(1, "a")]);
+        trailed.push(0);
+        for piece in 1..=trailed.len() {
+            let error = decode(Options::of(Format::Binary), &trailed, piece).expect_err("bad data");
+            assert_eq!(error.message, "received copy data after EOF marker");
+        }
     }
 
     proptest! {

@@ -51,7 +51,7 @@ impl Turn<'_> {
                 "replication" => {}
                 name if name.starts_with("_pq_.") => unknown.push(name),
                 name => {
-                    self.session.settings.now.set(name, Some(value))?;
+                    self.session.settings.now.announce(name, value)?;
                 }
             }
         }
@@ -105,7 +105,7 @@ impl Turn<'_> {
                     format!("invalid command-line argument for server process: {word}"),
                 ));
             };
-            self.session.settings.now.set(&name.replace('-', "_"), Some(value))?;
+            self.session.settings.now.announce(&name.replace('-', "_"), value)?;
         }
         Ok(())
     }

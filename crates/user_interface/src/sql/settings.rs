@@ -191,6 +191,14 @@ impl Settings {
         Ok(known.3.then(|| (reported_name(known.0), self.value(known.0).to_string())))
     }
 
+    /// The same of what a client announces when it connects: many tell their own time zone, and are told that it is UTC here.
+    pub fn announce(&mut self, name: &str, value: &str) -> Result<()> {
+        if name.eq_ignore_ascii_case("timezone") && names_zone(value) {
+            return Ok(());
+        }
+        self.set(name, Some(value)).map(drop)
+    }
+
     /// All parameters: name and value.
     pub fn all(&self, facts: &Facts) -> Vec<(String, String)> {
         let application = self.changed.keys().filter(|name| name.contains('.')).map(String::as_str);
@@ -262,8 +270,16 @@ fn accept(known: &Known, value: &str) -> Result<String> {
                 Err(invalid().with_hint("The only encoding is UTF8."))
             }
         }
-        // Drivers announce the client's zone; timestamps are printed with their offset, which is always +00.
-        ("timezone", _) => Ok("UTC".to_string()),
+        ("timezone", _) if is_utc(value) => Ok("UTC".to_string()),
+        ("timezone", _) if names_zone(value) => {
+            let message = format!("TimeZone \"{value}\" is not supported");
+            Err(SqlError::unsupported(message).with_hint("All times are UTC."))
+        }
+        ("timezone", _) => Err(invalid()),
+        // A path without the one schema would hide its tables.
+        ("search_path", _) if !value.trim().is_empty() && !names_public(value) => {
+            Err(SqlError::unsupported(format!("a search_path without public (\"{value}\")")))
+        }
         ("datestyle", _) => {
             if value.to_ascii_lowercase().split(',').any(|part| part.trim() == "iso" || part.trim() == "mdy") {
                 Ok("ISO, MDY".to_string())
@@ -291,6 +307,57 @@ fn accept(known: &Known, value: &str) -> Result<String> {
             format!("parameter \"{}\" cannot be changed", known.0),
         )),
     }
+}
+
+fn is_utc(value: &str) -> bool {
+    let names = [
+        "utc",
+        "gmt",
+        "uct",
+        "z",
+        "zulu",
+        "universal",
+        "greenwich",
+        "utc0",
+        "gmt0",
+        "0",
+        "+00",
+        "-00",
+        "+00:00",
+        "+0",
+        "default",
+    ];
+    let plain = value.trim().to_ascii_lowercase();
+    names.contains(&plain.strip_prefix("etc/").unwrap_or(&plain))
+}
+
+/// Whether this looks like a zone that PostgreSQL knows: an area and a place, an offset, or an abbreviation.
+fn names_zone(value: &str) -> bool {
+    const AREAS: [&str; 14] = [
+        "africa",
+        "america",
+        "antarctica",
+        "arctic",
+        "asia",
+        "atlantic",
+        "australia",
+        "brazil",
+        "canada",
+        "etc",
+        "europe",
+        "indian",
+        "pacific",
+        "us",
+    ];
+    let plain = value.trim().to_ascii_lowercase();
+    let has_area = plain.split_once('/').is_some_and(|(area, place)| AREAS.contains(&area) && !place.is_empty());
+    let is_offset = plain.trim_start_matches(['+', '-']).starts_with(|first: char| first.is_ascii_digit());
+    let is_abbreviation = (3..=5).contains(&plain.len()) && plain.bytes().all(|byte| byte.is_ascii_lowercase());
+    has_area || is_offset || is_abbreviation
+}
+
+fn names_public(value: &str) -> bool {
+    value.split(',').any(|schema| schema.trim().trim_matches(['"', '\'']).eq_ignore_ascii_case("public"))
 }
 
 fn boolean(value: &str) -> Option<&'static str> {

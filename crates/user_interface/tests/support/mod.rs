@@ -462,6 +462,7 @@ fn answer(verb: &str, rest: &str) -> Message {
             let (last, rows) = rest.split_once(' ').unwrap_or((rest, ""));
             return Message::QueryReply(SESSION, QueryReply::Rows { rows: parse_rows(rows), last: last == "last" });
         }
+        "changed" => return Message::QueryReply(SESSION, QueryReply::Changed),
         "queryfailed" => return Message::QueryReply(SESSION, QueryReply::Failed(failure(rest))),
         other => panic!("unknown command: {other}"),
     };

@@ -69,6 +69,16 @@ pub(super) const TABLE: &[Entry] = &[
         }
         Ok(Value::Double(number.sqrt()))
     }),
+    entry("sqrt", &[NUMERIC], NUMERIC, |arguments, _| {
+        let number = numeric_of(&arguments[0]);
+        if number.is_negative() {
+            return Err(ValueError::new(
+                sqlstate::INVALID_ARGUMENT_FOR_POWER,
+                "cannot take square root of a negative number",
+            ));
+        }
+        Ok(Value::numeric(numeric::square_root(number)))
+    }),
     entry("power", &[Double, Double], Double, POWER),
     entry("pow", &[Double, Double], Double, POWER),
     entry("pi", &[], Double, |_, _| Ok(Value::Double(std::f64::consts::PI))),
