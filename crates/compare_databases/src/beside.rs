@@ -103,8 +103,11 @@ impl Beside {
         });
         let serves = self.environment.interrupt.wait(START_TIME_MAX, || {
             process.check_alive()?;
-            // A site that cannot serve yet says so.
-            let ready = |mut connection: Connection| connection.simple("DROP TABLE IF EXISTS t0").is_done();
+            // A site that cannot serve yet refuses what writes.
+            let ready = |mut connection: Connection| {
+                connection.simple("CREATE TABLE IF NOT EXISTS raid_serves (a int4)").is_done()
+                    && connection.simple("DROP TABLE raid_serves").is_done()
+            };
             Ok(Connection::open(&address).is_ok_and(ready))
         })?;
         if !serves {
