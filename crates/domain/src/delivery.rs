@@ -25,7 +25,10 @@ pub enum Turns {
 impl<L: Log> Domain<L> {
     /// Delivers a message from another site, from a session of this site, or from the world.
     pub fn deliver(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
-        if self.effects.failed.is_none() && self.is_for_this_life(&envelope) {
+        if self.effects.failed.is_none()
+            && self.is_for_this_life(&envelope)
+            && let Some(envelope) = self.lease_came(clock, envelope)
+        {
             self.queue.push_back(envelope);
             self.run(clock);
         }
@@ -52,6 +55,7 @@ impl<L: Log> Domain<L> {
             if !self.is_for_this_life(&envelope) {
                 continue;
             }
+            let Some(envelope) = self.lease_came(clock, envelope) else { continue };
             self.queue.push_back(envelope);
             together += 1;
             if together == at_once {
@@ -95,8 +99,14 @@ impl<L: Log> Domain<L> {
             assert!(delivered < limits::MESSAGES_PER_CALL_MAX, "servers of a site send each other messages for ever");
             let kind = envelope.to;
             if !SERVERS.contains(&kind) {
-                self.leave(envelope);
+                self.leave(clock, envelope);
                 continue;
+            }
+            if matches!(envelope.message, Message::Service(_)) {
+                self.tell_leases(clock);
+                if self.effects.failed.is_some() {
+                    return;
+                }
             }
             let now = clock();
             if until.is_some_and(|until| now.boot >= until) {
@@ -133,8 +143,9 @@ impl<L: Log> Domain<L> {
     }
 
     /// A message inside the site that is for none of the servers here.
-    fn leave(&mut self, envelope: Envelope) {
+    fn leave(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
         match envelope.message {
+            Message::Lease(order) => self.lease_order(clock, order),
             Message::Site(notice) => self.effects.notices.push(notice),
             Message::AccessReply(AccessReply::Posted { tag }) => self.posted(tag),
             Message::AccessReply(AccessReply::Room { bytes }) => self.post_is_urgent = bytes < u64::MAX,

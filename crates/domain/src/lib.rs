@@ -15,6 +15,7 @@
 mod calls;
 mod delivery;
 mod host;
+mod leasing;
 pub mod limits;
 mod moving;
 pub mod place;
@@ -31,6 +32,7 @@ pub use place::{Call, Lost, SERVERS, Stores};
 pub use start::Start;
 
 use commit_log::{Log, LogError, Position};
+use leases::Servers;
 use messages::access::AccessRequest;
 use messages::epoch::Method;
 use messages::planted::Planted;
@@ -180,6 +182,10 @@ pub struct Domain<L: Log> {
     outbox: Outbox,
     effects: Effects,
     syncs: VecDeque<(Position, ServerKind, u64)>,
+    /// Leases with the other members.
+    leases: Servers,
+    /// Who drives them: the domain's own ticks, or another thread.
+    leases_are_driven: bool,
     disk: DiskWatch,
     buffer: Vec<u8>,
     checkpoint: Option<Checkpoint>,
@@ -303,6 +309,7 @@ impl<L: Log> Domain<L> {
         if self.effects.failed.is_some() {
             return;
         }
+        self.tick_leases(clock);
         for kind in SERVERS {
             let mut outbox = std::mem::take(&mut self.outbox);
             let now = clock();
@@ -323,6 +330,7 @@ impl<L: Log> Domain<L> {
     fn watch_disk(&mut self, clock: &mut Clock<'_>) {
         let waited_for = self.syncs.front().map(|(position, ..)| *position);
         if let Some(stalled) = self.disk.look(clock().boot, waited_for) {
+            self.leases.stalled(stalled);
             self.notify(clock, SiteNotice::DiskStalled { stalled });
         }
     }

@@ -11,6 +11,7 @@ use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
 use commit_log::{Log, LogError, Position};
 use concurrency_controller::ConcurrencyController;
+use leases::{Keeper, Servers};
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::trace::Tracer;
@@ -58,6 +59,8 @@ impl<L: Log> Start<L> {
             effects: Effects::default(),
             syncs: VecDeque::new(),
             disk: DiskWatch::default(),
+            leases: Servers::new(Keeper::new(settings.site, settings.lease, settings.planted)),
+            leases_are_driven: false,
             buffer: Vec::new(),
             checkpoint: None,
             checkpointed_at: log.first(),

@@ -1,13 +1,76 @@
 //! How long the leases last that a site asks for, and every time that follows from it.
 //!
-//! Each site chooses for itself, and may choose otherwise in its next life: so a request says how long a lease is wanted, and the grantor
+//! Each site chooses for itself, and may choose otherwise for its next request: so a request says how long a lease is wanted, and the grantor
 //! remembers until when it has promised it. Nobody derives from its own setting what it owes another site. Where nothing is known of what
 //! was promised, [`LeaseLength::MAX`] is waited for. Invariant: every value lies within [`LeaseLength::MIN`] and [`LeaseLength::MAX`], what
 //! came from another site included. All times are in nanoseconds of the boot clock.
 
+use crate::epoch::{Epoch, ProposalId};
+use crate::identifiers::{EpochNumber, Incarnation};
 use crate::limits::{MILLISECOND, RESEND, SYNC_STALL};
+use raidcomm::address::SiteId;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use thiserror::Error;
+
+/// Between two looks of a site that was not stopped itself lies less than this. Who was stopped has heard nobody, and accuses nobody.
+pub const OWN_PAUSE: u64 = 100 * MILLISECOND;
+
+/// Replication controller to the keeper of leases, inside a site. Never lost.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum LeaseOrder {
+    /// The site serves in this epoch from now on: ask its other members for leases, and grant them theirs.
+    Open {
+        /// The epoch.
+        epoch: Arc<Epoch>,
+    },
+    /// The epoch is sealed here: no grant any more. [`LeaseNews`] with `closed` answer.
+    Close,
+    /// This member is to be left out: grant it nothing any more.
+    Refuse {
+        /// The member.
+        site: SiteId,
+    },
+}
+
+/// The keeper of leases to the replication controller, inside a site: before it is asked whether the site may serve, when it ticks, and at once after
+/// an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseNews {
+    /// The epoch of the leases.
+    pub epoch: EpochNumber,
+    /// Its proposal.
+    pub proposal: ProposalId,
+    /// How long the leases are that this site asks for now.
+    pub length: LeaseLength,
+    /// When the keeper was driven last (boot clock).
+    pub ticked_at: u64,
+    /// No grant is sent any more: `granted_until` is all that was promised.
+    pub closed: bool,
+    /// The other members.
+    pub members: Vec<MemberLease>,
+}
+
+/// What is between this site and another member. Times in nanoseconds of this site's boot clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberLease {
+    /// The member.
+    pub site: SiteId,
+    /// Its life.
+    pub life: Incarnation,
+    /// Until when it lets this site read.
+    pub held_until: u64,
+    /// Until when it may read by this site's grants, with the margin for clocks of different rates.
+    pub granted_until: u64,
+    /// When its keeper was heard last.
+    pub heard_at: u64,
+    /// Since when it owes an answer to a request.
+    pub unanswered_since: Option<u64>,
+    /// How long the leases are that it asks for.
+    pub length: Option<LeaseLength>,
+    /// How long requests to it take until they are granted, smoothed, in nanoseconds.
+    pub round_trip: Option<u64>,
+}
 
 /// A member that has not answered a seal by now is left out; its disk may be busy, which the length of leases does not change.
 pub const SEAL_ANSWER: u64 = 500 * MILLISECOND;

@@ -60,6 +60,8 @@ bugs! {
     SnapshotMovesUp = "snapshot-moves-up", rule 5: "a snapshot reader reads each item at the clock of that moment";
     NoLeaseCheck = "no-lease-check", rule 6: "a site reads without a lease, before and after";
     LeaseFromReceipt = "lease-from-receipt", rule 6: "a lease runs from the grant's receipt";
+    GrantAfterSeal = "grant-after-seal", rule 7: "a sealed member goes on granting leases that nobody waits out";
+    ShrinkForgetsLonger = "shrink-forgets-longer", rule 6: "a request for a shorter lease shortens what was promised before";
     OwnLeaseWaitedOut = "own-lease-waited-out", rule 7: "a grantor waits out leases of the length that it asks for itself";
     ReadBelowFloor = "read-below-floor", rule 10: "a snapshot below a refreshed item's floor is read as if nothing were there";
     RangeNotChecked = "range-not-checked", rule 3: "what was read as a range is neither guarded at home nor checked for rows that came since";

@@ -19,11 +19,12 @@ use std::sync::Arc;
 /// Between the replication controllers of two sites.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ReplicationMessage {
-    /// Member to member, at every renewal: let me read until you have not heard of me for so long. Lost: the next one serves.
+    /// Keeper of leases to that of another member, at every renewal: let me read until you have not heard of me for so long. Lost: the next one
+    /// serves.
     LeaseRequest {
         /// The asker's boot clock when it sent this, in nanoseconds.
         sent_at: u64,
-        /// How long the lease is to last: the asker's setting, the same for all of its life.
+        /// How long the lease is to last; each request may ask for another length.
         length: LeaseLength,
     },
     /// Answers `LeaseRequest`, only in the same epoch and unless sealed: the lease runs for `length` **from `sent_at`**.
@@ -32,6 +33,14 @@ pub enum ReplicationMessage {
         sent_at: u64,
         /// For how long the grantor has promised not to let others pass: echoed.
         length: LeaseLength,
+    },
+    /// Site to site, once they are connected and until notes come: where my keeper of leases hears notes (UDP, at the host where I listen). Lost: it
+    /// is said again, and leases go by the connection meanwhile.
+    LeaseDoor {
+        /// The port.
+        port: u16,
+        /// It answers another site's door, and is not answered.
+        answers: bool,
     },
     /// Proposer to the members of the sealed and the new epoch: vote and grant no more in `epoch`. Resent until answered.
     Seal {

@@ -9,6 +9,7 @@ use crate::access::{AccessReply, AccessRequest};
 use crate::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
 use crate::concurrency::{ConcurrencyReply, ConcurrencyRequest};
 use crate::identifiers::{EpochNumber, Incarnation, SessionId};
+use crate::lease::{LeaseNews, LeaseOrder};
 use crate::log_record::LogRecord;
 use crate::oracle::{OracleReply, OracleRequest};
 use crate::query::{QueryReply, QueryRequest};
@@ -122,6 +123,10 @@ pub enum Message {
     Synced(u64),
     /// The site to every server: append what a replay needs that is not in the store, because older log will go.
     Checkpoint,
+    /// Replication controller to the keeper of leases.
+    Lease(LeaseOrder),
+    /// The keeper of leases to the replication controller.
+    LeaseNews(Box<LeaseNews>),
 }
 
 /// Where a server puts what comes out of it.

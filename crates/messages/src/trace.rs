@@ -60,7 +60,7 @@ pub enum Selection {
 }
 
 /// The protocols, by the names of [`crate::Message`]'s variants.
-const PROTOCOLS: [&str; 21] = [
+const PROTOCOLS: [&str; 23] = [
     "SessionRequest",
     "SessionReply",
     "Query",
@@ -82,6 +82,8 @@ const PROTOCOLS: [&str; 21] = [
     "Site",
     "Synced",
     "Checkpoint",
+    "Lease",
+    "LeaseNews",
 ];
 
 impl Selection {

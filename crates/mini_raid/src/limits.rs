@@ -19,6 +19,10 @@ pub const ANSWER_MAX: u64 = 3 * SERVICE_PATIENCE;
 pub const SILENT_VOTER_MAX: u64 = 4 * SILENT_VOTER;
 /// After the last transaction, decisions and copies settle within this time.
 pub const SETTLE: u64 = 3 * SECOND;
+/// A host that is late at all is once in so many ticks,
+pub const LATE_ONE_IN: u64 = 400;
+/// by so much in the mean.
+pub const LATENESS: u64 = 150 * MILLISECOND;
 /// Events of one run, beyond which something goes round in circles.
 pub const EVENTS_MAX: u64 = 5_000_000;
 /// Mean number of steps of a site from one move of a server to the next.

@@ -104,6 +104,8 @@ pub struct Machine {
     pub set_back: Option<u64>,
     store: MemoryStore,
     settings: Settings,
+    /// Its host is late now and then.
+    is_late: bool,
     /// Chance of this machine alone: pauses between messages.
     random: Random,
     mover: Mover,
@@ -179,6 +181,7 @@ impl Machine {
             mover: Mover::new(settings.seed, bounds.moves),
             turns: if bounds.turns { Turns::Always } else { Turns::Never },
             leases: profile.leases,
+            is_late: !bounds.calm && settings.seed.is_multiple_of(3),
             settings,
             stall: Stall { left, every, length, count: 0 },
             sync_latency: profile.sync_latency,
@@ -202,6 +205,14 @@ impl Machine {
     /// How long the leases are that its process asks for.
     pub fn lease(&self) -> u64 {
         self.settings.lease.nanoseconds()
+    }
+
+    /// How late its host was at this tick: in a part of the runs leases get longer by that, and shrink again.
+    pub fn lateness(&mut self) -> u64 {
+        if !self.is_late || !self.random.one_in(limits::LATE_ONE_IN) {
+            return 0;
+        }
+        self.random.around(limits::LATENESS)
     }
 
     /// No more pauses between messages.

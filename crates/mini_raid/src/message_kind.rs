@@ -63,6 +63,7 @@ pub fn kind_of(message: &Message) -> &'static str {
         Message::Replication(message) => match message {
             ReplicationMessage::LeaseRequest { .. } => "lease request",
             ReplicationMessage::LeaseGrant { .. } => "lease grant",
+            ReplicationMessage::LeaseDoor { .. } => "lease door",
             ReplicationMessage::Seal { .. } => "seal",
             ReplicationMessage::Sealed { .. } => "sealed",
             ReplicationMessage::EpochIs { .. } => "epoch is",

@@ -20,6 +20,7 @@ mod association;
 pub mod faults;
 mod group;
 mod inflow;
+pub mod notes;
 mod packet;
 mod path;
 mod pieces;

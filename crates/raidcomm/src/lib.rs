@@ -15,7 +15,7 @@
 //! * [`shared`]: calls between processes of one host, through shared memory;
 //! * [`remote`]: calls between processes of two hosts, over a connection;
 //! * [`frame`], [`streams`]: the channel between processes; [`framed`]: frames over one connection, for clients and servers of other kinds;
-//! * [`datagrams`]: the channel between sites of one network; [`round_trip`]: how long to wait for an answer;
+//! * [`datagrams`]: the channel between sites of one network, and [`datagrams::notes`] beside it; [`round_trip`]: how long to wait for an answer;
 //! * [`keys`]: what sites prove themselves with, and encrypt streams with;
 //! * [`transaction`]: messages that are replied to: processes, groups, bulk data;
 //! * [`limits`]: every bound.

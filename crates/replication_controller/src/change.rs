@@ -369,6 +369,9 @@ impl ReplicationController {
         if self.planted.is(Bug::ServeWithoutLeaseWait) {
             return 0;
         }
+        if self.leases.granting {
+            return u64::MAX;
+        }
         let only = change.parent.as_deref().filter(|_| self.planted.is(Bug::WaitOnlyForLatestEvictee));
         let granted = self.leases.granted_to_outsiders(&change.epoch, only);
         // After a total failure nobody remembers what was granted, nor how long leases were: the longest is waited for that can be. Before the
@@ -465,7 +468,7 @@ impl ReplicationController {
         self.fail_locks.enter(&epoch, self.site);
         self.joiners.entered(&epoch);
         self.copiers.enter(state == MemberState::Recovering || self.restarted_in.is_some());
-        self.leases.entered();
+        self.open_leases(&epoch, outbox);
         outbox.local(
             ServerKind::AtomicityController,
             Message::EpochRequest(EpochRequest::Activate { epoch: epoch.clone() }),
@@ -479,7 +482,6 @@ impl ReplicationController {
             outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
         }
         outbox.local(ServerKind::Site, Message::Site(SiteNotice::Serving { epoch }));
-        self.renew_leases(now, outbox);
         self.tick_copiers(now, outbox);
         self.answer_questions(now, outbox);
     }

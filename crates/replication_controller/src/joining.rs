@@ -85,7 +85,9 @@ impl Joiners {
 
     pub(crate) fn heard(&mut self, site: SiteId, life: Incarnation, now: Now) {
         let entry = self.heard.entry(site).or_insert((life, now.boot));
-        if life >= entry.0 || now.boot > entry.1 + limits::REACHABLE {
+        if life == entry.0 {
+            entry.1 = entry.1.max(now.boot);
+        } else if life > entry.0 || now.boot > entry.1 + limits::REACHABLE {
             *entry = (life, now.boot);
         }
     }

@@ -1,8 +1,8 @@
-//! Leases between members (rule 6), and whom they make us suspect.
+//! Leases as the servers know them (rule 6), and whom silence makes us suspect.
 //!
-//! Inequality: a holder counts its lease from when it *asked*, the grantor from when it *granted*, plus a margin for clocks of
-//! different rates; so the grantor's end is never before the holder's. Whoever asks says how long the lease is to last, and the grantor
-//! remembers the latest end that it has promised: sites may be set differently, and each otherwise in its next life.
+//! The keeper of leases (crate `leases`) asks for them, grants and hears, whatever the servers are busy with. It is told here when that begins and ends,
+//! and tells what has become of it ([`LeaseNews`]): what is held ends no earlier than known here, and what was granted is owed here once the epoch is
+//! sealed, for whichever epoch comes.
 //!
 //! What each use of a length rests on:
 //!
@@ -15,10 +15,9 @@
 //!   suspect each other after the same time, a site that is set to bear long pauses is not evicted by one that is not, and nothing is lost by
 //!   it, because the longer lease must be waited out, or is one's own and still lasts.
 
-use crate::{ReplicationController, limits};
-use messages::planted::Bug;
-use messages::replication::ReplicationMessage;
-use messages::{Epoch, Incarnation, LeaseLength, Now, Outbox, SiteId};
+use crate::{ReplicationController, State, limits};
+use messages::lease::{LeaseNews, LeaseOrder, MemberLease};
+use messages::{Epoch, Incarnation, LeaseLength, Message, Now, Outbox, ServerKind, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Leases {
     /// Until when each other member lets this site read.
     held: BTreeMap<SiteId, u64>,
-    /// Until when every life that was ever granted a lease may read, by this site's clock.
+    /// Until when every life that was granted a lease in an epoch that is sealed here may read, by this site's clock.
     granted: BTreeMap<(SiteId, Incarnation), u64>,
     /// How long the leases are that other members ask for, as they have said last.
     lengths: BTreeMap<SiteId, LeaseLength>,
@@ -40,7 +39,8 @@ pub(crate) struct Leases {
     /// How long requests to a site took until they were granted, smoothed, in nanoseconds.
     round_trips: BTreeMap<SiteId, u64>,
     accused: BTreeSet<SiteId>,
-    renewed_at: u64,
+    /// The keeper grants: what was promised in this epoch is not known here yet.
+    pub(crate) granting: bool,
 }
 
 impl Leases {
@@ -54,12 +54,7 @@ impl Leases {
         self.lengths.retain(|site, _| self.lives.contains_key(site));
         self.round_trips.clear();
         self.heard = self.lives.keys().map(|site| (*site, now.boot)).collect();
-        self.renewed_at = 0;
-    }
-
-    /// The epoch is active: ask for leases at once.
-    pub(crate) fn entered(&mut self) {
-        self.renewed_at = 0;
+        self.granted.retain(|_, until| *until > now.boot);
     }
 
     pub(crate) fn is_present_life(&self, site: SiteId, incarnation: Incarnation) -> bool {
@@ -67,8 +62,16 @@ impl Leases {
     }
 
     pub(crate) fn heard(&mut self, site: SiteId, now: Now) {
-        self.heard.insert(site, now.boot);
-        self.lost.remove(&site);
+        self.heard_at(site, now.boot);
+    }
+
+    /// It was heard then, by whichever way: whoever is heard after a connection with it broke is alive.
+    fn heard_at(&mut self, site: SiteId, at: u64) {
+        let heard = self.heard.entry(site).or_default();
+        *heard = at.max(*heard);
+        if self.lost.get(&site).is_some_and(|lost| at > *lost) {
+            self.lost.remove(&site);
+        }
     }
 
     pub(crate) fn lost(&mut self, site: SiteId, now: Now) {
@@ -77,16 +80,13 @@ impl Leases {
 
     pub(crate) fn found(&mut self, site: SiteId, now: Now) {
         self.heard(site, now);
+        self.lost.remove(&site);
     }
 
     /// Nobody was heard because this site did not listen.
     pub(crate) fn forgive(&mut self, now: Now) {
         self.unanswered.clear();
         self.heard.values_mut().for_each(|heard| *heard = now.boot);
-    }
-
-    pub(crate) fn accuse(&mut self, site: SiteId) {
-        self.accused.insert(site);
     }
 
     /// Members that are silent, whose connection broke, who do not vote, or who grant nothing though they are heard: they may not hear.
@@ -140,35 +140,46 @@ impl Leases {
         self.granted.iter().filter(|(who, _)| outside(who)).map(|(_, until)| *until).max().unwrap_or(0)
     }
 
-    /// Notes what a life has asked for and is granted now. What it was granted before may last longer.
-    fn grant(&mut self, who: (SiteId, Incarnation), until: u64) {
-        let end = self.granted.entry(who).or_default();
-        *end = until.max(*end);
+    /// Takes what the keeper tells of a member of the epoch at hand.
+    fn told(&mut self, member: &MemberLease) {
+        let site = member.site;
+        let held = self.held.entry(site).or_default();
+        *held = member.held_until.max(*held);
+        self.heard_at(site, member.heard_at);
+        match member.unanswered_since {
+            Some(since) => drop(self.unanswered.insert(site, since)),
+            None => drop(self.unanswered.remove(&site)),
+        }
+        self.lengths.extend(member.length.map(|length| (site, length)));
+        self.round_trips.extend(member.round_trip.map(|time| (site, time)));
     }
 
-    /// What is over need not be remembered.
-    fn trim(&mut self, now: Now) {
-        self.granted.retain(|_, until| *until > now.boot);
+    /// Takes what was promised to a life, for as long as it lasts. What it was promised before may last longer.
+    fn owe(&mut self, member: &MemberLease) {
+        let end = self.granted.entry((member.site, member.life)).or_default();
+        *end = member.granted_until.max(*end);
     }
 }
 
 impl ReplicationController {
-    pub(crate) fn renew_leases(&mut self, now: Now, outbox: &mut Outbox) {
-        let Some(epoch) = self.serving().cloned() else { return };
-        let interval = if self.leases.hold_all(now) { self.lease.renewal() } else { limits::LEASE_FIRST };
-        if now.boot < self.leases.renewed_at + interval {
-            return;
-        }
-        self.leases.renewed_at = now.boot;
-        self.leases.trim(now);
-        for site in epoch.others(self.site) {
-            self.leases.unanswered.entry(site).or_insert(now.boot);
-        }
-        self.to_peers(epoch.others(self.site), self.lease_request(now), outbox);
+    /// The keeper is to ask and grant in this epoch.
+    pub(crate) fn open_leases(&mut self, epoch: &std::sync::Arc<Epoch>, outbox: &mut Outbox) {
+        self.leases.granting = true;
+        outbox.local(ServerKind::Site, Message::Lease(LeaseOrder::Open { epoch: epoch.clone() }));
     }
 
-    fn lease_request(&self, now: Now) -> ReplicationMessage {
-        ReplicationMessage::LeaseRequest { sent_at: now.boot, length: self.lease }
+    /// The keeper is to grant no more. Until it has told what was promised, nobody goes on without those to whom it was.
+    pub(crate) fn close_leases(&mut self, outbox: &mut Outbox) {
+        if self.leases.granting {
+            outbox.local(ServerKind::Site, Message::Lease(LeaseOrder::Close));
+        }
+    }
+
+    /// A member does not vote, whatever else it does.
+    pub(crate) fn accuse(&mut self, site: SiteId, outbox: &mut Outbox) {
+        if self.leases.accused.insert(site) {
+            outbox.local(ServerKind::Site, Message::Lease(LeaseOrder::Refuse { site }));
+        }
     }
 
     /// The longest lease that any member of the epoch at hand asks for, as far as is known.
@@ -176,50 +187,24 @@ impl ReplicationController {
         self.leases.lengths.values().copied().fold(self.lease, LeaseLength::max)
     }
 
-    pub(crate) fn lease_asked(
-        &mut self,
-        now: Now,
-        (from, life): (SiteId, Incarnation),
-        sent_at: u64,
-        length: LeaseLength,
-        outbox: &mut Outbox,
-    ) {
-        if self.leases.accused.contains(&from) {
-            return;
+    /// What the keeper tells. What it says of an epoch that is not the one at hand counts only for what is owed.
+    pub(crate) fn lease_news(&mut self, now: Now, news: &LeaseNews, outbox: &mut Outbox) {
+        self.lease = news.length;
+        let at_hand = match &self.state {
+            State::Member(epoch) => (epoch.number, epoch.proposal) == (news.epoch, news.proposal),
+            _ => false,
+        };
+        for member in &news.members {
+            if at_hand {
+                self.leases.told(member);
+            }
+            // It was heard whatever the epoch.
+            self.joiners.heard(member.site, member.life, Now { boot: member.heard_at, ..now });
+            if news.closed {
+                self.leases.owe(member);
+            }
         }
-        self.leases.lengths.insert(from, length);
-        let counted = if self.planted.is(Bug::OwnLeaseWaitedOut) { self.lease } else { length };
-        self.leases.grant((from, life), now.boot + counted.waited_out());
-        self.to_peer(from, ReplicationMessage::LeaseGrant { sent_at, length }, outbox);
-        if !self.leases.holds(from, now) {
-            // It serves by now, so what it was asked before it did is asked again without waiting.
-            self.to_peer(from, self.lease_request(now), outbox);
-        }
-    }
-
-    /// No lease is longer than this site asks for, whatever a grant says.
-    pub(crate) fn lease_granted(
-        &mut self,
-        now: Now,
-        from: SiteId,
-        sent_at: u64,
-        length: LeaseLength,
-        outbox: &mut Outbox,
-    ) {
-        if sent_at > now.boot {
-            tracing::warn!(%from, "a grant of a lease that was not asked for yet");
-            return;
-        }
-        self.leases.unanswered.remove(&from);
-        let time = now.boot - sent_at;
-        self.leases
-            .round_trips
-            .entry(from)
-            .and_modify(|smoothed| *smoothed = (7 * *smoothed + time) / 8)
-            .or_insert(time);
-        let start = if self.planted.is(Bug::LeaseFromReceipt) { now.boot } else { sent_at };
-        let held = self.leases.held.entry(from).or_default();
-        *held = (*held).max(start + length.min(self.lease).nanoseconds());
+        self.leases.granting &= !news.closed;
         self.answer_questions(now, outbox);
     }
 }

@@ -8,7 +8,7 @@
 //! A site is always in exactly one of three states (`State`): joining, changing into an epoch, or a member of an
 //! active one (perhaps sealed). In reading order:
 //!
-//! * [`leases`]: granting, holding, suspecting;
+//! * [`leases`]: what is held and owed, and whom silence makes us suspect;
 //! * [`service`]: may the site serve now?
 //! * [`proposal`]: from a suspicion to a new epoch at the oracle;
 //! * [`change`]: from a new epoch at the oracle to serving in it;
@@ -37,6 +37,7 @@ use leases::Leases;
 use marks::Marks;
 use messages::commit::EpochReply;
 use messages::epoch::ProposalId;
+use messages::lease::OWN_PAUSE;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::{Bug, Planted};
@@ -90,7 +91,7 @@ pub struct ReplicationController {
     pub(crate) site: SiteId,
     pub(crate) incarnation: Incarnation,
     pub(crate) planted: Planted,
-    /// How long the leases are to last that this life asks for.
+    /// How long the leases are that this life asks for now.
     pub(crate) lease: LeaseLength,
     pub(crate) state: State,
     /// The highest epoch known to exist.
@@ -403,12 +404,6 @@ impl ReplicationController {
             return;
         }
         match message {
-            ReplicationMessage::LeaseRequest { sent_at, length } => {
-                self.lease_asked(now, (from, header.incarnation), sent_at, length, outbox);
-            }
-            ReplicationMessage::LeaseGrant { sent_at, length } => {
-                self.lease_granted(now, from, sent_at, length, outbox);
-            }
             ReplicationMessage::SyncedThrough { clock, mark } => {
                 self.marks.hear(from, mark);
                 self.fail_locks.synced(from, (epoch.number, clock));
@@ -504,7 +499,7 @@ impl ReplicationController {
             EpochReply::LoggedThrough { epoch, clock } => self.sync_through(epoch, clock, outbox),
             EpochReply::SilentVoter { site } => {
                 if !self.planted.is(Bug::SilentVoterKept) {
-                    self.leases.accuse(site);
+                    self.accuse(site, outbox);
                 }
             }
         }
@@ -546,6 +541,7 @@ impl Server for ReplicationController {
             Message::Site(notice) => self.site_notice(now, notice),
             Message::Synced(token) => self.synced(now, token, outbox),
             Message::Checkpoint => self.checkpoint(outbox),
+            Message::LeaseNews(news) => self.lease_news(now, &news, outbox),
             other => tracing::error!(?other, "not a message for a replication controller"),
         }
         self.tick_joining(now, outbox);
@@ -563,11 +559,12 @@ impl Server for ReplicationController {
         }
         self.started_at.get_or_insert(now.boot);
         self.begin_life(outbox);
-        if now.boot > self.ticked_at + limits::OWN_PAUSE {
-            // It was this site that was away: the others are given time to be heard.
-            self.leases.forgive(now);
+        if now.boot > self.ticked_at + OWN_PAUSE {
+            // It was this site that was away: the others are given time to be heard. In an epoch that is active the keeper of leases hears them,
+            // and knows better than the servers whether anybody was listening.
             if let State::Changing(change) = &mut self.state {
                 change.forgive(now);
+                self.leases.forgive(now);
             }
         }
         self.ticked_at = now.boot;
@@ -577,7 +574,6 @@ impl Server for ReplicationController {
         if matches!(self.state, State::Member(_)) {
             self.note_synced(now, outbox);
         }
-        self.renew_leases(now, outbox);
         self.tick_joining(now, outbox);
         self.tick_change(now, outbox);
         self.tick_proposal(now, outbox);

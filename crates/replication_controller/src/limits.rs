@@ -1,13 +1,11 @@
 //! Bounds of the replication controller; times in nanoseconds of the boot clock.
 
 use messages::LeaseLength;
-use messages::lease::SEAL_ANSWER;
+use messages::lease::{OWN_PAUSE, SEAL_ANSWER};
 use messages::limits::{MILLISECOND, RESEND, SECOND, SYNC_STALL};
 
 /// A broken connection counts as a death when it has not come back by then.
 pub const LOST_PATIENCE: u64 = 10 * MILLISECOND;
-/// How often leases are asked for while one is missing.
-pub const LEASE_FIRST: u64 = 10 * MILLISECOND;
 /// The next member in order proposes when the one before it has not within this time.
 pub const PROPOSE_STAGGER: u64 = 40 * MILLISECOND;
 /// A member that sees no more than half of the epoch lets others propose first: those who hear it, but are not answered by it, take up to
@@ -22,8 +20,6 @@ pub const CONFIRM_INTERVAL: u64 = SECOND;
 /// A change that is not complete by then goes on without those who have not logged it. A member may be slow because its disk is; who is
 /// silent, or has a disk that has stalled, is not waited for so long.
 pub const CHANGE_PATIENCE: u64 = SYNC_STALL + SEAL_ANSWER;
-/// Between two ticks of a site that was not stopped itself lies less than this.
-pub const OWN_PAUSE: u64 = 100 * MILLISECOND;
 /// A restart of the instance that has lost a member for this long begins again.
 pub const RESTART_PATIENCE: u64 = SECOND;
 /// A site that was told to restart the instance without the others looks out for them this long: longer than any lease of theirs.

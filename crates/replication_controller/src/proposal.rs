@@ -182,6 +182,7 @@ impl ReplicationController {
         if let State::Member(epoch) = &self.state {
             self.sealed_through = EpochNumber(epoch.number.0 - 1);
         }
+        self.open_leases(&epoch, outbox);
         let activate = messages::commit::EpochRequest::Activate { epoch };
         outbox.local(ServerKind::AtomicityController, Message::EpochRequest(activate));
     }
@@ -317,6 +318,7 @@ impl ReplicationController {
         self.sealed_through = epoch;
         self.sealed_at = now.boot;
         outbox.append(LogRecord::Sealed { epoch });
+        self.close_leases(outbox);
         if let State::Member(_) = &self.state {
             let seal = messages::commit::EpochRequest::Seal { epoch };
             outbox.local(ServerKind::AtomicityController, Message::EpochRequest(seal));

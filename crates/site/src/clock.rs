@@ -28,6 +28,11 @@ pub fn boot() -> u64 {
     nanoseconds(clock_gettime(ClockId::Boottime))
 }
 
+/// Nanoseconds that this thread has had a processor.
+pub fn of_thread() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
 /// Microseconds since 1970.
 pub fn wall_micros() -> u64 {
     nanoseconds(clock_gettime(ClockId::Realtime)) / 1_000

@@ -4,6 +4,7 @@
 //! connections, so messages to a peer leave in the order in which the servers sent them; every life of the site has an
 //! incarnation that the oracle gave it.
 
+mod leasing;
 mod lives;
 
 use crate::config::SiteConfig;
@@ -12,20 +13,21 @@ use crate::layout::Place;
 use crate::layout::door::Door;
 use crate::layout::processes::{Moved, Processes};
 use crate::layout::starting::{Running, Starter};
+use crate::lease_thread::LeaseThread;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
 use crate::site_log::{self, SiteLog, SiteLogError};
 use crate::trace_file::TraceFile;
-use crate::{channels, clock};
+use crate::{channels, clock, limits};
 use commit_log::{Log, Position};
 use domain::{Domain, Effects, Failure, Remote};
 use messages::oracle::OracleReply;
-use messages::replication::SiteNotice;
+use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
 use messages::{Envelope, Incarnation, Key, Message, Row, ServerKind, Timestamp};
 use mio::unix::SourceFd;
-use mio::{Interest, Registry, Token};
+use mio::{Events, Interest, Poll, Registry, Token};
 use raidcomm::keys::Keys;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams};
 use serde::{Deserialize, Serialize};
@@ -36,7 +38,13 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use thiserror::Error;
+
+/// As what connections with memory servers are watched,
+const TOKEN_LOG: Token = Token(0);
+/// and those with other sites.
+const TOKENS_STREAMS: Range<usize> = 16..16 + raidcomm::limits::TOKENS;
 
 /// Rows of the catalog as a user interface takes them.
 pub type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
@@ -101,14 +109,8 @@ pub(crate) fn advice(damaged: bool) -> String {
     if damaged { format!("; {}", repair::ADVICE) } else { String::new() }
 }
 
-/// How a core is told of what happens.
+/// What a core tells others.
 pub(crate) struct Wiring {
-    /// Where it has its connections watched.
-    pub(crate) registry: Registry,
-    /// As what those with other sites,
-    pub(crate) streams: Range<usize>,
-    /// and those with memory servers.
-    pub(crate) log: Token,
     /// Called whenever the log has synced something.
     pub(crate) on_synced: commit_log::mapped::OnSynced,
 }
@@ -139,10 +141,12 @@ pub struct Output {
 /// See the module's description.
 pub struct Core {
     config: Arc<SiteConfig>,
-    registry: Registry,
-    tokens: Range<usize>,
+    /// Where its connections are watched, by whoever gives it a turn.
+    poll: Poll,
+    events: Events,
     keys: Option<Keys>,
     streams: Option<Streams>,
+    leases: LeaseThread,
     distrust: Watch,
     life: Life,
     processes: Processes,
@@ -172,14 +176,17 @@ impl Core {
         door: Option<Arc<Door>>,
         stop: &AtomicBool,
     ) -> Result<Core, StartError> {
-        let Wiring { registry, streams: tokens, log: log_token, on_synced } = wiring;
+        let Wiring { on_synced } = wiring;
+        let system = |source| StartError::System { what: "a poll of connections".to_owned(), source };
+        let poll = Poll::new().map_err(system)?;
         let keys = config.protection()?;
         std::fs::create_dir_all(&config.data)
             .map_err(|source| StartError::System { what: format!("{}", config.data.display()), source })?;
         let taken = site_log::take(&config.data)?;
         let log = SiteLog::open(&config, keys.as_ref(), on_synced, stop)?;
         if let Some(watcher) = log.watcher() {
-            let registered = registry.register(&mut SourceFd(&watcher.as_raw_fd()), log_token, Interest::READABLE);
+            let registered =
+                poll.registry().register(&mut SourceFd(&watcher.as_raw_fd()), TOKEN_LOG, Interest::READABLE);
             let what = "the connections with memory servers".to_owned();
             registered.map_err(|source| StartError::System { what, source })?;
         }
@@ -187,15 +194,19 @@ impl Core {
             what: format!("{}", config.data.join(crate::layout::FOLDER).display()),
             source,
         })?;
+        let leases = LeaseThread::start(config.instance(), config.site(), config.listen.ip());
+        let leases =
+            leases.map_err(|source| StartError::System { what: "the thread that keeps leases".to_owned(), source })?;
         let nonce_seed = clock::wall_micros() ^ (u64::from(std::process::id()) << 40);
         let life = Life::Asking { log: Box::new(log), nonce: nonce_seed, asked_at: 0 };
         let mut core = Core {
             alone: config.alone,
             config,
-            registry,
-            tokens,
+            poll,
+            events: Events::with_capacity(limits::EVENTS_PER_TURN),
             keys,
             streams: None,
+            leases,
             distrust: Watch::default(),
             life,
             processes,
@@ -219,8 +230,8 @@ impl Core {
         self.streams = None;
         let hello = Hello::new(self.config.instance(), self.config.site(), incarnation);
         self.distrust = Watch::default();
-        let (tokens, keys) = (self.tokens.clone(), self.keys.clone());
-        let mut streams = channels::open(&self.registry, tokens, hello, &self.config, keys)?;
+        let (tokens, keys) = (TOKENS_STREAMS, self.keys.clone());
+        let mut streams = channels::open(self.poll.registry(), tokens, hello, &self.config, keys)?;
         streams.set_peer(ORACLE_SITE, self.config.oracle)?;
         if incarnation != INCARNATION_UNKNOWN {
             for (site, address) in self.config.peer_sites() {
@@ -291,10 +302,22 @@ impl Core {
         self.streams.as_ref().map(Streams::status).unwrap_or_default()
     }
 
-    /// Takes an event of the poll; `false`: it is not for the connections with other sites.
-    pub fn ready(&mut self, event: &mio::event::Event) -> bool {
-        let Some(streams) = &mut self.streams else { return false };
-        streams.ready(clock::boot(), event, &mut self.incoming)
+    /// Tells a poll when something has come for the core.
+    pub(crate) fn watch(&self, registry: &Registry, token: Token) -> std::io::Result<()> {
+        registry.register(&mut SourceFd(&self.poll.as_raw_fd()), token, Interest::READABLE)
+    }
+
+    /// Takes what has happened to connections.
+    fn look_at_connections(&mut self) {
+        let looked = self.poll.poll(&mut self.events, Some(Duration::ZERO));
+        let Some(streams) = &mut self.streams else { return };
+        if looked.is_ok() {
+            let now = clock::boot();
+            // What is not theirs is the log's, whose turn looks.
+            for event in &self.events {
+                let _ = streams.ready(now, event, &mut self.incoming);
+            }
+        }
     }
 
     /// Delivers messages of this site's sessions.
@@ -334,6 +357,7 @@ impl Core {
 
     /// Once in a turn of the first worker: what came from other sites, what is synced, what is due.
     pub fn turn(&mut self, tick: bool) {
+        self.look_at_connections();
         let mut incoming = std::mem::take(&mut self.incoming);
         if let Some(streams) = &mut self.streams {
             streams.tick(clock::boot(), &mut incoming);
@@ -345,6 +369,7 @@ impl Core {
             self.came(one);
         }
         self.incoming = incoming;
+        self.turn_leases();
         self.deliver_peers();
         match &mut self.life {
             Life::Running(domain) => {
@@ -407,6 +432,9 @@ impl Core {
             ) if nonce == echoed && envelope.from_site == ORACLE_SITE => {
                 let incarnation = *incarnation;
                 self.begin_life(incarnation);
+            }
+            (Life::Running(_), &Message::Replication(ReplicationMessage::LeaseDoor { port, answers })) => {
+                self.lease_door(envelope.from_site, port, answers);
             }
             (Life::Running(_), message) if may_cross(message) => self.of_peers.push(envelope),
             (Life::Running(_), _) => self.dropped += 1,

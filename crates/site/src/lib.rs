@@ -7,6 +7,7 @@
 //! * [`protection`]: keys, and what may go without them;
 //! * [`clock`]: the two clocks; `channels`: by what messages go to other sites;
 //! * [`core`]: the domain with its log, store and connections, and its lives; [`site_log`]: the log, on disk or in the memory of servers as well;
+//! * [`lease_thread`]: the thread that keeps leases, whatever the others do;
 //! * [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
 //! * [`layout`]: servers in processes of their own;
 //! * [`query_host`]: DataFusion on a thread of its own;
@@ -22,6 +23,7 @@ pub mod config;
 pub mod core;
 mod huge_pages;
 pub mod layout;
+pub mod lease_thread;
 pub mod limits;
 pub mod open_files;
 pub mod oracle_process;

@@ -6,6 +6,30 @@ use std::time::Duration;
 
 /// How often the servers are asked whether something is due.
 pub const TICK: u64 = 5 * MILLISECOND;
+/// Workers for long messages of clients, besides those that the configuration names. They may be busy for long, so they are more than one.
+pub const LONG_WORKERS: usize = 2;
+/// A session that has sent no long message for this long goes back to the worker that accepted it, with its next message.
+pub const LONG_REST: u64 = SECOND;
+/// How often the thread `peers` looks whether the core has had a turn,
+pub const PEERS_LOOK: u64 = 5 * MILLISECOND;
+/// and how long without one is too long: a first worker that has nothing to do wakes up for every tick, and may be a little late.
+pub const PEERS_LATE: u64 = 2 * TICK;
+/// How often the thread of leases looks what is due.
+pub const LEASE_LOOK: u64 = 5 * MILLISECOND;
+/// Notes that it takes before it looks again what is due.
+pub const NOTES_AT_ONCE: usize = 64;
+/// A peer from which no note has come for this long is spoken with by the connection as well.
+pub const NOTES_HEARD: u64 = 500 * MILLISECOND;
+/// It is told this often where notes are heard.
+pub const LEASE_DOOR_AGAIN: u64 = 100 * MILLISECOND;
+/// What keepers say by connections, and strays for the replication controller, that wait at most.
+pub const LEASES_BY_CONNECTION_MAX: usize = 256;
+/// Over this time is looked how much of a processor the thread of leases uses,
+pub const LEASE_BUDGET_TIME: u64 = SECOND;
+/// of which it may use one part in so many before it loses its priority
+pub const LEASE_BUDGET_SHARE: u64 = 20;
+/// for this long.
+pub const LEASE_BUDGET_PAUSE: u64 = 10 * SECOND;
 /// Wall time is read anew after this long, by which a step of the machine's clock is noticed later.
 pub const WALL_AGE_MAX: u64 = MILLISECOND;
 /// A request to the oracle for a new life is sent again after this long.
@@ -106,6 +130,7 @@ const _: () = assert!(
     HOST_SILENCE_MAX.as_nanos() < CALL_TIME_MAX.as_nanos(),
     "the network fails more often than a process hangs"
 );
+const _: () = assert!(TICK < PEERS_LATE && PEERS_LOOK + PEERS_LATE < messages::LeaseLength::MIN.renewal());
 const _: () = assert!(STORE_CLOSE_MAX.as_nanos() < CALL_TIME_MAX.as_nanos(), "a store is closed within one call");
 const _: () =
     assert!(OPEN_FILES as usize > 4 * (CLIENTS_MAX + REFUSALS_MAX), "clients leave room for the store's files");

@@ -3,16 +3,19 @@
 //! The core is here, behind its lock, or in the site's own process. Invariant: what comes out of it is handed out in the order in which it came
 //! out, each answer to the worker that owns the session.
 
+use crate::clock;
 use crate::config::SiteConfig;
 use crate::core::{Core, NewLife, Output};
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::query_host::QueryHost;
 use crate::status::{self, Status};
+use crate::worker::MovedClient;
 use messages::{Envelope, Message, ServerKind, SessionId};
 use mio::Waker;
 use mio::net::TcpStream;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use user_interface::CancelKey;
 
@@ -27,6 +30,8 @@ pub(crate) enum Mail {
     Client(TcpStream),
     /// The site has begun a new life.
     NewLife(Arc<NewLife>),
+    /// A client that another worker has served.
+    Moved(Box<MovedClient>),
     /// A client of another worker wants one of this worker's sessions to cancel what it does.
     Cancel(CancelKey),
 }
@@ -65,6 +70,14 @@ pub(crate) enum Heart {
 pub struct Shared {
     heart: Heart,
     mailboxes: Vec<Mailbox>,
+    /// So many of them, the first, serve short messages; the others long ones.
+    short: usize,
+    /// Sessions that another worker serves than the one that their number names.
+    moved: Mutex<BTreeMap<SessionId, usize>>,
+    /// How many there are: none, usually.
+    moved_count: AtomicUsize,
+    /// When the core had its turn (boot clock).
+    turned_at: AtomicU64,
     query: QueryHost,
     over: Mutex<Option<String>>,
     stop: Arc<AtomicBool>,
@@ -76,10 +89,11 @@ fn locked(core: &Mutex<Core>) -> MutexGuard<'_, Core> {
 }
 
 impl Shared {
-    pub(crate) fn new(heart: Heart, wakers: Vec<Arc<Waker>>, stop: Arc<AtomicBool>) -> Shared {
+    pub(crate) fn new(heart: Heart, wakers: Vec<Arc<Waker>>, short: usize, stop: Arc<AtomicBool>) -> Shared {
         let mailboxes = wakers.into_iter().map(|waker| Mailbox { mail: Mutex::default(), waker }).collect();
         let (query, over, clients) = (QueryHost::new(), Mutex::default(), AtomicUsize::new(0));
-        Shared { heart, mailboxes, query, over, stop, clients }
+        let (moved, moved_count, turned_at) = (Mutex::default(), AtomicUsize::new(0), AtomicU64::new(0));
+        Shared { heart, mailboxes, short, moved, moved_count, turned_at, query, over, stop, clients }
     }
 
     /// Runs requests of sessions and hands out the answers.
@@ -128,7 +142,10 @@ impl Shared {
                 let mut core = locked(core);
                 core.deliver(requests.drain(..));
                 match turn {
-                    Some(tick) => core.turn(tick),
+                    Some(tick) => {
+                        self.turned_at.store(clock::boot(), Ordering::Relaxed);
+                        core.turn(tick);
+                    }
                     None => core.settle(),
                 }
                 self.come_back(&core);
@@ -145,18 +162,23 @@ impl Shared {
         }
     }
 
+    /// Gives the core a turn for the thread `peers`.
+    pub(crate) fn take_turn(&self, tick: bool) {
+        let Heart::Here { core, .. } = &self.heart else { return };
+        let mut core = locked(core);
+        core.turn(tick);
+        core.flush();
+        self.come_back(&core);
+        let output = core.take_output();
+        // Before anybody else takes anything out of the core.
+        self.route(output, None, &mut Vec::new());
+    }
+
     /// Writes what waits for other sites. Says when the next turn must be at the latest.
     pub(crate) fn flush(&self) -> Option<u64> {
         match &self.heart {
             Heart::Here { core, .. } => locked(core).flush(),
             Heart::Elsewhere(_) => None,
-        }
-    }
-
-    /// An event of a connection with another site.
-    pub(crate) fn ready(&self, event: &mio::event::Event) {
-        if let Heart::Here { core, .. } = &self.heart {
-            locked(core).ready(event);
         }
     }
 
@@ -213,7 +235,7 @@ impl Shared {
                     self.query.scanned(*session, envelope.message);
                 }
                 Message::SessionReply(session, _) | Message::QueryReply(session, _) => {
-                    self.hand(worker_of(*session), own, mine, Mail::Answer(envelope));
+                    self.hand(self.worker_of(*session), own, mine, Mail::Answer(envelope));
                 }
                 _ => {
                     for worker in 0..self.mailboxes.len() {
@@ -251,10 +273,46 @@ impl Shared {
         self.mailboxes.len()
     }
 
+    /// How many of them, the first ones, serve short messages.
+    pub(crate) fn short_workers(&self) -> usize {
+        self.short
+    }
+
+    /// The worker that serves a session.
+    fn worker_of(&self, session: SessionId) -> usize {
+        if self.moved_count.load(Ordering::SeqCst) > 0
+            && let Some(worker) = self.moved.lock().expect("no holder of this lock panics").get(&session)
+        {
+            return *worker;
+        }
+        first_worker_of(session)
+    }
+
+    /// Another worker serves this session from now on. Nothing is under way for it, so no answer is either.
+    pub(crate) fn move_client(&self, worker: usize, client: MovedClient) {
+        self.note_place(client.session, worker);
+        self.post(worker, Mail::Moved(Box::new(client)));
+    }
+
+    /// Notes where a session is; at the worker that its number names, if it is over.
+    pub(crate) fn note_place(&self, session: SessionId, worker: usize) {
+        let mut moved = self.moved.lock().expect("no holder of this lock panics");
+        match worker == first_worker_of(session) {
+            true => drop(moved.remove(&session)),
+            false => drop(moved.insert(session, worker)),
+        }
+        self.moved_count.store(moved.len(), Ordering::SeqCst);
+    }
+
+    /// For how long the core has had no turn, in nanoseconds.
+    pub(crate) fn without_turn(&self, now: u64) -> u64 {
+        now.saturating_sub(self.turned_at.load(Ordering::Relaxed))
+    }
+
     /// An answer of the query processor.
     pub fn answer(&self, envelope: Envelope) {
         if let Message::QueryReply(session, _) = &envelope.message {
-            self.hand(worker_of(*session), None, &mut Vec::new(), Mail::Answer(envelope));
+            self.hand(self.worker_of(*session), None, &mut Vec::new(), Mail::Answer(envelope));
         }
     }
 
@@ -310,6 +368,7 @@ impl Shared {
     }
 }
 
-fn worker_of(session: SessionId) -> usize {
+/// The worker that accepted a session.
+pub(crate) fn first_worker_of(session: SessionId) -> usize {
     (session.0 >> SESSION_BITS) as usize
 }

@@ -53,6 +53,9 @@ pub struct Status {
     /// How long the leases last that it asks for, in milliseconds; its death is felt for at most that long, and a little.
     #[serde(default)]
     pub lease_ms: u64,
+    /// By what right the thread that keeps leases runs: `real-time`, before all ordinary threads of its host, or `ordinary`.
+    #[serde(default)]
+    pub lease_right: String,
     /// Its log.
     pub log: Log,
     /// Its memory.
@@ -254,22 +257,20 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     let strangers = core.strangers();
     let layout = config.layout.name().to_owned();
     let servers = servers(core);
+    let lease_right = core.lease_right().name().to_owned();
     let Some(domain) = core.domain() else {
-        let refusal = Some("it waits for the oracle to give it an incarnation".to_owned());
-        let state = "starting".to_owned();
-        let rest = Status::default();
-        let lease_ms = config.lease_ms;
         return Status {
             site: config.id,
-            state,
-            refusal,
-            lease_ms,
+            state: "starting".to_owned(),
+            refusal: Some("it waits for the oracle to give it an incarnation".to_owned()),
+            lease_ms: config.lease_ms,
+            lease_right,
             peers,
             strangers,
             clients,
             layout,
             servers,
-            ..rest
+            ..Status::default()
         };
     };
     let replication = domain.replication();
@@ -289,7 +290,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         copied_bytes: replication.copied_bytes,
         commits: counted(domain.commits(), domain.companions()),
         unsynced_commits: replication.unsynced_commits,
-        lease_ms: config.lease_ms,
+        lease_ms: domain.lease().milliseconds(),
+        lease_right,
         log: log_of(domain, &log),
         memory: memory_of(domain),
         peers,

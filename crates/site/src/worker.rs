@@ -4,14 +4,22 @@
 //! interface turn the answers into bytes; write once to every client and every peer that has something. So messages to a peer, and log
 //! syncs, are shared by all transactions of a turn, and nobody who is awake is woken.
 //!
-//! Invariant: a session belongs to one worker for life; its number says to which.
+//! A message of a client that is long is for other workers: the first ones, which also look after the connections with other sites, leave it to them, with the
+//! session ([`moving`]). When a turn of the first worker takes long all the same, the thread `peers` takes the core's turns ([`peers`]).
+//!
+//! Invariant: a session is at one worker at a time. Its number says at which, unless `shared` says another.
+
+mod moving;
+mod peers;
+
+pub(crate) use moving::MovedClient;
 
 use crate::config::SiteConfig;
 use crate::core::{Core, Wiring};
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::layout::{Layout, orders};
-use crate::shared::{Heart, Mail, SESSION_BITS, Shared};
+use crate::shared::{Heart, Mail, SESSION_BITS, Shared, first_worker_of};
 use crate::{clock, huge_pages, limits};
 use bytes::BytesMut;
 use messages::access::AccessReply;
@@ -30,11 +38,11 @@ use user_interface::UserInterface;
 const TOKEN_WAKE: Token = Token(0);
 const TOKEN_SQL: Token = Token(1);
 const TOKEN_CONSOLE: Token = Token(2);
-const TOKEN_LOG: Token = Token(3);
-const TOKENS_STREAMS: std::ops::Range<usize> = 16..16 + raidcomm::limits::TOKENS;
+/// Something has come from another site, or from a memory server: the core has a poll of its own for those.
+const TOKEN_CORE: Token = Token(3);
 const TOKENS_CLIENTS: usize = 1 << 16;
 /// A client's connection.
-struct Client {
+pub(crate) struct Client {
     socket: TcpStream,
     session: SessionId,
     input: BytesMut,
@@ -46,6 +54,8 @@ struct Client {
     readable: bool,
     /// The socket takes more.
     writable: bool,
+    /// When a long message of it came (boot clock).
+    long_at: u64,
 }
 
 /// Runs a site until `stop` is set. An error is what ended it instead.
@@ -57,10 +67,10 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     let prepared = Prepared::new(config, stop, |config, registry, waker| {
         let door = (!merged).then(Arc::<Door>::default);
         let on_synced: commit_log::mapped::OnSynced = Box::new(move || drop(waker.wake()));
-        let registry_of_core = registry.try_clone().map_err(text)?;
-        let wiring = Wiring { registry: registry_of_core, streams: TOKENS_STREAMS, log: TOKEN_LOG, on_synced };
+        let wiring = Wiring { on_synced };
         let core = Core::start(config.clone(), wiring, door.clone(), &told)
             .map_err(|error| format!("site {} does not start: {error}", config.id))?;
+        core.watch(registry, TOKEN_CORE).map_err(text)?;
         let listen = |address, token| listen(std::net::TcpListener::bind(address), address, token, registry);
         let sql = merged.then(|| listen(config.sql, TOKEN_SQL)).transpose()?;
         let listeners = Listeners { sql, console: Some(listen(config.console, TOKEN_CONSOLE)?) };
@@ -126,13 +136,13 @@ impl Prepared {
         let (first, waker) = poll()?;
         let (heart, listeners, workers) = build(&config, first.registry(), waker.clone())?;
         let (mut polls, mut wakers) = (vec![first], vec![waker]);
-        for _ in 1..workers {
+        for _ in 1..workers + limits::LONG_WORKERS {
             let (poll, waker) = poll()?;
             polls.push(poll);
             wakers.push(waker);
         }
         let serves_clients = listeners.sql.is_some();
-        let shared = Arc::new(Shared::new(heart, wakers, stop));
+        let shared = Arc::new(Shared::new(heart, wakers, workers, stop));
         if serves_clients {
             shared.query().start(&shared).map_err(|error| format!("the query processor does not start: {error}"))?;
         }
@@ -152,7 +162,14 @@ impl Prepared {
         let (_, poll) = polls.next().expect("there is at least one worker");
         for (number, poll) in polls {
             let worker = Worker::new(number, poll, Listeners::default(), shared.clone(), &config);
-            threads.push(std::thread::spawn(move || worker.run()));
+            let name = if number < shared.short_workers() { "worker" } else { "long" };
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            threads.push(thread.spawn(move || worker.run()).map_err(text)?);
+        }
+        if let Some(poll) = peers::poll(&shared).map_err(text)? {
+            let shared = shared.clone();
+            let thread = std::thread::Builder::new().name("peers".to_owned());
+            threads.push(thread.spawn(move || peers::run(&shared, poll)).map_err(text)?);
         }
         Worker::new(0, poll, listeners, shared.clone(), &config).run();
         for thread in threads {
@@ -195,6 +212,7 @@ struct Worker {
 
 impl Worker {
     fn new(number: usize, poll: Poll, listeners: Listeners, shared: Arc<Shared>, config: &Arc<SiteConfig>) -> Worker {
+        let takes_long = number >= shared.short_workers();
         let interface = user_interface::Config::new(
             config.site(),
             &format!("{:016x}", config.instance),
@@ -202,13 +220,17 @@ impl Worker {
             (u32::from(config.id) << 20) | ((number as u32) << 14),
             clock::wall_micros() ^ ((number as u64) << 56),
         );
+        let mut user_interface = UserInterface::new(interface);
+        if !takes_long {
+            user_interface.leave_long_messages();
+        }
         Worker {
             number,
             poll,
             listeners,
             shared,
             config: config.clone(),
-            user_interface: UserInterface::new(interface),
+            user_interface,
             clients: BTreeMap::new(),
             next_session: 1,
             next_worker: 0,
@@ -244,11 +266,10 @@ impl Worker {
         for event in events {
             match event.token() {
                 // The turn looks.
-                TOKEN_WAKE | TOKEN_LOG => {}
+                TOKEN_WAKE | TOKEN_CORE => {}
                 TOKEN_SQL => self.accept(),
                 TOKEN_CONSOLE => self.tell_status(),
-                Token(token) if token >= TOKENS_CLIENTS => self.client_event(token, event),
-                _ => self.shared.ready(event),
+                Token(token) => self.client_event(token, event),
             }
         }
         self.shared.take_mail(self.number, &mut self.mail);
@@ -293,6 +314,7 @@ impl Worker {
                     }
                 }
                 Mail::Client(socket) => self.add_client(socket),
+                Mail::Moved(client) => self.take_in(now, *client),
                 Mail::Cancel(key) => drop(self.user_interface.cancel(key, &mut self.outbox)),
                 Mail::NewLife(life) => {
                     self.life = life.incarnation;
@@ -338,7 +360,7 @@ impl Worker {
                         tracing::warn!(max = limits::CLIENTS_MAX, "far too many clients: a connection is dropped");
                         continue;
                     }
-                    let worker = self.next_worker % self.shared.workers();
+                    let worker = self.next_worker % self.shared.short_workers();
                     self.next_worker += 1;
                     if worker == self.number {
                         self.add_client(socket);
@@ -360,7 +382,7 @@ impl Worker {
         let number = self.next_session;
         self.next_session += 1;
         let session = SessionId(((self.number as u64) << SESSION_BITS) | number);
-        let token = Token(TOKENS_CLIENTS + number as usize);
+        let token = token_of(session);
         let both = Interest::READABLE | Interest::WRITABLE;
         if prepare(&socket).is_err() || self.poll.registry().register(&mut socket, token, both).is_err() {
             return;
@@ -374,13 +396,13 @@ impl Worker {
         let input = BytesMut::new();
         self.clients.insert(
             session,
-            Client { socket, session, input, ending: false, ended: false, readable: true, writable: true },
+            Client { socket, session, input, ending: false, ended: false, readable: true, writable: true, long_at: 0 },
         );
         self.touched.push(session);
     }
 
     fn client_event(&mut self, token: usize, event: &mio::event::Event) {
-        let session = SessionId(((self.number as u64) << SESSION_BITS) | (token - TOKENS_CLIENTS) as u64);
+        let session = SessionId((token - TOKENS_CLIENTS) as u64);
         if let Some(client) = self.clients.get_mut(&session) {
             client.ending |= event.is_read_closed() || event.is_error();
             client.readable |= event.is_readable() || client.ending;
@@ -404,6 +426,9 @@ impl Worker {
     }
 
     fn let_interface_read(&mut self, now: Now, session: SessionId) {
+        if self.goes_back(now, session) {
+            return self.hand_over(session, first_worker_of(session));
+        }
         if let Some(client) = self.clients.get_mut(&session)
             && !client.input.is_empty()
         {
@@ -413,6 +438,7 @@ impl Worker {
                 others.for_each(|worker| self.shared.post(worker, Mail::Cancel(key)));
             }
             self.collect();
+            self.hand_over_long(session);
         }
     }
 
@@ -448,6 +474,7 @@ impl Worker {
         let Some(mut client) = self.clients.remove(&session) else { return };
         self.user_interface.close(session, &mut self.outbox);
         self.shared.query().forget(session);
+        self.shared.note_place(session, first_worker_of(session));
         self.shared.client_went();
         drop(self.poll.registry().deregister(&mut client.socket));
     }
@@ -461,6 +488,11 @@ impl Worker {
             drop(socket.shutdown(std::net::Shutdown::Write));
         }
     }
+}
+
+/// As what a client's connection is watched.
+fn token_of(session: SessionId) -> Token {
+    Token(TOKENS_CLIENTS + session.0 as usize)
 }
 
 /// Answers leave at once; a client whose host has vanished is noticed, and its locks released.

@@ -16,4 +16,5 @@ pub mod session;
 pub mod sql;
 pub mod user_interface;
 
-pub use user_interface::{CancelKey, Config, UserInterface};
+pub use protocol::frontend::announces_long;
+pub use user_interface::{CancelKey, Config, Moving, UserInterface};

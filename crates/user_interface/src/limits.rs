@@ -6,6 +6,8 @@ use messages::limits::{QUERY_BATCH_ROWS, SECOND};
 
 /// Longest message of a client, in bytes, its length word included.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// A message of a client is long beyond this, in bytes: taking it up is not for whoever serves short ones.
+pub const LONG_MESSAGE_BYTES: usize = 8 << 10;
 /// Longest startup message, in bytes (PostgreSQL's `MAX_STARTUP_PACKET_LENGTH`).
 pub const STARTUP_BYTES_MAX: usize = 10_000;
 /// Longest SQL text, in bytes. A token in memory takes some 100 bytes, so this bounds a parse to a few hundred MiB at worst.

@@ -59,6 +59,10 @@ pub struct CancelKey {
     pub secret: i32,
 }
 
+/// A session on its way from one user interface of a site to another.
+#[derive(Debug)]
+pub struct Moving(Session);
+
 /// The user interface: see the crate's page.
 pub struct UserInterface {
     shared: Shared,
@@ -84,6 +88,7 @@ impl UserInterface {
                 cache: FxHashMap::default(),
                 cached: 0,
                 scratch: Vec::new(),
+                takes_long: true,
             },
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
@@ -146,6 +151,42 @@ impl UserInterface {
             }
             input.advance(taken);
         }
+    }
+
+    /// Long messages are left in the input: [`UserInterface::is_about_to_be_long`] says of which sessions.
+    pub fn leave_long_messages(&mut self) {
+        self.shared.takes_long = false;
+    }
+
+    /// Whether a session's next message is a long one, and nothing of it is under way: whoever serves short messages hands it over then, for taking
+    /// the message up may take long.
+    pub fn is_about_to_be_long(&self, session: SessionId, input: &[u8]) -> bool {
+        let at_rest = self.sessions.get(&session).is_some_and(Session::is_at_rest);
+        at_rest && frontend::announces_long(input)
+    }
+
+    /// Whether nothing of a session is under way.
+    pub fn is_at_rest(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(Session::is_at_rest)
+    }
+
+    /// Takes a session out, for another user interface of the site. It is at rest.
+    pub fn take_out(&mut self, session: SessionId) -> Option<Moving> {
+        let mut session = self.sessions.remove(&session)?;
+        assert!(session.is_at_rest(), "a session moves while nothing of it is under way");
+        self.processes.remove(&session.process);
+        session.listed = false;
+        Some(Moving(session))
+    }
+
+    /// Takes a session in that another user interface of the site has taken out.
+    ///
+    /// # Panics
+    /// If the session exists already.
+    pub fn take_in(&mut self, Moving(session): Moving) {
+        self.processes.insert(session.process, session.id);
+        let before = self.sessions.insert(session.id, session);
+        assert!(before.is_none(), "a session is in one place");
     }
 
     /// The client has gone.
@@ -211,6 +252,11 @@ impl UserInterface {
         };
         self.turn(self.now, session, outbox, |turn| cancel_statement(turn, CancelReason::Request));
         true
+    }
+
+    /// As [`UserInterface::reset`], for a session that has come from another user interface, which had not heard of it yet.
+    pub fn reset_one(&mut self, session: SessionId, outbox: &mut Outbox) {
+        self.turn(self.now, session, outbox, servers_restarted);
     }
 
     /// The site's servers started again: every request under way failed, open transactions are gone.
@@ -319,7 +365,7 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
         Phase::Ready => {}
     }
     turn.output_taken();
-    if !turn.session.takes_input() {
+    if !turn.session.takes_input() || leaves_long(turn, input) {
         return 0;
     }
     let frame = match frontend::frame(input) {
@@ -354,6 +400,11 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
         }
     }
     frame.length
+}
+
+/// Whether the message that begins here is for another user interface.
+fn leaves_long(turn: &Turn, input: &[u8]) -> bool {
+    !turn.shared.takes_long && frontend::announces_long(input) && turn.session.is_at_rest()
 }
 
 /// Whether a connection has not said who it is for too long.

@@ -70,10 +70,16 @@ impl World {
                     self.send(now, site, envelope);
                 }
             }
-            Process::Running(_) => self.act(site, |domain, clock| {
-                domain.poll_log(clock);
-                domain.tick(clock);
-            }),
+            Process::Running(_) => {
+                let late = self.machine(site).lateness();
+                self.act(site, |domain, clock| {
+                    if late > 0 {
+                        domain.was_late(clock, late);
+                    }
+                    domain.poll_log(clock);
+                    domain.tick(clock);
+                });
+            }
             Process::Dead(_) | Process::Nowhere => return,
         }
         if self.look(site).start == start {

@@ -14,6 +14,7 @@ mod drivers;
 mod encryption;
 mod failures;
 mod harness;
+mod lateness;
 mod layouts;
 mod memory;
 mod memory_servers;

@@ -13,10 +13,12 @@
 //! * `refresh S X`, `adds S X` (may a transaction there, without reading it?), `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
 
 use crate::words::{described, item, key, point};
+use leases::{Keeper, Said, Servers, Taken};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState, TransactionsReport};
 use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
 use messages::item::Write;
+use messages::lease::LeaseOrder;
 use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
@@ -40,6 +42,7 @@ const LEASE_MS: u64 = 600;
 /// A site: the controller, and what its disk, its copy and its atomicity controller hold.
 pub struct Node {
     controller: ReplicationController,
+    keeper: Servers,
     life: Incarnation,
     lease: LeaseLength,
     running: bool,
@@ -160,6 +163,7 @@ impl World {
             ["resume", who] => self.resume(site(who)),
             ["disk", who, state] => {
                 let stalled = state == "stalls";
+                self.node(who).keeper.stalled(stalled);
                 self.inside(site(who), Message::Site(SiteNotice::DiskStalled { stalled }));
             }
             ["alone", who] => self.inside(site(who), Message::Site(SiteNotice::RestartAlone)),
@@ -251,6 +255,7 @@ impl World {
         for who in self.sites.clone() {
             let node = Node {
                 controller: ReplicationController::new(who, Incarnation(0), &self.sites, lease, Planted::none()),
+                keeper: Servers::new(Keeper::new(who, lease, Planted::none())),
                 life: Incarnation(0),
                 lease,
                 running: false,
@@ -276,6 +281,12 @@ impl World {
                 let now = self.clock();
                 let node = self.nodes.get_mut(&who).expect("listed");
                 if node.running && !node.paused {
+                    let mut said = Said::new();
+                    node.keeper.turned(now.boot);
+                    node.keeper.tick(now.boot, &mut said);
+                    self.send_leases(who, said);
+                    self.tell_leases(who);
+                    let node = self.nodes.get_mut(&who).expect("listed");
                     let mut outbox = Outbox::default();
                     node.controller.tick(now, &mut outbox);
                     self.take(who, outbox);
@@ -294,6 +305,7 @@ impl World {
         let node = self.nodes.get_mut(&who).expect("listed");
         node.life.0 += 1;
         node.controller = ReplicationController::new(who, node.life, &sites, node.lease, Planted::none());
+        node.keeper = Servers::new(Keeper::new(who, node.lease, Planted::none()));
         (node.running, node.paused, node.slow_disk) = (true, false, false);
         node.unsynced.clear();
         node.inbox.clear();
@@ -454,6 +466,18 @@ impl World {
                     let now = self.clock();
                     let who = envelope.to_site;
                     let mut outbox = Outbox::default();
+                    let node = self.nodes.get_mut(&who).expect("listed");
+                    if envelope.from_site != who && Keeper::is_for_keepers(&envelope.message) {
+                        let mut said = Said::new();
+                        let taken = node.keeper.handle(now.boot, &envelope, &mut said);
+                        self.send_leases(who, said);
+                        if taken == Taken::Yes {
+                            continue;
+                        }
+                    }
+                    if matches!(envelope.message, Message::Service(_)) {
+                        self.tell_leases(who);
+                    }
                     let node = self.nodes.get_mut(&who).expect("listed");
                     node.controller.handle(now, envelope, &mut outbox);
                     self.take(who, outbox);
@@ -643,9 +667,51 @@ impl World {
         self.lines.push(line);
     }
 
+    fn send_leases(&mut self, who: SiteId, said: Said) {
+        let node = &self.nodes[&who];
+        let (kind, incarnation, epoch) = (ServerKind::ReplicationController, node.life, node.keeper.epoch());
+        for (to_site, message) in said {
+            let message = Message::Replication(message);
+            let envelope = Envelope { from_site: who, from: kind, to_site, to: kind, epoch, incarnation, message };
+            self.network.push_back(envelope);
+        }
+    }
+
+    /// Tells the controller what its keeper knows.
+    fn tell_leases(&mut self, who: SiteId) {
+        let node = self.nodes.get_mut(&who).expect("listed");
+        if let Some(news) = node.keeper.news() {
+            let (kind, incarnation, message) = (ServerKind::Site, node.life, Message::LeaseNews(Box::new(news)));
+            let (to, epoch) = (ServerKind::ReplicationController, EpochNumber(0));
+            let envelope = Envelope { from_site: who, from: kind, to_site: who, to, epoch, incarnation, message };
+            let mut outbox = Outbox::default();
+            let now = self.clock();
+            let node = self.nodes.get_mut(&who).expect("listed");
+            node.controller.handle(now, envelope, &mut outbox);
+            self.take(who, outbox);
+        }
+    }
+
+    fn lease_order(&mut self, who: SiteId, order: LeaseOrder) {
+        let now = self.clock().boot;
+        let keeper = &mut self.nodes.get_mut(&who).expect("listed").keeper;
+        let mut said = Said::new();
+        match order {
+            LeaseOrder::Open { epoch } => {
+                keeper.open(&epoch, now);
+                keeper.tick(now, &mut said);
+            }
+            LeaseOrder::Close => keeper.close(),
+            LeaseOrder::Refuse { site } => keeper.refuse(site),
+        }
+        self.send_leases(who, said);
+        self.tell_leases(who);
+    }
+
     fn site_told(&mut self, envelope: Envelope) {
         let who = envelope.to_site;
         match envelope.message {
+            Message::Lease(order) => self.lease_order(who, order),
             Message::Site(SiteNotice::Serving { epoch }) => {
                 self.lines.push(format!("{} is in {}", who.0, epoch.number))
             }

@@ -86,6 +86,7 @@ impl Core {
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
         domain.give_turns(Turns::Always);
+        self.leases.begin_life(incarnation, domain.hand_out_leases());
         if self.alone {
             domain.notify(&mut clock::now, SiteNotice::RestartAlone);
         }

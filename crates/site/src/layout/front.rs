@@ -85,7 +85,7 @@ fn call(line: &mut Line, knock: &Knock) -> Parcels {
 
 /// Reaches the site's process and listens for clients.
 pub(crate) fn start(config: SiteConfig, meeting: &Meeting) -> Result<Prepared, String> {
-    let front = Front::connect(meeting, config.workers)?;
+    let front = Front::connect(meeting, config.workers + limits::LONG_WORKERS)?;
     let mut waiting = Line::connect(meeting, door::NAME).map_err(|error| error.to_string())?;
     let listener = listen(config.sql)?;
     let prepared = worker::prepare_front(config, front, listener)?;

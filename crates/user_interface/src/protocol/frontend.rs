@@ -4,7 +4,7 @@
 //! error and never a panic or an allocation.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX};
+use crate::limits::{LONG_MESSAGE_BYTES, MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX};
 
 /// Request code of a CancelRequest packet.
 const CANCEL_REQUEST: u32 = 80_877_102;
@@ -75,6 +75,12 @@ pub enum Frontend<'a> {
     CopyFail(&'a str),
     /// `X`: the end of the session.
     Terminate,
+}
+
+/// Whether the message that begins here says that it is long.
+pub fn announces_long(input: &[u8]) -> bool {
+    let Some((_, Some(length))) = input.split_first().map(|(_, rest)| ((), rest.first_chunk())) else { return false };
+    u32::from_be_bytes(*length) as usize > LONG_MESSAGE_BYTES
 }
 
 /// What of the client's stands behind a message, so far as it matters to the message.

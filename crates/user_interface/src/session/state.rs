@@ -377,6 +377,11 @@ impl Session {
         }
     }
 
+    /// Whether nothing of it is under way, late answers included.
+    pub fn is_at_rest(&self) -> bool {
+        self.phase == Phase::Ready && self.takes_input() && self.stops == 0
+    }
+
     /// Whether its output waits, to leave with what is under way: each packet costs both ends more than its bytes. As PostgreSQL does, nothing is
     /// held back that Sync or Flush ends, that is a notice, or that is much.
     pub fn holds_output(&self) -> bool {

@@ -32,6 +32,8 @@ pub struct Shared {
     pub cached: usize,
     /// A buffer for encoding values.
     pub scratch: Vec<u8>,
+    /// Whether long messages are taken; if not, they are left to another user interface.
+    pub takes_long: bool,
 }
 
 /// One input handled for one session.
