@@ -5,6 +5,7 @@
 //!
 //! Second invariant: nothing above a join counts on an order of its rows. The library says that they come in the order of one side and then
 //! of the other, which is so only where no two rows of the first are alike in what is left of its order. So the plan is told of no order here, and sorts.
+//! An order that a sort has made is never hidden: what needs it has been given that sort.
 //!
 //! Third invariant: what a join looks for reaches the column that it means, never another of the same name.
 
@@ -64,7 +65,12 @@ fn paused(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
 
 fn needs_pause(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let is_source = plan.children().is_empty() || plan.downcast_ref::<Pause>().is_some();
-    !is_source && (plan.children().len() > 1 || plan.name() == "UnnestExec" || !hands_filters_on(plan))
+    !is_source && (makes_more(plan) || !hands_filters_on(plan))
+}
+
+/// Whether it makes more rows than it reads, and may claim an order of them that is not theirs.
+fn makes_more(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.children().len() > 1 || plan.name() == "UnnestExec"
 }
 
 /// Whether filters from above reach the columns that they mean: operators find them in their inputs by name. Of joins that show one side only
@@ -93,20 +99,28 @@ fn has_unique_names(schema: &Schema) -> bool {
     names.len() == schema.fields().len()
 }
 
-/// Hands on the rows of an operator, in no order that is known.
+/// Hands on the rows of an operator; of those of a join, no order is known.
 #[derive(Clone, Debug)]
 struct Pause {
     input: Arc<dyn ExecutionPlan>,
+    /// Whether this was put behind a join. It stays so whatever comes in between, since what is above has been planned without an order.
+    hides_order: bool,
     properties: Arc<PlanProperties>,
 }
 
 impl Pause {
     fn new(input: Arc<dyn ExecutionPlan>) -> Pause {
-        let unordered = EquivalenceProperties::new(input.schema());
-        let properties = PlanProperties::clone(input.properties())
-            .with_eq_properties(unordered)
-            .with_scheduling_type(SchedulingType::Cooperative);
-        Pause { input, properties: Arc::new(properties) }
+        let hides_order = makes_more(&input);
+        Pause::behind(input, hides_order)
+    }
+
+    fn behind(input: Arc<dyn ExecutionPlan>, hides_order: bool) -> Pause {
+        let mut properties =
+            PlanProperties::clone(input.properties()).with_scheduling_type(SchedulingType::Cooperative);
+        if hides_order {
+            properties = properties.with_eq_properties(EquivalenceProperties::new(input.schema()));
+        }
+        Pause { input, hides_order, properties: Arc::new(properties) }
     }
 }
 
@@ -126,7 +140,7 @@ impl ExecutionPlan for Pause {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![false]
+        vec![!self.hides_order]
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -145,11 +159,11 @@ impl ExecutionPlan for Pause {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Pause::new(children.swap_remove(0))))
+        Ok(Arc::new(Pause::behind(children.swap_remove(0), self.hides_order)))
     }
 
     fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Pause::new(children.swap_remove(0))))
+        Ok(Arc::new(Pause::behind(children.swap_remove(0), self.hides_order)))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
