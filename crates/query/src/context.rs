@@ -4,6 +4,7 @@ use crate::convert::parse_literal;
 use crate::error::QueryError;
 use crate::functions;
 use crate::operators::OperatorPlanner;
+use crate::planning::go_on;
 use crate::rewrite::types::{CatalogType, Named, resolve};
 use crate::system_catalog::{SystemCatalog, is_system_schema};
 use crate::tables::{Naming, RowTable};
@@ -88,6 +89,7 @@ impl<'a> PlanningContext<'a> {
 
 impl ContextProvider for PlanningContext<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        go_on()?;
         let table = name.table();
         let found = match name.schema() {
             // As with PostgreSQL's search path, system catalogs come first.

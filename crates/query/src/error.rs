@@ -7,6 +7,7 @@ use crate::rewrite::names::shown;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
+use sql_syntax::{TooDeep, Unread};
 use thiserror::Error;
 use values::ValueError;
 
@@ -44,6 +45,21 @@ impl QueryError {
     /// As it travels through DataFusion and comes out unchanged.
     pub(crate) fn into_datafusion(self) -> DataFusionError {
         DataFusionError::External(Box::new(self))
+    }
+}
+
+impl From<TooDeep> for QueryError {
+    fn from(_: TooDeep) -> QueryError {
+        QueryError::new("54001", TooDeep::MESSAGE)
+    }
+}
+
+impl From<Unread> for QueryError {
+    fn from(unread: Unread) -> QueryError {
+        match unread {
+            Unread::TooDeep => TooDeep.into(),
+            Unread::Syntax(message) => QueryError::new("42601", message),
+        }
     }
 }
 

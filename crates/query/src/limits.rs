@@ -1,7 +1,16 @@
 //! Bounds of query processing, and how they relate.
 
-/// Bytes that all queries of a process together may hold in sorts, joins and aggregates; beyond it a query ends with 53200.
+/// Bytes that all queries of a process together may hold in sorts, joins and aggregates, unless more was said; beyond it a query ends with 53200.
 pub const MEMORY_BYTES_MAX: usize = 256 << 20;
+/// Bytes that one query may hold of them.
+pub const STATEMENT_MEMORY_MAX: usize = 256 << 20;
+/// Relations, joins, set operations and subqueries of a plan; with what WITH names put in wherever it is named. A larger plan takes seconds to make,
+/// and the statement ends with 54001.
+pub const PLAN_PARTS_MAX: usize = 8_192;
+/// How many of them may be within each other.
+pub const PLAN_DEPTH_MAX: usize = 500;
+/// Nodes of a syntax tree that may be copied while it is rewritten: what is nested in what is copied doubles each time.
+pub const COPIED_NODES_MAX: usize = 100_000;
 /// Rows asked for in one step of a scan, in one batch within a plan and in one batch of the result.
 pub const BATCH_ROWS: usize = messages::limits::QUERY_BATCH_ROWS;
 /// Key ranges that one scan is split into; a filter that names more keys is read as one range around them.

@@ -25,12 +25,28 @@ fn type_list(expression: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::InList(InList { expr, list, negated }) = expression else {
         return Ok(Transformed::no(expression));
     };
+    let list: Vec<Expr> = list.into_iter().map(plain).collect();
     let compared = match expr.get_type(schema) {
         Ok(compared) if !is_text(&compared) && compared != DataType::Null => compared,
         _ => return Ok(Transformed::no(Expr::InList(InList { expr, list, negated }))),
     };
     let list = list.into_iter().map(|item| typed(item, &compared)).collect::<Result<_>>()?;
     Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
+}
+
+/// A number that is cast, as it stands in a statement, as the literal that it is: a list may have thousands, and each cast is planned for itself.
+fn plain(item: Expr) -> Expr {
+    let Expr::Cast(cast) = &item else { return item };
+    match (&*cast.expr, cast.field.data_type()) {
+        (Expr::Literal(number @ ScalarValue::Int64(Some(_)), metadata), wanted @ DataType::Int32) => {
+            let literal = number.cast_to(wanted).ok().filter(|literal| !literal.is_null());
+            match literal {
+                Some(literal) => Expr::Literal(literal, metadata.clone()),
+                None => item,
+            }
+        }
+        _ => item,
+    }
 }
 
 fn typed(item: Expr, compared: &DataType) -> Result<Expr> {

@@ -5,6 +5,7 @@ use crate::convert::parse_literal;
 use crate::error::QueryError;
 use crate::functions::any::{self, Quantifier};
 use crate::functions::{arithmetic, cast, equal, operator};
+use crate::planning::go_on;
 use crate::types::{self, is_decimal, is_text};
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field};
 use datafusion::common::{DFSchema, ScalarValue};
@@ -38,6 +39,7 @@ impl OperatorPlanner {
 
 impl ExprPlanner for OperatorPlanner {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        go_on()?;
         if let Some((operator, quantifier)) = any::of_symbol(&expr.op) {
             return Ok(PlannerResult::Planned(self.quantified(operator, quantifier, expr.left, expr.right, schema)?));
         }

@@ -9,10 +9,15 @@ use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::equality;
 use crate::error::{QueryError, of_value};
-use crate::limits::{BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYTES_MAX, STATEMENTS_KEPT_MAX};
+use crate::limits::{
+    BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYTES_MAX, STATEMENT_MEMORY_MAX, STATEMENTS_KEPT_MAX,
+};
 use crate::literals;
+use crate::measure;
 use crate::membership::with_three_values;
+use crate::memory::StatementPool;
 use crate::orders::OrderScans;
+use crate::planning::{Watched, settle};
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
 use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
@@ -23,17 +28,16 @@ use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::GreedyMemoryPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::physical_plan::{displayable, execute_stream};
+use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::Timestamp;
 use messages::program::ResultColumn;
@@ -96,6 +100,10 @@ pub struct Execution {
     pub backend_pid: i32,
 }
 
+/// A query with values, and how it is computed. It runs once.
+#[derive(Debug)]
+pub struct Ready(Arc<dyn ExecutionPlan>);
+
 /// Batches of at most [`BATCH_ROWS`] rows; a batch may be empty. Dropping the stream cancels the query.
 pub type RowStream = BoxStream<'static, Result<Vec<Vec<Value>>, QueryError>>;
 
@@ -122,7 +130,9 @@ impl Processor {
             .with_disk_manager_builder(disk)
             .build_arc()?;
         let builder = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features();
-        let state = builder.with_physical_optimizer_rules(physical_rules()).build();
+        let builder = builder.with_analyzer_rules(Watched::analyzers(&Analyzer::new().rules));
+        let builder = builder.with_optimizer_rules(Watched::optimizers(&Optimizer::new().rules));
+        let state = builder.with_physical_optimizer_rules(Watched::physical(physical_rules())).build();
         Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX) })
     }
 
@@ -141,10 +151,7 @@ impl Processor {
         {
             return Ok(known);
         }
-        let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql)
-            .map_err(|error| QueryError::new("42601", error.to_string()))?
-            .pop()
-            .ok_or_else(|| QueryError::new("42601", "an empty statement"))?;
+        let statement = sql_syntax::statement(sql)?;
         let prepared = Prepared { planned: Arc::new(self.plan_anew(catalog, session, &statement, parameters)?) };
         if prepared.is_kept && prepared.holds_in(catalog) && sql.len() <= STATEMENT_BYTES_MAX {
             // Whoever was told the types asks with them.
@@ -162,6 +169,7 @@ impl Processor {
         statement: &Statement,
         parameters: &[Option<Type>],
     ) -> Result<Planned, QueryError> {
+        measure::check(statement)?;
         let catalog = Arc::new(SystemCatalog::new(Arc::clone(catalog), session.clone()));
         let mut rewritten = rewrite(statement, &catalog)?;
         for (slot, given) in rewritten.parameters.iter_mut().zip(parameters) {
@@ -215,15 +223,32 @@ impl Processor {
         Ok(equality::without_raw_bytes(analyzed)?)
     }
 
-    /// Runs a planned query; rows come as they are computed. Tables are read through `tables`.
+    /// Forgets all plans, after a failure that may have left one half made.
+    pub fn forget_plans(&self) {
+        self.plans.clear();
+    }
+
+    /// Settles how a planned query is computed with these values. It is most of the work of planning.
+    pub fn ready(&self, prepared: &Prepared, execution: &Execution) -> Result<Ready, QueryError> {
+        let plan = with_values(&prepared.planned, prepared.values(execution)?)?;
+        Ok(Ready(settle(self.state.create_physical_plan(&plan))?))
+    }
+
+    /// Makes a planned query ready and runs it.
     pub async fn execute(
         &self,
         prepared: &Prepared,
         execution: &Execution,
         tables: Arc<dyn Tables>,
     ) -> Result<RowStream, QueryError> {
-        let plan = with_values(&prepared.planned, prepared.values(execution)?)?;
-        let physical = self.state.create_physical_plan(&plan).await?;
+        self.run(self.ready(prepared, execution)?, tables)
+    }
+
+    /// Runs a query; rows come as they are computed. Tables are read through `tables`.
+    pub fn run(&self, ready: Ready, tables: Arc<dyn Tables>) -> Result<RowStream, QueryError> {
+        let shared = self.state.runtime_env();
+        let pool = StatementPool::new(Arc::clone(&shared.memory_pool), STATEMENT_MEMORY_MAX);
+        let environment = RuntimeEnv { memory_pool: Arc::new(pool), ..RuntimeEnv::clone(shared) };
         let config = self.state.config().clone().with_extension(Arc::new(TablesHandle(tables)));
         let task = TaskContext::new(
             None,
@@ -233,9 +258,9 @@ impl Processor {
             Default::default(),
             Default::default(),
             Default::default(),
-            Arc::clone(self.state.runtime_env()),
+            Arc::new(environment),
         );
-        let batches = execute_stream(physical, Arc::new(task))?;
+        let batches = execute_stream(ready.0, Arc::new(task))?;
         // A panic of the library's ends the query, not the process.
         let caught = AssertUnwindSafe(batches.map(|batch| rows_of(&batch?))).catch_unwind();
         let answered = caught.map(|step| {
@@ -249,10 +274,9 @@ impl Processor {
     }
 
     /// The plan as text, one line per operator, as `EXPLAIN` shows it.
-    pub async fn explain(&self, prepared: &Prepared, execution: &Execution) -> Result<String, QueryError> {
-        let plan = with_values(&prepared.planned, prepared.values(execution)?)?;
-        let physical = self.state.create_physical_plan(&plan).await?;
-        Ok(displayable(physical.as_ref()).indent(false).to_string())
+    pub fn explain(&self, prepared: &Prepared, execution: &Execution) -> Result<String, QueryError> {
+        let ready = self.ready(prepared, execution)?;
+        Ok(displayable(ready.0.as_ref()).indent(false).to_string())
     }
 }
 

@@ -62,6 +62,22 @@ pub const CLIENT_READ_BYTES_AT_ONCE: usize = 16 << 10;
 pub const CLIENT_OUTPUT_BYTES_MAX: usize = 16 << 20;
 /// Events taken from the operating system at once.
 pub const EVENTS_PER_TURN: usize = 1_024;
+/// Queries that are planned at a time; more wait.
+pub const PLANNERS_MAX: usize = 32;
+/// Threads that wait for queries to plan even when there are none for long.
+pub const PLANNERS_KEPT: usize = 2;
+/// How long other such threads wait.
+pub const PLANNER_IDLE_TIME: Duration = Duration::from_secs(10);
+/// How long a query may be planned, waiting included; then it ends with 54001.
+pub const PLANNING_TIME_MAX: Duration = Duration::from_secs(10);
+/// How much a thread that plans gives way to others, as `nice` counts it.
+pub const PLANNER_NICE: i32 = 10;
+/// Threads that execute queries.
+pub const EXECUTORS: usize = 4;
+/// All queries together may hold one part in so many of the machine's memory.
+pub const QUERY_MEMORY_SHARE: usize = 4;
+/// Bytes of the stack of a thread that plans or executes queries: a deep syntax tree and its plan are walked on it. Only what is used takes memory.
+pub const QUERY_STACK_BYTES: usize = 2 * sql_syntax::limits::STACK_BYTES;
 /// Bytes of row versions kept in memory unless the configuration says otherwise.
 pub const MEMORY_BYTES_DEFAULT: usize = 512 << 20;
 

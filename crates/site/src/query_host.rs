@@ -1,88 +1,194 @@
-//! DataFusion on a thread of its own.
+//! DataFusion on threads of its own.
 //!
-//! Queries run as tasks of one asynchronous thread; what they read comes through the session's transaction at the action driver, in batches. A
-//! session has at most one query, and a query at most one batch under way. A panic inside a query ends that query only.
+//! A statement is planned on one of many threads (`planners`), and runs as a task of one of a few asynchronous ones, the executors; what it
+//! reads comes through the session's transaction at the action driver, in batches. A session has at most one query, and a query at most one batch under way. A panic
+//! inside a query ends that query only.
+//!
+//! Invariant: once a session's query was stopped, nothing of it reaches the session or the action driver any more ([`Gate`]), however long it takes until its
+//! threads have noticed. Locks, outermost first: a gate's, the core's, those of this file's tables.
 
-use crate::clock;
+use crate::planners::Planners;
 use crate::shared::Shared;
-use futures::future::FutureExt;
+use crate::{clock, limits};
+use futures::future::{AbortHandle, Abortable, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::limits::QUERY_BATCH_ROWS;
 use messages::program::ResultColumn;
 use messages::query::{QueryReply, QueryRequest, Run};
-use messages::schema::{Catalog, CatalogVersions};
+use messages::schema::CatalogVersions;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
 use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind, SessionId, SiteId};
-use query::{Execution, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use query::{Execution, Interrupt, Prepared, Processor, QueryError, Ready, ScanBatch, ScanRequest, Tables};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use tokio::sync::{mpsc, oneshot};
-use values::{Type, Value};
+use values::Value;
 
 /// Microseconds from 1970 to 2000, where SQL's timestamps count from.
 const EPOCH_2000_MICROS: i64 = 946_684_800_000_000;
 
-/// What reaches the thread.
-enum Order {
-    Request(SessionId, Incarnation, QueryRequest),
-    Forget(SessionId),
-    ForgetAll,
-    Stop,
-}
-
-/// The door to the thread.
+/// The door to the threads.
 pub struct QueryHost {
-    orders: OnceLock<mpsc::UnboundedSender<Order>>,
+    threads: OnceLock<Threads>,
+    running: Mutex<BTreeMap<SessionId, Running>>,
     scans: Mutex<BTreeMap<SessionId, oneshot::Sender<SessionReply>>>,
 }
 
-impl QueryHost {
-    /// A host whose thread does not run yet.
-    pub(crate) fn new() -> QueryHost {
-        QueryHost { orders: OnceLock::new(), scans: Mutex::default() }
-    }
+struct Threads {
+    shared: Weak<Shared>,
+    processor: Arc<Processor>,
+    planners: Arc<Planners>,
+    executors: Vec<Executor>,
+}
 
-    /// Starts the thread.
-    pub(crate) fn start(&self, shared: &Arc<Shared>) -> Result<(), String> {
-        let processor = Arc::new(Processor::new().map_err(|error| error.to_string())?);
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string())?;
-        let (sender, orders) = mpsc::unbounded_channel();
-        assert!(self.orders.set(sender).is_ok(), "a host starts once");
-        let shared = shared.clone();
-        let thread = std::thread::Builder::new().name("query".to_owned()).spawn(move || {
-            let tasks = tokio::task::LocalSet::new();
-            tasks.block_on(&runtime, serve(orders, shared, processor));
-        });
-        thread.map(drop).map_err(|error| error.to_string())
-    }
+/// A thread that runs queries.
+struct Executor {
+    work: mpsc::UnboundedSender<Option<Assigned>>,
+    /// Queries that it has under way.
+    load: Arc<AtomicUsize>,
+}
 
-    fn order(&self, order: Order) {
-        if let Some(orders) = self.orders.get() {
-            // The thread has ended only when the site ends.
-            let _ = orders.send(order);
+/// A query for an executor.
+struct Assigned {
+    job: Job,
+    request: QueryRequest,
+    abort: futures::future::AbortRegistration,
+    load: Load,
+}
+
+/// One query under way.
+struct Load(Arc<AtomicUsize>);
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A query that may have more rows: its task waits for `More`.
+struct Running {
+    gate: Arc<Gate>,
+    abort: AbortHandle,
+    interrupt: Interrupt,
+    more: mpsc::UnboundedSender<()>,
+}
+
+/// What a query passes when it does anything that others see.
+#[derive(Default)]
+struct Gate {
+    /// Held while something passes.
+    is_closed: Mutex<bool>,
+    /// Of a life that is over, whose requests nobody takes any more.
+    is_past: AtomicBool,
+}
+
+impl Gate {
+    /// Does it unless the query was stopped.
+    fn pass(&self, deed: impl FnOnce()) {
+        let is_closed = self.is_closed.lock().expect("what passes does not panic");
+        if !*is_closed && !self.is_past.load(Ordering::Relaxed) {
+            deed();
         }
+    }
+
+    /// From here on nothing passes. The caller must not hold the core's lock.
+    fn close(&self) {
+        *self.is_closed.lock().expect("what passes does not panic") = true;
+    }
+}
+
+impl Running {
+    fn stop(self) {
+        self.gate.close();
+        self.abort.abort();
+        self.interrupt.set();
+    }
+}
+
+impl QueryHost {
+    /// A host whose threads do not run yet.
+    pub(crate) fn new() -> QueryHost {
+        QueryHost { threads: OnceLock::new(), running: Mutex::default(), scans: Mutex::default() }
+    }
+
+    /// Starts the threads.
+    pub(crate) fn start(&self, shared: &Arc<Shared>) -> Result<(), String> {
+        let processor = Processor::with_memory(memory_bytes()).map_err(|error| error.to_string())?;
+        let executors = (0..limits::EXECUTORS).map(|_| Executor::start()).collect::<Result<_, String>>()?;
+        let threads = Threads {
+            shared: Arc::downgrade(shared),
+            processor: Arc::new(processor),
+            planners: Arc::default(),
+            executors,
+        };
+        assert!(self.threads.set(threads).is_ok(), "a host starts once");
+        Ok(())
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, Running>> {
+        self.running.lock().expect("no holder of this lock panics")
+    }
+
+    fn stop_query(&self, session: SessionId) {
+        let running = self.running().remove(&session);
+        running.into_iter().for_each(Running::stop);
     }
 
     /// A request of the user interface, for this life of the site.
     pub(crate) fn ask(&self, session: SessionId, life: Incarnation, request: QueryRequest) {
-        self.order(Order::Request(session, life, request));
+        let Some(threads) = self.threads.get() else { return };
+        // The threads end only when the site ends.
+        let Some(shared) = threads.shared.upgrade() else { return };
+        match request {
+            QueryRequest::Stop => {
+                self.stop_query(session);
+                reply(&shared, session, QueryReply::Stopped);
+            }
+            QueryRequest::More => {
+                let goes_on = self.running().get(&session).is_some_and(|running| running.more.send(()).is_ok());
+                if !goes_on {
+                    reply(&shared, session, QueryReply::Rows { rows: Vec::new(), last: true });
+                }
+            }
+            request => {
+                self.stop_query(session);
+                let (more, wanted) = mpsc::unbounded_channel();
+                let (abort, registration) = AbortHandle::new_pair();
+                let (gate, interrupt) = (Arc::<Gate>::default(), Interrupt::default());
+                let (processor, planners) = (threads.processor.clone(), threads.planners.clone());
+                let (own_gate, own_interrupt) = (gate.clone(), interrupt.clone());
+                let job = Job { session, life, shared, processor, planners, gate, interrupt, wanted };
+                let running = Running { gate: own_gate, abort, interrupt: own_interrupt, more };
+                self.running().insert(session, running);
+                threads.assign(job, request, registration);
+            }
+        }
     }
 
     /// The session is gone.
     pub(crate) fn forget(&self, session: SessionId) {
-        self.order(Order::Forget(session));
+        self.stop_query(session);
     }
 
-    /// The site has begun a new life.
+    /// The site has begun a new life. The caller holds the core's lock.
     pub(crate) fn forget_all(&self) {
         self.scans.lock().expect("no holder of this lock panics").clear();
-        self.order(Order::ForgetAll);
+        for (_, running) in std::mem::take(&mut *self.running()) {
+            running.gate.is_past.store(true, Ordering::Relaxed);
+            running.abort.abort();
+            running.interrupt.set();
+        }
     }
 
     pub(crate) fn stop(&self) {
-        self.order(Order::Stop);
+        if let Some(threads) = self.threads.get() {
+            threads.planners.stop();
+            for executor in &threads.executors {
+                let _ = executor.work.send(None);
+            }
+        }
     }
 
     /// The action driver's answer to a scan.
@@ -95,43 +201,45 @@ impl QueryHost {
     }
 }
 
-/// A query that has more rows: its task waits for `More`.
-struct Running {
-    task: tokio::task::JoinHandle<()>,
-    more: mpsc::UnboundedSender<()>,
+/// What all queries of the site together may hold.
+fn memory_bytes() -> usize {
+    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kibibytes = total.and_then(|total| total.trim().trim_end_matches(" kB").parse::<usize>().ok());
+    let share = kibibytes.map_or(0, |kibibytes| (kibibytes << 10) / limits::QUERY_MEMORY_SHARE);
+    share.max(query::limits::STATEMENT_MEMORY_MAX)
 }
 
-async fn serve(mut orders: mpsc::UnboundedReceiver<Order>, shared: Arc<Shared>, processor: Arc<Processor>) {
-    let mut running: BTreeMap<SessionId, Running> = BTreeMap::new();
-    let stop = |running: &mut BTreeMap<SessionId, Running>, session: &SessionId| {
-        if let Some(running) = running.remove(session) {
-            running.task.abort();
-        }
-    };
-    while let Some(order) = orders.recv().await {
-        match order {
-            Order::Stop => return,
-            Order::Forget(session) => stop(&mut running, &session),
-            Order::Request(session, _, QueryRequest::Stop) => {
-                stop(&mut running, &session);
-                reply(&shared, session, QueryReply::Stopped);
-            }
-            Order::ForgetAll => {
-                for (_, running) in std::mem::take(&mut running) {
-                    running.task.abort();
-                }
-            }
-            Order::Request(session, _, QueryRequest::More) => match running.get(&session) {
-                Some(running) if running.more.send(()).is_ok() => {}
-                _ => reply(&shared, session, QueryReply::Rows { rows: Vec::new(), last: true }),
-            },
-            Order::Request(session, life, request) => {
-                stop(&mut running, &session);
-                let (more, wanted) = mpsc::unbounded_channel();
-                let job = Job { session, life, shared: shared.clone(), processor: processor.clone(), wanted };
-                running.insert(session, Running { task: tokio::task::spawn_local(job.run(request)), more });
-            }
-        }
+impl Threads {
+    /// Gives a query to the executor that has the fewest.
+    fn assign(&self, job: Job, request: QueryRequest, abort: futures::future::AbortRegistration) {
+        let least = self.executors.iter().min_by_key(|executor| executor.load.load(Ordering::Relaxed));
+        let Some(executor) = least else { return };
+        executor.load.fetch_add(1, Ordering::Relaxed);
+        let assigned = Assigned { job, request, abort, load: Load(executor.load.clone()) };
+        // The thread has ended only when the site ends.
+        let _ = executor.work.send(Some(assigned));
+    }
+}
+
+impl Executor {
+    fn start() -> Result<Executor, String> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string())?;
+        let (work, assigned) = mpsc::unbounded_channel();
+        let thread = std::thread::Builder::new().name("query".to_owned()).stack_size(limits::QUERY_STACK_BYTES);
+        let thread = thread.spawn(move || tokio::task::LocalSet::new().block_on(&runtime, serve(assigned)));
+        thread.map_err(|error| error.to_string())?;
+        Ok(Executor { work, load: Arc::default() })
+    }
+}
+
+async fn serve(mut work: mpsc::UnboundedReceiver<Option<Assigned>>) {
+    while let Some(Some(Assigned { job, request, abort, load })) = work.recv().await {
+        tokio::task::spawn_local(async move {
+            let _load = load;
+            let _ = Abortable::new(job.run(request), abort).await;
+        });
     }
 }
 
@@ -153,63 +261,115 @@ struct Job {
     life: Incarnation,
     shared: Arc<Shared>,
     processor: Arc<Processor>,
+    planners: Arc<Planners>,
+    gate: Arc<Gate>,
+    interrupt: Interrupt,
     wanted: mpsc::UnboundedReceiver<()>,
+}
+
+/// Ends a planning whose result nobody waits for.
+struct Awaited(Interrupt);
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.0.set();
+    }
 }
 
 impl Job {
     async fn run(mut self, request: QueryRequest) {
-        let (session, shared) = (self.session, self.shared.clone());
-        let failure = match AssertUnwindSafe(self.serve(request)).catch_unwind().await {
+        let done = AssertUnwindSafe(self.serve(request)).catch_unwind().await;
+        let failure = match done {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure,
-            Err(_) => statement_failure("XX000", "the query processor failed on this statement"),
+            Err(_) => {
+                self.processor.forget_plans();
+                failed()
+            }
         };
-        reply(&shared, session, QueryReply::Failed(failure));
+        self.reply(QueryReply::Failed(failure));
+    }
+
+    fn reply(&self, answer: QueryReply) {
+        self.gate.pass(|| reply(&self.shared, self.session, answer));
     }
 
     async fn serve(&mut self, request: QueryRequest) -> Result<(), Failure> {
         match request {
             QueryRequest::Describe { sql, parameters, catalog, session } => {
-                let planned = self.plan(&sql, &parameters, &catalog, &session)?;
+                let planned =
+                    self.planned(move |processor| processor.plan(&catalog, &session, &sql, &parameters)).await?;
                 let described = QueryReply::Described {
                     columns: planned.columns.clone(),
                     parameters: planned.parameters().to_vec(),
                 };
-                reply(&self.shared, self.session, described);
+                self.reply(described);
                 Ok(())
             }
             QueryRequest::Explain { sql, catalog, session } => {
-                let planned = self.plan(&sql, &[], &catalog, &session)?;
-                let plan = self
-                    .processor
-                    .explain(&planned, &self.execution(Vec::new(), clock::wall_micros() as i64))
-                    .await
-                    .map_err(of_query)?;
+                let execution = self.execution(Vec::new(), clock::wall_micros() as i64);
+                let explained = move |processor: &Processor| {
+                    let planned = processor.plan(&catalog, &session, &sql, &[])?;
+                    processor.explain(&planned, &execution)
+                };
+                let plan = self.planned(explained).await?;
                 let rows = plan.lines().map(|line| vec![Value::Text(line.into())]).collect();
-                reply(&self.shared, self.session, QueryReply::Rows { rows, last: true });
+                self.reply(QueryReply::Rows { rows, last: true });
                 Ok(())
             }
             QueryRequest::Run(run) => {
                 let Run { sql, parameters, parameter_types, columns, catalog, session, time_micros } = *run;
-                let planned = self.plan(&sql, &parameter_types, &catalog, &session)?;
-                if !same_columns(&planned.columns, &columns) {
-                    reply(&self.shared, self.session, QueryReply::Changed);
-                    return Ok(());
+                let execution = self.execution(parameters, time_micros);
+                let ready = move |processor: &Processor| {
+                    let planned = processor.plan(&catalog, &session, &sql, &parameter_types)?;
+                    if !same_columns(&planned.columns, &columns) {
+                        return Ok(None);
+                    }
+                    let ready = processor.ready(&planned, &execution)?;
+                    Ok(Some((planned, ready)))
+                };
+                match self.planned(ready).await? {
+                    Some((planned, ready)) => self.stream_rows(&planned, ready).await,
+                    None => {
+                        self.reply(QueryReply::Changed);
+                        Ok(())
+                    }
                 }
-                self.stream_rows(&planned, self.execution(parameters, time_micros)).await
             }
             QueryRequest::More | QueryRequest::Stop => Ok(()),
         }
     }
 
-    fn plan(
+    /// What a planner makes of it, within the time that planning may take.
+    async fn planned<T: Send + 'static>(
         &self,
-        sql: &Arc<str>,
-        parameters: &[Option<Type>],
-        catalog: &Arc<Catalog>,
-        session: &SessionFacts,
-    ) -> Result<Prepared, Failure> {
-        self.processor.plan(catalog, session, sql, parameters).map_err(of_query)
+        work: impl FnOnce(&Processor) -> Result<T, QueryError> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (interrupt, processor) = (self.interrupt.clone(), self.processor.clone());
+        let awaited = Awaited(interrupt.clone());
+        let (sender, answer) = oneshot::channel();
+        self.planners.run(Box::new(move || {
+            if interrupt.is_set() {
+                return;
+            }
+            let done = std::panic::catch_unwind(AssertUnwindSafe(|| interrupt.watch(|| work(&processor))));
+            if done.is_err() {
+                processor.forget_plans();
+            }
+            // Nobody waits any more when the query was stopped.
+            let _ = sender.send(done.map_err(|_| failed()));
+        }));
+        let done = tokio::time::timeout(limits::PLANNING_TIME_MAX, answer).await;
+        drop(awaited);
+        match done {
+            Ok(Ok(done)) => done?.map_err(of_query),
+            Ok(Err(_)) => Err(failed()),
+            Err(_) => {
+                let seconds = limits::PLANNING_TIME_MAX.as_secs();
+                let message = format!("the statement is too complex: it takes more than {seconds} s to plan");
+                Err(statement_failure("54001", &message))
+            }
+        }
     }
 
     /// `time_micros`: when the transaction began. Each execution draws its own random numbers.
@@ -222,11 +382,12 @@ impl Job {
         }
     }
 
-    async fn stream_rows(&mut self, planned: &Prepared, execution: Execution) -> Result<(), Failure> {
+    async fn stream_rows(&mut self, planned: &Prepared, ready: Ready) -> Result<(), Failure> {
         let tables = Arc::new(SessionTables {
             session: self.session,
             life: self.life,
             shared: self.shared.clone(),
+            gate: self.gate.clone(),
             relies_on: Arc::new(Mutex::new(Arc::clone(&planned.relies_on))),
             turn: Arc::default(),
             failure: Arc::default(),
@@ -236,14 +397,14 @@ impl Job {
             let scan = failure.lock().expect("no holder of this lock panics").take();
             scan.unwrap_or_else(|| of_query(error))
         };
-        let mut batches = self.processor.execute(planned, &execution, tables).await.map_err(&handed_through)?;
+        let mut batches = self.processor.run(ready, tables).map_err(&handed_through)?;
         let mut rows: Vec<Vec<Value>> = Vec::new();
         loop {
             match batches.next().await {
                 Some(batch) => rows.append(&mut batch.map_err(&handed_through)?),
                 None => {
                     self.send_all_but_last(&mut rows).await;
-                    reply(&self.shared, self.session, QueryReply::Rows { rows, last: true });
+                    self.reply(QueryReply::Rows { rows, last: true });
                     return Ok(());
                 }
             }
@@ -258,7 +419,7 @@ impl Job {
         while rows.len() > QUERY_BATCH_ROWS {
             let rest = rows.split_off(QUERY_BATCH_ROWS);
             let batch = std::mem::replace(rows, rest);
-            reply(&self.shared, self.session, QueryReply::Rows { rows: batch, last: false });
+            self.reply(QueryReply::Rows { rows: batch, last: false });
             if self.wanted.recv().await.is_none() {
                 // Aborted: the task ends here.
                 std::future::pending::<()>().await;
@@ -271,6 +432,10 @@ impl Job {
 fn same_columns(found: &[ResultColumn], expected: &[ResultColumn]) -> bool {
     let shape = |column: &ResultColumn| (column.name.clone(), column.column_type);
     found.iter().map(shape).eq(expected.iter().map(shape))
+}
+
+fn failed() -> Failure {
+    statement_failure("XX000", "the query processor failed on this statement")
 }
 
 fn statement_failure(sqlstate: &str, message: &str) -> Failure {
@@ -287,6 +452,7 @@ struct SessionTables {
     session: SessionId,
     life: Incarnation,
     shared: Arc<Shared>,
+    gate: Arc<Gate>,
     relies_on: Arc<Mutex<CatalogVersions>>,
     /// A session asks for one batch at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -300,6 +466,7 @@ impl Tables for SessionTables {
             session: self.session,
             life: self.life,
             shared: self.shared.clone(),
+            gate: self.gate.clone(),
             relies_on: self.relies_on.clone(),
             turn: self.turn.clone(),
             failure: self.failure.clone(),
@@ -323,6 +490,7 @@ struct Scan {
     session: SessionId,
     life: Incarnation,
     shared: Arc<Shared>,
+    gate: Arc<Gate>,
     relies_on: Arc<Mutex<CatalogVersions>>,
     turn: Arc<tokio::sync::Mutex<()>>,
     failure: Arc<Mutex<Option<Failure>>>,
@@ -336,11 +504,10 @@ impl Scan {
     async fn batch(&self, ranges: Vec<KeyRange>) -> Result<(ScanBatch, Vec<KeyRange>), QueryError> {
         let _turn = self.turn.lock().await;
         let (sender, answer) = oneshot::channel();
-        self.shared.query().scans.lock().expect("no holder of this lock panics").insert(self.session, sender);
         let relies_on = std::mem::take(&mut *self.relies_on.lock().expect("no holder of this lock panics"));
         let (through, reverse, limit) = (self.through.clone(), self.reverse, self.limit);
         let request = SessionRequest::Scan { ranges, through, reverse, limit, relies_on };
-        self.shared.submit([Envelope {
+        let envelope = Envelope {
             from_site: SiteId(0),
             from: ServerKind::Query,
             to_site: SiteId(0),
@@ -348,7 +515,11 @@ impl Scan {
             epoch: EpochNumber(0),
             incarnation: self.life,
             message: Message::SessionRequest(self.session, request),
-        }]);
+        };
+        self.gate.pass(|| {
+            self.shared.query().scans.lock().expect("no holder of this lock panics").insert(self.session, sender);
+            self.shared.submit([envelope]);
+        });
         let failure = match answer.await {
             Ok(SessionReply::Scanned { rows, left }) => return Ok((rows, left)),
             Ok(SessionReply::Failed(failure)) => failure,

@@ -5,6 +5,7 @@
 use messages::schema::Catalog;
 use messages::session::{Failure, StatementFailure};
 use messages::{Conflict, ConflictKind, Item, ItemName, TableId, TransactionId};
+use sql_syntax::TooDeep;
 use std::borrow::Cow;
 use values::ValueError;
 
@@ -187,11 +188,12 @@ impl SqlError {
             Failure::Conflict { conflict } => of_conflict(&conflict, catalog),
             Failure::Statement(wrong) => {
                 let StatementFailure { sqlstate, message, detail, constraint } = *wrong;
+                let hint = (message == TooDeep::MESSAGE).then(|| TooDeep::HINT.to_string());
                 Box::new(SqlError {
                     sqlstate: Cow::Owned(sqlstate),
                     message,
                     detail,
-                    hint: None,
+                    hint,
                     position: None,
                     table: constraint.as_ref().and_then(|name| Some(catalog.index_names.get(name)?.0.clone())),
                     constraint,
@@ -286,6 +288,13 @@ fn catalog_name(key: &[u8]) -> String {
         Some((b'n', name)) => format!("\"{}\"", String::from_utf8_lossy(name)),
         Some((b'p', name)) => format!("procedure \"{}\"", String::from_utf8_lossy(name)),
         _ => "the object counter".to_string(),
+    }
+}
+
+impl From<TooDeep> for Box<SqlError> {
+    #[cold]
+    fn from(_: TooDeep) -> Box<SqlError> {
+        SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, TooDeep::MESSAGE).with_hint(TooDeep::HINT)
     }
 }
 

@@ -12,17 +12,8 @@ pub const LONG_MESSAGE_BYTES: usize = 8 << 10;
 pub const STARTUP_BYTES_MAX: usize = 10_000;
 /// Longest SQL text, in bytes. A token in memory takes some 100 bytes, so this bounds a parse to a few hundred MiB at worst.
 pub const SQL_BYTES_MAX: usize = 4 << 20;
-/// Operators in one expression: the syntax tree is as deep as a chain of them is long.
-pub const OPERATOR_CHAIN_MAX: usize = 2_000;
-/// Depth of an expression that compiles; AND and OR chains count once.
+/// Depth of an expression that compiles; AND and OR chains count once. The query processor follows deeper ones.
 pub const EXPRESSION_DEPTH_MAX: usize = 200;
-/// Parts of a name; the parser's work doubles with each.
-pub const NAME_PARTS_MAX: usize = 8;
-/// What parsing a text may cost for each of its tokens, in tokens read: the parser tries some parentheses in two ways, so that each token
-/// within d of them is read 2^d times.
-pub const PARSER_COST_PER_TOKEN_MAX: u64 = 16;
-/// What parsing a text may cost however short it is, in tokens read: some tenths of a second.
-pub const PARSER_COST_MIN: u64 = 1 << 20;
 /// Nodes that compiling an expression may visit for each byte of the statement. Some constructs (BETWEEN, a CASE with an operand) visit
 /// an operand more than once, and nesting them multiplies that.
 pub const NODES_PER_BYTE_MAX: usize = 16;
@@ -32,8 +23,6 @@ pub const NODES_MIN: usize = 4_096;
 pub const BOUND_DEPTH_MAX: usize = 6;
 /// Indexes of a table.
 pub const INDEXES_MAX: usize = 256;
-/// Depth of nested syntax that the parser follows.
-pub const PARSER_DEPTH_MAX: usize = 100;
 /// Parameters of a statement: the protocol counts them in 16 bits.
 pub const PARAMETERS_MAX: usize = u16::MAX as usize;
 /// Parameters of a procedure, as in PostgreSQL.
@@ -77,4 +66,4 @@ pub const KEY_COLUMNS_MAX: usize = 32;
 pub const FIRST_OBJECT: u32 = messages::TableId::FIRST_CREATED.0;
 
 const _: () = assert!(SQL_BYTES_MAX < MESSAGE_BYTES_MAX && STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);
-const _: () = assert!(EXPRESSION_DEPTH_MAX <= OPERATOR_CHAIN_MAX);
+const _: () = assert!(EXPRESSION_DEPTH_MAX <= sql_syntax::limits::DEPTH_MAX);

@@ -38,17 +38,34 @@ impl Rewriter<'_> {
             Expr::Collate { expr, collation } => collated(*expr, &super::build::last_part(&collation))?,
             Expr::BinaryOp { left, op, right } => self.binary(*left, op, *right)?,
             Expr::UnaryOp { op, expr } => unary(op, *expr)?,
-            Expr::Between { expr, negated, low, high } => between(*expr, negated, *low, *high),
-            Expr::InList { expr, list, negated } => in_list(*expr, list, negated)?,
-            Expr::AnyOp { left, compare_op, right, .. } => quantified(*left, compare_op, *right, Quantifier::Any)?,
-            Expr::AllOp { left, compare_op, right } => quantified(*left, compare_op, *right, Quantifier::All)?,
-            Expr::Case { case_token, end_token, operand: Some(operand), conditions, else_result } => Expr::Case {
-                case_token,
-                end_token,
-                operand: None,
-                conditions: searched(&operand, conditions),
-                else_result,
-            },
+            Expr::Between { expr, negated, low, high } => {
+                self.copy(&expr, 2)?;
+                between(*expr, negated, *low, *high)
+            }
+            Expr::InList { expr, list, negated } => {
+                if let Expr::Tuple(_) = &*expr {
+                    self.copy(&expr, list.len())?;
+                }
+                in_list(*expr, list, negated)?
+            }
+            Expr::AnyOp { left, compare_op, right, .. } => {
+                self.copy(&left, list_length(&right))?;
+                quantified(*left, compare_op, *right, Quantifier::Any)?
+            }
+            Expr::AllOp { left, compare_op, right } => {
+                self.copy(&left, list_length(&right))?;
+                quantified(*left, compare_op, *right, Quantifier::All)?
+            }
+            Expr::Case { case_token, end_token, operand: Some(operand), conditions, else_result } => {
+                self.copy(&operand, conditions.len())?;
+                Expr::Case {
+                    case_token,
+                    end_token,
+                    operand: None,
+                    conditions: searched(&operand, conditions),
+                    else_result,
+                }
+            }
             // A word that PostgreSQL reserves, and the parser does not know.
             Expr::Identifier(word)
                 if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("current_schema") =>
@@ -61,12 +78,13 @@ impl Rewriter<'_> {
         })
     }
 
-    fn binary(&self, left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr, QueryError> {
+    fn binary(&mut self, left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr, QueryError> {
         let op = match op {
             BinaryOperator::PGCustomBinaryOperator(parts) => named_operator(parts.last().map_or("", String::as_str))?,
             other => other,
         };
         if let (Expr::Tuple(left), Expr::Tuple(right)) = (&left, &right) {
+            left.iter().chain(right).try_for_each(|column| self.copy(column, 2))?;
             return compare_rows(left, &op, right);
         }
         Ok(match op {
@@ -242,6 +260,15 @@ fn each(left: &Expr, op: &BinaryOperator, list: Vec<Expr>, joint: BinaryOperator
         .map(|item| binary(nested(left.clone()), op.clone(), item))
         .reduce(|before, comparison| binary(before, joint.clone(), comparison));
     nested(joined.unwrap_or(Expr::Value(Value::Boolean(of_none).into())))
+}
+
+/// How many elements `ARRAY[...]` has; 1 of anything else.
+fn list_length(list: &Expr) -> usize {
+    match list {
+        Expr::Array(Array { elem, .. }) => elem.len(),
+        Expr::Nested(inner) => list_length(inner),
+        _ => 1,
+    }
 }
 
 /// The elements of `ARRAY[...]`.

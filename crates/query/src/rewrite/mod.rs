@@ -16,7 +16,7 @@ mod subqueries;
 pub mod types;
 
 use crate::error::QueryError;
-use crate::limits::PARAMETERS_MAX;
+use crate::limits::{COPIED_NODES_MAX, PARAMETERS_MAX};
 use crate::system_catalog::SystemCatalog;
 use ::values::Type;
 use datafusion::sql::sqlparser::ast::{
@@ -24,6 +24,7 @@ use datafusion::sql::sqlparser::ast::{
     OrderByKind, Query, Select, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value, ValueWithSpan,
     Values, Visit, VisitMut, Visitor, VisitorMut,
 };
+use sql_syntax::TooDeep;
 use std::ops::ControlFlow;
 
 /// A query ready to be planned.
@@ -75,11 +76,13 @@ pub fn rewrite(statement: &Statement, catalog: &SystemCatalog) -> Result<Rewritt
     let mut statement = statement.clone();
     let relations = merged::Relations::of(&statement, catalog);
     aliases::tell_from_columns(&mut statement, &relations);
-    let mut rewriter = Rewriter { catalog, relations, parameters: parameters.types.len(), random_calls: 0 };
+    let mut rewriter = Rewriter { catalog, relations, parameters: parameters.types.len(), random_calls: 0, copied: 0 };
     match VisitMut::visit(&mut statement, &mut rewriter) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             let is_random = rewriter.random_calls > 0;
+            // Lists of rows have become chains.
+            sql_syntax::balance(&mut statement);
             Ok(Rewritten { statement, parameters: parameters.types, is_random })
         }
     }
@@ -140,9 +143,28 @@ struct Rewriter<'a> {
     parameters: usize,
     /// Calls of random functions so far: each is a sequence of its own.
     random_calls: usize,
+    /// Nodes copied so far.
+    copied: usize,
 }
 
 impl Rewriter<'_> {
+    /// Notes that an expression will stand in so many places. Errors: 54001 where that makes the statement too large.
+    fn copy(&mut self, expression: &Expr, places: usize) -> Result<(), QueryError> {
+        struct Nodes(usize);
+        impl Visitor for Nodes {
+            type Break = ();
+
+            fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+                self.0 += 1;
+                if self.0 > COPIED_NODES_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            }
+        }
+        let mut nodes = Nodes(0);
+        let _ = expression.visit(&mut nodes);
+        self.copied = self.copied.saturating_add(nodes.0.saturating_mul(places.saturating_sub(1)));
+        if self.copied > COPIED_NODES_MAX { Err(TooDeep.into()) } else { Ok(()) }
+    }
+
     /// The placeholder of something that only an execution knows.
     fn execution_parameter(&self, parameter: ExecutionParameter) -> Expr {
         let place = ExecutionParameter::ALL.iter().position(|candidate| *candidate == parameter).unwrap_or_default();

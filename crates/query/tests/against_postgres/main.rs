@@ -9,6 +9,7 @@ mod catalog;
 mod drivers;
 mod kept;
 mod memory;
+mod nestings;
 mod postgres;
 mod protocol;
 mod psql;

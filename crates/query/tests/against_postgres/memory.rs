@@ -56,9 +56,13 @@ pub struct Described {
 
 /// Reads `tests/tables.txt`: per table a line `table name`, a line per column, `key` and `index` lines, then rows.
 pub fn described() -> Vec<Described> {
+    described_in(include_str!("../tables.txt"))
+}
+
+fn described_in(text: &str) -> Vec<Described> {
     let mut tables: Vec<Described> = Vec::new();
     let mut next = 16_384;
-    for line in include_str!("../tables.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (word, rest) = line.split_once(' ').expect("a word and the rest");
         if word == "table" {
             tables.push(Described { schema: empty_table(rest, next), rows: vec![] });
@@ -141,9 +145,13 @@ fn value(text: &str, column_type: Type) -> Value {
 
 impl Memory {
     pub fn new() -> Memory {
+        Memory::of(described())
+    }
+
+    fn of(described: Vec<Described>) -> Memory {
         let mut catalog = Catalog::default();
         let mut rows = BTreeMap::new();
-        for table in described() {
+        for table in described {
             let schema = Arc::new(table.schema);
             let mut keys = Vec::new();
             let stored = rows.entry(schema.storage).or_insert_with(BTreeMap::new);
@@ -201,6 +209,12 @@ impl World {
         World::with_processor(Processor::new().expect("a processor"))
     }
 
+    /// With other tables, described as in `tests/tables.txt`.
+    pub fn with_tables(text: &str) -> World {
+        let world = World::new();
+        World { memory: Arc::new(Memory::of(described_in(text))), ..world }
+    }
+
     pub fn with_processor(processor: Processor) -> World {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         World { processor, memory: Arc::new(Memory::new()), runtime }
@@ -224,7 +238,7 @@ impl World {
     }
 
     pub fn explain(&self, planned: &Prepared) -> Result<String, QueryError> {
-        self.runtime.block_on(self.processor.explain(planned, &Execution::default()))
+        self.processor.explain(planned, &Execution::default())
     }
 
     /// Columns, types and rows, one line each, as `tests/queries` writes them; or the SQLSTATE.

@@ -26,5 +26,6 @@ mod register;
 mod returning;
 mod schema_changes;
 mod sql_like_postgres;
+mod statements;
 mod throwaway_postgres;
 mod wire;

@@ -160,7 +160,7 @@ pub fn compile(
 ) -> Result<Prepared> {
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, utility),
-        Statement::Sql(statement) => of_sql(parsed, statement, &declared, context, described)?,
+        Statement::Sql(tree) => tree.with(|statement| of_sql(parsed, statement, &declared, context, described))?,
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
     prepared.declared = declared;

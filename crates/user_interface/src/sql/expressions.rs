@@ -11,9 +11,10 @@ use crate::sql::operators::{
     is_comparison, no_operator, operator_of_syntax, operator_of_values, symbol, unknown_operand,
 };
 use crate::sql::settings::Facts;
-use crate::sql::types::{Compiled, Parameters, Typed, beyond, data_type};
+use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, data_type};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema, TableSchema};
+use sql_syntax::TooDeep;
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 use values::cast::{self, Context};
@@ -95,10 +96,13 @@ impl<'a> Compiler<'a> {
     pub fn expression(&mut self, expression: &Expr, scope: &Scope) -> Compiled<Typed> {
         self.depth += 1;
         self.nodes += 1;
-        if self.depth > EXPRESSION_DEPTH_MAX || self.nodes > NODES_MIN + NODES_PER_BYTE_MAX * self.text.len() {
-            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "an expression is nested too deeply").into());
+        if self.nodes > NODES_MIN + NODES_PER_BYTE_MAX * self.text.len() {
+            return Err(Stop::Error(TooDeep.into()));
         }
-        let compiled = self.expression_inside(expression, scope);
+        let compiled = match self.depth <= EXPRESSION_DEPTH_MAX {
+            true => self.expression_inside(expression, scope),
+            false => Err(Stop::Beyond(TooDeep.into())),
+        };
         self.depth -= 1;
         compiled
     }
@@ -259,19 +263,16 @@ impl<'a> Compiler<'a> {
 
     /// AND and OR: a chain of them is one list, however long.
     fn connective(&mut self, whole: &Expr, operator: &ast::BinaryOperator, scope: &Scope) -> Compiled<Typed> {
-        let mut operands = Vec::new();
-        let mut rest = whole;
-        while let Expr::BinaryOp { left, op, right } = rest
-            && op == operator
-        {
-            operands.push(right.as_ref());
-            rest = left;
+        let (mut operands, mut rest) = (Vec::new(), vec![whole]);
+        while let Some(next) = rest.pop() {
+            match next {
+                Expr::BinaryOp { left, op, right } if op == operator => rest.extend([right.as_ref(), left.as_ref()]),
+                operand => operands.push(operand),
+            }
         }
-        operands.push(rest);
         let clause = operator.to_string();
         let list = operands
             .into_iter()
-            .rev()
             .map(|operand| self.condition(operand, &clause, scope))
             .collect::<Compiled<Vec<_>>>()?;
         Ok(Typed::boolean(if *operator == ast::BinaryOperator::And {

@@ -1,17 +1,15 @@
 //! SQL text to statements: split at semicolons, each parsed by `sqlparser` or, for what concerns the session, by [`utility`].
 //!
-//! Invariant: whatever the text, parsing ends in bounded time, memory and stack: texts, chains of operators and nesting are
-//! bounded before a tree is built, because a tree is dropped and walked by recursion.
+//! Invariant: whatever the text, parsing ends in bounded time, memory and stack ([`sql_syntax`]). Only statements that read or change rows may be so deep
+//! that they need a stack of their own; they are kept as [`Deep`] and compiled on such a stack.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{
-    NAME_PARTS_MAX, OPERATOR_CHAIN_MAX, PARSER_COST_MIN, PARSER_COST_PER_TOKEN_MAX, PARSER_DEPTH_MAX, SQL_BYTES_MAX,
-};
+use crate::limits::SQL_BYTES_MAX;
 use crate::sql::utility::{self, Utility};
+use sql_syntax::{Deep, Refused, TooDeep};
 use sqlparser::ast;
-use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use std::sync::Arc;
 
 /// One statement of a text.
@@ -29,7 +27,7 @@ pub struct Parsed {
 #[derive(Clone, Debug)]
 pub enum Statement {
     /// Data or schema.
-    Sql(Box<ast::Statement>),
+    Sql(Deep<ast::Statement>),
     /// The session, its transactions, COPY.
     Utility(Box<Utility>),
     /// CREATE PROCEDURE, which has the syntax of a function that returns nothing.
@@ -45,7 +43,7 @@ pub fn statements(text: &str) -> Result<Vec<Parsed>> {
         ));
     }
     let tokens = tokenize(text)?;
-    bound_chains(&tokens)?;
+    let depth = bound(&tokens)?;
     let mut parsed = Vec::new();
     let mut cursor = Cursor::new(text);
     let mut tokens = tokens.into_iter().peekable();
@@ -58,7 +56,7 @@ pub fn statements(text: &str) -> Result<Vec<Parsed>> {
         let start = cursor.offset(first.span.start);
         let end = cursor.offset(last.span.end);
         let slice = text[start..end].trim_end();
-        parsed.push(parse_one(text, slice, statement)?);
+        parsed.push(parse_one(text, slice, statement, depth)?);
     }
     Ok(parsed)
 }
@@ -75,31 +73,36 @@ pub fn statement(text: &str) -> Result<Option<Parsed>> {
 /// Parses an expression that the catalog keeps as text (a column's default).
 pub fn expression(text: &str) -> Result<ast::Expr> {
     let tokens = tokenize(text)?;
-    bound_chains(&tokens)?;
-    let mut parser = parser(tokens);
-    let expression = parser.parse_expr().map_err(|error| reword(&error, text))?;
-    end_of(&mut parser, text)?;
-    Ok(expression)
+    let depth = bound(&tokens)?;
+    let expression = sql_syntax::parse(tokens, depth, |parser| {
+        let expression = parser.parse_expr().map_err(|error| reword(&error, text))?;
+        end_of(parser, text).map(|()| expression)
+    })?;
+    if expression.is_shallow() { Ok(*expression.into_inner()) } else { Err(TooDeep.into()) }
 }
 
-fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>) -> Result<Parsed> {
+fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Parsed> {
     let mut tokens = plain_locks(tokens);
     let is_procedure = procedure_as_function(&mut tokens);
     let mut concurrently = drop_concurrently(&mut tokens).then_some("DROP INDEX CONCURRENTLY");
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
         None => {
-            let mut parser = parser(tokens);
-            let statement = parser.parse_statement().map_err(|error| reword(&error, text))?;
-            end_of(&mut parser, text)?;
-            match statement {
-                ast::Statement::CreateFunction(create) if is_procedure => Statement::Procedure(Box::new(create)),
-                statement => {
-                    if matches!(&statement, ast::Statement::CreateIndex(create) if create.concurrently) {
-                        concurrently = Some("CREATE INDEX CONCURRENTLY");
-                    }
-                    Statement::Sql(Box::new(statement))
+            let tree = sql_syntax::parse(tokens, depth, |parser| {
+                let statement = parser.parse_statement().map_err(|error| reword(&error, text))?;
+                end_of(parser, text).map(|()| statement)
+            })?;
+            if !tree.is_shallow() && !is_of_rows(&tree) {
+                return Err(TooDeep.into());
+            }
+            if matches!(&*tree, ast::Statement::CreateIndex(create) if create.concurrently) {
+                concurrently = Some("CREATE INDEX CONCURRENTLY");
+            }
+            match &*tree {
+                ast::Statement::CreateFunction(create) if is_procedure => {
+                    Statement::Procedure(Box::new(create.clone()))
                 }
+                _ => Statement::Sql(tree),
             }
         }
     };
@@ -114,6 +117,12 @@ fn drop_concurrently(tokens: &mut Vec<TokenWithSpan>) -> bool {
         tokens.remove(2);
     }
     found
+}
+
+/// Whether it is compiled, and then dropped: what others become is kept in parts.
+fn is_of_rows(statement: &ast::Statement) -> bool {
+    use ast::Statement::{Delete, Insert, Query, Update};
+    matches!(statement, Query(_) | Insert(_) | Update(_) | Delete(_))
 }
 
 /// `FOR NO KEY UPDATE` and `FOR KEY SHARE` as the stronger locks `FOR UPDATE` and `FOR SHARE`: a lock is one of a whole row.
@@ -150,10 +159,6 @@ fn procedure_as_function(tokens: &mut [TokenWithSpan]) -> bool {
     }
 }
 
-fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
-    Parser::new(&PostgreSqlDialect {}).with_recursion_limit(PARSER_DEPTH_MAX).with_tokens_with_locations(tokens)
-}
-
 fn end_of(parser: &mut Parser, text: &str) -> Result<()> {
     match parser.peek_token() {
         TokenWithSpan { token: Token::EOF, .. } => Ok(()),
@@ -168,115 +173,28 @@ pub fn unexpected(token: &TokenWithSpan, text: &str) -> Box<SqlError> {
 
 /// The tokens, blanks and comments left out.
 fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().map_err(|error| {
+    sql_syntax::tokenize(text).map_err(|error| {
         let message = match error.message.as_str() {
             "Unterminated string literal" => "unterminated quoted string".to_string(),
             "Unexpected EOF while in a multi-line comment" => "unterminated /* comment".to_string(),
             other => format!("syntax error: {other}"),
         };
         SqlError::new(sqlstate::SYNTAX_ERROR, message).at(position(text, error.location))
-    })?;
-    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_) | Token::EOF));
-    Ok(tokens)
+    })
 }
 
-/// Refuses expressions so long that their tree is too deep for the stack, and nesting that the parser would try in too many ways.
-/// Between two commas of one pair of parentheses an operator adds a level; what encloses them adds its own.
-fn bound_chains(tokens: &[TokenWithSpan]) -> Result<()> {
-    let mut open: Vec<(usize, u32)> = Vec::new();
-    let (mut outside, mut here) = (0usize, 0usize);
-    let (mut doubling, mut cost) = (0u32, 0u64);
-    let cost_max = PARSER_COST_MIN + PARSER_COST_PER_TOKEN_MAX * tokens.len() as u64;
-    let mut parts = 0;
-    let mut before: Option<&Token> = None;
-    for token in tokens {
-        match &token.token {
-            Token::LParen | Token::LBracket => {
-                let doubles = before.map_or(0, doublings_of_parenthesis);
-                doubling += doubles;
-                open.push((here, doubles));
-                outside += here;
-                here = 0;
-            }
-            Token::RParen | Token::RBracket => {
-                let (enclosing, doubled) = open.pop().unwrap_or((0, 0));
-                doubling -= doubled;
-                here = enclosing;
-                outside -= here;
-            }
-            Token::Comma => here = 0,
-            Token::SemiColon => {
-                open.clear();
-                (outside, here, doubling) = (0, 0, 0);
-            }
-            Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {}
-            Token::Word(word) if !is_connective(word) => {}
-            _ => here += 1,
-        }
-        // The parser follows INTERVAL into what is behind it without counting how deep it is.
-        if is_interval(&token.token) && before.is_some_and(is_interval) {
-            return Err(SqlError::syntax(&token.token));
-        }
-        parts = match &token.token {
-            Token::Period => parts + 1,
-            Token::Word(_) if before == Some(&Token::Period) => parts,
-            Token::LBracket | Token::RBracket | Token::LParen | Token::RParen | Token::Number(..) => parts,
-            _ => 0,
-        };
-        if parts >= NAME_PARTS_MAX {
-            return Err(SqlError::syntax("."));
-        }
-        cost = cost.saturating_add(1u64.checked_shl(doubling).unwrap_or(u64::MAX));
-        if cost > cost_max {
-            return Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "the statement is nested too deeply"));
-        }
-        if outside + here > OPERATOR_CHAIN_MAX {
-            return Err(SqlError::new(
-                sqlstate::STATEMENT_TOO_COMPLEX,
-                format!("an expression has more than {OPERATOR_CHAIN_MAX} operators in a row"),
-            )
-            .with_hint("Use IN (...) or several statements."));
-        }
-        before = Some(&token.token);
-    }
-    Ok(())
-}
-
-fn is_interval(token: &Token) -> bool {
-    matches!(token, Token::Word(word) if word.keyword == sqlparser::keywords::Keyword::INTERVAL)
-}
-
-/// How often the parser doubles its work within a parenthesis behind this token: what is there may be a subquery, a join, a list, an
-/// expression or an argument with a computed name, which it finds out by trying. Words that are both constructs and names of functions,
-/// such as POSITION, are tried as either, each in several ways.
-fn doublings_of_parenthesis(before: &Token) -> u32 {
-    use sqlparser::keywords::Keyword::*;
-    match before {
-        Token::LParen | Token::Comma => 1,
-        Token::Word(word) => match word.keyword {
-            NOT => 2,
-            POSITION | SUBSTRING | SUBSTR | TRIM | OVERLAY | EXTRACT | CEIL | FLOOR | CAST | TRY_CAST | CONVERT
-            | CASE | EXISTS | ARRAY | INTERVAL | STRUCT | GROUPING | CURRENT_DATE => 3,
-            _ => 1,
-        },
-        _ => 0,
-    }
-}
-
-/// Words that make a syntax tree deeper without a parenthesis.
-fn is_connective(word: &Word) -> bool {
-    use sqlparser::keywords::Keyword::*;
-    matches!(
-        word.keyword,
-        AND | OR | NOT | IS | LIKE | ILIKE | BETWEEN | IN | UNION | EXCEPT | INTERSECT | JOIN | COLLATE | CASE | AT
-    )
+fn bound(tokens: &[TokenWithSpan]) -> Result<usize> {
+    sql_syntax::bound(tokens).map_err(|refused| match refused {
+        Refused::TooDeep => TooDeep.into(),
+        Refused::Near(near) => SqlError::syntax(near),
+    })
 }
 
 /// `sqlparser`'s complaint in PostgreSQL's words.
 fn reword(error: &ParserError, text: &str) -> Box<SqlError> {
     let message = match error {
         ParserError::RecursionLimitExceeded => {
-            return SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, "the statement is nested too deeply");
+            return TooDeep.into();
         }
         ParserError::ParserError(message) | ParserError::TokenizerError(message) => message,
     };
@@ -372,25 +290,6 @@ mod tests {
             assert_eq!((error.sqlstate.as_ref(), error.message.as_str()), ("42601", message), "{text}");
             assert_eq!(error.position, position, "{text}");
         }
-    }
-
-    /// A tree as deep as a text is long would overflow the stack when it is dropped.
-    #[test]
-    fn long_chains_are_refused() {
-        for text in [
-            format!("select {}1", "1+".repeat(100_000)),
-            format!("select {}1", "-".repeat(3_000).replace('-', "- ")),
-            format!("select {}1{}", "(".repeat(10_000), ")".repeat(10_000)),
-            format!("select {}1{}", "(1 + ".repeat(3_000), ")".repeat(3_000)),
-            format!("select 1 {}", "union select 1 ".repeat(10_000)),
-            format!("select {} 1", "not ".repeat(10_000)),
-            format!("select case {} end", "when 1=1 then 1 ".repeat(10_000)),
-        ] {
-            let error = statements(&text).expect_err("too deep");
-            assert_eq!(error.sqlstate, "54001", "{} {error:?}", &text[..20]);
-        }
-        let many = format!("insert into t values {}(1)", "(1 + 1), ".repeat(10_000));
-        assert_eq!(statements(&many).expect("wide, not deep").len(), 1);
     }
 
     proptest! {

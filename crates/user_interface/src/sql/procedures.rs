@@ -96,7 +96,8 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
             return Err(SqlError::unsupported("a procedure that controls transactions or the session"));
         };
         let mut compiler = Compiler::of_procedure(context, procedure);
-        let program = data_statement(&mut compiler, statement, context).map_err(|mut error| {
+        let compiled = statement.with(|statement| data_statement(&mut compiler, statement, context));
+        let program = compiled.map_err(|mut error| {
             error.position = None;
             let error = Box::new(*error);
             match error.detail {
