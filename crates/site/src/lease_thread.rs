@@ -22,6 +22,20 @@ use thread_priority::unix::{
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
+/// What a keeper says that goes by a connection: to whom, and in which epoch.
+type ByConnection = (SiteId, EpochNumber, ReplicationMessage);
+
+/// What the thread has left for the core.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    /// For the connections.
+    pub(crate) by_connection: Vec<ByConnection>,
+    /// For the replication controller.
+    pub(crate) strays: Vec<Envelope>,
+    /// From whom no note has come: they must be told where this site's keeper hears notes.
+    pub(crate) unproven: Vec<SiteId>,
+}
+
 /// Where the core and the thread leave things for each other.
 #[derive(Debug, Default)]
 struct Desk {
@@ -31,12 +45,8 @@ struct Desk {
     peers: BTreeMap<SiteId, (SocketAddr, Option<NoteKeys>)>,
     /// Something above has changed.
     is_new: bool,
-    /// For the connections.
-    by_connection: Vec<(SiteId, EpochNumber, ReplicationMessage)>,
-    /// Who must hear where this site's keeper hears notes: none has come from it.
-    unproven: Vec<SiteId>,
-    /// For the replication controller.
-    strays: Vec<Envelope>,
+    /// For the core.
+    left: Left,
 }
 
 /// By what right the thread runs before others.
@@ -127,20 +137,15 @@ impl LeaseThread {
         desk.is_new |= before != Some((address, keys));
     }
 
-    /// What the connections must carry, what the replication controller should see, and, now and then, who must be told of the port.
-    pub(crate) fn take(
-        &mut self,
-        now: u64,
-    ) -> (Vec<(SiteId, EpochNumber, ReplicationMessage)>, Vec<Envelope>, Vec<SiteId>) {
-        let tells = now >= self.told_at + limits::LEASE_DOOR_AGAIN;
-        let mut desk = self.desk();
-        let unproven = if tells { std::mem::take(&mut desk.unproven) } else { Vec::new() };
-        let taken = (std::mem::take(&mut desk.by_connection), std::mem::take(&mut desk.strays), unproven);
-        drop(desk);
-        if !taken.2.is_empty() {
+    /// Takes what the thread has left; who must be told of the port only now and then.
+    pub(crate) fn take(&mut self, now: u64) -> Left {
+        let mut left = std::mem::take(&mut self.desk().left);
+        if now < self.told_at + limits::LEASE_DOOR_AGAIN {
+            left.unproven.clear();
+        } else if !left.unproven.is_empty() {
             self.told_at = now;
         }
-        taken
+        left
     }
 }
 
@@ -172,7 +177,7 @@ struct Runner {
     life: Incarnation,
     keeper: Option<Keeper>,
     peers: BTreeMap<SiteId, Peer>,
-    by_connection: Vec<(SiteId, EpochNumber, ReplicationMessage)>,
+    by_connection: Vec<ByConnection>,
     strays: Vec<Envelope>,
     budget: Budget,
     datagram: Vec<u8>,
@@ -242,12 +247,13 @@ impl Runner {
             }
         }
         let room = |waiting: usize| limits::LEASES_BY_CONNECTION_MAX.saturating_sub(waiting);
-        let fits = room(desk.by_connection.len()).min(self.by_connection.len());
-        desk.unproven = self.by_connection.iter().map(|(site, ..)| *site).collect();
-        desk.by_connection.extend(self.by_connection.drain(..fits));
+        let left = &mut desk.left;
+        let fits = room(left.by_connection.len()).min(self.by_connection.len());
+        left.unproven = self.by_connection.iter().map(|(site, ..)| *site).collect();
+        left.by_connection.extend(self.by_connection.drain(..fits));
         self.by_connection.clear();
-        let fits = room(desk.strays.len()).min(self.strays.len());
-        desk.strays.extend(self.strays.drain(..fits));
+        let fits = room(left.strays.len()).min(self.strays.len());
+        left.strays.extend(self.strays.drain(..fits));
         self.strays.clear();
     }
 

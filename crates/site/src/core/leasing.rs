@@ -2,7 +2,7 @@
 
 use super::{Core, Life};
 use crate::clock;
-use crate::lease_thread::Right;
+use crate::lease_thread::{Left, Right};
 use domain::Remote;
 use messages::replication::ReplicationMessage;
 use messages::{Envelope, EpochNumber, Message, ServerKind, SiteId};
@@ -24,7 +24,7 @@ impl Core {
         if !matches!(self.life, Life::Running(_)) {
             return;
         }
-        let (by_connection, strays, unproven) = self.leases.take(clock::boot());
+        let Left { by_connection, strays, unproven } = self.leases.take(clock::boot());
         for (site, epoch, message) in by_connection {
             self.send_of_keeper(site, epoch, message);
         }
