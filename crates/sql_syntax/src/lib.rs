@@ -54,7 +54,9 @@ where
         let mut parser = Parser::new(&dialect)
             .with_recursion_limit(limits::PARSER_DEPTH_MAX)
             .with_tokens_with_locations(tokens::without_idle_parentheses(tokens));
-        let mut tree = read(&mut parser)?;
+        // Where the parser tries what a word may be, it may lose the reason for which it gave up.
+        let read = read(&mut parser);
+        let mut tree = if depth > limits::DEPTH_MAX { read.map_err(|_| E::from(TooDeep))? } else { read? };
         balance(&mut tree);
         let depths = depths(&tree);
         if depths.levels > limits::DEPTH_MAX {
