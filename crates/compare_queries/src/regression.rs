@@ -1,8 +1,8 @@
 //! PostgreSQL's own regression suite, statement by statement on PostgreSQL and on Raid, each difference in a class.
 //!
-//! The suite is PostgreSQL's and is not kept here: whoever runs it names the folder `src/test` of PostgreSQL's source. Reading order: [`script`] (what psql
-//! would send), [`trail`] (what earlier failures explain), [`class`], [`play`], [`bridge`] (tables that the suite takes for granted), [`page`] (the
-//! report), [`isolation`] (its suite of several sessions).
+//! The suite is PostgreSQL's and is not kept here: whoever runs it names the folder `src/test` of PostgreSQL's source. Reading order: `script` (what psql
+//! would send), `trail` (what earlier failures explain), `class`, `play`, `bridge` (tables that the suite takes for granted), `page` (the
+//! report), `isolation` (its suite of several sessions).
 
 pub mod bridge;
 mod class;

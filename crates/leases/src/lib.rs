@@ -16,7 +16,7 @@
 //! * a grant that is sent is among those that [`Keeper::close`] tells of ([`promise`]);
 //! * a site whose servers have had no turn for [`limits::SERVERS_SILENT`], or whose disk has stalled, neither asks nor grants.
 //!
-//! In reading order: [`term`], the words of an epoch; [`promise`], the one race that matters; [`length`], how long leases are; [`limits`].
+//! In reading order: `term`, the words of an epoch; [`promise`], the one race that matters; [`length`], how long leases are; [`limits`].
 
 pub mod length;
 pub mod limits;

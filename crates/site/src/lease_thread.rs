@@ -2,7 +2,7 @@
 //!
 //! It drives the keeper of the present life (`leases`) and carries what keepers say to each other as notes (`raidcomm::datagrams::notes`). The core tells
 //! it of lives and peers, and takes from it what must go by the connections: what is said to peers from which no note has come lately, since a network may
-//! carry no UDP. The two meet in [`Desk`], whose lock the thread only tries; the core holds it for an assignment.
+//! carry no UDP. The two meet in `Desk`, whose lock the thread only tries; the core holds it for an assignment.
 //!
 //! Invariant: no byte of a client is seen here, and nothing here takes longer than a datagram does.
 

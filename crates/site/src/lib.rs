@@ -10,7 +10,7 @@
 //! * [`lease_thread`]: the thread that keeps leases, whatever the others do;
 //! * [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
 //! * [`layout`]: servers in processes of their own;
-//! * [`query_host`]: DataFusion on a thread of its own;
+//! * `query_host`: DataFusion on threads of its own;
 //! * [`oracle_process`]: the embedded oracle;
 //! * [`status`]: what `raid status` shows; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
 //!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them; `back_seat`: long work that

@@ -5,7 +5,7 @@
 //! syncs, are shared by all transactions of a turn, and nobody who is awake is woken.
 //!
 //! A message of a client that is long is for other workers: the first ones, which also look after the connections with other sites, leave it to them, with the
-//! session ([`moving`]). When a turn of the first worker takes long all the same, the thread `peers` takes the core's turns ([`peers`]).
+//! session (`moving`). When a turn of the first worker takes long all the same, the thread `peers` takes the core's turns (`peers`).
 //!
 //! Invariant: a session is at one worker at a time. Its number says at which, unless `shared` says another.
 

@@ -1,7 +1,7 @@
 //! PostgreSQL's isolation suite: steps of several sessions in given orders, each order on both systems. (The format is that of `src/test/isolation`,
 //! described in its README.)
 //!
-//! A step that is not done after [`STEP_WAIT`] waits for another session, and the next step is begun. Raid's transactions are strictly
+//! A step that is not done after `STEP_WAIT` waits for another session, and the next step is begun. Raid's transactions are strictly
 //! serializable whatever level is asked for, so it may refuse with 40001 what PostgreSQL does; that is a class of its own.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
