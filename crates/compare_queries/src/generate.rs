@@ -1,7 +1,7 @@
 //! Random queries over the tables of a case, each of known types: PostgreSQL accepts nearly all of them, and their answers do not depend on
 //! chance.
 //!
-//! Reading order: [`queries`] (SELECT and what it nests), [`sources`] (FROM), [`expressions`], [`conditions`], [`aggregates`] (and windows), [`changes`].
+//! Reading order: `queries` (SELECT and what it nests), `sources` (FROM), `expressions`, `conditions`, `aggregates` (and windows), `changes`.
 
 mod aggregates;
 pub mod changes;

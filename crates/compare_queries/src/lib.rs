@@ -3,8 +3,8 @@
 //! It knows systems as addresses that speak the PostgreSQL protocol, and nothing of what is behind them. Invariant: a seed and a number
 //! decide a case wholly, so that every difference can be had again.
 //!
-//! Reading order: [`random`], [`types`], [`tables`], [`tree`] (statements that can be made smaller), [`generate`] (which statements),
-//! [`wire`] (how they are asked), [`limits`].
+//! Reading order: `random`, `types`, `tables`, `tree` (statements that can be made smaller), `generate` (which statements),
+//! `wire` (how they are asked), `limits`.
 
 mod case;
 mod checks;

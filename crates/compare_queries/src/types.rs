@@ -1,6 +1,6 @@
 //! The types of SQL that statements use, and values of each: few and small ones, so that they meet each other, with the odd extreme.
 //!
-//! Invariant: values of one type that are equal read the same, but for those of [`Type::Numeric`] (`1.5` and `1.50`); sums of the
+//! Invariant: values of one type that are equal read the same, but for those of `Type::Numeric` (`1.5` and `1.50`); sums of the
 //! floats are exact, whatever their order.
 
 use crate::random::Random;
