@@ -37,7 +37,8 @@ impl Turn<'_> {
                     )
                 })?;
                 execution.arguments = Some(arguments.clone());
-                execution.told = Some(found.clone());
+                // PREPARE tells no columns: what is not described yet can be anything.
+                execution.told = Some(found.clone()).filter(|found| !found.undescribed);
                 execution.prepared = self.refresh(found)?;
                 execution.check_told()?;
                 if let Plan::Execute(..) | Plan::Utility(_) = execution.prepared.plan {
