@@ -34,6 +34,7 @@ impl Bench {
         self.alone.send(AccessRequest::Install {
             timestamp: at(self.clock),
             history: Arc::new(History { writes, ..History::default() }),
+            in_steps: false,
         });
     }
 }

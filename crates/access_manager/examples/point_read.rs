@@ -51,6 +51,7 @@ fn install(key: Key, clock: u64) -> AccessRequest {
     AccessRequest::Install {
         timestamp: Timestamp::snapshot(EpochNumber(1), clock),
         history: Arc::new(History { writes, ..History::default() }),
+        in_steps: false,
     }
 }
 

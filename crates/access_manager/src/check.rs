@@ -18,7 +18,7 @@ use crate::manager::AccessManager;
 use crate::recent::RangeVerdict;
 use crate::store::StoreError;
 use messages::planted::Bug;
-use messages::{Conflict, ConflictKind, History, Item, Key, RangeRead, TableId, Timestamp, TransactionId};
+use messages::{Conflict, ConflictKind, History, Item, ItemRead, Key, RangeRead, TableId, Timestamp, TransactionId};
 use std::sync::Arc;
 
 impl AccessManager {
@@ -28,7 +28,24 @@ impl AccessManager {
         transaction: TransactionId,
         history: &Arc<History>,
     ) -> Result<Option<Conflict>, StoreError> {
-        let conflict = match self.check_reads(history)? {
+        match self.check_items(&history.reads)? {
+            None => self.check_rest(transaction, history),
+            conflict => Ok(conflict),
+        }
+    }
+
+    /// What is checked once all items that were read stand.
+    pub(crate) fn check_rest(
+        &mut self,
+        transaction: TransactionId,
+        history: &Arc<History>,
+    ) -> Result<Option<Conflict>, StoreError> {
+        if self.planted.is(Bug::ClearedAtPrepare) {
+            for write in &history.writes {
+                self.stale.refresh(write.table, &write.key, Some(&write.key.successor()));
+            }
+        }
+        let conflict = match history.ranges.iter().find_map(|range| self.check_range(range)) {
             None => self.check_increments(history)?,
             conflict => conflict,
         };
@@ -91,9 +108,10 @@ impl AccessManager {
         Ok(stands)
     }
 
-    fn check_reads(&mut self, history: &History) -> Result<Option<Conflict>, StoreError> {
+    /// The first of these reads that does not stand.
+    pub(crate) fn check_items(&mut self, reads: &[ItemRead]) -> Result<Option<Conflict>, StoreError> {
         let first = self.planted.is(Bug::DuplicateInstall);
-        for read in &history.reads {
+        for read in reads {
             if self.stale.contains(read.table, &read.key) {
                 continue;
             }
@@ -101,12 +119,7 @@ impl AccessManager {
                 return Ok(Some(conflict(ConflictKind::StaleRead, read.table, &read.key, version)));
             }
         }
-        if self.planted.is(Bug::ClearedAtPrepare) {
-            for write in &history.writes {
-                self.stale.refresh(write.table, &write.key, Some(&write.key.successor()));
-            }
-        }
-        Ok(history.ranges.iter().find_map(|range| self.check_range(range)))
+        Ok(None)
     }
 
     fn check_range(&self, RangeRead { range, as_of }: &RangeRead) -> Option<Conflict> {

@@ -13,7 +13,8 @@
 //! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets; `old_versions`: what
 //!   readers may cost; `backlog`: what writers may;
 //! * `replaying`: how a start makes what the log says many rows at a time;
-//! * `check`: whether what a transaction has read still stands; `stood`: what was found to; `warming`: what comes before that for a large one; `escrow`: what is undecided and will be added to rows;
+//! * `check`: whether what a transaction has read still stands; `stood`: what was found to; `escrow`: what is undecided and will be added to rows;
+//! * `large`: how a large transaction is checked and installed in steps;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
 
@@ -22,6 +23,7 @@ mod chain;
 mod check;
 mod copies;
 mod escrow;
+mod large;
 pub mod limits;
 mod local;
 pub mod manager;
@@ -36,7 +38,6 @@ mod snapshots;
 mod stale;
 mod stood;
 pub mod store;
-mod warming;
 
 pub use backlog::unposted_bytes_max;
 pub use manager::{AccessManager, Settings};

@@ -50,12 +50,15 @@ pub const POST_WRITE_BYTES: usize = 16 << 20;
 /// So many times as many while much is not in the store yet.
 pub const POST_HASTE: u64 = 4;
 
-/// Rows that a transaction touches which is checked at once. Of more, those that are not in memory are brought there first,
-pub const TOUCHED_MAX: usize = 5_000;
-/// in each tick as many as cost this: a row that the store has costs 4, one that it does not have 1.
-pub const WARMED_PER_TICK: usize = 1_000;
-/// Rows looked for in memory in each tick.
-pub const WARMED_LOOKS_PER_TICK: usize = 10_000;
+/// Rows that a transaction touches which is checked at once, or changes which is installed at once. Of more, those that are not in memory are brought
+/// there first, and all is done in steps, between which others are served:
+pub const TOUCHED_MAX: usize = 1_000;
+/// in each so many rows are compared, or installed,
+pub const STEP_ROWS: usize = 256;
+/// or as many are brought to memory as cost this: a row that the store has costs 4, one that it does not have 1;
+pub const WARMED_PER_STEP: usize = 256;
+/// of so many that are looked for there.
+pub const WARMED_LOOKS_PER_STEP: usize = 2_000;
 
 /// A post rests this many times as long as the store took for the last write, unless much is not in the store yet.
 pub const POST_REST: u64 = 2;

@@ -5,6 +5,7 @@
 use crate::backlog::{Backlog, unposted_bytes_max};
 use crate::chain::{Seen, Version};
 use crate::escrow::Escrow;
+use crate::large::{Large, changed};
 use crate::limits::{MEMORY_BYTES, OLD_VERSIONS_PER_TICK, OLD_VERSIONS_SHARE};
 use crate::limits::{
     RECENT_WRITES_MAX, SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK, TOUCHED_MAX,
@@ -16,16 +17,16 @@ use crate::posting::{Metadata, Poster};
 use crate::stale::Stale;
 use crate::stood::Stood;
 use crate::store::{Store, StoreError, away};
-use crate::warming::{Waiting, Warming};
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::replication::SiteNotice;
 use messages::{Envelope, History, Increment, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
-use messages::{TableId, Timestamp, TransactionId};
+use messages::{TableId, Timestamp, TransactionId, Write};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How an access manager is set up.
@@ -71,7 +72,7 @@ pub struct AccessManager {
     graveyard: Graveyard,
     sweeper: Sweeper,
     backlog: Backlog,
-    warming: Warming,
+    pub(crate) large: Large,
     halted: bool,
     /// The log is being replayed: nobody reads, and nobody will read what is older.
     replaying: bool,
@@ -97,7 +98,7 @@ impl AccessManager {
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
             backlog: Backlog::new(settings.unposted_bytes_max, settings.planted),
-            warming: Warming::new(settings.touched_max),
+            large: Large::new(settings.touched_max, settings.planted),
             halted: false,
             replaying: true,
             undecided: BTreeMap::new(),
@@ -173,6 +174,9 @@ impl AccessManager {
         if !leaves_catalog(&request) {
             self.forget_stood();
         }
+        if !passes_installs(&request) {
+            self.finish_installs(outbox)?;
+        }
         let reply = match request {
             AccessRequest::Read { tag, table, key, snapshot } => self.read(tag, table, key, snapshot)?,
             AccessRequest::Scan { tag, range, snapshot, limit, reverse } => {
@@ -183,8 +187,8 @@ impl AccessManager {
                 let ahead = if are_equal { self.read_ahead(&ahead)? } else { Vec::new() };
                 AccessReply::Compared { tag, are_equal, ahead }
             }
-            AccessRequest::Check { transaction, history } if self.warming.is_for(&history) => {
-                self.warming.enqueue(from, transaction, history);
+            AccessRequest::Check { transaction, history } if self.large.is_for(&history) => {
+                self.large.check(from, transaction, history);
                 return Ok(());
             }
             AccessRequest::Check { transaction, history } => {
@@ -192,21 +196,26 @@ impl AccessManager {
                 AccessReply::CheckReply { transaction, conflict }
             }
             AccessRequest::Abandon { transaction, history } => {
-                self.warming.abandon(transaction);
+                self.large.abandon(transaction);
                 self.escrow.leave(transaction, &history);
                 return Ok(());
             }
             AccessRequest::NothingUndecided => {
-                self.warming.clear();
+                self.large.forget_checks();
                 self.escrow.clear();
                 return Ok(());
             }
-            AccessRequest::Install { timestamp, history } => {
-                self.install(timestamp, &history, outbox)?;
-                let changed = history.writes.len() + history.increments.len();
-                self.trim_old_versions(changed, outbox);
+            AccessRequest::Install { timestamp, history, in_steps: true } => {
+                self.large.install(from, timestamp, history);
                 return Ok(());
             }
+            AccessRequest::Install { timestamp, history, in_steps: false } => {
+                self.install_part(timestamp, &history, 0..changed(&history), outbox)?;
+                self.install_rest(timestamp, &history, outbox);
+                self.trim_old_versions(changed(&history), outbox);
+                return Ok(());
+            }
+            AccessRequest::NextStep => return self.next_step(outbox),
             AccessRequest::SnapshotsInUse { in_use, from } => {
                 self.local.snapshots.report(in_use, from);
                 return Ok(());
@@ -232,25 +241,23 @@ impl AccessManager {
                 let copies = Arc::new(self.read_copies(&wanted, epoch)?);
                 AccessReply::Copies { tag, copies }
             }
-            AccessRequest::Post { tag } => {
-                if !self.planted.is(Bug::UnsettledNotLogged) {
-                    self.log_unsettled(outbox)?;
-                }
-                self.poster.begin(tag, self.checkpoint, from, &mut self.local);
-                outbox.sync(tag);
+            AccessRequest::Post { tag } if self.large.keeps_posts() => {
+                self.large.post(from, tag);
                 return Ok(());
             }
+            AccessRequest::Post { tag } => return self.begin_post(from, tag, outbox),
         };
         outbox.local(from, Message::AccessReply(reply));
         Ok(())
     }
 
-    /// Goes on with checks that wait for rows to be in memory.
-    fn warm(&mut self, outbox: &mut Outbox) -> Result<(), StoreError> {
-        if let Some(Waiting { asker, transaction, history, .. }) = self.warming.step(&mut self.local)? {
-            let conflict = self.check(transaction, &history)?;
-            outbox.local(asker, Message::AccessReply(AccessReply::CheckReply { transaction, conflict }));
+    /// Everything that is installed by now goes to the store.
+    pub(crate) fn begin_post(&mut self, from: ServerKind, tag: u64, outbox: &mut Outbox) -> Result<(), StoreError> {
+        if !self.planted.is(Bug::UnsettledNotLogged) {
+            self.log_unsettled(outbox)?;
         }
+        self.poster.begin(tag, self.checkpoint, from, &mut self.local);
+        outbox.sync(tag);
         Ok(())
     }
 
@@ -309,7 +316,7 @@ impl AccessManager {
     }
 
     /// Looks after old versions, and tells when that has cost a snapshot.
-    fn trim_old_versions(&mut self, items: usize, outbox: &mut Outbox) {
+    pub(crate) fn trim_old_versions(&mut self, items: usize, outbox: &mut Outbox) {
         if let Some(through) = self.local.trim_old_versions(items) {
             let reply = AccessReply::SnapshotsGivenUp { through };
             outbox.local(ServerKind::ActionDriver, Message::AccessReply(reply));
@@ -364,10 +371,24 @@ impl AccessManager {
         Ok(AccessReply::ScanReply { tag, rows, next: next.or(edge).map(Box::new), as_of: self.local.as_of })
     }
 
-    fn install(&mut self, timestamp: Timestamp, history: &History, outbox: &mut Outbox) -> Result<(), StoreError> {
+    /// Installs these of the items that a transaction has changed: its writes, then its increments.
+    pub(crate) fn install_part(
+        &mut self,
+        timestamp: Timestamp,
+        history: &History,
+        part: Range<usize>,
+        outbox: &mut Outbox,
+    ) -> Result<(), StoreError> {
+        let of_writes = |number: usize| number.min(history.writes.len());
+        let of_increments = |number: usize| number - of_writes(number);
+        self.install_writes(timestamp, &history.writes[of_writes(part.start)..of_writes(part.end)], outbox)?;
+        self.install_increments(timestamp, &history.increments[of_increments(part.start)..of_increments(part.end)])
+    }
+
+    fn install_writes(&mut self, timestamp: Timestamp, writes: &[Write], outbox: &mut Outbox) -> Result<(), StoreError> {
         let (mut items, mut storages) = (Vec::new(), Vec::new());
         let mut catalog = Vec::new();
-        for write in &history.writes {
+        for write in writes {
             let (table, key) = (write.table, &write.key);
             let newest = if self.stale.contains(table, key) {
                 self.local.catch_up()?;
@@ -396,8 +417,12 @@ impl AccessManager {
                 catalog.push((key.clone(), timestamp, write.row.clone()));
             }
         }
-        self.escrow.leave(timestamp.transaction, history);
-        for Increment { table, key, addends } in &history.increments {
+        tell(items, storages, catalog, outbox);
+        Ok(())
+    }
+
+    fn install_increments(&mut self, timestamp: Timestamp, increments: &[Increment]) -> Result<(), StoreError> {
+        for Increment { table, key, addends } in increments {
             if self.replaying
                 && (self.planted.is(Bug::IncrementsNotRebased) || self.planted.is(Bug::IncrementsReplayedTwice))
             {
@@ -419,6 +444,13 @@ impl AccessManager {
                 (false, _) => self.local.add(*table, key, timestamp, addends)?,
             }
         }
+        Ok(())
+    }
+
+    /// What comes after its items.
+    pub(crate) fn install_rest(&mut self, timestamp: Timestamp, history: &History, outbox: &mut Outbox) {
+        self.escrow.leave(timestamp.transaction, history);
+        let mut storages = Vec::new();
         for table in &history.drops {
             self.poster.drop_storage(timestamp, *table, self.local.generation);
             // What the others have of it they may drop any moment.
@@ -430,8 +462,7 @@ impl AccessManager {
             }
         }
         self.local.as_of = self.local.as_of.max(timestamp);
-        tell(items, storages, catalog, outbox);
-        Ok(())
+        tell(Vec::new(), storages, Vec::new(), outbox);
     }
 
     /// What is stale is to be as others have it.
@@ -492,6 +523,26 @@ impl AccessManager {
     }
 }
 
+/// Whether a request may be served in the middle of a large installation: it looks at nothing without locks or a snapshot.
+fn passes_installs(request: &AccessRequest) -> bool {
+    match request {
+        AccessRequest::Read { .. }
+        | AccessRequest::Scan { .. }
+        | AccessRequest::Compare { .. }
+        | AccessRequest::Check { .. }
+        | AccessRequest::Abandon { .. }
+        | AccessRequest::Install { .. }
+        | AccessRequest::NextStep
+        | AccessRequest::SnapshotsInUse { .. }
+        | AccessRequest::Post { .. } => true,
+        AccessRequest::NothingUndecided
+        | AccessRequest::MarkStale { .. }
+        | AccessRequest::NextStale { .. }
+        | AccessRequest::InstallCopies { .. }
+        | AccessRequest::ReadCopies { .. } => false,
+    }
+}
+
 /// Whether a request cannot change any row of the catalog, nor what of it is stale.
 fn leaves_catalog(request: &AccessRequest) -> bool {
     match request {
@@ -541,6 +592,7 @@ impl Server for AccessManager {
             _ => Ok(()),
         };
         self.stop_if(outcome, outbox);
+        self.large.go_on(outbox);
         let hurries = self.backlog.is_large(self.local.tally.unposted);
         self.poster.gather(now.boot, hurries, &mut self.local);
         let brought = self.local.tally.all.saturating_sub(before);
@@ -555,7 +607,7 @@ impl Server for AccessManager {
             return;
         }
         self.forget_stood();
-        let outcome = self.post(now, outbox).and_then(|()| self.warm(outbox));
+        let outcome = self.post(now, outbox);
         self.stop_if(outcome, outbox);
         self.trim_old_versions(OLD_VERSIONS_PER_TICK, outbox);
         self.graveyard.bury(now.boot, &mut self.local);

@@ -108,6 +108,8 @@ pub struct AtomicityController {
     synced_asked: (u64, u64),
     /// Since the last request for a sync something was logged.
     unsynced: bool,
+    /// Rows that one commit changes and that are installed at once.
+    installed_at_once: usize,
     counters: Counters,
 }
 
@@ -134,8 +136,15 @@ impl AtomicityController {
             next_sync: 1,
             synced_asked: (0, 0),
             unsynced: false,
+            installed_at_once: usize::MAX,
             counters: Counters::default(),
         }
+    }
+
+    /// What changes more rows than this is installed in steps, between which other transactions go on.
+    #[must_use]
+    pub fn installing_at_once(self, rows: usize) -> AtomicityController {
+        AtomicityController { installed_at_once: rows, ..self }
     }
 
     /// What commits and aborts have come to.
@@ -207,8 +216,9 @@ impl AtomicityController {
         }
         assert_eq!(self.standing, Standing::Stopped, "an epoch is activated once, after a seal");
         assert!(self.participants.undecided().is_empty(), "an activated epoch leaves nothing undecided");
-        self.participants.forget_all();
         outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::NothingUndecided));
+        self.participants.installing().for_each(|transaction| self.finish_locks(transaction, outbox));
+        self.participants.forget_all();
         self.epoch = Some(epoch);
         self.standing = Standing::Active;
         self.synced_asked = (0, now.boot);
@@ -287,6 +297,9 @@ impl Server for AtomicityController {
             }
             Message::AccessReply(messages::access::AccessReply::CheckReply { transaction, conflict }) => {
                 self.checked(now, transaction, conflict, outbox);
+            }
+            Message::AccessReply(messages::access::AccessReply::Installed { transaction }) => {
+                self.installed(transaction, outbox);
             }
             Message::AccessReply(messages::access::AccessReply::Room { bytes }) => self.gathering.set_room(bytes),
             Message::EpochRequest(request) => self.epoch_request(now, request, outbox),

@@ -20,7 +20,7 @@ use messages::{
     TransactionId,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a home site asks a vote for.
@@ -77,6 +77,8 @@ pub(crate) struct Participants {
     marks: BTreeMap<(SiteId, Incarnation), u64>,
     /// Voted yes and undecided, by vote number.
     undecided: BTreeMap<u64, TransactionId>,
+    /// Committed, large, and not installed as a whole: their commit-locks stay, for which readers of snapshots wait as well.
+    installing: BTreeSet<TransactionId>,
     votes: u64,
     /// Decisions to acknowledge, by home site.
     acknowledgements: BTreeMap<SiteId, Vec<TransactionId>>,
@@ -89,6 +91,11 @@ impl Participants {
     /// Voted yes and undecided, by vote number.
     pub(crate) fn undecided(&self) -> &BTreeMap<u64, TransactionId> {
         &self.undecided
+    }
+
+    /// Committed, and not installed as a whole.
+    pub(crate) fn installing(&self) -> impl Iterator<Item = TransactionId> + '_ {
+        self.installing.iter().copied()
     }
 
     /// The number of the last yes vote.
@@ -151,6 +158,7 @@ impl Participants {
         self.by_order.clear();
         self.marks.clear();
         self.undecided.clear();
+        self.installing.clear();
         self.acknowledgements.clear();
     }
 
@@ -450,7 +458,12 @@ impl AtomicityController {
         match outcome {
             Outcome::Commit(timestamp) => {
                 self.clock.merge(timestamp.clock);
-                self.install(timestamp, history, outbox);
+                let in_steps = self.installs_in_steps(&history);
+                self.install(timestamp, history, in_steps, outbox);
+                if in_steps && !self.planted.is(Bug::LocksPassInstall) {
+                    self.participants.installing.insert(transaction);
+                    return self.snapshots_decided(outbox);
+                }
             }
             Outcome::Abort if !history.increments.is_empty() => {
                 let abandon = AccessRequest::Abandon { transaction, history };
@@ -462,11 +475,23 @@ impl AtomicityController {
         self.snapshots_decided(outbox);
     }
 
-    fn install(&self, timestamp: Timestamp, history: Arc<History>, outbox: &mut Outbox) {
+    /// Whether so much has changed that other transactions go on between two parts of its installation.
+    fn installs_in_steps(&self, history: &History) -> bool {
+        history.writes.len() + history.increments.len() > self.installed_at_once
+    }
+
+    /// All of a large commit is there: whoever waits for its locks may go on.
+    pub(crate) fn installed(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
+        if self.participants.installing.remove(&transaction) {
+            self.finish_locks(transaction, outbox);
+        }
+    }
+
+    fn install(&self, timestamp: Timestamp, history: Arc<History>, in_steps: bool, outbox: &mut Outbox) {
         if history.is_read_only() {
             return;
         }
-        let install = AccessRequest::Install { timestamp, history: history.clone() };
+        let install = AccessRequest::Install { timestamp, history: history.clone(), in_steps };
         outbox.local(ServerKind::AccessManager, Message::Access(install));
         let committed = EpochReply::Committed { timestamp, history };
         outbox.local(ServerKind::ReplicationController, Message::EpochReply(committed));
@@ -477,7 +502,7 @@ impl AtomicityController {
         if let Outcome::Commit(timestamp) = outcome {
             let history = self.participants.all[&transaction].history.clone();
             let timestamp = Timestamp { clock: self.clock.tick(now), ..timestamp };
-            self.install(timestamp, history, outbox);
+            self.install(timestamp, history, false, outbox);
         }
     }
 

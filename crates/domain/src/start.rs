@@ -46,7 +46,10 @@ impl<L: Log> Start<L> {
         // What installs before what reads.
         let places = [
             Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
-            Place::here(AtomicityController::new(site, incarnation, settings.round_pace, planted)),
+            Place::here(
+                AtomicityController::new(site, incarnation, settings.round_pace, planted)
+                    .installing_at_once(settings.touched_max),
+            ),
             Place::here(ConcurrencyController::new(settings.method, settings.points_max, planted)),
             Place::here(access_manager),
             Place::here(ActionDriver::new(planted, settings.seed).with_chunks_of(settings.chunk_rows)),

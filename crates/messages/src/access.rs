@@ -77,7 +77,12 @@ pub enum AccessRequest {
         timestamp: Timestamp,
         /// Its writes.
         history: Arc<History>,
+        /// It is large: other requests may be served between two parts of it. Answered `Installed` once all of it is there; until then the asker
+        /// keeps its commit-locks, for which readers wait, those of snapshots too.
+        in_steps: bool,
     },
+    /// The access manager to itself: the next step of what is large.
+    NextStep,
     /// Action driver, now and then: which snapshots will still be read. Versions that none of them sees may go. If it is lost they stay until
     /// the next one; twice is once.
     SnapshotsInUse {
@@ -194,6 +199,11 @@ pub enum AccessReply {
         transaction: TransactionId,
         /// `None`: everything stands.
         conflict: Option<Conflict>,
+    },
+    /// All of what was to be installed in steps is there. If it is lost, its locks stay until the next epoch begins; twice is once.
+    Installed {
+        /// Whose writes.
+        transaction: TransactionId,
     },
     /// Items to fetch.
     StaleBatch {

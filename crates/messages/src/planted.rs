@@ -136,6 +136,9 @@ bugs! {
     ReadsNotRepeated = "reads-not-repeated", rule 1: "a commit that is tried again forgets what its transaction has read";
     OwnWritesPassed = "own-writes-passed", rule 1: "a row that was read before its program began is taken for what the program has written there since";
     GuestLeavesWrites = "guest-leaves-writes", rule 4: "what a program has written that starts over by itself is committed with those before it";
+    LocksPassInstall = "locks-pass-install", rule 3: "the commit-locks of a large transaction go before all of it is installed";
+    PostPassesInstall = "post-passes-install", rule 15: "a post begins in the middle of a large commit, and the log of what is not yet installed goes";
+    EpochPassesInstall = "epoch-passes-install", rule 8: "an epoch begins, and copies are made, in the middle of a large commit";
     SpanEndsEarly = "span-ends-early", rule 3: "a storage of which a transaction names many items is commit-locked up to the first of them only";
     OldLifeServed = "old-life-served", rule 4: "what a session asked of a life that is over is done in the next one";
     RoomNotTold = "room-not-told", rule 16: "who waits for room in memory is not told that there is room again";

@@ -227,6 +227,10 @@ impl Profile {
                 profile.mix.pause = MILLISECOND;
             }
         }
+        if profile.touched_max < TOUCHED_MAX && newer.one_in(2) {
+            // Others have their turn amid what is done in steps.
+            profile.stalls = (60, 8 * MILLISECOND);
+        }
         profile
     }
 }

@@ -6,7 +6,7 @@
 use messages::planted::{Bug, Planted};
 use mini_raid::Sweep;
 
-/// Found by one run in some dozens or hundreds, those of increments and posts by the local copy's own model, too. The last fourteen are found by one
+/// Found by one run in some dozens or hundreds, those of increments and posts by the local copy's own model, too. The last seventeen are found by one
 /// run in thousands, if at all: a client sees of them a longer wait at most, what stays wastes room (the concurrency controller's cases find that),
 /// nobody writes to a storage that has gone (cases of the local copy do), or another clause keeps the harm away: what a late site has voted for holds
 /// its readers up, no operator overrides a restart, a site is rarely made up while what it could not check is undecided (the scripts of its
@@ -24,6 +24,8 @@ const SELDOM: &[Bug] = &[
     Bug::FloorOutlivesCopy,
     Bug::LongWaiterPassed,
     Bug::GrantAfterSeal,
+    Bug::PostPassesInstall,
+    Bug::EpochPassesInstall,
     Bug::ShrinkForgetsLonger,
     Bug::OwnLeaseWaitedOut,
     Bug::NoLeaseCheck,

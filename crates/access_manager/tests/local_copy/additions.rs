@@ -234,7 +234,7 @@ impl Run {
 
     fn install(&mut self, timestamp: Timestamp, history: Arc<History>) {
         self.site.log.push(Logged::Installed(timestamp, history.clone()));
-        self.site.send(Message::Access(AccessRequest::Install { timestamp, history }));
+        self.site.send(Message::Access(AccessRequest::Install { timestamp, history, in_steps: false }));
         self.logged();
     }
 

@@ -1,11 +1,10 @@
 //! What memory holds: rows that are not in the store yet, and rows that come from it.
 
-use crate::site::{Site, TABLE, at, key, range, writes};
+use crate::site::{Site, range, writes};
 use access_manager::Settings;
 use messages::access::{AccessReply, AccessRequest};
 use messages::limits::MILLISECOND;
-use messages::{History, Message, Row, Write};
-use std::sync::Arc;
+use messages::Message;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
@@ -103,41 +102,4 @@ fn a_scan_of_more_than_memory_keeps_to_its_bound() {
         most = most.max(site.manager.tally().all);
     }
     assert!(most <= 2 * 20_000, "{most} bytes of rows in memory, of 20,000");
-}
-
-/// A transaction of many rows that are not in memory must not keep its site busy for longer than a lease; and what is given up meanwhile must not be
-/// expected to come.
-#[test]
-fn a_large_transaction_is_checked_when_its_rows_are_in_memory() {
-    const ROWS: u64 = 2_000;
-    let mut site = Site::new(Settings { memory_bytes_max: 0, touched_max: 100, ..Settings::default() });
-    let name = |number: u64| format!("{number:05}");
-    let written = |number| Write { table: TABLE, key: key(&name(number)), row: Some(Row::from_static(b"row")) };
-    let history = History { writes: (0..ROWS).map(written).collect(), ..History::default() };
-    site.install(10, history.clone());
-    site.oldest(20);
-    site.post();
-    while site.manager.tally().all > 0 {
-        site.tick(MILLISECOND);
-    }
-    let (transaction, history) = (at(30).transaction, Arc::new(history));
-    let check = AccessRequest::Check { transaction, history: history.clone() };
-    let answers = |said: &[Message]| {
-        let is_answer = |said: &&Message| matches!(said, Message::AccessReply(AccessReply::CheckReply { .. }));
-        said.iter().filter(is_answer).count()
-    };
-    assert!(site.send(Message::Access(check.clone())).is_empty());
-    let ticks = (1..).find(|_| answers(&site.tick(MILLISECOND)) == 1).expect("it is answered");
-    assert!(ticks > 4, "{ticks} ticks for {ROWS} rows");
-    let small = History { writes: vec![written(0)], ..History::default() };
-    let reply = site.ask(AccessRequest::Check { transaction, history: Arc::new(small) });
-    assert!(matches!(reply, AccessReply::CheckReply { conflict: None, .. }), "{reply:?}");
-    for end in [
-        Message::Access(AccessRequest::Abandon { transaction, history }),
-        Message::Access(AccessRequest::NothingUndecided),
-    ] {
-        site.send(Message::Access(check.clone()));
-        site.send(end);
-        assert_eq!((0..50).map(|_| answers(&site.tick(MILLISECOND))).sum::<usize>(), 0);
-    }
 }

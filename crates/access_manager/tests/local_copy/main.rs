@@ -3,6 +3,7 @@
 mod additions;
 mod backlog;
 mod drops;
+mod large;
 mod model;
 mod site;
 mod stale_copies;

@@ -223,7 +223,7 @@ impl Run {
             Step::PowerLoss { writes_kept, records_kept } => self.power_loss(writes_kept, records_kept),
             Step::Repeat => {
                 if let Some(crate::site::Logged::Installed(timestamp, history)) = self.site.log.last().cloned() {
-                    self.site.send(Message::Access(AccessRequest::Install { timestamp, history }));
+                    self.site.send(Message::Access(AccessRequest::Install { timestamp, history, in_steps: false }));
                 }
             }
         }

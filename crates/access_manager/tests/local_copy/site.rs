@@ -88,6 +88,10 @@ pub struct Site {
     syncs: Vec<u64>,
     /// The log's disk does not finish what it is asked for.
     pub disk_held: bool,
+    /// What is large stays where it is: [`Site::step`] goes on with it.
+    pub steps_held: bool,
+    /// A next step was asked for.
+    step_asked: bool,
     pub boot: u64,
     /// The last snapshot that it has given up.
     pub given_up: Option<Timestamp>,
@@ -99,7 +103,8 @@ impl Site {
         let mut manager = AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens");
         manager.replay_ends().expect("the store is sound");
         let (log, syncs) = (Vec::new(), Vec::new());
-        Site { manager, store, settings, log, syncs, disk_held: false, boot: SECOND, given_up: None }
+        let (disk_held, steps_held, step_asked) = (false, false, false);
+        Site { manager, store, settings, log, syncs, disk_held, steps_held, step_asked, boot: SECOND, given_up: None }
     }
 
     pub fn now(&self) -> Now {
@@ -122,12 +127,31 @@ impl Site {
         self.manager.handle(now, envelope, &mut outbox);
         self.log.extend(outbox.records.into_iter().map(Logged::Record));
         let mut said: Vec<_> = outbox.messages.into_iter().map(|outgoing| (outgoing.to, outgoing.message)).collect();
+        let own = said.extract_if(.., |(to, _)| *to == ServerKind::AccessManager).count();
+        assert!(own <= 1 && !(own == 1 && self.step_asked), "the next step is asked for once");
+        self.step_asked |= own == 1;
         self.syncs.extend(outbox.syncs);
         self.note(said.iter().map(|(_, message)| message));
+        while !self.steps_held && self.step_asked {
+            said.extend(self.step());
+        }
         if !self.disk_held {
             said.extend(self.sync());
         }
         said
+    }
+
+    /// The next step of what is large, if there is one.
+    pub fn step(&mut self) -> Vec<(ServerKind, Message)> {
+        match std::mem::take(&mut self.step_asked) {
+            true => self.send(Message::Access(AccessRequest::NextStep)),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether there is one.
+    pub fn has_step(&self) -> bool {
+        self.step_asked
     }
 
     /// The log is synced.
@@ -214,7 +238,7 @@ impl Site {
     }
 
     fn deliver(&mut self, timestamp: Timestamp, history: Arc<History>) -> Vec<(ServerKind, Message)> {
-        self.send(Message::Access(AccessRequest::Install { timestamp, history }))
+        self.send(Message::Access(AccessRequest::Install { timestamp, history, in_steps: false }))
     }
 
     pub fn check(&mut self, reads: Vec<ItemRead>, ranges: Vec<RangeRead>) -> Option<Conflict> {

@@ -96,7 +96,7 @@ impl AtomicityController {
         }
         if let Outcome::Commit(timestamp) = outcome {
             self.clock.merge(timestamp.clock);
-            self.install(timestamp, history, outbox);
+            self.install(timestamp, history, false, outbox);
         }
     }
 

@@ -111,10 +111,15 @@ fn epoch(number: u64, sites: Words, required: u16) -> Arc<Epoch> {
     })
 }
 
+/// A controller of this life, to which a commit of more than three items is large.
+fn controller(life: u32) -> AtomicityController {
+    AtomicityController::new(OWN, Incarnation(life), ROUND_PACE, Planted::none()).installing_at_once(3)
+}
+
 impl World {
     pub fn new() -> World {
         World {
-            controller: AtomicityController::new(OWN, Incarnation(1), ROUND_PACE, Planted::none()),
+            controller: controller(1),
             now: Now { boot: 0, wall_micros: 0 },
             epoch: EpochNumber(0),
             required: 2,
@@ -170,6 +175,9 @@ impl World {
             "refused" => lock_reply(word(words), Some(Conflict::of(ConflictKind::YoungerDies))),
             "stands" => check_reply(word(words), None),
             "changed" => check_reply(word(words), Some(Conflict::of(ConflictKind::StaleRead))),
+            "installed" => {
+                Message::AccessReply(AccessReply::Installed { transaction: transaction(word(words)) })
+            }
             "synced" => Message::Synced(number(words)),
             "checkpoint" => Message::Checkpoint,
             _ => Message::EpochRequest(self.change(first, words)),
@@ -305,7 +313,7 @@ impl World {
 
     fn restart(&mut self, words: &mut Words, outbox: &mut Outbox) {
         let life = keyed(words, "life") as u32;
-        self.controller = AtomicityController::new(OWN, Incarnation(life), ROUND_PACE, Planted::none());
+        self.controller = controller(life);
         self.members.clear();
         self.asked = false;
         for record in &self.log {
@@ -443,8 +451,9 @@ fn said(message: &Message) -> String {
         }
         Message::Concurrency(ConcurrencyRequest::Finish { transaction }) => format!("finish {transaction}"),
         Message::Access(AccessRequest::Check { transaction, .. }) => format!("check {transaction}"),
-        Message::Access(AccessRequest::Install { timestamp, history }) => {
-            format!("install {} at {}:{}", written(history), timestamp.epoch.0, timestamp.clock)
+        Message::Access(AccessRequest::Install { timestamp, history, in_steps }) => {
+            let steps = if *in_steps { " in steps" } else { "" };
+            format!("install {} at {}:{}{steps}", written(history), timestamp.epoch.0, timestamp.clock)
         }
         Message::Access(AccessRequest::Abandon { transaction, .. }) => format!("abandon {transaction}"),
         Message::Access(AccessRequest::NothingUndecided) => "nothing is undecided".to_owned(),
