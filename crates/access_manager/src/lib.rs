@@ -14,7 +14,7 @@
 //!   readers may cost; `backlog`: what writers may;
 //! * `replaying`: how a start makes what the log says many rows at a time;
 //! * `check`: whether what a transaction has read still stands; `stood`: what was found to; `escrow`: what is undecided and will be added to rows;
-//! * `large`: how a large transaction is checked and installed in steps;
+//! * `installing`: what has committed; `large`: how a large transaction is checked and installed in steps;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
 
@@ -23,6 +23,7 @@ mod chain;
 mod check;
 mod copies;
 mod escrow;
+mod installing;
 mod large;
 pub mod limits;
 mod local;

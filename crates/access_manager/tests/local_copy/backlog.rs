@@ -2,9 +2,9 @@
 
 use crate::site::{Site, range, writes};
 use access_manager::Settings;
+use messages::Message;
 use messages::access::{AccessReply, AccessRequest};
 use messages::limits::MILLISECOND;
-use messages::Message;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 

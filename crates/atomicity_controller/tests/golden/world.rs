@@ -175,9 +175,7 @@ impl World {
             "refused" => lock_reply(word(words), Some(Conflict::of(ConflictKind::YoungerDies))),
             "stands" => check_reply(word(words), None),
             "changed" => check_reply(word(words), Some(Conflict::of(ConflictKind::StaleRead))),
-            "installed" => {
-                Message::AccessReply(AccessReply::Installed { transaction: transaction(word(words)) })
-            }
+            "installed" => Message::AccessReply(AccessReply::Installed { transaction: transaction(word(words)) }),
             "synced" => Message::Synced(number(words)),
             "checkpoint" => Message::Checkpoint,
             _ => Message::EpochRequest(self.change(first, words)),
