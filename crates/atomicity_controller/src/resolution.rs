@@ -128,7 +128,7 @@ mod tests {
     const T: TransactionId = TransactionId { home: SiteId(9), incarnation: Incarnation(1), sequence: 1 };
 
     fn epoch(number: u64) -> Epoch {
-        let member = Member { incarnation: Incarnation(1), state: MemberState::Up };
+        let member = Member::beginning(Incarnation(1), MemberState::Up);
         Epoch {
             number: EpochNumber(number),
             proposal: ProposalId::default(),

@@ -14,7 +14,7 @@ const LIFE: Incarnation = Incarnation(3);
 const START: u64 = 100 * SECOND;
 
 fn epoch(number: u64) -> Epoch {
-    let member = Member { incarnation: LIFE, state: MemberState::Up };
+    let member = Member::beginning(LIFE, MemberState::Up);
     Epoch {
         number: EpochNumber(number),
         proposal: ProposalId::default(),

@@ -24,6 +24,16 @@ pub struct Member {
     pub incarnation: Incarnation,
     /// What it may do.
     pub state: MemberState,
+    /// The number of a mark of this life that was on disk when the member sealed the epoch before; 0: the life's beginning. A log without it was put
+    /// back, whatever else is known of that.
+    pub mark: u64,
+}
+
+impl Member {
+    /// A life that begins in this epoch.
+    pub fn beginning(incarnation: Incarnation, state: MemberState) -> Member {
+        Member { incarnation, state, mark: 0 }
+    }
 }
 
 /// The concurrency-control method of an epoch.

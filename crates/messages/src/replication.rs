@@ -58,6 +58,8 @@ pub enum ReplicationMessage {
         /// The member's copy is current: it may be up in the next epoch. An up member's is not while it lacks, after a total
         /// failure, what its own log had lost.
         current: bool,
+        /// A mark in the member's log that was on disk when it had sealed: the new epoch names it.
+        mark: Mark,
     },
     /// To whoever is behind, and from the proposer to all members once the oracle has taken a proposal: this is the epoch. Lost: the
     /// receiver's next message of an older epoch is answered with it again; anyone can read it at the oracle too.

@@ -40,7 +40,7 @@ fn proposal() -> ProposalId {
 }
 
 fn epoch() -> Arc<Epoch> {
-    let member = |state| Member { incarnation: Incarnation(4), state };
+    let member = |state| Member::beginning(Incarnation(4), state);
     Arc::new(Epoch {
         number: EpochNumber(8),
         proposal: proposal(),

@@ -87,7 +87,7 @@ impl Register {
         assert!((1..=SITES_MAX).contains(&sites.len()), "an instance has 1 to {SITES_MAX} sites, not {}", sites.len());
         assert_eq!(listed.len(), sites.len(), "each site is listed once");
         assert!(!listed.contains(&messages::server::ORACLE_SITE), "sites are numbered from 1");
-        let member = Member { incarnation: Incarnation(0), state: MemberState::Up };
+        let member = Member::beginning(Incarnation(0), MemberState::Up);
         let epoch = Epoch {
             number: EpochNumber(0),
             proposal: ProposalId::default(),

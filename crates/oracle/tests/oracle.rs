@@ -155,7 +155,7 @@ impl World {
 
 /// A sound proposal to follow an epoch.
 fn successor(parent: &Epoch, proposer: SiteId, members: &[SiteId]) -> Arc<Epoch> {
-    let member = Member { incarnation: Incarnation(1), state: MemberState::Up };
+    let member = Member::beginning(Incarnation(1), MemberState::Up);
     Arc::new(Epoch {
         number: parent.number.next(),
         proposal: ProposalId { site: proposer, incarnation: Incarnation(1), sequence: parent.number.0 + 1 },

@@ -241,10 +241,11 @@ impl ReplicationController {
         last.up().filter(|site| *site != self.site && !back(site)).collect()
     }
 
-    /// The operator has said that nobody is waited for, and nobody is heard who may still serve in the last epoch.
+    /// The operator has said that nobody is waited for, and nobody is heard who was up in the last epoch and can propose the next one. Of those that
+    /// were not, none serves: it would need a lease of this site's life before, and cannot go on without one that was up.
     fn overridden(&self, last: &Epoch, now: Now) -> bool {
-        let serves = |site: SiteId| self.joiners.lives(site, last.members[&site].incarnation, now);
-        self.joiners.alone && !last.others(self.site).any(serves)
+        let goes_on = |site: SiteId| self.joiners.lives(site, last.members[&site].incarnation, now);
+        self.joiners.alone && !last.up().filter(|site| *site != self.site).any(goes_on)
     }
 
     /// What a site that belongs to no epoch waits for, in words.
@@ -295,7 +296,7 @@ impl ReplicationController {
         };
         let sites = last.up().filter(|site| !missing.contains(site));
         let members: BTreeMap<SiteId, Member> =
-            sites.map(|site| (site, Member { incarnation: life(site), state: MemberState::Up })).collect();
+            sites.map(|site| (site, Member::beginning(life(site), MemberState::Up))).collect();
         let mut sessions = last.sessions.clone();
         for site in members.keys() {
             *sessions.entry(*site).or_default() += 1;

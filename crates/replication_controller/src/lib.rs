@@ -47,7 +47,7 @@ use messages::{
     Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, Mark, MemberState, Message, Now, OracleLife, Outbox,
     Server, ServerKind, SiteId,
 };
-use proposal::{Proposals, SealAsked};
+use proposal::{Proposals, SealAsked, Whole};
 use replay::LogTail;
 use serde::{Deserialize, Serialize};
 use service::Questions;
@@ -380,8 +380,8 @@ impl ReplicationController {
             ReplicationMessage::Seal { epoch, proposal } => {
                 self.seal_asked(now, SealAsked { proposer: from, epoch, proposal }, outbox);
             }
-            ReplicationMessage::Sealed { epoch, proposal, current } => {
-                self.sealed_came(now, from, life, epoch, proposal, current, outbox);
+            ReplicationMessage::Sealed { epoch, proposal, current, mark } => {
+                self.sealed_came(now, (from, life), (epoch, proposal), Whole { current, mark: mark.number }, outbox);
             }
             ReplicationMessage::Report { epoch, proposal, report } => {
                 self.report_came(now, from, life, (epoch, proposal), report, outbox);

@@ -119,8 +119,13 @@ impl ReplicationController {
     /// Whether the log of an up member of the last epoch was put back, as far as anybody knows who asks to be taken in. Nothing follows from what is missing in it.
     pub(crate) fn is_set_back(&self, last: &Epoch, site: SiteId, life: Incarnation, lineage: &Lineage) -> bool {
         let mut told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
-        let member = last.members.get(&site).map_or(Incarnation(0), |member: &Member| member.incarnation);
-        let lacks_life = member > Incarnation(0) && lineage.knows_before(life) && !lineage.has_life(member);
-        !self.planted.is(Bug::SetBackTestifies) && (lacks_life || told.any(|mark| !lineage.has(mark)))
+        let member = last.members.get(&site).filter(|member| member.incarnation > Incarnation(0));
+        let named =
+            member.map(|&Member { incarnation: life, mark: number, .. }| match self.planted.is(Bug::MarkUnnamed) {
+                true => Mark { life, number: 0 },
+                false => Mark { life, number },
+            });
+        let lacks_named = named.is_some_and(|mark| lineage.knows_before(life) && !lineage.has(mark));
+        !self.planted.is(Bug::SetBackTestifies) && (lacks_named || told.any(|mark| !lineage.has(mark)))
     }
 }

@@ -22,7 +22,7 @@ enum Stage {
     /// Waiting for the oracle's epoch.
     Reading,
     /// Sealing the old epoch; who answered, in which life, and whether its copy is current.
-    Sealing { sealed: BTreeMap<SiteId, (Incarnation, bool)> },
+    Sealing { sealed: BTreeMap<SiteId, Whole> },
     /// The oracle was asked to swap.
     Swapping { tag: u64, epoch: Arc<Epoch> },
 }
@@ -38,6 +38,15 @@ struct Proposal {
     stage: Stage,
     stage_since: u64,
     sent_at: u64,
+}
+
+/// What a member says of its copy when it has sealed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Whole {
+    /// It is current: the member may be up.
+    pub(crate) current: bool,
+    /// The number of a mark of its life that is on disk.
+    pub(crate) mark: u64,
 }
 
 /// Who asks for which epoch to be sealed, for which proposal.
@@ -303,10 +312,12 @@ impl ReplicationController {
             MemberState::Up => self.is_whole_in(known),
             MemberState::Recovering => self.copiers.is_current(),
         };
+        let mark = self.marks.on_disk();
         if proposer == self.site {
-            self.sealed_came(now, proposer, self.incarnation, epoch, proposal, current, outbox);
+            let own = (self.site, self.incarnation);
+            self.sealed_came(now, own, (epoch, proposal), Whole { current, mark: mark.number }, outbox);
         } else {
-            self.to_peer(proposer, ReplicationMessage::Sealed { epoch, proposal, current }, outbox);
+            self.to_peer(proposer, ReplicationMessage::Sealed { epoch, proposal, current, mark }, outbox);
         }
     }
 
@@ -325,15 +336,12 @@ impl ReplicationController {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the fields of one message and who sent it")]
     pub(crate) fn sealed_came(
         &mut self,
         now: Now,
-        from: SiteId,
-        life: Incarnation,
-        epoch: EpochNumber,
-        id: ProposalId,
-        current: bool,
+        (from, life): (SiteId, Incarnation),
+        (epoch, id): (EpochNumber, ProposalId),
+        whole: Whole,
         outbox: &mut Outbox,
     ) {
         let Some(proposal) = &mut self.proposals.under_way else { return };
@@ -341,7 +349,7 @@ impl ReplicationController {
         if proposal.id != id || proposal.base.number != epoch || !proposal.base.has(from, life) {
             return;
         }
-        sealed.insert(from, (life, current));
+        sealed.insert(from, whole);
         if sealed.len() == proposal.candidates.len() {
             self.swap(now, outbox);
         }
@@ -360,9 +368,10 @@ impl ReplicationController {
         epoch.oracle = self.oracle.map_or(OracleLife(0), |(life, _)| life);
         epoch.restart = false;
         epoch.members.retain(|site, _| sealed.contains_key(site));
-        for (site, (_, current)) in sealed {
+        for (site, whole) in sealed {
             if let Some(member) = epoch.members.get_mut(site) {
-                member.state = if *current { MemberState::Up } else { MemberState::Recovering };
+                member.state = if whole.current { MemberState::Up } else { MemberState::Recovering };
+                member.mark = whole.mark;
             }
         }
         if self.planted.is(Bug::RecoveringFormsEpoch)
@@ -482,7 +491,7 @@ fn take_in(epoch: &mut Epoch, joiners: &[(SiteId, Incarnation, Vec<SiteId>)]) {
         if epoch.members.contains_key(site) || !reaches_all || !reached_by_all {
             continue;
         }
-        epoch.members.insert(*site, Member { incarnation: *life, state: MemberState::Recovering });
+        epoch.members.insert(*site, Member::beginning(*life, MemberState::Recovering));
         *epoch.sessions.entry(*site).or_default() += 1;
         taken.push((*site, reachable));
     }

@@ -17,7 +17,7 @@ const EPOCH: EpochNumber = EpochNumber(5);
 
 /// Sites 1 and 2 in their fourth lives; site 3 is away.
 fn epoch() -> Arc<Epoch> {
-    let member = Member { incarnation: Incarnation(4), state: MemberState::Up };
+    let member = Member::beginning(Incarnation(4), MemberState::Up);
     Arc::new(Epoch {
         number: EPOCH,
         proposal: ProposalId::default(),

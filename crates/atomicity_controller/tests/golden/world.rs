@@ -95,7 +95,7 @@ fn epoch(number: u64, sites: Words, required: u16) -> Arc<Epoch> {
     for site in sites.filter(|word| *word != "fresh" && *word != "restart") {
         let state = if site.ends_with('+') { MemberState::Recovering } else { MemberState::Up };
         let site = SiteId(site.trim_end_matches('+').parse().expect("a site"));
-        members.insert(site, Member { incarnation: Incarnation(1), state });
+        members.insert(site, Member::beginning(Incarnation(1), state));
     }
     Arc::new(Epoch {
         number: EpochNumber(number),

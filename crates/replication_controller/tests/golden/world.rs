@@ -97,7 +97,7 @@ fn writing(name: &str) -> Arc<History> {
 }
 
 fn epoch_zero(sites: &[SiteId]) -> Arc<Epoch> {
-    let member = Member { incarnation: Incarnation(0), state: MemberState::Up };
+    let member = Member::beginning(Incarnation(0), MemberState::Up);
     Arc::new(Epoch {
         number: EpochNumber(0),
         proposal: ProposalId::default(),
