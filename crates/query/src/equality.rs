@@ -13,7 +13,7 @@ use crate::rewrite::names::hidden;
 use crate::types;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, DataFusionError, NullEquality, Result, ScalarValue};
+use datafusion::common::{Column, DFSchema, DataFusionError, JoinConstraint, NullEquality, Result, ScalarValue};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::{AggregateFunction, Case, GroupingSet, InList, InSubquery, Sort, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -74,6 +74,10 @@ fn placed(node: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
                 alike(one, &left, other, &right)
             };
             join.on = join.on.into_iter().map(alike).collect::<Result<_>>()?;
+            // Only columns can be used; what their merging means has been resolved by now.
+            if !join.on.iter().all(|pair| matches!(pair, (Expr::Column(_), Expr::Column(_)))) {
+                join.join_constraint = JoinConstraint::On;
+            }
             LogicalPlan::Join(join)
         }
         LogicalPlan::Union(union) => united(union)?,

@@ -9,6 +9,7 @@ use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::equality;
 use crate::error::{QueryError, of_value};
+use crate::kept_rows::KeepRows;
 use crate::limits::{
     BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYTES_MAX, STATEMENT_MEMORY_MAX, STATEMENTS_KEPT_MAX,
 };
@@ -31,7 +32,7 @@ use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::optimizer::{Analyzer, Optimizer};
+use datafusion::optimizer::{Analyzer, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
@@ -131,7 +132,7 @@ impl Processor {
             .build_arc()?;
         let builder = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime).with_default_features();
         let builder = builder.with_analyzer_rules(Watched::analyzers(&Analyzer::new().rules));
-        let builder = builder.with_optimizer_rules(Watched::optimizers(&Optimizer::new().rules));
+        let builder = builder.with_optimizer_rules(Watched::optimizers(&optimizer_rules()));
         let state = builder.with_physical_optimizer_rules(Watched::physical(physical_rules())).build();
         Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX) })
     }
@@ -278,6 +279,18 @@ impl Processor {
         let ready = self.ready(prepared, execution)?;
         Ok(displayable(ready.0.as_ref()).indent(false).to_string())
     }
+}
+
+/// The library's, with [`KeepRows`] before conditions are pushed down.
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = Vec::new();
+    for rule in Optimizer::new().rules {
+        if rule.name() == "push_down_filter" {
+            rules.push(Arc::new(KeepRows));
+        }
+        rules.push(rule);
+    }
+    rules
 }
 
 /// The library's rules for physical plans and ours: joins are set apart before filters are handed down and sorts placed, and so are, before filters of joins

@@ -23,7 +23,8 @@ What the rows mean:
   stale rows       rows of the site's own copy that a copier has yet to refresh
   durability       what makes a commit durable now: enough current copies in memory, memory servers, or the disk
   lease            how long the leases last that the site asks for: when it dies, others wait for the rest of one. They get longer while its
-                   host is late. real-time: the thread that keeps them runs before others of its host; ordinary: it may not (CAP_SYS_NICE)
+                   host is late. real-time: the thread that keeps them runs before others of its host; ordinary: it may not (CAP_SYS_NICE);
+                   below it by how much that thread was late in 999 of 1,000 times, and at most
   window at risk   commits that not every site has on disk: lost only if all sites lose power at once
   memory servers   where the site's log is, and bytes of it that they hold and its disk does not yet
   rounds/commit    message rounds between sites before a commit is answered
@@ -128,6 +129,9 @@ fn table(answers: &Answers) -> String {
     row("durability", &|status| status.durability.clone());
     row("required copies", &|status| status.required_copies.to_string());
     row("lease", &|status| format!("{} ms, {}", status.lease_ms, status.lease_right));
+    row("  late", &|status| {
+        format!("{}, at most {}", microseconds(status.lease_late_us), microseconds(status.lease_late_us_max))
+    });
     row("window at risk", &|status| format!("{} commits", grouped(status.unsynced_commits)));
     if answers.values().flatten().any(|status| !status.log.servers.is_empty()) {
         row("memory servers", &|status| match status.log.servers.len() {

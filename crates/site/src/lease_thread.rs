@@ -6,6 +6,7 @@
 //!
 //! Invariant: no byte of a client is seen here, and nothing here takes longer than a datagram does.
 
+use crate::lateness::Lateness;
 use crate::{clock, limits};
 use leases::{Keeper, Said, Taken};
 use messages::replication::ReplicationMessage;
@@ -75,6 +76,7 @@ struct Common {
     desk: Mutex<Desk>,
     stop: AtomicBool,
     right: AtomicU8,
+    lateness: Lateness,
     port: u16,
 }
 
@@ -99,6 +101,7 @@ impl LeaseThread {
             desk: Mutex::default(),
             stop: AtomicBool::new(false),
             right: AtomicU8::new(Right::Ordinary as u8),
+            lateness: Lateness::default(),
             port: socket.local_addr()?.port(),
         };
         let common = Arc::new(common);
@@ -122,6 +125,11 @@ impl LeaseThread {
             1 => Right::RealTime,
             _ => Right::Ordinary,
         }
+    }
+
+    /// How late it was, each time that it was to run.
+    pub(crate) fn lateness(&self) -> &Lateness {
+        &self.common.lateness
     }
 
     /// A life has begun.
@@ -212,7 +220,9 @@ impl Runner {
             let mut said = Said::new();
             if let Some(keeper) = &mut self.keeper {
                 keeper.look();
-                keeper.was_late(now, now.saturating_sub(due));
+                let late = now.saturating_sub(due);
+                self.common.lateness.note(late);
+                keeper.was_late(now, late);
                 keeper.tick(now, &mut said);
             }
             self.send(now, said);

@@ -56,6 +56,12 @@ pub struct Status {
     /// By what right the thread that keeps leases runs: `real-time`, before all ordinary threads of its host, or `ordinary`.
     #[serde(default)]
     pub lease_right: String,
+    /// How late that thread was at most in 999 of 1,000 times that it was to run since the process began, in microseconds,
+    #[serde(default)]
+    pub lease_late_us: u64,
+    /// and the longest.
+    #[serde(default)]
+    pub lease_late_us_max: u64,
     /// Its log.
     pub log: Log,
     /// Its memory.
@@ -258,6 +264,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     let layout = config.layout.name().to_owned();
     let servers = servers(core);
     let lease_right = core.lease_right().name().to_owned();
+    let (lease_late_us, lease_late_us_max) = (core.lease_lateness().of_thousand(999), core.lease_lateness().longest());
     let Some(domain) = core.domain() else {
         return Status {
             site: config.id,
@@ -265,6 +272,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
             refusal: Some("it waits for the oracle to give it an incarnation".to_owned()),
             lease_ms: config.lease_ms,
             lease_right,
+            lease_late_us,
+            lease_late_us_max,
             peers,
             strangers,
             clients,
@@ -292,6 +301,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         unsynced_commits: replication.unsynced_commits,
         lease_ms: domain.lease().milliseconds(),
         lease_right,
+        lease_late_us,
+        lease_late_us_max,
         log: log_of(domain, &log),
         memory: memory_of(domain),
         peers,

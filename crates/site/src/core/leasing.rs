@@ -2,6 +2,7 @@
 
 use super::{Core, Life};
 use crate::clock;
+use crate::lateness::Lateness;
 use crate::lease_thread::{Left, Right};
 use domain::Remote;
 use messages::replication::ReplicationMessage;
@@ -17,6 +18,11 @@ impl Core {
     /// By what right the thread of leases runs.
     pub(crate) fn lease_right(&self) -> Right {
         self.leases.right()
+    }
+
+    /// How late the thread of leases was.
+    pub(crate) fn lease_lateness(&self) -> &Lateness {
+        self.leases.lateness()
     }
 
     /// Takes what the thread of leases has left.
