@@ -264,7 +264,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
     let layout = config.layout.name().to_owned();
     let servers = servers(core);
     let lease_right = core.lease_right().name().to_owned();
-    let (lease_late_us, lease_late_us_max) = (core.lease_lateness().of_thousand(999), core.lease_lateness().longest());
+    let late = core.lease_lateness();
     let Some(domain) = core.domain() else {
         return Status {
             site: config.id,
@@ -272,8 +272,6 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
             refusal: Some("it waits for the oracle to give it an incarnation".to_owned()),
             lease_ms: config.lease_ms,
             lease_right,
-            lease_late_us,
-            lease_late_us_max,
             peers,
             strangers,
             clients,
@@ -301,8 +299,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         unsynced_commits: replication.unsynced_commits,
         lease_ms: domain.lease().milliseconds(),
         lease_right,
-        lease_late_us,
-        lease_late_us_max,
+        lease_late_us: late.of_thousand(999),
+        lease_late_us_max: late.longest(),
         log: log_of(domain, &log),
         memory: memory_of(domain),
         peers,
