@@ -177,6 +177,8 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
         ("a replay found more to be stale than was, and nobody else had it", 359, 3),
         (UNNAMED, 990_281, 3),
         ("a member that was not up, and waited for those that were, kept the operator from going on", 990_291, 3),
+        ("a member that was not up, and had begun to serve, kept the operator from going on", 1_000_863, 3),
+        ("what a site had told before it was put back and brought anew counted against it for ever", 1_001_839, 3),
     ];
     for (what, seed, sites) in found {
         let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });

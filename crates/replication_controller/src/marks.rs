@@ -116,16 +116,23 @@ impl ReplicationController {
         true
     }
 
-    /// Whether the log of an up member of the last epoch was put back, as far as anybody knows who asks to be taken in. Nothing follows from what is missing in it.
+    /// Whether the log of an up member of the last epoch was put back since it entered that, as far as anybody knows who asks to be taken in. Nothing
+    /// follows from what is missing in it.
     pub(crate) fn is_set_back(&self, last: &Epoch, site: SiteId, life: Incarnation, lineage: &Lineage) -> bool {
-        let mut told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
         let member = last.members.get(&site).filter(|member| member.incarnation > Incarnation(0));
+        // Who is up in an epoch that is no restart was whole in the one before, in the same life. Marks of earlier lives were looked for when that life
+        // was taken in, and what was lacking was brought anew: a log that has this life has that. Another site's log may remember them for ever.
+        let known_life =
+            member.map(|member| member.incarnation).filter(|life| !last.restart && lineage.has_life(*life));
+        let settled = |mark: &Mark| known_life.is_some_and(|life| mark.life < life);
+        let told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
+        let lacks_told = told.filter(|mark| !settled(mark)).any(|mark| !lineage.has(mark));
         let named =
             member.map(|&Member { incarnation: life, mark: number, .. }| match self.planted.is(Bug::MarkUnnamed) {
                 true => Mark { life, number: 0 },
                 false => Mark { life, number },
             });
         let lacks_named = named.is_some_and(|mark| lineage.knows_before(life) && !lineage.has(mark));
-        !self.planted.is(Bug::SetBackTestifies) && (lacks_named || told.any(|mark| !lineage.has(mark)))
+        !self.planted.is(Bug::SetBackTestifies) && (lacks_named || lacks_told)
     }
 }

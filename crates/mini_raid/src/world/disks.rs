@@ -93,14 +93,15 @@ impl World {
         }
     }
 
-    /// After a total failure sites wait for one whose disk has gone back: the operator starts another without it.
+    /// After a total failure sites wait for one whose disk has gone back: the operator starts another without it. A recovering member that has lived
+    /// through it serves nothing without those that were up, and does not keep the operator from that (rule 12).
     pub(super) fn go_on_without_the_set_back(&mut self) {
-        let serves = (1..=self.sites()).any(|site| self.look(site).serving.is_some());
+        let Some(epoch) = self.oracle.epoch() else { return };
+        let serves = epoch.up().any(|site| self.look(site.0.into()).serving.is_some());
         let waits = (1..=self.sites()).any(|site| self.look(site).set_back.is_some());
         if serves || !waits {
             return;
         }
-        let Some(epoch) = self.oracle.epoch() else { return };
         let whole = |site: &SiteId| self.look(site.0.into()).set_back.is_none();
         let Some(site) = epoch.up().find(whole).map(|site| usize::from(site.0)) else { return };
         let start = self.look(site).start;

@@ -80,5 +80,6 @@ scripts! {
     promoted: "A site that an epoch makes up must not end it alone before it has learnt what the others knew: of what it has voted for it could not check all.";
     put_back: "A site whose data were put back from an older copy must get everything anew, however long its log grows afterwards, and another copy of it again.";
     put_back_in_a_total_failure: "What is missing in a log that was put back must prove nothing, and nobody restart the instance with it unless told to.";
+    put_back_long_ago: "What a site had told before it was put back and brought anew must not count against it for ever, only because an old log remembers it.";
     wiped_disk: "A copy without a log must not restart the instance.";
 }
