@@ -5,15 +5,17 @@
 
 use crate::companions::{Counters, Errand};
 use crate::exchange::{Exchange, Owner, Shared};
+use crate::left_behind::LeftBehind;
 use crate::session::Session;
 use crate::transaction::Transaction;
 use messages::access::AccessReply;
 use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
+use messages::last_words::{LastWords, Left};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::ServiceReply;
-use messages::session::SessionRequest;
+use messages::session::{SessionReply, SessionRequest};
 use messages::{Envelope, Message, Now, Outbox, Server, ServerKind, SessionId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,13 +25,18 @@ use std::collections::BTreeMap;
 pub struct ActionDriver {
     sessions: BTreeMap<SessionId, Session>,
     shared: Shared,
+    left_behind: LeftBehind,
 }
 
 impl ActionDriver {
     /// A driver without sessions. `seed` feeds `random()`, `gen_random_uuid()` and the jitter of retries; it should differ from
     /// life to life. `planted` is [`Planted::none`] outside the simulator.
     pub fn new(planted: Planted, seed: u64) -> ActionDriver {
-        ActionDriver { sessions: BTreeMap::new(), shared: Shared::new(planted, seed) }
+        ActionDriver {
+            sessions: BTreeMap::new(),
+            shared: Shared::new(planted, seed),
+            left_behind: LeftBehind::default(),
+        }
     }
 
     /// So many rows are committed ahead at a time into a storage that its transaction made itself, instead of
@@ -39,6 +46,17 @@ impl ActionDriver {
         assert!(rows > 0, "a chunk without rows would be committed for ever");
         self.shared.rules.chunk_rows = rows;
         self
+    }
+
+    /// What earlier lives of the site have left open. Before anything is asked.
+    pub fn take_over(&mut self, words: LastWords) {
+        self.left_behind.take_over(words);
+    }
+
+    /// What this life leaves of its sessions, and what it still has of earlier lives. How commits were sent the atomicity controller knows.
+    pub fn left_behind(&self) -> (BTreeMap<SessionId, Left>, LastWords) {
+        let left = self.sessions.iter().map(|(session, state)| (*session, state.left()));
+        (left.collect(), self.left_behind.words().clone())
     }
 
     /// Programs that have committed in the transaction of another.
@@ -54,6 +72,19 @@ impl ActionDriver {
         request: SessionRequest,
         outbox: &mut Outbox,
     ) {
+        if let SessionRequest::Resume { life, asked } = request {
+            let reply = self.left_behind.resume(now, session, life, asked);
+            return answer_left(reply.map(|reply| (session, reply)), outbox);
+        }
+        if !self.left_behind.is_empty() {
+            match request {
+                SessionRequest::Cancel => {
+                    let reply = self.left_behind.cancel(session);
+                    answer_left(reply.map(|reply| (session, reply)), outbox);
+                }
+                _ => self.left_behind.forget(session),
+            }
+        }
         if matches!(request, SessionRequest::Close) {
             if let Some(mut closed) = self.sessions.remove(&session) {
                 closed.close(&mut Exchange { now, outbox, shared: &mut self.shared, session });
@@ -254,6 +285,9 @@ impl Server for ActionDriver {
             Message::ServiceReply(ServiceReply::RefreshReply { tag, failure }) => {
                 self.answer(tag, now, outbox, |session, exchange| session.refreshed(failure, exchange));
             }
+            Message::ServiceReply(ServiceReply::Outcomes { tables }) => {
+                answer_left(self.left_behind.outcomes(&tables, self.shared.planted), outbox);
+            }
             Message::ServiceReply(ServiceReply::DropLeftovers { epoch }) => self.shared.drop_leftovers(epoch),
             _ => {}
         }
@@ -265,6 +299,7 @@ impl Server for ActionDriver {
             self.with(session, now, outbox, Session::woken);
         }
         self.run_errands(now, outbox);
+        answer_left(self.left_behind.tick(now), outbox);
         self.shared.cleaner_tick(now, outbox);
         self.shared.leftovers_tick(now, outbox);
         self.shared.snapshots.tick(now, outbox);
@@ -272,6 +307,13 @@ impl Server for ActionDriver {
 
     /// Nothing of the action driver's is in the log.
     fn replay(&mut self, _record: &LogRecord, _outbox: &mut Outbox) {}
+}
+
+/// What became of requests to earlier lives.
+fn answer_left(replies: impl IntoIterator<Item = (SessionId, SessionReply)>, outbox: &mut Outbox) {
+    for (session, reply) in replies {
+        outbox.local(ServerKind::UserInterface, Message::SessionReply(session, reply));
+    }
 }
 
 /// The tag of an answer to a read.

@@ -159,6 +159,11 @@ impl Execution {
     }
 
     /// What it returns.
+    pub fn results(&self) -> &Results {
+        &self.results
+    }
+
+    /// The same, for the answer.
     pub fn into_results(self) -> Results {
         self.results
     }

@@ -20,6 +20,7 @@
 //! * `expression`: values and conditions; `generator`, `hidden_keys`: numbers;
 //! * `exchange`: what sessions share; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `contention`: what
 //!   conflicts were lost on;
+//! * `left_behind`: what became of requests that earlier lives of the site have not answered;
 //! * `failure`: what clients are told; `limits`.
 
 mod ahead;
@@ -40,6 +41,7 @@ mod failure;
 mod generator;
 mod hidden_keys;
 mod insert;
+mod left_behind;
 mod leftovers;
 mod limits;
 mod ranges;

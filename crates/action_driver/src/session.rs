@@ -28,7 +28,9 @@ pub struct Session {
     /// The age of its transactions that have lost conflicts since the last one that committed: the next one is as old, whether
     /// the driver tries it again or the client does.
     pub(crate) lost_age: Option<Age>,
-    queued: Option<(ServerKind, SessionRequest)>,
+    pub(crate) queued: Option<(ServerKind, SessionRequest)>,
+    /// Requests of the user interface that have come, but for `Cancel`.
+    pub(crate) taken: u64,
 }
 
 impl Session {
@@ -41,6 +43,7 @@ impl Session {
             // A scan that nobody waits for any more may itself wait, for a lock.
             self.cancel(exchange);
         }
+        self.taken += u64::from(from == ServerKind::UserInterface);
         if self.work.is_some() {
             assert!(self.queued.is_none(), "a session has one request under way");
             self.queued = Some((from, request));
@@ -100,7 +103,9 @@ impl Session {
             }
             SessionRequest::RollbackTo { name } => self.at_savepoint(from, &name, Transaction::roll_back_to, exchange),
             SessionRequest::Release { name } => self.at_savepoint(from, &name, Transaction::release, exchange),
-            SessionRequest::Cancel | SessionRequest::Close => unreachable!("handled where they arrive"),
+            SessionRequest::Cancel | SessionRequest::Close | SessionRequest::Resume { .. } => {
+                unreachable!("handled where they arrive")
+            }
         }
     }
 

@@ -176,6 +176,17 @@ impl Job {
         }
     }
 
+    /// What [`Job::reply`] will be.
+    pub(crate) fn reply_if_committed(&self, receipt: Receipt) -> SessionReply {
+        match self {
+            Job::Execute(execution) => {
+                let results = execution.results();
+                SessionReply::Executed { rows: results.rows.clone(), affected: results.affected }
+            }
+            Job::Scan(_) | Job::Commit => SessionReply::Committed { receipt },
+        }
+    }
+
     pub(crate) fn reply(self, receipt: Receipt) -> SessionReply {
         match self {
             Job::Execute(execution) => {

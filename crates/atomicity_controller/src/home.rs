@@ -13,7 +13,7 @@ use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
 use messages::{
-    Age, Conflict, ConflictKind, Epoch, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId,
+    Age, Conflict, ConflictKind, Epoch, EpochNumber, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,14 +46,16 @@ pub(crate) enum Phase {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HomeTransaction {
     age: Age,
-    order: u64,
+    pub(crate) order: u64,
+    /// The epoch in which it was sent.
+    pub(crate) epoch: EpochNumber,
     participants: Vec<SiteId>,
     history: Arc<History>,
     /// Its commit is answered only once it is forgotten here.
     logged_everywhere: bool,
     /// What it consists of, if those are several.
     members: Vec<Ready>,
-    phase: Phase,
+    pub(crate) phase: Phase,
     sent_at: u64,
     /// What is not answered is sent again after this long.
     resend_after: u64,
@@ -67,7 +69,7 @@ pub(crate) struct HomeTransaction {
 
 impl HomeTransaction {
     /// The transactions that were asked for: itself, or those that it consists of.
-    fn names(&self, own: TransactionId) -> Vec<TransactionId> {
+    pub(crate) fn names(&self, own: TransactionId) -> Vec<TransactionId> {
         match self.members.is_empty() {
             true => vec![own],
             false => self.members.iter().map(|member| member.transaction).collect(),
@@ -133,6 +135,7 @@ impl AtomicityController {
         let home = HomeTransaction {
             age,
             order,
+            epoch: epoch.number,
             participants: participants.clone(),
             history: history.clone(),
             logged_everywhere,

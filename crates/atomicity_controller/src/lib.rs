@@ -12,11 +12,13 @@
 //! * [`home`]: transactions that this site coordinates;
 //! * [`participant`]: this site's votes, its own transactions included;
 //! * [`snapshot`]: where read-only transactions begin;
-//! * [`resolution`]: outcomes after an epoch change.
+//! * [`resolution`]: outcomes after an epoch change;
+//! * [`last_words`]: what this life leaves open when it ends.
 
 pub mod clock;
 pub mod gathering;
 pub mod home;
+pub mod last_words;
 pub mod limits;
 pub mod participant;
 pub mod resolution;

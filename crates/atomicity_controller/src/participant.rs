@@ -133,7 +133,12 @@ impl Participants {
 
     /// The mark of the life that the transaction is of.
     fn mark_of(&self, transaction: TransactionId) -> u64 {
-        self.marks.get(&(transaction.home, transaction.incarnation)).copied().unwrap_or(0)
+        self.finished_of(transaction.home, transaction.incarnation)
+    }
+
+    /// The mark of a life of a home.
+    pub(crate) fn finished_of(&self, home: SiteId, incarnation: Incarnation) -> u64 {
+        self.marks.get(&(home, incarnation)).copied().unwrap_or(0)
     }
 
     fn insert(&mut self, transaction: TransactionId, participation: Participation) {
@@ -557,7 +562,7 @@ impl AtomicityController {
 
     pub(crate) fn report(&mut self, tag: u64, outbox: &mut Outbox) {
         let report = Arc::new(self.participants.report(self.clock.now()));
-        let reply = EpochReply::TransactionsReported { tag, report };
+        let reply = EpochReply::TransactionsReported { tag, report, homes: self.homes_known() };
         outbox.local(ServerKind::ReplicationController, Message::EpochReply(reply));
     }
 

@@ -113,7 +113,9 @@ impl AtomicityController {
             }
         }
         self.home_resolved(|transaction| outcomes.get(&transaction).map_or(Outcome::Abort, |(outcome, _)| *outcome));
-        let resolved = EpochReply::Resolved { epoch: epoch.number, committed };
+        let commits = outcomes.iter().filter(|(_, (outcome, _))| matches!(outcome, Outcome::Commit(_)));
+        let commits = commits.map(|(transaction, _)| *transaction).collect();
+        let resolved = EpochReply::Resolved { epoch: epoch.number, committed, commits };
         outbox.local(ServerKind::ReplicationController, Message::EpochReply(resolved));
     }
 }

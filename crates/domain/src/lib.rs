@@ -15,6 +15,7 @@
 mod calls;
 mod delivery;
 mod host;
+mod last_words;
 mod leasing;
 pub mod limits;
 mod moving;

@@ -8,10 +8,12 @@ use access_manager::{AccessManager, Store, StoreError};
 use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
 use concurrency_controller::ConcurrencyController;
-use messages::{Envelope, Item, Key, Now, Outbox, Row, Server, ServerKind, Timestamp};
+use messages::last_words::{LastWords, Left, OpenTransaction};
+use messages::{Envelope, Item, Key, Now, Outbox, Row, Server, ServerKind, SessionId, Timestamp};
 use replication_controller::ReplicationController;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// The servers of a domain, in the order in which they tick and replay: whoever installs before whoever reads.
@@ -60,6 +62,10 @@ pub enum Question {
     Stale(Item),
     /// Of the concurrency controller: whether nobody holds or waits for anything.
     Idle,
+    /// Of the atomicity controller: what it has sent to be voted for and told nobody.
+    Open,
+    /// Of the action driver: what it has not answered.
+    Left,
 }
 
 /// Rows of the catalog, as a user interface takes them.
@@ -82,6 +88,10 @@ pub enum Answer {
     Stale(bool),
     /// To [`Question::Idle`].
     Idle(bool),
+    /// To [`Question::Open`].
+    Open(Vec<OpenTransaction>),
+    /// To [`Question::Left`]: of this life, and of those before.
+    Left(BTreeMap<SessionId, Left>, LastWords),
     /// That is nothing this server knows.
     Unknown,
 }
@@ -97,6 +107,11 @@ pub trait Machine: Server + Send {
     /// For the access manager: the next post covers everything that the log says before this position.
     fn checkpoint_from(&mut self, position: u64) {
         let _ = position;
+    }
+
+    /// For the action driver: what earlier lives of the site have left open.
+    fn take_over(&mut self, words: LastWords) {
+        let _ = words;
     }
 
     /// The log has been replayed.
@@ -156,8 +171,16 @@ impl Machine for ActionDriver {
     fn ask(&self, question: Question) -> Answer {
         match question {
             Question::Companions => Answer::Companions(self.companions()),
+            Question::Left => {
+                let (left, earlier) = self.left_behind();
+                Answer::Left(left, earlier)
+            }
             _ => Answer::Unknown,
         }
+    }
+
+    fn take_over(&mut self, words: LastWords) {
+        ActionDriver::take_over(self, words);
     }
 
     fn state(&self) -> Vec<u8> {
@@ -169,6 +192,7 @@ impl Machine for AtomicityController {
     fn ask(&self, question: Question) -> Answer {
         match question {
             Question::Commits => Answer::Commits(self.counters()),
+            Question::Open => Answer::Open(self.open_transactions()),
             _ => Answer::Unknown,
         }
     }

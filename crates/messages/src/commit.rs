@@ -8,6 +8,7 @@ use crate::conflict::Conflict;
 use crate::epoch::Epoch;
 use crate::identifiers::{EpochNumber, TransactionId};
 use crate::item::History;
+use crate::last_words::HomesKnown;
 use crate::session::Receipt;
 use crate::timestamp::{Age, Timestamp};
 use raidcomm::address::SiteId;
@@ -212,6 +213,8 @@ pub enum EpochReply {
         tag: u64,
         /// The report.
         report: Arc<TransactionsReport>,
+        /// What is known of the homes whose transactions it names, if an epoch was active in this life.
+        homes: Option<HomesKnown>,
     },
     /// The outcomes are logged and applied here.
     Resolved {
@@ -220,6 +223,8 @@ pub enum EpochReply {
         /// What the reports and the resolution name as committed and at least one member had not decided, and what is stale in a copy
         /// without it: for fail-locks.
         committed: Vec<(Timestamp, StaleSet)>,
+        /// All that the reports and the resolution name as committed.
+        commits: Vec<TransactionId>,
     },
     /// A transaction has committed here: for fail-locks.
     Committed {

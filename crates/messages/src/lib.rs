@@ -9,7 +9,7 @@
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
 //! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
-//! * [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`planted`]: the simulator's switches.
+//! * [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`planted`]: the simulator's switches.
 
 pub mod access;
 pub mod commit;
@@ -23,6 +23,7 @@ pub mod item_name;
 pub mod item_set;
 pub mod key;
 pub mod label;
+pub mod last_words;
 pub mod lease;
 pub mod limits;
 pub mod lineage;
@@ -47,6 +48,7 @@ pub use item::{Addends, History, Increment, Item, ItemRead, KeyRange, RangeRead,
 pub use item_name::ItemName;
 pub use item_set::ItemSet;
 pub use key::Key;
+pub use last_words::LastWords;
 pub use lease::LeaseLength;
 pub use lineage::{KnownMarks, Lineage, Mark};
 pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};

@@ -155,5 +155,9 @@ bugs! {
     ToldBeforeLogged = "told-before-logged", rule 15: "a storage is named before the rows committed ahead into it are in every participant's log";
     UsedStoragesFilled = "used-storages-filled", rule 4: "a program that is lost while it commits rows ahead begins again with the same storages";
     DropPassesWrites = "drop-passes-writes", rule 3: "the drop of a storage does not wait for what is undecided on it";
+    GroupMemberAlone = "group-member-alone", rule 14: "what became of a transaction that was sent in a group is looked up by its own name";
+    AbsentTakenForAbort = "absent-taken-for-abort", rule 14: "a client's transaction counts as failed where nobody knows of its site's life any more";
+    OutcomesForgottenEarly = "outcomes-forgotten-early", rule 14: "the others forget what became of a life when its site is taken in, not when it has heard";
+    ToldBeforeServing = "told-before-serving", rule 14: "a returning site tells outcomes before the epoch that has found them is active";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }

@@ -8,6 +8,7 @@ use crate::epoch::{Epoch, ProposalId};
 use crate::identifiers::EpochNumber;
 use crate::identifiers::{Incarnation, TableId};
 use crate::item::{Item, KeyRange};
+use crate::last_words::{HomesKnown, OutcomeTable};
 use crate::lease::LeaseLength;
 use crate::lineage::{KnownMarks, Mark};
 use crate::timestamp::Timestamp;
@@ -154,6 +155,10 @@ pub struct MemberReport {
     pub fail_locks: BTreeMap<SiteId, FailLockTable>,
     /// What has committed here and may not be synced at every member: by commit, what is stale in a copy without it.
     pub recent: Vec<(Timestamp, StaleSet)>,
+    /// What it knows of the homes whose transactions it names.
+    pub homes: Option<HomesKnown>,
+    /// What became of transactions of lives that epochs have lost before.
+    pub outcomes: Vec<OutcomeTable>,
 }
 
 /// The fail-locks of one site, as another one keeps them.
@@ -243,6 +248,11 @@ pub enum ServiceReply {
     DropLeftovers {
         /// The epoch.
         epoch: Arc<Epoch>,
+    },
+    /// Unasked, when an epoch begins: what the others know of earlier lives of this site. Of a life without a table nobody knows anything any more.
+    Outcomes {
+        /// A table for each that is known of.
+        tables: Vec<OutcomeTable>,
     },
     /// Answers `Refresh`: read again, or why it cannot be had.
     RefreshReply {

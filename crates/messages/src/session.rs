@@ -4,7 +4,7 @@
 //! with the same `session`. All of it stays within a site, so nothing here is lost or repeated.
 
 use crate::conflict::Conflict;
-use crate::identifiers::TransactionId;
+use crate::identifiers::{Incarnation, TransactionId};
 use crate::item::{Item, KeyRange, Row};
 use crate::key::Key;
 use crate::program::Program;
@@ -77,6 +77,14 @@ pub enum SessionRequest {
         /// Its name.
         name: String,
     },
+    /// What has become of the session's last request to an earlier life of the site, which was not answered? Answered as that would have been, if it has
+    /// committed, once this life serves; `Undone`; or `Failed`, when nobody can know, or does not for long.
+    Resume {
+        /// Of which life it was asked.
+        life: Incarnation,
+        /// How many requests of the session that life was asked, this one included; `Cancel`, `Close` and `Resume` do not count.
+        asked: u64,
+    },
     /// Ends what the session waits for with SQLSTATE 57014, where it still can. Not answered itself.
     Cancel,
     /// The client has gone: roll back, forget the session. Not answered.
@@ -120,6 +128,8 @@ pub enum SessionReply {
     RolledBack,
     /// A savepoint was set, released or returned to.
     Marked,
+    /// To `Resume`: nothing of the request is anywhere, nor can it ever be.
+    Undone,
     /// Did not succeed. Within an explicit transaction, that transaction is aborted unless `failure` leaves it open.
     Failed(Failure),
 }
@@ -170,7 +180,7 @@ pub enum Failure {
     Cancelled,
     /// The commit was under way when the session was cancelled or the site lost its place: it may or may not commit (08007).
     Unknown {
-        /// Which transaction to ask for.
+        /// Which transaction to ask for; `TransactionId::ZERO` when its name is lost, too.
         transaction: TransactionId,
         /// One of the items that it was to change, and how many others.
         changed: Option<(Item, usize)>,

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use messages::access::{Copies, StaleSet};
 use messages::commit::{CommitMessage, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote};
 use messages::epoch::{Method, Placement, ProposalId};
+use messages::last_words::{HomesKnown, OutcomeTable};
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::program::{Expression, UnaryOperator};
@@ -115,6 +116,14 @@ fn messages() -> Vec<Message> {
         transactions: Arc::new(report()),
         fail_locks: tables(),
         recent: vec![(timestamp(), stale())],
+        homes: Some(HomesKnown { epoch: EpochNumber(7), homes: [(SiteId(2), (Incarnation(3), 9))].into() }),
+        outcomes: vec![OutcomeTable {
+            home: SiteId(3),
+            life: Incarnation(2),
+            epoch: EpochNumber(6),
+            finished_below: 4,
+            commits: [4, 6].into(),
+        }],
     };
     let replication = [
         ReplicationMessage::LeaseRequest { sent_at: 1 << 60, length: messages::LeaseLength::DEFAULT },

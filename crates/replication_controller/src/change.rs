@@ -4,16 +4,19 @@
 //! syncs them, waits out the leases that it granted to outsiders, and says so. Whoever has heard that of all members serves. No
 //! member drives: any that falls silent is suspected, and the next epoch goes on from the same reports.
 
+use crate::outcomes::tables_of;
 use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessRequest, StaleSet};
 use messages::commit::{EpochRequest, TransactionsReport};
 use messages::epoch::ProposalId;
+use messages::last_words::HomesKnown;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::replication::{MemberReport, ReplicationMessage, ServiceReply, SiteNotice};
 use messages::{
     Epoch, EpochNumber, Incarnation, LeaseLength, MemberState, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+    TransactionId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,6 +206,7 @@ impl ReplicationController {
         now: Now,
         tag: u64,
         transactions: &TransactionsReport,
+        homes: Option<HomesKnown>,
         outbox: &mut Outbox,
     ) {
         let State::Changing(change) = &self.state else { return };
@@ -225,6 +229,8 @@ impl ReplicationController {
                 transactions,
                 fail_locks: self.fail_locks.tables(self.site, epoch.sessions.keys(), self.restarts(&epoch)),
                 recent: self.fail_locks.recent(),
+                homes,
+                outcomes: self.outcomes.tables(),
             },
         });
         let State::Changing(change) = &mut self.state else { return };
@@ -287,6 +293,7 @@ impl ReplicationController {
         now: Now,
         number: EpochNumber,
         committed: Vec<(Timestamp, StaleSet)>,
+        commits: &[TransactionId],
         outbox: &mut Outbox,
     ) {
         let State::Changing(change) = &self.state else { return };
@@ -296,6 +303,10 @@ impl ReplicationController {
         let (epoch, reports) = (change.epoch.clone(), change.reports.clone());
         let (fresh, restarts) = (self.is_fresh(&epoch), self.restarts(&epoch));
         let stale = self.take_over(&epoch, &reports, committed, fresh);
+        self.outcomes.replace(now, tables_of(&epoch, &reports, commits, self.planted));
+        if self.planted.is(Bug::ToldBeforeServing) {
+            self.tell_outcomes(outbox);
+        }
         // Whatever earlier epochs committed is in this copy now, or known to be stale in it.
         self.fail_locks.accounted_for((epoch.number, 0));
         self.append_chain(&epoch, &reports);
@@ -477,6 +488,7 @@ impl ReplicationController {
             let logged = ReplicationMessage::Logged { epoch: epoch.number, proposal: epoch.proposal, complete: true };
             self.to_peer(site, logged, outbox);
         }
+        self.tell_outcomes(outbox);
         if epoch.up().next() == Some(self.site) {
             let reply = ServiceReply::DropLeftovers { epoch: epoch.clone() };
             outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));

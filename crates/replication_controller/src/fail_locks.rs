@@ -16,6 +16,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// Whether a report is of a copy that has taken part before an epoch, so that its word counts in that.
+pub(crate) fn carries(report: &MemberReport, epoch: &Epoch) -> bool {
+    report.transactions.joined < epoch.number
+}
+
 /// Epoch and clock.
 pub(crate) type Point = (EpochNumber, u64);
 
@@ -300,7 +305,7 @@ impl ReplicationController {
     ) -> Arc<StaleSet> {
         let planted = self.planted;
         self.fail_locks.planted = planted;
-        let carries = |site: &SiteId| reports.get(site).is_some_and(|report| report.transactions.joined < epoch.number);
+        let carries = |site: &SiteId| reports.get(site).is_some_and(|report| self::carries(report, epoch));
         let carriers: Vec<&MemberReport> =
             reports.iter().filter(|(site, _)| carries(site)).map(|(_, report)| &**report).collect();
         self.marks.take_over(

@@ -14,6 +14,7 @@
 //! * [`change`]: from a new epoch at the oracle to serving in it;
 //! * [`joining`]: coming back, and restarting after a total failure;
 //! * [`fail_locks`]: what other sites miss, and [`stale_sets`], which they are made of; [`copier`]: refreshing what this one misses;
+//! * [`outcomes`]: what became of the transactions of lives that were lost;
 //! * [`marks`]: whether a log is the one that others were told of;
 //! * [`replay`]: what a restart takes from the log.
 
@@ -24,6 +25,7 @@ pub mod joining;
 pub mod leases;
 pub mod limits;
 pub mod marks;
+pub mod outcomes;
 pub mod proposal;
 pub mod replay;
 pub mod service;
@@ -35,6 +37,7 @@ use fail_locks::FailLocks;
 use joining::{Joiners, Wish};
 use leases::Leases;
 use marks::Marks;
+use outcomes::Outcomes;
 use messages::commit::EpochReply;
 use messages::epoch::ProposalId;
 use messages::lease::OWN_PAUSE;
@@ -118,6 +121,7 @@ pub struct ReplicationController {
     pub(crate) proposals: Proposals,
     pub(crate) joiners: Joiners,
     pub(crate) fail_locks: FailLocks,
+    pub(crate) outcomes: Outcomes,
     pub(crate) marks: Marks,
     pub(crate) copiers: Copiers,
     pub(crate) questions: Questions,
@@ -188,6 +192,7 @@ impl ReplicationController {
             proposals: Proposals::default(),
             joiners: Joiners::new(site, sites),
             fail_locks: FailLocks::default(),
+            outcomes: Outcomes::default(),
             marks: Marks::default(),
             copiers: Copiers::default(),
             questions: Questions::default(),
@@ -493,8 +498,12 @@ impl ReplicationController {
 
     fn epoch_reply(&mut self, now: Now, reply: EpochReply, outbox: &mut Outbox) {
         match reply {
-            EpochReply::TransactionsReported { tag, report } => self.transactions_reported(now, tag, &report, outbox),
-            EpochReply::Resolved { epoch, committed } => self.resolved(now, epoch, committed, outbox),
+            EpochReply::TransactionsReported { tag, report, homes } => {
+                self.transactions_reported(now, tag, &report, homes, outbox);
+            }
+            EpochReply::Resolved { epoch, committed, commits } => {
+                self.resolved(now, epoch, committed, &commits, outbox);
+            }
             EpochReply::Committed { timestamp, history } => self.committed(timestamp, history),
             EpochReply::LoggedThrough { epoch, clock } => self.sync_through(epoch, clock, outbox),
             EpochReply::SilentVoter { site } => {
@@ -574,6 +583,7 @@ impl Server for ReplicationController {
         if matches!(self.state, State::Member(_)) {
             self.note_synced(now, outbox);
         }
+        self.outcomes.forget_old(now);
         self.tick_joining(now, outbox);
         self.tick_change(now, outbox);
         self.tick_proposal(now, outbox);

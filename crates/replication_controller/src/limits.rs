@@ -55,6 +55,13 @@ pub const CHAIN_MAX: usize = 1_024;
 /// commit within `SYNC_STALL`, after which a member that does not sync is none.
 pub const RECENT_MAX: usize = 200_000;
 
+/// Commits that tables of lost lives name, all in all;
+pub const OUTCOMES_MAX: usize = 100_000;
+/// tables;
+pub const OUTCOME_TABLES_MAX: usize = 256;
+/// and how long each is kept, at a site.
+pub const OUTCOMES_KEPT: u64 = 3_600 * SECOND;
+
 const _: () = assert!(LOST_PATIENCE < LeaseLength::MIN.renewal() && PROPOSE_STAGGER < SEAL_ANSWER);
 const _: () = assert!(
     OWN_PAUSE < LeaseLength::MIN.suspicion(),

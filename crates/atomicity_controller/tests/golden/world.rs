@@ -481,8 +481,8 @@ fn commit_message(message: &CommitMessage) -> String {
 
 fn epoch_reply(reply: &EpochReply) -> String {
     match reply {
-        EpochReply::TransactionsReported { tag, report } => format!("reported {tag}: {}", reported(report)),
-        EpochReply::Resolved { epoch, committed } => {
+        EpochReply::TransactionsReported { tag, report, .. } => format!("reported {tag}: {}", reported(report)),
+        EpochReply::Resolved { epoch, committed, .. } => {
             let ids = committed.iter().map(|(timestamp, _)| &timestamp.transaction);
             format!("resolved {}, undecided somewhere: [{}]", epoch.0, names(ids))
         }

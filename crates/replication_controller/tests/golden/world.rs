@@ -566,7 +566,7 @@ impl World {
             EpochRequest::Report { tag } => {
                 let transactions = self.nodes[&who].transactions.clone();
                 let report = Arc::new(TransactionsReport { transactions, ..TransactionsReport::default() });
-                self.inside(who, Message::EpochReply(EpochReply::TransactionsReported { tag, report }));
+                self.inside(who, Message::EpochReply(EpochReply::TransactionsReported { tag, report, homes: None }));
             }
             EpochRequest::Resolve { epoch, reports, fresh } => self.resolve(who, epoch.number, &reports, fresh),
             EpochRequest::Activate { .. } => self.nodes.get_mut(&who).expect("listed").transactions.clear(),
@@ -615,7 +615,7 @@ impl World {
         if fresh {
             self.nodes.get_mut(&who).expect("listed").transactions.clear();
         }
-        self.inside(who, Message::EpochReply(EpochReply::Resolved { epoch: number, committed }));
+        self.inside(who, Message::EpochReply(EpochReply::Resolved { epoch: number, committed, commits: Vec::new() }));
     }
 
     fn access_asked(&mut self, envelope: Envelope) {

@@ -1,0 +1,44 @@
+//! What this life has sent to be voted for and told nobody, for the next life; and what a member of an epoch knows of all homes, for tables of outcomes.
+//!
+//! Invariants: whatever of this home may ever commit and was not answered is named, each with the name that others know it by; whatever is not named never
+//! left this site, or was answered.
+
+use crate::AtomicityController;
+use crate::home::{HomeTransaction, Phase};
+use messages::TransactionId;
+use messages::commit::Outcome;
+use messages::last_words::{HomesKnown, OpenTransaction, Testimony};
+use messages::planted::Bug;
+
+impl AtomicityController {
+    /// Transactions of this home that the others may commit, or have committed.
+    pub fn open_transactions(&self) -> Vec<OpenTransaction> {
+        self.home.iter().flat_map(|(sent_as, home)| self.opened(*sent_as, home)).collect()
+    }
+
+    fn opened(&self, sent_as: TransactionId, home: &HomeTransaction) -> impl Iterator<Item = OpenTransaction> {
+        let testimony = match &home.phase {
+            Phase::Decided { outcome: Outcome::Commit(_), .. } => Testimony::Committed,
+            // An abort that not all know yet: those that are left may have voted yes, all of them.
+            Phase::Voting { .. } | Phase::Decided { outcome: Outcome::Abort, .. } => Testimony::Open,
+            Phase::Resolved(outcome) => Testimony::Resolved { committed: matches!(outcome, Outcome::Commit(_)) },
+        };
+        let alone = self.planted.is(Bug::GroupMemberAlone);
+        let (order, epoch) = (home.order, home.epoch);
+        home.names(sent_as).into_iter().map(move |transaction| {
+            let sent_as = if alone { transaction } else { sent_as };
+            OpenTransaction { transaction, sent_as, order, epoch, testimony }
+        })
+    }
+
+    /// What this site knows of the homes in the last epoch that was active here: it has all of their transactions of that epoch that are not
+    /// finished everywhere.
+    pub(crate) fn homes_known(&self) -> Option<HomesKnown> {
+        let epoch = self.epoch.as_ref()?;
+        let known = epoch.members.iter().map(|(site, member)| {
+            let life = member.incarnation;
+            (*site, (life, self.participants.finished_of(*site, life)))
+        });
+        Some(HomesKnown { epoch: epoch.number, homes: known.collect() })
+    }
+}

@@ -1,0 +1,73 @@
+//! The end of a life whose clients stay: what it leaves open goes to the next one.
+//!
+//! Invariants: whatever was answered inside the site leaves it, before anybody hears of another life; a commit that the action driver has not heard of
+//! yet counts as heard; what is said of a request to be undone, no server of this life has done, and none ever will.
+
+use crate::place::{Answer, Question, SERVERS};
+use crate::{Domain, index};
+use commit_log::Log;
+use messages::commit::CommitReply;
+use messages::last_words::{LastWords, Left, LeftRequest, OpenTransaction, Testimony};
+use messages::{Message, ServerKind, TransactionId};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl<L: Log> Domain<L> {
+    /// Ends this life: what it leaves open, and what earlier ones did. `None`: a server is lost, and with it what it knew. Answers that were still on
+    /// their way inside the site are among the effects.
+    pub fn last_words(&mut self) -> Option<LastWords> {
+        if self.effects.failed.is_some() {
+            return None;
+        }
+        let mut committed = BTreeSet::new();
+        for envelope in std::mem::take(&mut self.queue) {
+            match &envelope.message {
+                Message::CommitReply(CommitReply::Committed { transaction, .. }) => {
+                    committed.insert(*transaction);
+                }
+                Message::SessionReply(..) if !SERVERS.contains(&envelope.to) => self.effects.local.push(envelope),
+                _ => {}
+            }
+        }
+        let open = match self.places[index(ServerKind::AtomicityController)].ask(Question::Open) {
+            Ok(Answer::Open(open)) => open,
+            _ => return None,
+        };
+        let open = open.into_iter().map(|open| (open.transaction, open)).collect();
+        let (mut left, mut words) = match self.places[index(ServerKind::ActionDriver)].ask(Question::Left) {
+            Ok(Answer::Left(left, earlier)) => (left, earlier),
+            _ => return None,
+        };
+        left.values_mut().for_each(|left| settle(left, &open, &committed));
+        words.lives.insert(self.settings.incarnation, left);
+        Some(words)
+    }
+
+    /// What earlier lives have left open. Before anything is asked of this one, and before its servers are moved.
+    pub fn take_over(&mut self, words: LastWords) {
+        self.machine(ServerKind::ActionDriver).take_over(words);
+    }
+}
+
+/// What was never sent is undone.
+fn settle(
+    left: &mut Left,
+    open: &BTreeMap<TransactionId, OpenTransaction>,
+    committed: &BTreeSet<TransactionId>,
+) {
+    let LeftRequest::Doubt(doubt) = &mut left.request else { return };
+    doubt.sent = open.get(&doubt.transaction).cloned();
+    if committed.contains(&doubt.transaction) {
+        // It may be finished, so that nobody else knows it any more.
+        let finished = OpenTransaction {
+            transaction: doubt.transaction,
+            sent_as: doubt.transaction,
+            order: 0,
+            epoch: messages::EpochNumber(0),
+            testimony: Testimony::Committed,
+        };
+        doubt.sent = Some(finished);
+    }
+    if doubt.sent.is_none() {
+        left.request = LeftRequest::Undone;
+    }
+}
