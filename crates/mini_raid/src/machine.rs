@@ -9,12 +9,13 @@ use crate::mover::Mover;
 use crate::profile::{Leases, Profile};
 use crate::random::Random;
 use crate::run::Bounds;
+use crate::world::Seat;
 use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog, Position};
 use domain::{Domain, Settings, StartError, Turns};
 use messages::planted::{Bug, Planted};
 use messages::schema::Catalog;
-use messages::{Envelope, Incarnation, Key, Now, Row, SessionId, SiteId, Timestamp};
+use messages::{Envelope, Incarnation, Key, LastWords, Now, Row, SessionId, SiteId, Timestamp};
 use std::collections::BTreeMap;
 
 /// What runs on a machine.
@@ -86,8 +87,10 @@ pub struct Machine {
     pub away_until: u64,
     /// The servers asked for the new life themselves.
     again: bool,
-    /// Sessions with their clients, and the lives in which they began.
-    pub sessions: BTreeMap<SessionId, (usize, Incarnation)>,
+    /// Sessions of its clients.
+    pub sessions: BTreeMap<SessionId, Seat>,
+    /// What its last life has left open, for the next one.
+    words: LastWords,
     /// What has been asked of its servers in this turn of its process, of whichever life.
     pub asked: Vec<Envelope>,
     /// The epoch in which it last said that it serves, and when.
@@ -170,6 +173,7 @@ impl Machine {
             away_until: 0,
             again: false,
             sessions: BTreeMap::new(),
+            words: LastWords::default(),
             asked: Vec::new(),
             serving: None,
             catalog: Catalog::default(),
@@ -277,6 +281,7 @@ impl Machine {
     /// The process ends, and what it has been asked with it.
     fn end_process(&mut self) -> MemoryLog {
         self.asked.clear();
+        self.words = LastWords::default();
         self.end()
     }
 
@@ -346,11 +351,17 @@ impl Machine {
         self.looked_at = Position::START;
     }
 
-    /// The servers are thrown away; process, log and store stay.
-    pub fn start_again(&mut self, now: u64) {
+    /// The servers are thrown away; process, log and store stay. Returns what they have answered last.
+    pub fn start_again(&mut self, now: u64) -> Vec<Envelope> {
+        let mut answers = Vec::new();
+        if let Process::Running(domain) = &mut self.process {
+            self.words = domain.last_words().unwrap_or_default();
+            answers = domain.take_effects().local;
+        }
         let log = self.end();
         self.again = true;
         self.process = Process::Asking { log, nonce: self.random.draw(), ask_at: now };
+        answers
     }
 
     /// The oracle has given a life. Errors: the log cannot be replayed.
@@ -364,6 +375,7 @@ impl Machine {
         self.incarnation = incarnation;
         let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
         let mut domain = Domain::start(settings, log, Box::new(self.store.reopened()))?;
+        domain.take_over(std::mem::take(&mut self.words));
         domain.give_turns(self.turns);
         self.catalog = Catalog::default();
         let rows = domain.catalog_rows()?;

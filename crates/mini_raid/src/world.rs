@@ -2,12 +2,13 @@
 //!
 //! Invariant: what happens is a function of seed, number of sites, planted bug and time bounds alone: one generator, one agenda, no
 //! randomly ordered collection. In reading order: this file (the turn of the world), `processes` (lives of sites), `wires` (messages and
-//! connections), `sessions` (clients), `storages` (what
+//! connections), `sessions` (clients), `parked` (and what they outlive), `storages` (what
 //! becomes of those that clients make), `chance` (faults), `disks` (that go back in time), `ending` (recovery and the last look).
 
 mod chance;
 mod disks;
 mod ending;
+mod parked;
 mod processes;
 mod sessions;
 mod storages;
@@ -32,6 +33,8 @@ use messages::planted::Planted;
 use messages::{Epoch, EpochNumber};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub use parked::Seat;
 
 /// Everything.
 pub struct World {

@@ -169,7 +169,7 @@ impl World {
         }
         for envelope in local {
             match envelope.message {
-                Message::SessionReply(session, reply) => self.answer(done, site, session, reply),
+                Message::SessionReply(session, reply) => self.answered_inside(done, site, session, reply),
                 Message::AccessReply(AccessReply::CatalogRows { rows }) => self.told(site, &rows),
                 _ => {}
             }
@@ -195,8 +195,13 @@ impl World {
                 self.look_at_log(site);
                 let now = self.now;
                 let machine = self.machine(site);
-                machine.start_again(now);
+                let answers = machine.start_again(now);
                 let start = machine.start;
+                for answer in answers {
+                    if let Message::SessionReply(session, reply) = answer.message {
+                        self.answered_inside(now, site, session, reply);
+                    }
+                }
                 self.hang_up(site, false);
                 self.agenda.plan(now, Event::Tick { site, start });
                 *self.statistics.other.entry("lives begun again").or_insert(0) += 1;

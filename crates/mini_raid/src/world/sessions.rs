@@ -1,6 +1,7 @@
 //! Clients and their sessions.
 
 use super::World;
+use super::parked::Seat;
 use crate::client::Next;
 use crate::event::Event;
 use crate::faults::Fault;
@@ -8,13 +9,13 @@ use crate::history::{Fate, Transaction};
 use crate::limits::MICROSECOND;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::session::{Failure, SessionReply, SessionRequest};
-use messages::{ConflictKind, Envelope, Message, ServerKind, SessionId};
+use messages::{ConflictKind, SessionId};
 
 /// How long a client waits for an answer before it goes elsewhere.
 const PATIENCE: u64 = 20 * SECOND;
 
 impl World {
-    fn way(&mut self) -> u64 {
+    pub(super) fn way(&mut self) -> u64 {
         20 * MICROSECOND + self.random.around(60 * MICROSECOND)
     }
 
@@ -62,7 +63,7 @@ impl World {
         self.clients[client].site = site;
         self.clients[client].session = Some(session);
         let life = self.look(site).incarnation;
-        self.machine(site).sessions.insert(session, (client, life));
+        self.machine(site).sessions.insert(session, Seat::new(client, life));
     }
 
     pub(super) fn go_on(&mut self, client: usize) {
@@ -99,34 +100,6 @@ impl World {
         }
     }
 
-    pub(super) fn request(&mut self, site: usize, session: SessionId, request: SessionRequest) {
-        let Some((_, life)) = self.look(site).sessions.get(&session).copied() else { return };
-        let wants_answer = !matches!(request, SessionRequest::Close | SessionRequest::Cancel);
-        if matches!(request, SessionRequest::Close) {
-            self.machine(site).sessions.remove(&session);
-        }
-        if wants_answer && self.look(site).domain().is_none() {
-            let reason = "the site has no servers now".to_owned();
-            let reply = match request {
-                SessionRequest::Rollback => SessionReply::RolledBack,
-                _ => SessionReply::Failed(Failure::Unavailable { reason }),
-            };
-            return self.answer(self.now, site, session, reply);
-        }
-        let message = Message::SessionRequest(session, request);
-        let inside = self.look(site).inside(ServerKind::UserInterface, ServerKind::ActionDriver, message);
-        let envelope = Envelope { incarnation: life, ..inside };
-        let (turn, at) = (self.profile.turn, self.now);
-        if turn == 0 || self.look(site).domain().is_none() {
-            return self.act(site, |domain, clock| domain.deliver(clock, envelope));
-        }
-        let machine = self.machine(site);
-        machine.asked.push(envelope);
-        if machine.asked.len() == 1 {
-            self.agenda.plan(at + turn, Event::Turn { site });
-        }
-    }
-
     /// What has been asked since a turn of a site's process began is asked of its servers together: of those of a new life, if they have begun one meanwhile.
     pub(super) fn turn(&mut self, site: usize) {
         if self.look(site).asked.is_empty() {
@@ -137,14 +110,6 @@ impl World {
         }
         let asked = std::mem::take(&mut self.machine(site).asked);
         self.act(site, |domain, clock| domain.deliver_all(clock, asked));
-    }
-
-    /// A site answers a session.
-    pub(super) fn answer(&mut self, at: u64, site: usize, session: SessionId, reply: SessionReply) {
-        if let Some((client, _)) = self.look(site).sessions.get(&session).copied() {
-            let at = at + self.way();
-            self.agenda.plan(at, Event::Reply { client, session, reply });
-        }
     }
 
     pub(super) fn reply(&mut self, client: usize, session: SessionId, reply: SessionReply) {
@@ -188,17 +153,9 @@ impl World {
 
     /// The process of a site is gone, and its sessions with it.
     pub(super) fn lose_sessions(&mut self, site: usize) {
-        let sessions: Vec<SessionId> = self.look(site).sessions.keys().copied().collect();
-        self.life_over(site, &sessions);
-    }
-
-    /// These sessions hear, perhaps late, that the life is over in which they began.
-    pub(super) fn life_over(&mut self, site: usize, sessions: &[SessionId]) {
-        for session in sessions {
-            if let Some((client, _)) = self.machine(site).sessions.remove(session)
-                && self.clients[client].session == Some(*session)
-            {
-                self.leave(client);
+        for (session, seat) in std::mem::take(&mut self.machine(site).sessions) {
+            if self.clients[seat.client].session == Some(session) {
+                self.leave(seat.client);
             }
         }
     }

@@ -46,7 +46,7 @@ impl World {
     pub(super) fn note_made(&mut self, client: usize) {
         let site = self.clients[client].site;
         let session = self.clients[client].session;
-        let life = session.and_then(|session| self.look(site).sessions.get(&session)).map(|(_, life)| *life);
+        let life = session.and_then(|session| self.look(site).sessions.get(&session)).map(|seat| seat.life);
         let changed = self.clients[client].changed();
         let again = std::mem::take(&mut changed.again);
         for storage in std::mem::take(&mut changed.makes) {
