@@ -25,7 +25,7 @@ use messages::oracle::OracleReply;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
-use messages::{Envelope, Incarnation, Key, Message, Row, ServerKind, Timestamp};
+use messages::{Envelope, Incarnation, Key, LastWords, Message, Row, ServerKind, Timestamp};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
 use raidcomm::keys::Keys;
@@ -149,6 +149,11 @@ pub struct Core {
     leases: LeaseThread,
     distrust: Watch,
     life: Life,
+    /// What lives have left open, for the next one.
+    last_words: LastWords,
+    /// What sessions have asked since a life has ended, and until when that may wait for the next one (boot clock).
+    held: Vec<Envelope>,
+    held_until: u64,
     processes: Processes,
     /// When servers were lost lately (boot clock).
     losses: VecDeque<u64>,
@@ -209,6 +214,9 @@ impl Core {
             leases,
             distrust: Watch::default(),
             life,
+            last_words: LastWords::default(),
+            held: Vec::new(),
+            held_until: 0,
             processes,
             losses: VecDeque::new(),
             output: Output::default(),
@@ -324,7 +332,8 @@ impl Core {
     pub fn deliver(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
         match &mut self.life {
             Life::Running(domain) => domain.deliver_all(&mut clock::now, envelopes),
-            // Without servers nothing is under way: the session waits for the new life, which fails what it asked.
+            // Nobody does it any more. The session hears of the next life, and asks that again.
+            Life::Asking { .. } if clock::boot() < self.held_until => self.held.extend(envelopes),
             Life::Asking { .. } | Life::Over => envelopes.into_iter().for_each(|envelope| self.refuse(envelope)),
         }
     }
@@ -382,6 +391,10 @@ impl Core {
                         return self.lost(&reason);
                     }
                 }
+            }
+            Life::Asking { .. } if !self.held.is_empty() && clock::boot() >= self.held_until => {
+                let held = std::mem::take(&mut self.held);
+                held.into_iter().for_each(|envelope| self.refuse(envelope));
             }
             Life::Asking { log, .. } => match log.poll_synced() {
                 Ok(_) => self.ask_for_life(),

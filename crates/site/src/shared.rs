@@ -223,13 +223,22 @@ impl Shared {
             return door.push(output);
         }
         if let Some(life) = output.new_life {
+            // What the life before has answered is heard before it is asked about.
+            let of_life = |envelope: &Envelope| envelope.incarnation == life.incarnation;
+            let (after, before) = output.local.into_iter().partition(of_life);
+            output.local = after;
+            self.hand_answers(before, own, mine);
             self.query.forget_all();
             let life = Arc::new(life);
             for worker in 0..self.mailboxes.len() {
                 self.hand(worker, own, mine, Mail::NewLife(life.clone()));
             }
         }
-        for envelope in output.local {
+        self.hand_answers(output.local, own, mine);
+    }
+
+    fn hand_answers(&self, answers: Vec<Envelope>, own: Option<usize>, mine: &mut Vec<Mail>) {
+        for envelope in answers {
             match &envelope.message {
                 Message::SessionReply(session, _) if envelope.to == ServerKind::Query => {
                     self.query.scanned(*session, envelope.message);

@@ -317,9 +317,10 @@ impl Worker {
                 Mail::Moved(client) => self.take_in(now, *client),
                 Mail::Cancel(key) => drop(self.user_interface.cancel(key, &mut self.outbox)),
                 Mail::NewLife(life) => {
+                    // What was asked until now was for the life before.
+                    self.collect();
                     self.life = life.incarnation;
-                    self.user_interface.reset(&mut self.outbox);
-                    self.user_interface.load_catalog(life.catalog.clone());
+                    self.user_interface.new_life(life.incarnation, life.catalog.clone(), &mut self.outbox);
                 }
             }
         }

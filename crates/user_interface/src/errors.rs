@@ -243,6 +243,14 @@ fn of_conflict(conflict: &Conflict, catalog: &Catalog) -> Box<SqlError> {
 
 /// The outcome of a commit is not known: what it may have changed, and how to find out.
 fn of_unknown(transaction: TransactionId, changed: Option<(Item, usize)>, catalog: &Catalog) -> Box<SqlError> {
+    if transaction == TransactionId::ZERO {
+        return SqlError::new(
+            sqlstate::OUTCOME_UNKNOWN,
+            "the site started again during the commit: the transaction may or may not have committed",
+        )
+        .with_detail("Which rows it was to change is not known here any more.")
+        .with_hint(UNKNOWN_ADVICE);
+    }
     let error = SqlError::new(
         sqlstate::OUTCOME_UNKNOWN,
         format!("the outcome of transaction {transaction} is not known: it may or may not have committed"),

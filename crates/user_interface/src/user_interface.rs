@@ -3,19 +3,18 @@
 //! Invariant: a session that the caller may want to look at (output to send, input to take, socket to close) is among
 //! [`UserInterface::pending`]'s, once.
 
-use crate::errors::{SqlError, UNKNOWN_ADVICE, sqlstate};
 use crate::limits::STARTUP_PATIENCE;
 use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
 use crate::session::queries::cancelled;
 use crate::session::startup::Started;
-use crate::session::state::{Block, CancelReason, Cycle, Phase, Session, Step, Work};
+use crate::session::state::{CancelReason, Cycle, Phase, Session, Step, Work};
 use crate::session::turn::{Shared, Turn};
 use bytes::{Buf, BytesMut};
 use messages::access::AccessReply;
 use messages::log_record::LogRecord;
 use messages::session::SessionRequest;
-use messages::{Envelope, Key, Message, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp};
+use messages::{Envelope, Incarnation, Key, Message, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -88,6 +87,7 @@ impl UserInterface {
                 cache: FxHashMap::default(),
                 cached: 0,
                 scratch: Vec::new(),
+                life: Incarnation(0),
                 takes_long: true,
             },
             sessions: BTreeMap::new(),
@@ -107,7 +107,7 @@ impl UserInterface {
         let process = (self.next_process & i32::MAX as u32) as i32;
         let secret = self.next_secret();
         self.processes.insert(process, session);
-        let before = self.sessions.insert(session, Session::new(session, process, secret));
+        let before = self.sessions.insert(session, Session::new(session, self.shared.life, process, secret));
         assert!(before.is_none(), "{session} was opened twice");
     }
 
@@ -254,16 +254,24 @@ impl UserInterface {
         true
     }
 
-    /// As [`UserInterface::reset`], for a session that has come from another user interface, which had not heard of it yet.
-    pub fn reset_one(&mut self, session: SessionId, outbox: &mut Outbox) {
-        self.turn(self.now, session, outbox, servers_restarted);
+    /// As [`UserInterface::new_life`], for a session that has come from another user interface, which had not heard of it yet.
+    pub fn new_life_of(&mut self, session: SessionId, outbox: &mut Outbox) {
+        self.turn(self.now, session, outbox, |turn| turn.new_life());
     }
 
-    /// The site's servers started again: every request under way failed, open transactions are gone.
-    pub fn reset(&mut self, outbox: &mut Outbox) {
+    /// The site's servers have begun this life, with this catalog: what is asked from now on is for them, and what was asked before is answered by them
+    /// or not at all.
+    pub fn new_life(
+        &mut self,
+        life: Incarnation,
+        catalog: Vec<(Key, Timestamp, Option<Row>)>,
+        outbox: &mut Outbox,
+    ) {
+        self.shared.life = life;
+        self.load_catalog(catalog);
         let all: Vec<SessionId> = self.sessions.keys().copied().collect();
         for session in all {
-            self.turn(self.now, session, outbox, servers_restarted);
+            self.new_life_of(session, outbox);
         }
     }
 
@@ -307,6 +315,7 @@ impl Server for UserInterface {
                 self.turn(now, session, outbox, |turn| match std::mem::replace(&mut turn.session.work, Work::Idle) {
                     Work::Statement(execution) => turn.statement_replied(execution, reply),
                     Work::Ending(tag, commits) => turn.ending_replied(tag, commits, reply),
+                    Work::Parked(parked) => turn.resumed(*parked, reply),
                     other => turn.session.work = other,
                 });
             }
@@ -469,49 +478,5 @@ fn is_computing(work: &Work) -> bool {
         }
         Work::Parsing(..) => true,
         _ => false,
-    }
-}
-
-/// Whatever was asked will not be answered.
-fn servers_restarted(turn: &mut Turn) {
-    turn.session.stops = 0;
-    let committing = match &turn.session.work {
-        Work::Ending(_, commits) => *commits,
-        Work::Statement(execution) => match execution.step {
-            Step::Commit => true,
-            Step::Program => !turn.session.open && execution.prepared.writes,
-            _ => false,
-        },
-        _ => false,
-    };
-    let waiting = !matches!(turn.session.work, Work::Idle | Work::Settling(_));
-    let had_transaction = std::mem::replace(&mut turn.session.open, false);
-    turn.session.query_portal = None;
-    if waiting {
-        let ending = matches!(turn.session.work, Work::Ending(..));
-        let commit_statement =
-            matches!(&turn.session.work, Work::Statement(execution) if execution.step == Step::Commit);
-        turn.session.work = Work::Idle;
-        let error = if committing {
-            SqlError::new(
-                sqlstate::OUTCOME_UNKNOWN,
-                "the site started again during the commit: the transaction may or may not have committed",
-            )
-            .with_detail("Which rows it was to change is not known here any more.")
-            .with_hint(UNKNOWN_ADVICE)
-        } else {
-            SqlError::new(sqlstate::CANNOT_CONNECT_NOW, "the site started again: the transaction is gone")
-        };
-        if commit_statement {
-            turn.end_block(false);
-        }
-        turn.fail(&error);
-        if ending {
-            turn.end_cycle(None);
-        }
-    } else if had_transaction && turn.session.block == Block::Open {
-        turn.session.block = Block::Failed;
-    } else if had_transaction {
-        turn.session.implicit_failed = true;
     }
 }

@@ -116,6 +116,7 @@ fn answer() -> impl Strategy<Value = Message> {
         3 => Just(SessionReply::Committed { receipt: Receipt::Nothing }),
         3 => Just(SessionReply::RolledBack),
         2 => Just(SessionReply::Marked),
+        2 => Just(SessionReply::Undone),
         1 => failure().prop_map(SessionReply::Failed),
     ];
     let query = prop_oneof![
@@ -134,7 +135,7 @@ enum Event {
     Input(Vec<u8>),
     Answer(Message),
     Tick,
-    Reset,
+    NewLife,
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -142,7 +143,7 @@ fn event() -> impl Strategy<Value = Event> {
         10 => message().prop_map(Event::Input),
         10 => answer().prop_map(Event::Answer),
         2 => Just(Event::Tick),
-        1 => Just(Event::Reset),
+        1 => Just(Event::NewLife),
     ]
 }
 
@@ -165,6 +166,7 @@ proptest! {
         let mut interface = UserInterface::new(Config::new(SiteId(1), "test", "0.1.0", 100, 7));
         interface.open(SESSION);
         let mut now = Now { boot: 1, wall_micros: 1 };
+        let mut life = 0;
         let mut input = BytesMut::from(&b"\0\0\0\x12\0\x03\0\0user\0eve\0\0"[..]);
         let mut outbox = Outbox::default();
         for event in events {
@@ -186,7 +188,10 @@ proptest! {
                     now.boot += 2_000_000_000;
                     interface.tick(now, &mut outbox);
                 }
-                Event::Reset => interface.reset(&mut outbox),
+                Event::NewLife => {
+                    life += 1;
+                    interface.new_life(Incarnation(life), Vec::new(), &mut outbox);
+                }
             }
             interface.receive(now, SESSION, &mut input, &mut outbox);
             let output = interface.output(SESSION).expect("the session is open").split();

@@ -58,10 +58,16 @@ fn programs() {
     run("programs");
 }
 
-/// Lost conflicts, cancelled statements, servers that start again: each outcome told with its SQLSTATE.
+/// Lost conflicts, cancelled statements: each outcome told with its SQLSTATE.
 #[test]
 fn failures() {
     run("failures");
+}
+
+/// What sessions that outlive the site's servers are told, and what of theirs is run again.
+#[test]
+fn new_life() {
+    run("new_life");
 }
 
 /// Errors that the catalog gave, and a catalog that was behind.

@@ -11,6 +11,7 @@ use access_manager::store::Store;
 use commit_log::{Log, Position};
 use domain::{Domain, Lost, Remote, Start, Turns};
 use messages::access::AccessReply;
+use messages::limits::SERVICE_PATIENCE;
 use messages::oracle::OracleRequest;
 use messages::replication::SiteNotice;
 use messages::server::ORACLE_SITE;
@@ -83,6 +84,8 @@ impl Core {
         // What the last life has told of the catalog is in the log, or was never committed.
         self.output.local.retain(|told| !matches!(told.message, Message::AccessReply(AccessReply::CatalogRows { .. })));
         self.output.new_life = Some(NewLife { incarnation, catalog: domain.catalog_rows()? });
+        domain.take_over(std::mem::take(&mut self.last_words));
+        self.held.clear();
         self.trace = TraceFile::begin(&self.config, incarnation);
         domain.trace(self.trace.selection().clone());
         domain.give_turns(Turns::Always);
@@ -136,7 +139,10 @@ impl Core {
 
     pub(super) fn start_again(&mut self, reason: &str) {
         tracing::warn!(reason, "the site starts again from its log");
-        let Life::Running(domain) = std::mem::replace(&mut self.life, Life::Over) else { return };
+        let Life::Running(mut domain) = std::mem::replace(&mut self.life, Life::Over) else { return };
+        self.last_words = domain.last_words().unwrap_or_default();
+        self.output.local.extend(domain.take_effects().local);
+        self.held_until = clock::boot() + SERVICE_PATIENCE;
         let log = domain.into_log();
         self.nonce_seed = self.nonce_seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         self.life = Life::Asking { log: Box::new(log), nonce: self.nonce_seed, asked_at: 0 };

@@ -6,7 +6,7 @@
 use super::{Client, Worker, token_of};
 use crate::limits;
 use crate::shared::first_worker_of;
-use messages::{Incarnation, Now, SessionId};
+use messages::{Now, SessionId};
 use mio::Interest;
 use user_interface::Moving;
 
@@ -15,8 +15,6 @@ pub(crate) struct MovedClient {
     pub(crate) session: SessionId,
     client: Client,
     moving: Moving,
-    /// The life of the site that its last worker had heard of.
-    life: Incarnation,
 }
 
 impl Worker {
@@ -53,17 +51,14 @@ impl Worker {
         let Some(mut client) = self.clients.remove(&session) else { return };
         drop(self.poll.registry().deregister(&mut client.socket));
         let Some(moving) = self.user_interface.take_out(session) else { return };
-        let life = self.life;
-        self.shared.move_client(worker, MovedClient { session, client, moving, life });
+        self.shared.move_client(worker, MovedClient { session, client, moving });
     }
 
     /// Takes a session that another worker has given away.
     pub(super) fn take_in(&mut self, now: Now, moved: MovedClient) {
-        let MovedClient { session, mut client, moving, life } = moved;
+        let MovedClient { session, mut client, moving } = moved;
         self.user_interface.take_in(moving);
-        if life != self.life {
-            self.user_interface.reset_one(session, &mut self.outbox);
-        }
+        self.user_interface.new_life_of(session, &mut self.outbox);
         let both = Interest::READABLE | Interest::WRITABLE;
         let registered = self.poll.registry().register(&mut client.socket, token_of(session), both);
         (client.readable, client.writable, client.long_at) = (true, true, now.boot);

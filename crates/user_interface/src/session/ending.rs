@@ -97,6 +97,7 @@ impl Turn<'_> {
 
     /// Ends the cycle: the implicit transaction, if there is one, then ReadyForQuery. `tag` waits for the commit.
     pub fn end_cycle(&mut self, tag: Option<String>) {
+        self.tell_lost();
         if self.session.block == Block::Implicit && self.session.open {
             self.stop_query();
             let commits = !self.session.implicit_failed;
@@ -129,9 +130,7 @@ impl Turn<'_> {
         if let SessionReply::Failed(failure) = reply {
             let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
             backend::error(&mut self.session.output, Severity::Error, &error);
-            self.end_block(false);
-            self.ready();
-            return;
+            return self.end_cycle_without_transaction();
         }
         self.end_block(commits);
         if self.session.overlay.is_empty() {
@@ -144,11 +143,18 @@ impl Turn<'_> {
         }
     }
 
+    /// The implicit transaction has not committed, and its client has been told.
+    pub fn end_cycle_without_transaction(&mut self) {
+        self.end_block(false);
+        self.ready();
+    }
+
     /// A transaction is over: what belonged to it goes. The schema changes of a committed one stay until they have been settled.
     pub fn end_block(&mut self, committed: bool) {
         let session = &mut self.session;
         session.block = Block::None;
         session.open = false;
+        session.lost = false;
         session.implicit_failed = false;
         session.savepoints.clear();
         if !committed {

@@ -22,6 +22,7 @@ use values::cast::Context;
 impl Turn<'_> {
     /// Starts a statement. Errors: nothing was asked of any server yet.
     pub fn start(&mut self, mut execution: Box<Execution>) -> Result<()> {
+        self.check_lost(Some(&execution.prepared.plan))?;
         let timeout = self.session.settings.now.statement_timeout_ms();
         self.session.deadline =
             (timeout > 0).then(|| self.now.boot.saturating_add(timeout * messages::limits::MILLISECOND));
@@ -81,7 +82,11 @@ impl Turn<'_> {
         if self.session.block == Block::None && !alone {
             self.begin_implicit();
             self.session.mode = self.implicit_mode(execution.prepared.writes);
-        } else if self.session.block == Block::Implicit && !self.session.open && execution.recompilations == 0 {
+        } else if self.session.block == Block::Implicit
+            && !self.session.open
+            && execution.recompilations == 0
+            && !execution.begins_again
+        {
             // What else the cycle holds is not known yet.
             self.session.mode = self.implicit_mode(true);
         }

@@ -216,6 +216,7 @@ impl Turn<'_> {
     fn execute(&mut self, name: &str, rows_max: usize, sync_follows: bool) -> Result<()> {
         let portal = self.session.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
         if let Some(mut execution) = portal.suspended.take() {
+            self.check_lost(None)?;
             execution.rows_max = rows_max;
             self.resume_portal(execution);
             return Ok(());

@@ -14,7 +14,7 @@ use crate::sql::settings::Settings;
 use bytes::BytesMut;
 use messages::program::Program;
 use messages::session::AccessMode;
-use messages::{Key, SessionId};
+use messages::{Incarnation, Key, SessionId};
 use rustc_hash::FxHashMap;
 use sqlparser::ast;
 use std::collections::{BTreeSet, VecDeque};
@@ -67,8 +67,21 @@ pub enum Work {
     Statement(Box<Execution>),
     /// An implicit transaction ends, then the cycle; the tag of its last statement is kept back until then. True: it commits.
     Ending(Option<String>, bool),
+    /// What was under way when a life of the site ended has to be known to have committed or not.
+    Parked(Box<Parked>),
     /// A schema change has committed and is to appear in the catalog before the client is told.
     Settling(Box<Settling>),
+}
+
+/// See [`Work::Parked`].
+#[derive(Debug)]
+pub struct Parked {
+    /// The life that was asked to commit.
+    pub life: Incarnation,
+    /// The number of that request among the session's to that life.
+    pub asked: u64,
+    /// What then goes on: a statement that commits by itself or ends a block, or the end of an implicit transaction.
+    pub work: Work,
 }
 
 /// See [`Work::Settling`].
@@ -157,6 +170,8 @@ pub struct Execution {
     pub recompilations: u32,
     /// Whether it opened the transaction that it runs in.
     pub began: bool,
+    /// It has begun before, in a life of the site that is over.
+    pub begins_again: bool,
     /// What it waits for.
     pub step: Step,
     /// Where its rows go.
@@ -297,6 +312,12 @@ pub struct Session {
     pub database: String,
     /// Its parameters.
     pub settings: SessionSettings,
+    /// The life of the site that its requests are for.
+    pub life: Incarnation,
+    /// How many requests that life was asked.
+    pub asked: u64,
+    /// Its transaction is gone with a life of the site, and its client has not been told yet.
+    pub lost: bool,
     /// Where it is with transactions.
     pub block: Block,
     /// What the block may do.
@@ -335,7 +356,7 @@ pub struct Session {
 
 impl Session {
     /// A session that has just connected.
-    pub fn new(id: SessionId, process: i32, secret: i32) -> Session {
+    pub fn new(id: SessionId, life: Incarnation, process: i32, secret: i32) -> Session {
         Session {
             id,
             process,
@@ -348,6 +369,9 @@ impl Session {
             user: String::new(),
             database: String::new(),
             settings: SessionSettings::default(),
+            life,
+            asked: 0,
+            lost: false,
             block: Block::None,
             mode: AccessMode::ReadWrite,
             open: false,
@@ -414,6 +438,7 @@ impl Execution {
             affected: 0,
             recompilations: 0,
             began: false,
+            begins_again: false,
             step: Step::New,
             sink: Sink::Rows,
             change: None,

@@ -15,7 +15,7 @@ use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
-use messages::{Message, Now, Outbox, ServerKind};
+use messages::{Incarnation, Message, Now, Outbox, ServerKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use values::Type;
@@ -32,6 +32,8 @@ pub struct Shared {
     pub cached: usize,
     /// A buffer for encoding values.
     pub scratch: Vec<u8>,
+    /// The life of the site that requests are for: the last one heard of.
+    pub life: Incarnation,
     /// Whether long messages are taken; if not, they are left to another user interface.
     pub takes_long: bool,
 }
@@ -51,6 +53,11 @@ pub struct Turn<'a> {
 impl Turn<'_> {
     /// Asks the action driver.
     pub fn ask(&mut self, request: SessionRequest) {
+        let counts = !matches!(
+            request,
+            SessionRequest::Cancel | SessionRequest::Close | SessionRequest::Resume { .. }
+        );
+        self.session.asked += u64::from(counts);
         let message = Message::SessionRequest(self.session.id, request);
         self.outbox.local(ServerKind::ActionDriver, message);
     }

@@ -39,6 +39,8 @@ pub struct Script {
     /// Catalog rows as committed.
     committed: BTreeMap<Key, Row>,
     commits: u64,
+    has_tables: bool,
+    life: u32,
     held: BytesMut,
     key: Option<CancelKey>,
 }
@@ -85,6 +87,8 @@ impl Script {
             written: Vec::new(),
             committed: BTreeMap::new(),
             commits: 0,
+            has_tables: false,
+            life: 0,
             held: BytesMut::new(),
             key: None,
         }
@@ -112,7 +116,10 @@ impl Script {
                 self.output.clear();
             }
             "explain" => self.explain(rest),
-            "tables" => self.interface.load_catalog(catalog::tables()),
+            "tables" => {
+                self.has_tables = true;
+                self.interface.load_catalog(catalog::tables());
+            }
             "catalog" => self.commit_catalog(),
             "moved" => {
                 let key = messages::schema::CatalogEntry::key(rest);
@@ -126,9 +133,14 @@ impl Script {
                 self.interface.tick(self.now, &mut outbox);
                 self.settle(outbox);
             }
-            "reset" => {
+            "new" => {
+                assert_eq!(rest, "life");
+                self.life += 1;
+                let mut rows = if self.has_tables { catalog::tables() } else { Vec::new() };
+                let version = Timestamp { clock: 100 + self.commits, ..Timestamp::ZERO };
+                rows.extend(self.committed.iter().map(|(key, row)| (key.clone(), version, Some(row.clone()))));
                 let mut outbox = Outbox::default();
-                self.interface.reset(&mut outbox);
+                self.interface.new_life(Incarnation(self.life), rows, &mut outbox);
                 self.settle(outbox);
             }
             "cancel" => self.cancel(rest),
@@ -446,6 +458,7 @@ fn answer(verb: &str, rest: &str) -> Message {
         "committed" => SessionReply::Committed { receipt: Receipt::Nothing },
         "rolledback" => SessionReply::RolledBack,
         "marked" => SessionReply::Marked,
+        "undone" => SessionReply::Undone,
         "failed" => SessionReply::Failed(failure(rest)),
         "described" => {
             // name:type,name:type ; type,type
@@ -493,6 +506,7 @@ fn failure(kind: &str) -> Failure {
         })),
         "cancelled" => Failure::Cancelled,
         "unknown" => Failure::Unknown { transaction, changed: Some((item, 2)) },
+        "nameless" => Failure::Unknown { transaction: TransactionId::ZERO, changed: None },
         "unavailable" => Failure::Unavailable { reason: "no lease".to_string() },
         other => {
             let name = other.strip_prefix("schema ").expect("a failure");
