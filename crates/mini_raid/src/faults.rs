@@ -267,10 +267,12 @@ pub enum Blow {
     PowerReceiver,
     /// Somebody else loses contact with all others and is given up at once.
     IsolateThird,
+    /// The receiver does, and the message is lost.
+    IsolateReceiver,
 }
 
 impl Blow {
-    /// All of them.
+    /// Those that may befall any message.
     pub const ALL: [Blow; 12] = [
         Blow::KillSender,
         Blow::KillSenderBefore,
@@ -303,6 +305,7 @@ impl Blow {
             Blow::PowerSender => "sender loses power at a message",
             Blow::PowerReceiver => "receiver loses power at a message",
             Blow::IsolateThird => "a third site isolated at a message",
+            Blow::IsolateReceiver => "receiver isolated before a message",
         }
     }
 

@@ -24,6 +24,7 @@ use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
 use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
 use messages::item::{ItemRead, Write};
 use messages::limits::MILLISECOND;
+use messages::last_words::{HomesKnown, OpenTransaction};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
@@ -158,12 +159,27 @@ impl World {
             "restart" => self.restart(&mut words, &mut outbox),
             "member" => self.member(&mut words),
             "logged" => self.logged(&mut words),
+            "open" => return self.open(),
+            "homes" => {
+                let request = Message::EpochRequest(EpochRequest::Report { tag: 0 });
+                self.deliver(OWN, Incarnation(1), self.epoch, request, &mut outbox);
+                return homes(&outbox);
+            }
             first => match first.parse() {
                 Ok(site) => self.peer(SiteId(site), &mut words, &mut outbox),
                 Err(_) => self.local(first, &mut words, &mut outbox),
             },
         }
         self.said(outbox)
+    }
+
+    /// What the life would leave if it ended now.
+    fn open(&self) -> Vec<String> {
+        let line = |open: OpenTransaction| {
+            let OpenTransaction { transaction, sent_as, order, epoch, testimony } = open;
+            format!("{transaction} sent as {sent_as} order {order} in {}: {testimony:?}", epoch.0)
+        };
+        self.controller.open_transactions().into_iter().map(line).collect()
     }
 
     fn local(&mut self, first: &str, words: &mut Words, outbox: &mut Outbox) {
@@ -492,4 +508,17 @@ fn epoch_reply(reply: &EpochReply) -> String {
         EpochReply::LoggedThrough { epoch, clock } => format!("logged through {}:{clock}", epoch.0),
         EpochReply::SilentVoter { site } => format!("silent: {}", site.0),
     }
+}
+
+/// What a report knows of homes.
+fn homes(outbox: &Outbox) -> Vec<String> {
+    let reported = outbox.messages.iter().find_map(|outgoing| match &outgoing.message {
+        Message::EpochReply(EpochReply::TransactionsReported { homes, .. }) => Some(homes.clone()),
+        _ => None,
+    });
+    let Some(HomesKnown { epoch, homes }) = reported.flatten() else { return vec!["nothing".to_owned()] };
+    let line = |(site, (life, mark)): (&SiteId, &(Incarnation, u64))| {
+        format!("of {}.{} in {} what is below {mark} is finished", site.0, life.0, epoch.0)
+    };
+    homes.iter().map(line).collect()
 }

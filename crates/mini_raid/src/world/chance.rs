@@ -347,7 +347,10 @@ impl World {
     fn trap(&mut self, depth: u32) -> Trap {
         let change = depth > 0 || self.random.one_in(2);
         if depth == 0 && self.random.one_in(8) {
-            return self.abort_untold();
+            return match self.random.one_in(2) {
+                true => self.abort_untold(),
+                false => self.home_cut_off(),
+            };
         }
         let kind = *self.random.pick(if change { &CHANGE_KINDS[..] } else { &KINDS[..] });
         let common =
@@ -373,6 +376,19 @@ impl World {
             count: self.random.between(1, 5) as u32,
             blow: Blow::KillSenderBefore,
             length: self.dead_for(),
+            then: Vec::new(),
+            until: self.now + 4 * SECOND,
+        }
+    }
+
+    /// A home site loses contact in the middle of a commit, and lives: the others find out what becomes of that, and its clients wait to hear it.
+    fn home_cut_off(&mut self) -> Trap {
+        Trap {
+            kind: *self.random.pick(&["vote", "vote", "prepare", "decide ack"]),
+            from: None,
+            count: self.random.between(1, 60) as u32,
+            blow: Blow::IsolateReceiver,
+            length: self.lease() / 2 + self.random.around(self.lease()),
             then: Vec::new(),
             until: self.now + 4 * SECOND,
         }

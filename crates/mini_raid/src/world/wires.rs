@@ -184,6 +184,10 @@ impl World {
             }
             Blow::PowerSender => faults.push(Fault::LosePower { sites: vec![(from, length)] }),
             Blow::PowerReceiver => faults.push(Fault::LosePower { sites: vec![(to, length)] }),
+            Blow::IsolateReceiver => {
+                faults.push(Fault::Isolate { site: to, oracle: false, length });
+                result = None;
+            }
             Blow::IsolateThird => {
                 let thirds: Vec<usize> = all.into_iter().filter(|site| ![0, from, to].contains(site)).collect();
                 if !thirds.is_empty() {

@@ -20,6 +20,7 @@ mod memory;
 mod memory_servers;
 mod networks;
 mod other_host;
+mod outcomes;
 mod postgres_programs;
 mod queries;
 mod register;

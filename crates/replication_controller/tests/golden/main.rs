@@ -65,6 +65,7 @@ scripts! {
     fail_locks: "What commits while a site is away must be in every table, and nothing else.";
     dropped: "A site that was away when a storage was dropped must not keep its rows, and one that dropped it alone must get them back.";
     joiner_dies: "A joiner that dies in its first epoch must come back to the same fail-locks.";
+    outcomes: "A site that was evicted must hear what became of its clients' commits, once the epoch that has taken it in is active, and not of what nobody knows.";
     failed_epoch: "What an epoch that failed had resolved otherwise must not leave a joiner with old items that look fresh.";
     copiers: "What is wanted must be fetched at once, and nobody asked in a circle.";
     copier_rests: "A copy in haste must not be taken from clients of the others, nor must it wait where there are none.";

@@ -20,6 +20,7 @@ use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
 use messages::item::Write;
 use messages::lease::LeaseOrder;
 use messages::limits::MILLISECOND;
+use messages::last_words::{HomesKnown, OutcomeTable};
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::Planted;
@@ -52,6 +53,8 @@ pub struct Node {
     pub stale: StaleSet,
     pub rows: BTreeMap<Item, Timestamp>,
     transactions: BTreeMap<TransactionId, TransactionReport>,
+    /// The epoch that was active last in this life.
+    homes: Option<HomesKnown>,
     unsynced: Vec<u64>,
     inbox: VecDeque<Envelope>,
     /// A copy of its disk: log, what is stale, rows.
@@ -265,6 +268,7 @@ impl World {
                 stale: StaleSet::default(),
                 rows: BTreeMap::new(),
                 transactions: BTreeMap::new(),
+                homes: None,
                 unsynced: Vec::new(),
                 inbox: VecDeque::new(),
                 copy: Default::default(),
@@ -309,6 +313,7 @@ impl World {
         (node.running, node.paused, node.slow_disk) = (true, false, false);
         node.unsynced.clear();
         node.inbox.clear();
+        node.homes = None;
         let mut outbox = Outbox::default();
         // A replay has no clock; what it installs again is told again.
         let now = Now { boot: 0, wall_micros: 0 };
@@ -565,11 +570,17 @@ impl World {
             EpochRequest::Seal { .. } => {}
             EpochRequest::Report { tag } => {
                 let transactions = self.nodes[&who].transactions.clone();
+                let homes = self.nodes[&who].homes.clone();
                 let report = Arc::new(TransactionsReport { transactions, ..TransactionsReport::default() });
-                self.inside(who, Message::EpochReply(EpochReply::TransactionsReported { tag, report, homes: None }));
+                self.inside(who, Message::EpochReply(EpochReply::TransactionsReported { tag, report, homes }));
             }
             EpochRequest::Resolve { epoch, reports, fresh } => self.resolve(who, epoch.number, &reports, fresh),
-            EpochRequest::Activate { .. } => self.nodes.get_mut(&who).expect("listed").transactions.clear(),
+            EpochRequest::Activate { epoch } => {
+                let node = self.nodes.get_mut(&who).expect("listed");
+                node.transactions.clear();
+                let homes = epoch.members.iter().map(|(site, member)| (*site, (member.incarnation, 0))).collect();
+                node.homes = Some(HomesKnown { epoch: epoch.number, homes });
+            }
         }
     }
 
@@ -581,7 +592,7 @@ impl World {
         reports: &BTreeMap<SiteId, Arc<TransactionsReport>>,
         fresh: bool,
     ) {
-        let mut committed = Vec::new();
+        let (mut committed, mut commits) = (Vec::new(), Vec::new());
         let mut open: BTreeMap<TransactionId, TransactionReport> = BTreeMap::new();
         for report in reports.values() {
             let known = report.transactions.iter().filter(|(_, known)| report.joined <= known.epoch);
@@ -598,10 +609,9 @@ impl World {
             let commit = Outcome::Commit(Timestamp { epoch: number, clock: 0, transaction: id });
             let outcome = decided.unwrap_or(if all { commit } else { Outcome::Abort });
             let open = states().any(|state| state == Some(TransactionState::Prepared));
-            if let Outcome::Commit(timestamp) = outcome
-                && open
-            {
-                committed.push((timestamp, known.changes.clone()));
+            if let Outcome::Commit(timestamp) = outcome {
+                commits.push(id);
+                committed.extend(open.then(|| (timestamp, known.changes.clone())));
             }
             let node = self.nodes.get_mut(&who).expect("listed");
             let here = node.transactions.get_mut(&id).filter(|_| !fresh);
@@ -615,7 +625,7 @@ impl World {
         if fresh {
             self.nodes.get_mut(&who).expect("listed").transactions.clear();
         }
-        self.inside(who, Message::EpochReply(EpochReply::Resolved { epoch: number, committed, commits: Vec::new() }));
+        self.inside(who, Message::EpochReply(EpochReply::Resolved { epoch: number, committed, commits }));
     }
 
     fn access_asked(&mut self, envelope: Envelope) {
@@ -661,6 +671,16 @@ impl World {
             }
             Message::ServiceReply(ServiceReply::RefreshReply { failure: Some(reason), .. }) => {
                 format!("{who}: {reason}")
+            }
+            Message::ServiceReply(ServiceReply::Outcomes { tables }) => {
+                for table in tables {
+                    let OutcomeTable { life, epoch, finished_below, commits, .. } = table;
+                    self.lines.push(format!(
+                        "{who} hears of its life {}: {commits:?} have committed of what it sent in {} or later, from order {finished_below} on",
+                        life.0, epoch.0
+                    ));
+                }
+                return;
             }
             _ => return,
         };
