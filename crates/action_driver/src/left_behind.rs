@@ -217,7 +217,11 @@ mod tests {
         let told = |testimony, table| told(testimony, table, Planted::none());
         assert_eq!(told(Open, Some(table(4, 10, &[9]))), reply(), "the group has committed");
         assert_eq!(told(Open, Some(table(4, 10, &[7]))), SessionReply::Undone, "that is another transaction's name");
-        assert_eq!(told(Open, Some(table(3, 10, &[]))), SessionReply::Undone, "whoever made this was asked to vote, and has not");
+        assert_eq!(
+            told(Open, Some(table(3, 10, &[]))),
+            SessionReply::Undone,
+            "whoever made this was asked to vote, and has not"
+        );
         assert_eq!(told(Open, Some(table(4, 11, &[]))), unknown_of(7), "the table does not cover it");
         assert_eq!(told(Open, Some(table(5, 0, &[]))), unknown_of(7), "nor this one");
         assert_eq!(told(Open, None), unknown_of(7), "absence proves nothing");
@@ -225,7 +229,11 @@ mod tests {
         assert_eq!(told(Committed, Some(table(4, 11, &[]))), reply());
         assert_eq!(told(Resolved { committed: true }, Some(table(5, 0, &[]))), reply());
         assert_eq!(told(Resolved { committed: false }, Some(table(5, 0, &[]))), SessionReply::Undone);
-        assert_eq!(told(Resolved { committed: false }, Some(table(4, 11, &[9]))), reply(), "what it had resolved was void");
+        assert_eq!(
+            told(Resolved { committed: false }, Some(table(4, 11, &[9]))),
+            reply(),
+            "what it had resolved was void"
+        );
     }
 
     /// If this fails, nobody would notice that what nobody knows is taken for undone.

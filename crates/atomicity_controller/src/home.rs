@@ -13,7 +13,8 @@ use messages::log_record::LogRecord;
 use messages::planted::Bug;
 use messages::session::Receipt;
 use messages::{
-    Age, Conflict, ConflictKind, Epoch, EpochNumber, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId,
+    Age, Conflict, ConflictKind, Epoch, EpochNumber, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
+    TransactionId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -37,7 +37,7 @@ impl AtomicityController {
         let epoch = self.epoch.as_ref()?;
         let known = epoch.members.iter().map(|(site, member)| {
             let life = member.incarnation;
-            (*site, (life, self.participants.finished_of(*site, life)))
+            (*site, (life, self.participants.mark_of(*site, life)))
         });
         Some(HomesKnown { epoch: epoch.number, homes: known.collect() })
     }

@@ -128,16 +128,11 @@ impl Participants {
     }
 
     fn is_below_mark(&self, transaction: TransactionId, order: u64) -> bool {
-        order < self.mark_of(transaction)
-    }
-
-    /// The mark of the life that the transaction is of.
-    fn mark_of(&self, transaction: TransactionId) -> u64 {
-        self.finished_of(transaction.home, transaction.incarnation)
+        order < self.mark_of(transaction.home, transaction.incarnation)
     }
 
     /// The mark of a life of a home.
-    pub(crate) fn finished_of(&self, home: SiteId, incarnation: Incarnation) -> u64 {
+    pub(crate) fn mark_of(&self, home: SiteId, incarnation: Incarnation) -> u64 {
         self.marks.get(&(home, incarnation)).copied().unwrap_or(0)
     }
 
@@ -195,7 +190,11 @@ impl Participants {
         for transaction in self.undecided.values() {
             let participation = &self.all[transaction];
             let clock = participation.voted.expect("what is undecided was voted for");
-            outbox.append(participation.prepared_record(*transaction, clock, self.mark_of(*transaction)));
+            outbox.append(participation.prepared_record(
+                *transaction,
+                clock,
+                self.mark_of(transaction.home, transaction.incarnation),
+            ));
         }
     }
 }
@@ -306,7 +305,7 @@ impl AtomicityController {
         conflict: Option<Conflict>,
         outbox: &mut Outbox,
     ) {
-        let mark = self.participants.mark_of(transaction);
+        let mark = self.participants.mark_of(transaction.home, transaction.incarnation);
         let Some(participation) = self.participants.all.get_mut(&transaction) else {
             return;
         };

@@ -49,11 +49,7 @@ impl<L: Log> Domain<L> {
 }
 
 /// What was never sent is undone.
-fn settle(
-    left: &mut Left,
-    open: &BTreeMap<TransactionId, OpenTransaction>,
-    committed: &BTreeSet<TransactionId>,
-) {
+fn settle(left: &mut Left, open: &BTreeMap<TransactionId, OpenTransaction>, committed: &BTreeSet<TransactionId>) {
     let LeftRequest::Doubt(doubt) = &mut left.request else { return };
     doubt.sent = open.get(&doubt.transaction).cloned();
     if committed.contains(&doubt.transaction) {
@@ -69,5 +65,50 @@ fn settle(
     }
     if doubt.sent.is_none() {
         left.request = LeftRequest::Undone;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use messages::last_words::Doubt;
+    use messages::session::{Receipt, SessionReply};
+    use messages::{EpochNumber, Incarnation, SiteId};
+
+    fn id(sequence: u64) -> TransactionId {
+        TransactionId { home: SiteId(1), incarnation: Incarnation(2), sequence }
+    }
+
+    fn sent(testimony: Testimony) -> OpenTransaction {
+        OpenTransaction { transaction: id(3), sent_as: id(5), order: 4, epoch: EpochNumber(7), testimony }
+    }
+
+    fn settled(open: &[OpenTransaction], committed: &[u64]) -> LeftRequest {
+        let reply = SessionReply::Committed { receipt: Receipt::Disk };
+        let doubt = Box::new(Doubt { transaction: id(3), changed: None, reply, sent: None });
+        let mut left = Left { taken: 1, request: LeftRequest::Doubt(doubt) };
+        let open = open.iter().map(|open| (open.transaction, open.clone())).collect();
+        settle(&mut left, &open, &committed.iter().copied().map(id).collect());
+        left.request
+    }
+
+    fn known(request: &LeftRequest) -> Option<(TransactionId, Testimony)> {
+        let LeftRequest::Doubt(doubt) = request else { return None };
+        doubt.sent.as_ref().map(|sent| (sent.sent_as, sent.testimony))
+    }
+
+    /// If this fails, a commit that its own site has found counts as never sent, because the answer had not got from one server to the next.
+    #[test]
+    fn what_was_never_sent_is_undone_and_nothing_else() {
+        assert_eq!(settled(&[], &[]), LeftRequest::Undone);
+        assert_eq!(settled(&[], &[5]), LeftRequest::Undone, "that is another one");
+        assert_eq!(
+            known(&settled(&[sent(Testimony::Open)], &[])),
+            Some((id(5), Testimony::Open)),
+            "by its group's name"
+        );
+        for open in [vec![], vec![sent(Testimony::Open)]] {
+            assert_eq!(known(&settled(&open, &[3])).map(|known| known.1), Some(Testimony::Committed));
+        }
     }
 }

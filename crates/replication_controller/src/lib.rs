@@ -37,7 +37,6 @@ use fail_locks::FailLocks;
 use joining::{Joiners, Wish};
 use leases::Leases;
 use marks::Marks;
-use outcomes::Outcomes;
 use messages::commit::EpochReply;
 use messages::epoch::ProposalId;
 use messages::lease::OWN_PAUSE;
@@ -50,6 +49,7 @@ use messages::{
     Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, Mark, MemberState, Message, Now, OracleLife, Outbox,
     Server, ServerKind, SiteId,
 };
+use outcomes::Outcomes;
 use proposal::{Proposals, SealAsked, Whole};
 use replay::LogTail;
 use serde::{Deserialize, Serialize};
@@ -394,7 +394,7 @@ impl ReplicationController {
             ReplicationMessage::Logged { epoch, proposal, complete } => {
                 self.logged_came(now, from, life, (epoch, proposal), complete, outbox);
             }
-            inside => self.member_message(now, &envelope.clone_header(), inside, outbox),
+            inside => self.member_message(now, &Header::of(&envelope), inside, outbox),
         }
     }
 
@@ -522,13 +522,9 @@ pub(crate) struct Header {
     pub(crate) incarnation: Incarnation,
 }
 
-trait CloneHeader {
-    fn clone_header(&self) -> Header;
-}
-
-impl CloneHeader for Envelope {
-    fn clone_header(&self) -> Header {
-        Header { from: self.from_site, epoch: self.epoch, incarnation: self.incarnation }
+impl Header {
+    fn of(envelope: &Envelope) -> Header {
+        Header { from: envelope.from_site, epoch: envelope.epoch, incarnation: envelope.incarnation }
     }
 }
 

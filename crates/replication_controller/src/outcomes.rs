@@ -88,8 +88,10 @@ pub(crate) fn tables_of(
             homes.and_then(|homes| homes.homes.get(&home)).is_some_and(|(present, _)| *present > life)
         }),
     };
-    let mut kept: Vec<OutcomeTable> =
-        tables.into_values().filter(|table| !epoch.has(table.home, table.life) && !has_read(table.home, table.life)).collect();
+    let mut kept: Vec<OutcomeTable> = tables
+        .into_values()
+        .filter(|table| !epoch.has(table.home, table.life) && !has_read(table.home, table.life))
+        .collect();
     // The oldest go first, whole: of what is not there nobody claims anything.
     kept.sort_by_key(|table| (table.epoch, table.home, table.life));
     let mut named: usize = kept.iter().map(|table| table.commits.len()).sum();
@@ -114,14 +116,13 @@ impl ReplicationController {
 mod tests {
     use super::*;
     use messages::EpochNumber;
+    use messages::OracleLife;
     use messages::commit::TransactionsReport;
     use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
-    use messages::OracleLife;
 
     fn epoch(number: u64, members: &[(u16, u32)]) -> Epoch {
-        let member = |(site, life): &(u16, u32)| {
-            (SiteId(*site), Member::beginning(Incarnation(*life), MemberState::Up))
-        };
+        let member =
+            |(site, life): &(u16, u32)| (SiteId(*site), Member::beginning(Incarnation(*life), MemberState::Up));
         Epoch {
             number: EpochNumber(number),
             proposal: ProposalId::default(),

@@ -149,7 +149,9 @@ impl QueryHost {
             QueryRequest::More => {
                 let goes_on = self.running().get(&session).is_some_and(|running| running.more.send(()).is_ok());
                 if !goes_on {
-                    reply(&shared, session, QueryReply::Rows { rows: Vec::new(), last: true });
+                    // It went with a life of the site that the user interface takes for present still.
+                    let reason = "the site began a new life during the query".to_owned();
+                    reply(&shared, session, QueryReply::Failed(Failure::Unavailable { reason }));
                 }
             }
             request => {

@@ -261,12 +261,7 @@ impl UserInterface {
 
     /// The site's servers have begun this life, with this catalog: what is asked from now on is for them, and what was asked before is answered by them
     /// or not at all.
-    pub fn new_life(
-        &mut self,
-        life: Incarnation,
-        catalog: Vec<(Key, Timestamp, Option<Row>)>,
-        outbox: &mut Outbox,
-    ) {
+    pub fn new_life(&mut self, life: Incarnation, catalog: Vec<(Key, Timestamp, Option<Row>)>, outbox: &mut Outbox) {
         self.shared.life = life;
         self.load_catalog(catalog);
         let all: Vec<SessionId> = self.sessions.keys().copied().collect();

@@ -23,8 +23,8 @@ use messages::commit::{
 use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
 use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
 use messages::item::{ItemRead, Write};
-use messages::limits::MILLISECOND;
 use messages::last_words::{HomesKnown, OpenTransaction};
+use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{

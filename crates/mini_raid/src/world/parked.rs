@@ -185,7 +185,9 @@ impl World {
             } else if seat.may_have_committed() {
                 let (of, asked) = *seat.parked.get_or_insert((before, asked));
                 *self.statistics.other.entry("sessions parked").or_insert(0) += 1;
-                self.say(|| format!("{session} of site {site} asks what has become of its request {asked} to life {}", of.0));
+                self.say(|| {
+                    format!("{session} of site {site} asks what has become of its request {asked} to life {}", of.0)
+                });
                 self.to_driver(site, *session, life, SessionRequest::Resume { life: of, asked });
             } else {
                 self.undone(self.now, site, *session);

@@ -18,8 +18,11 @@ const COMMITTED: SessionReply = SessionReply::Committed { receipt: Receipt::Noth
 
 /// Nothing is left of the transaction, and the client was told of it.
 fn gone() -> Box<SqlError> {
-    SqlError::new(sqlstate::SERIALIZATION_FAILURE, "the transaction is gone: the site lost its place among the sites and began a new life")
-        .with_hint("Nothing of the transaction remains: run it again.")
+    SqlError::new(
+        sqlstate::SERIALIZATION_FAILURE,
+        "the transaction is gone: the site lost its place among the sites and began a new life",
+    )
+    .with_hint("Nothing of the transaction remains: run it again.")
 }
 
 impl Turn<'_> {
