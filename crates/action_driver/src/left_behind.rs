@@ -41,6 +41,10 @@ impl LeftBehind {
 
     /// What became of a session's request. `None`: that is told later.
     pub fn resume(&mut self, now: Now, session: SessionId, life: Incarnation, asked: u64) -> Option<SessionReply> {
+        if life == Incarnation(0) {
+            // There was none yet.
+            return Some(SessionReply::Undone);
+        }
         let Some(left) = self.words.lives.get(&life) else { return Some(unknown(TransactionId::ZERO)) };
         let Some(Left { taken, request }) = left.get(&session) else { return Some(SessionReply::Undone) };
         if asked != *taken {

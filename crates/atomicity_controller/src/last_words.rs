@@ -3,8 +3,8 @@
 //! Invariants: whatever of this home may ever commit and was not answered is named, each with the name that others know it by; whatever is not named never
 //! left this site, or was answered.
 
-use crate::AtomicityController;
 use crate::home::{HomeTransaction, Phase};
+use crate::{AfterSync, AtomicityController};
 use messages::TransactionId;
 use messages::commit::Outcome;
 use messages::last_words::{HomesKnown, OpenTransaction, Testimony};
@@ -13,7 +13,27 @@ use messages::planted::Bug;
 impl AtomicityController {
     /// Transactions of this home that the others may commit, or have committed.
     pub fn open_transactions(&self) -> Vec<OpenTransaction> {
-        self.home.iter().flat_map(|(sent_as, home)| self.opened(*sent_as, home)).collect()
+        let open = self.home.iter().flat_map(|(sent_as, home)| self.opened(*sent_as, home));
+        open.chain(self.waiting_for_disk()).collect()
+    }
+
+    /// Resolved commits whose answer waits for the disk: the home knows nothing else of them any more.
+    fn waiting_for_disk(&self) -> impl Iterator<Item = OpenTransaction> {
+        let waiting = self.after_sync.values().filter_map(|then| match then {
+            AfterSync::Answer(transactions, timestamp) => Some((transactions, timestamp)),
+            AfterSync::Vote(_) | AfterSync::Acknowledge(..) => None,
+        });
+        waiting.flat_map(|(transactions, timestamp)| {
+            let (sent_as, epoch) = (timestamp.transaction, timestamp.epoch);
+            let committed = move |transaction: &TransactionId| OpenTransaction {
+                transaction: *transaction,
+                sent_as,
+                order: 0,
+                epoch,
+                testimony: Testimony::Committed,
+            };
+            transactions.iter().map(committed)
+        })
     }
 
     fn opened(&self, sent_as: TransactionId, home: &HomeTransaction) -> impl Iterator<Item = OpenTransaction> {

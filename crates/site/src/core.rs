@@ -333,7 +333,13 @@ impl Core {
         match &mut self.life {
             Life::Running(domain) => domain.deliver_all(&mut clock::now, envelopes),
             // Nobody does it any more. The session hears of the next life, and asks that again.
-            Life::Asking { .. } if clock::boot() < self.held_until => self.held.extend(envelopes),
+            Life::Asking { .. } if clock::boot() < self.held_until => {
+                let ends = |envelope: &Envelope| {
+                    use messages::session::SessionRequest::{Cancel, Close};
+                    matches!(envelope.message, Message::SessionRequest(_, Cancel | Close))
+                };
+                self.held.extend(envelopes.into_iter().filter(|envelope| !ends(envelope)));
+            }
             Life::Asking { .. } | Life::Over => envelopes.into_iter().for_each(|envelope| self.refuse(envelope)),
         }
     }

@@ -63,7 +63,7 @@ impl Turn<'_> {
             Work::Statement(execution) => {
                 let commits = match execution.step {
                     Step::Commit => true,
-                    Step::Program => !was_open && execution.prepared.writes,
+                    Step::Program => !was_open && !only_reads(&execution),
                     _ => false,
                 };
                 match commits {
@@ -140,6 +140,11 @@ impl Turn<'_> {
             self.session.implicit_failed = true;
         }
     }
+}
+
+/// Whether a statement by itself leaves nothing behind.
+fn only_reads(execution: &Execution) -> bool {
+    matches!(&execution.prepared.plan, Plan::Program(program) if program.read_only)
 }
 
 impl Execution {
