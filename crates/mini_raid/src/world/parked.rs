@@ -80,6 +80,7 @@ impl World {
             }
             ref request if !serves => {
                 let reason = "the site has no servers now".to_owned();
+                seat.open &= !matches!(request, SessionRequest::Commit | SessionRequest::Rollback);
                 let reply = match request {
                     SessionRequest::Rollback => SessionReply::RolledBack,
                     _ => SessionReply::Failed(Failure::Unavailable { reason }),

@@ -107,7 +107,8 @@ impl Turn<'_> {
             return self.fail(&cancelled(reason));
         }
         let is_first = execution.began || !was_open;
-        let told = execution.sent > 0 || execution.copy.is_some() || execution.announced && execution.portal.is_none();
+        let sent = execution.sent > 0 || execution.was_suspended;
+        let told = sent || execution.copy.is_some() || execution.announced && execution.portal.is_none();
         if !is_first || told {
             return self.fail(&gone());
         }
@@ -123,6 +124,8 @@ impl Turn<'_> {
         match plan {
             Some(Plan::Utility(Utility::Rollback(_))) => return Ok(()),
             Some(Plan::Utility(Utility::Commit(_))) => match self.session.block {
+                // What it has read was true when it was told.
+                Block::Open if self.session.mode == AccessMode::ReadOnly => return Ok(()),
                 Block::Open => self.end_block(false),
                 // An error has been told: it is a ROLLBACK.
                 Block::Failed => return Ok(()),

@@ -142,6 +142,7 @@ impl Turn<'_> {
         } else {
             backend::portal_suspended(&mut self.session.output);
             execution.sent = 0;
+            execution.was_suspended = true;
             if !execution.exhausted {
                 self.session.query_portal = execution.portal.clone();
             }

@@ -170,6 +170,8 @@ pub struct Execution {
     pub recompilations: u32,
     /// Whether it opened the transaction that it runs in.
     pub began: bool,
+    /// Rows of it were sent by an Execute before.
+    pub was_suspended: bool,
     /// It has begun before, in a life of the site that is over.
     pub begins_again: bool,
     /// What it waits for.
@@ -438,6 +440,7 @@ impl Execution {
             affected: 0,
             recompilations: 0,
             began: false,
+            was_suspended: false,
             begins_again: false,
             step: Step::New,
             sink: Sink::Rows,
