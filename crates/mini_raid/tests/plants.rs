@@ -11,7 +11,7 @@ use mini_raid::Sweep;
 /// nobody writes to a storage that has gone (cases of the local copy do), or another clause keeps the harm away: what a late site has voted for holds
 /// its readers up, no operator overrides a restart, a site is rarely made up while what it could not check is undecided (the scripts of its
 /// controllers and cases of its copy find that and what it alone had dropped), a replay rarely begins amid the repair of a whole storage (the local
-/// copy's own model finds it), a named seed is there for it, a group or a change that fails rarely meets
+/// copy's own model finds it), a case of marks is there for it, a group or a change that fails rarely meets
 /// a site that is given up and lives (scripts of the controllers and cases of tables and of what is left behind find that), and locks at home let no read become stale unnoticed. `told-before-
 /// logged` is found by three in a thousand of those runs in which schemas change and all lose power again and again.
 const SELDOM: &[Bug] = &[

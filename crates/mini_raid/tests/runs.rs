@@ -175,7 +175,11 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
         ("a life that restarts the instance had not logged its beginning", 47, 3),
         ("a store needed more of its log than a loss of power had left it to know", 37, 3),
         ("a replay found more to be stale than was, and nobody else had it", 359, 3),
-        (UNNAMED, 990_281, 3),
+        (
+            "a copy was up in an epoch because of what it had told, and nobody's log remembered that when it was put back",
+            990_281,
+            3,
+        ),
         ("a member that was not up, and waited for those that were, kept the operator from going on", 990_291, 3),
         ("a member that was not up, and had begun to serve, kept the operator from going on", 1_000_863, 3),
         ("what a site had told before it was put back and brought anew counted against it for ever", 1_001_839, 3),
@@ -184,16 +188,6 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
         let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });
         must_hold_as(what, &outcome);
     }
-}
-
-/// What went wrong when an epoch named only the lives of its members: whoever had heard the mark was killed before it had logged that epoch.
-const UNNAMED: &str =
-    "a copy was up in an epoch because of what it had told, and nobody's log remembered that when it was put back";
-
-#[test]
-fn an_epoch_names_the_marks_of_its_members() {
-    let outcome = run(990_281, 3, Planted::only(Bug::MarkUnnamed), Bounds { turns: false, ..Bounds::default() });
-    assert!(outcome.failure.is_some(), "{UNNAMED}");
 }
 
 /// If this fails, runs no longer reach what disks that go back can go wrong by.
