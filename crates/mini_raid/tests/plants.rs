@@ -6,14 +6,10 @@
 use messages::planted::{Bug, Planted};
 use mini_raid::Sweep;
 
-/// Found by one run in some dozens or hundreds, those of increments and posts by the local copy's own model, too. The last eighteen are found by one
-/// run in thousands, if at all: a client sees of them a longer wait at most, what stays wastes room (the concurrency controller's cases find that),
-/// nobody writes to a storage that has gone (cases of the local copy do), or another clause keeps the harm away: what a late site has voted for holds
-/// its readers up, no operator overrides a restart, a site is rarely made up while what it could not check is undecided (the scripts of its
-/// controllers and cases of its copy find that and what it alone had dropped), a replay rarely begins amid the repair of a whole storage (the local
-/// copy's own model finds it), a case of marks is there for it, a group or a change that fails rarely meets
-/// a site that is given up and lives (scripts of the controllers and cases of tables and of what is left behind find that), and locks at home let no read become stale unnoticed. `told-before-
-/// logged` is found by three in a thousand of those runs in which schemas change and all lose power again and again.
+/// Found by one run in thousands, if at all, while the others are found by one in some dozens or hundreds. Of most of these a client sees a longer
+/// wait at most, what stays behind only wastes room, or another clause keeps the harm away; the cases, models and scripts of the crates in which they
+/// are planted find them, and `mark-unnamed` has a case of its own. `told-before-logged` is found by three in a thousand of those runs in which schemas
+/// change and all lose power again and again.
 const SELDOM: &[Bug] = &[
     Bug::EmptyUnlooked,
     Bug::GroupMemberAlone,
