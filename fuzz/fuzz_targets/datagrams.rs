@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raidcomm::address::SiteId;
+use identifiers::SiteId;
 use raidcomm::datagrams::{Datagrams, Seeds, Terms};
 
 const PEER: SiteId = SiteId(2);

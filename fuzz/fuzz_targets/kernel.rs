@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raidcomm::transaction::codec::{HEADER_BYTES, decode};
-use raidcomm::transaction::kernel::{Kernel, Message, Scope};
-use raidcomm::transaction::limits::VERSION;
-use raidcomm::transaction::outbox::{Delivery, Membership};
-use raidcomm::transaction::{GroupId, HostId, Owned, ProcessId, Replies};
+use message_transactions::codec::{HEADER_BYTES, decode};
+use message_transactions::kernel::{Kernel, Message, Scope};
+use message_transactions::limits::VERSION;
+use message_transactions::outbox::{Delivery, Membership};
+use message_transactions::{GroupId, HostId, Owned, ProcessId, Replies};
 use raidcomm_fuzz::Script;
 
 const SEGMENT_BYTES: usize = 5_000;

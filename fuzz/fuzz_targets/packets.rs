@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raidcomm::transaction::codec::{decode, encode};
+use message_transactions::codec::{decode, encode};
 
 fuzz_target!(|buffer: &[u8]| {
     let mut rest = buffer;

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raidcomm::transaction::Owned;
-use raidcomm::transaction::kernel::{DecodeError, Relocated};
+use message_transactions::Owned;
+use message_transactions::kernel::{DecodeError, Relocated};
 
 type Process = Relocated<u32, Owned>;
 

@@ -4,12 +4,12 @@
 //! at once.
 
 use crate::conflict::Conflict;
-use crate::identifiers::{EpochNumber, TableId, TransactionId};
 use crate::item::{History, Item, KeyRange, Row};
 use crate::item_set::ItemSet;
 use crate::key::Key;
 use crate::schema::CatalogVersions;
 use crate::timestamp::Timestamp;
+use identifiers::{EpochNumber, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -6,12 +6,11 @@
 use crate::access::StaleSet;
 use crate::conflict::Conflict;
 use crate::epoch::Epoch;
-use crate::identifiers::{EpochNumber, TransactionId};
 use crate::item::History;
 use crate::last_words::HomesKnown;
 use crate::session::Receipt;
 use crate::timestamp::{Age, Timestamp};
-use raidcomm::address::SiteId;
+use identifiers::{EpochNumber, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

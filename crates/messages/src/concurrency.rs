@@ -3,9 +3,9 @@
 //! All of it stays within a site: nothing is lost or repeated.
 
 use crate::conflict::Conflict;
-use crate::identifiers::TransactionId;
 use crate::item::{History, Item, KeyRange};
 use crate::timestamp::{Age, Timestamp};
+use identifiers::TransactionId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

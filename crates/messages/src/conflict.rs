@@ -1,7 +1,7 @@
 //! Why a transaction lost: the kind of conflict and the item, for SQLSTATE 40001's detail, counters and retries.
 
-use crate::identifiers::TransactionId;
 use crate::item::Item;
+use identifiers::TransactionId;
 use serde::{Deserialize, Serialize};
 
 /// The kind of conflict.

@@ -4,11 +4,11 @@
 //! catalog knows names: the query processor puts them in the place of storages and keys ([`named`]).
 
 use crate::conflict::ConflictKind;
-use crate::identifiers::TableId;
 use crate::item::{Item, Row};
 use crate::item_name::ItemName;
 use crate::key::Key;
 use crate::schema::{Catalog, Column, TableSchema};
+use identifiers::TableId;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, LazyLock};
 use values::{Type, Value, ValueError, row};

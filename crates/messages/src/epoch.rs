@@ -3,8 +3,7 @@
 //! Invariants: an epoch's number is its parent's plus one; every site is listed once; at least one member is up;
 //! (number, proposal) names one epoch for ever, because only the oracle's compare-and-swap makes one.
 
-use crate::identifiers::{EpochNumber, Incarnation, OracleLife};
-use raidcomm::address::SiteId;
+use identifiers::{EpochNumber, Incarnation, OracleLife, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

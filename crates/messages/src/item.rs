@@ -2,10 +2,10 @@
 //!
 //! Protocols see keys and rows as bytes; only the action driver, the query processor and the user interface know columns.
 
-use crate::identifiers::TableId;
 use crate::key::Key;
 use crate::timestamp::Timestamp;
 use bytes::Bytes;
+use identifiers::TableId;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use values::Addend;

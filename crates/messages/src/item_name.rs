@@ -1,8 +1,8 @@
 //! What a client calls an item: table, index, and key as SQL text, as far as a catalog knows them.
 
-use crate::identifiers::TableId;
 use crate::item::Item;
 use crate::schema::{Catalog, TableSchema};
+use identifiers::TableId;
 use values::{Type, Value, key};
 
 /// What a client calls an item.

@@ -8,10 +8,10 @@
 //! order, each as what it does not share with the one before it: a byte of 16 times the bytes shared (at most 15) plus the bytes that follow
 //! (15: a number follows, that many more), and these. Numbers are in groups of seven bits, the lowest first.
 
-use crate::identifiers::TableId;
 use crate::item::Item;
 use crate::key::Key;
 use bytes::Bytes;
+use identifiers::TableId;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;

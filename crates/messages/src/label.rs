@@ -3,9 +3,8 @@
 //! Found by walking over the message as its encoding does (serde), but no further than names and identifiers, so that there is no second list
 //! of messages to keep true.
 
-use crate::identifiers::{Incarnation, SessionId, TransactionId};
 use crate::server::Message;
-use raidcomm::address::SiteId;
+use identifiers::{Incarnation, SessionId, SiteId, TransactionId};
 use serde::Serialize;
 use serde::ser::{self, Impossible, Serializer};
 use std::fmt;

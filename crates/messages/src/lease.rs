@@ -6,9 +6,8 @@
 //! came from another site included. All times are in nanoseconds of the boot clock.
 
 use crate::epoch::{Epoch, ProposalId};
-use crate::identifiers::{EpochNumber, Incarnation};
 use crate::limits::{MILLISECOND, RESEND, SYNC_STALL};
-use raidcomm::address::SiteId;
+use identifiers::{EpochNumber, Incarnation, SiteId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use thiserror::Error;

@@ -1,9 +1,9 @@
-//! Identifiers, epochs, items, actions and every message between servers.
+//! Epochs, items, actions and every message between servers.
 //!
 //! The contract that lets servers know each other's messages and never each other's code. Types and their codecs
 //! only: nothing here decides anything. In reading order:
 //!
-//! * [`identifiers`], [`timestamp`], [`key`], [`item`], [`item_set`], [`epoch`]: the nouns;
+//! * [`timestamp`], [`key`], [`item`], [`item_set`], [`epoch`]: the nouns;
 //! * [`schema`], [`program`]: tables, and the action programs that statements compile to;
 //! * [`session`], [`query`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
 //! * [`log_record`]: what a site writes to its log;
@@ -17,7 +17,6 @@ pub mod concurrency;
 pub mod conflict;
 pub mod contention;
 pub mod epoch;
-pub mod identifiers;
 pub mod item;
 pub mod item_name;
 pub mod item_set;
@@ -43,7 +42,9 @@ pub mod trace;
 
 pub use conflict::{Conflict, ConflictKind};
 pub use epoch::{Epoch, Member, MemberState};
-pub use identifiers::{EpochNumber, Incarnation, OracleLife, SessionId, TableId, TransactionId};
+pub use identifiers::{
+    Address, EpochNumber, Incarnation, InstanceId, OracleLife, ServerKind, SessionId, SiteId, TableId, TransactionId,
+};
 pub use item::{Addends, History, Increment, Item, ItemRead, KeyRange, RangeRead, Row, Write};
 pub use item_name::ItemName;
 pub use item_set::ItemSet;
@@ -51,7 +52,6 @@ pub use key::Key;
 pub use last_words::LastWords;
 pub use lease::LeaseLength;
 pub use lineage::{KnownMarks, Lineage, Mark};
-pub use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
 pub use server::{Envelope, Message, Now, Outbox, Server};
 pub use timestamp::{Age, Timestamp};
 pub use values::Addend;

@@ -5,8 +5,7 @@
 //! written by another life. What a site tells others of its log it tells with a mark behind it, once that is on disk: a loss of power
 //! never takes a mark that was told. So a log that lacks one was put back from an older copy.
 
-use crate::identifiers::Incarnation;
-use raidcomm::address::SiteId;
+use identifiers::{Incarnation, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -5,12 +5,11 @@
 use crate::access::{Copies, StaleSet};
 use crate::commit::{Outcome, TransactionsReport};
 use crate::epoch::{Epoch, ProposalId};
-use crate::identifiers::{EpochNumber, Incarnation, TransactionId};
 use crate::item::{History, Item, Row};
 use crate::lineage::{KnownMarks, Mark};
 use crate::replication::FailLockTable;
 use crate::timestamp::{Age, Timestamp};
-use raidcomm::address::SiteId;
+use identifiers::{EpochNumber, Incarnation, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,8 +4,7 @@
 //! nonce.
 
 use crate::epoch::{Epoch, ProposalId};
-use crate::identifiers::{EpochNumber, Incarnation, OracleLife};
-use raidcomm::address::{Address, Pattern, SiteId};
+use identifiers::{Address, EpochNumber, Incarnation, OracleLife, Pattern, SiteId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@
 //! What a program cannot express (joins, aggregates, sorting) goes to the `query` crate.
 
 use crate::Row;
-use crate::identifiers::TableId;
 use crate::key::Key;
 use crate::schema::{CatalogVersions, TableSchema};
 use crate::timestamp::Timestamp;
+use identifiers::TableId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::{Type, Value};

@@ -5,14 +5,12 @@
 use crate::access::{Copies, CopyRequest, StaleSet};
 use crate::commit::TransactionsReport;
 use crate::epoch::{Epoch, ProposalId};
-use crate::identifiers::EpochNumber;
-use crate::identifiers::{Incarnation, TableId};
 use crate::item::{Item, KeyRange};
 use crate::last_words::{HomesKnown, OutcomeTable};
 use crate::lease::LeaseLength;
 use crate::lineage::{KnownMarks, Mark};
 use crate::timestamp::Timestamp;
-use raidcomm::address::SiteId;
+use identifiers::{EpochNumber, Incarnation, SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

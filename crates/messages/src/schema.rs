@@ -4,9 +4,9 @@
 //! schema is an ordinary transaction. Every transaction reads the row of each table it uses, so a schema change conflicts
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
-use crate::identifiers::TableId;
 use crate::key::Key;
 use crate::timestamp::Timestamp;
+use identifiers::TableId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -227,6 +227,6 @@ impl Catalog {
 }
 
 /// The hidden key of a table without primary key: unique at all sites without asking them.
-pub fn hidden_key(site: raidcomm::address::SiteId, counter: u64) -> Value {
+pub fn hidden_key(site: identifiers::SiteId, counter: u64) -> Value {
     Value::BigInt(((site.0 as i64) << 48) | (counter as i64 & ((1 << 48) - 1)))
 }

@@ -8,14 +8,13 @@
 use crate::access::{AccessReply, AccessRequest};
 use crate::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
 use crate::concurrency::{ConcurrencyReply, ConcurrencyRequest};
-use crate::identifiers::{EpochNumber, Incarnation, SessionId};
 use crate::lease::{LeaseNews, LeaseOrder};
 use crate::log_record::LogRecord;
 use crate::oracle::{OracleReply, OracleRequest};
 use crate::query::{QueryReply, QueryRequest};
 use crate::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
 use crate::session::{SessionReply, SessionRequest};
-use raidcomm::address::{ServerKind, SiteId};
+use identifiers::{EpochNumber, Incarnation, ServerKind, SessionId, SiteId};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 

@@ -4,11 +4,11 @@
 //! with the same `session`. All of it stays within a site, so nothing here is lost or repeated.
 
 use crate::conflict::Conflict;
-use crate::identifiers::{Incarnation, TransactionId};
 use crate::item::{Item, KeyRange, Row};
 use crate::key::Key;
 use crate::program::Program;
 use crate::schema::{CatalogVersions, TableSchema};
+use identifiers::{Incarnation, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::Value;

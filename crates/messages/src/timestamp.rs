@@ -2,8 +2,8 @@
 //!
 //! Timestamps compare by epoch first: whatever a later epoch resolves lies after everything of an earlier one.
 
-use crate::identifiers::{EpochNumber, TransactionId};
 use crate::limits::CLOCK_LOGICAL_BITS;
+use identifiers::{EpochNumber, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl Timestamp {
         epoch: EpochNumber(u64::MAX),
         clock: u64::MAX,
         transaction: TransactionId {
-            home: raidcomm::address::SiteId(u16::MAX),
+            home: identifiers::SiteId(u16::MAX),
             incarnation: crate::Incarnation(u32::MAX),
             sequence: u64::MAX,
         },

@@ -4,10 +4,9 @@
 //! A file is a run of records; the first says whose it is. Names stand in a file once, each before the first event that uses it. Times are of the
 //! boot clock: processes of one host share it, those of different hosts do not.
 
-use crate::identifiers::{Incarnation, TransactionId};
 use crate::label::Label;
 use crate::server::Envelope;
-use raidcomm::address::{ServerKind, SiteId};
+use identifiers::{Incarnation, ServerKind, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;

@@ -4,8 +4,8 @@
 //! looks up again.
 
 use crate::limits::{LOCATION_BYTES_MAX, REGISTRATIONS_MAX, WATCHES_MAX};
+use identifiers::Pattern;
 use messages::{Address, ServerKind, SiteId};
-use raidcomm::address::Pattern;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who watches.

@@ -1,5 +1,6 @@
 //! The promises of `EpochStore`, asked of the embedded oracle by its messages alone.
 
+use identifiers::Pattern;
 use messages::epoch::{Epoch, Member, MemberState, Method, ProposalId};
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
@@ -11,7 +12,6 @@ use messages::{
 };
 use oracle::Oracle;
 use oracle::epoch_store::EpochStore;
-use raidcomm::address::Pattern;
 use std::sync::Arc;
 
 const INSTANCE: InstanceId = InstanceId(77);

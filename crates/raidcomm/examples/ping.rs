@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p raidcomm --example ping`. The program starts itself once more as the other side.
 
+use identifiers::{InstanceId, SiteId};
 use mio::{Events, Poll};
-use raidcomm::address::{InstanceId, SiteId};
 use raidcomm::keys::{Keys, authority};
 use raidcomm::limits::TOKENS;
 use raidcomm::streams::{Hello, Incoming, Streams};

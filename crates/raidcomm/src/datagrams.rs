@@ -37,11 +37,11 @@ mod train;
 pub use association::AssociationKeys;
 pub use group::{group_address, group_port};
 
-use crate::address::SiteId;
 use crate::limits::{DATAGRAM_BYTES, DATAGRAM_FRAME_BYTES_MAX, GROUP_PROBE_PAUSE};
 use association::Association;
 use bytes::Bytes;
 use group::Group;
+use identifiers::SiteId;
 use packet::{Acknowledgements, Header, Kind, MATERIAL_BYTES};
 use pieces::NotQueued;
 use planted::Planted;

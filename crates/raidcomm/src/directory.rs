@@ -6,8 +6,8 @@
 //! Invariant: all addresses of one site that are reached by streams have the same endpoint, because a site takes streams
 //! at one place.
 
-use crate::address::{Address, Pattern, SiteId};
 use crate::limits::{GROUPS_MAX, PLACES_MAX};
+use identifiers::{Address, Pattern, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -227,7 +227,7 @@ fn add(route: &mut Route, address: Address, endpoint: Option<Endpoint>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::{InstanceId, ServerKind};
+    use identifiers::{InstanceId, ServerKind};
 
     fn server(site: u16, number: u16) -> Address {
         Address { instance: InstanceId(1), site: SiteId(site), kind: ServerKind::ConcurrencyController, number }

@@ -202,9 +202,9 @@ impl AsFd for Framed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::{InstanceId, SiteId};
     use crate::keys::Authority;
     use crate::keys::tests::Said;
+    use identifiers::{InstanceId, SiteId};
     use rustix::event::{PollFd, PollFlags, poll};
     use std::net::TcpListener;
 

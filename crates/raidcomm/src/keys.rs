@@ -14,7 +14,7 @@ pub(crate) mod tests;
 
 pub use authority::Authority;
 
-use crate::address::{InstanceId, SiteId};
+use identifiers::{InstanceId, SiteId};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring};

@@ -5,6 +5,15 @@ pub const MILLISECOND: u64 = 1_000_000;
 /// One second.
 pub const SECOND: u64 = 1_000 * MILLISECOND;
 
+// Waiting for an answer.
+
+/// Wait for an answer before any round trip to that host has been measured.
+pub const RETRANSMIT_FIRST: u64 = 50 * MILLISECOND;
+/// Shortest wait for an answer before a packet is sent again.
+pub const RETRANSMIT_MIN: u64 = 5 * MILLISECOND;
+/// Longest wait for an answer before a packet is sent again: the wait doubles up to it.
+pub const RETRANSMIT_MAX: u64 = 200 * MILLISECOND;
+
 // Frames.
 
 /// Bytes of one frame's payload.
@@ -145,6 +154,7 @@ pub const PLACES_MAX: usize = 4_096;
 /// Groups that a directory knows.
 pub const GROUPS_MAX: usize = 1_024;
 
+const _: () = assert!(RETRANSMIT_MIN < RETRANSMIT_FIRST && RETRANSMIT_FIRST < RETRANSMIT_MAX, "waits grow");
 const _: () = assert!(FRAME_BYTES_MAX < u32::MAX as usize, "a frame's length is a u32");
 const _: () = assert!(2 * FRAME_BYTES_MAX <= QUEUED_BYTES_MAX, "the largest frame fits behind another one");
 const _: () = assert!(ENCRYPTED_BYTES_MAX < QUEUED_BYTES_MAX, "most of what waits is not encrypted yet");

@@ -6,11 +6,11 @@
 //! message that cannot be delivered is dropped and counted, whatever the channel: protocols above send again what must
 //! arrive.
 
-use crate::address::{Address, SiteId};
 use crate::codec::{Codec, CodecError, Compact};
 use crate::directory::{Destination, Directory, DirectoryError, Endpoint, Route};
 use crate::memory::Sender;
 use crate::streams::{SendError, Streams};
+use identifiers::{Address, SiteId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -189,10 +189,10 @@ impl<M: Clone + Serialize + DeserializeOwned, C: Codec> Port<M, C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::{InstanceId, ServerKind};
     use crate::codec::External;
     use crate::directory::GroupId;
     use crate::memory::{self, Receiver};
+    use identifiers::{InstanceId, ServerKind};
     use std::net::SocketAddr;
     use std::sync::Arc;
 

@@ -21,10 +21,10 @@ pub use client::Client;
 pub use greeting::Refusal;
 pub use server::{Closer, Listener, Server, Stranger};
 
-use crate::address::{InstanceId, SiteId};
 use crate::frame::FrameError;
 use crate::keys::Keys;
 use crate::streams::{DisconnectReason, Distrust};
+use identifiers::{InstanceId, SiteId};
 use std::io;
 use thiserror::Error;
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a wait is at least [`RETRANSMIT_MIN`], or what its asker names, and at most [`RETRANSMIT_MAX`].
 
-use crate::transaction::limits::{RETRANSMIT_FIRST, RETRANSMIT_MAX, RETRANSMIT_MIN};
+use crate::limits::{RETRANSMIT_FIRST, RETRANSMIT_MAX, RETRANSMIT_MIN};
 
 /// What is known of the round trips to one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -39,13 +39,13 @@ pub use status::{Channel, DisconnectReason, ExportError, Incoming, PeerCounters,
 pub use status::{StrangerCounters, StreamsError};
 pub use tcp_info::TcpInfo;
 
-use crate::address::SiteId;
 use crate::datagrams::Untaken;
 use crate::frame::{self, HEADER_BYTES};
 use crate::keys::Keys;
 use crate::limits::{CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEUED_BYTES_MAX, READ_BYTES, TOKENS};
 use crate::shared::door::{Door, HostId};
 use connection::{Connection, Output, Role};
+use identifiers::SiteId;
 use links::{Outgoing, Peer};
 use mio::event::Event;
 use mio::net::TcpListener;
@@ -397,12 +397,12 @@ impl Streams {
     }
 
     /// By what frames go to a peer now; `None` while there is no way.
-    pub(crate) fn channel_to(&self, site: SiteId) -> Option<Channel> {
+    pub fn channel_to(&self, site: SiteId) -> Option<Channel> {
         self.channel(self.peers.get(&site)?.outgoing)
     }
 
     /// Why a connection with a peer, or an attempt to make one, failed last.
-    pub(crate) fn last_failure(&self, site: SiteId) -> Option<DisconnectReason> {
+    pub fn last_failure(&self, site: SiteId) -> Option<DisconnectReason> {
         self.peers.get(&site)?.last_failure
     }
 

@@ -16,12 +16,12 @@ use crate::methods::{Meeting, Method, line::Line, patiently, sockets::udp_socket
 use crate::version_one::long_datagrams::LongDatagrams;
 use crate::version_one::messages::{Message, SEVEN};
 use crate::version_one::raid_datagrams::{Header, RaidDatagrams};
-use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
+use identifiers::{Address, InstanceId, ServerKind, SiteId};
+use message_transactions::host::udp::{Domain, Udp};
+use message_transactions::host::{Host, HostError, Request};
+use message_transactions::{GroupId, ProcessId};
 use raidcomm::codec::external;
 use raidcomm::shared::{Client, Shape, Ticket};
-use raidcomm::transaction::host::udp::{Domain, Udp};
-use raidcomm::transaction::host::{Host, HostError, Request};
-use raidcomm::transaction::{GroupId, ProcessId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};

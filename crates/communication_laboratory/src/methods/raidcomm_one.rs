@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::limits::{BYTES_MAX, LOST_TIME};
 use crate::version_one::long_datagrams;
 use crate::version_one::raid_datagrams::{HEADER_BYTES, Header, RaidDatagrams};
-use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
+use identifiers::{Address, InstanceId, ServerKind, SiteId};
 use raidcomm::codec::external::{self, ExternalError, Opaque};
 use std::collections::HashMap;
 use std::time::Duration;

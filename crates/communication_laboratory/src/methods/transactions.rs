@@ -8,10 +8,10 @@
 use super::sockets::{reached_at, server_of};
 use super::{Caller, Meeting, Method, Ready, reply_to};
 use crate::failure::{Failure, Outcome};
-use raidcomm::transaction::ProcessId;
-use raidcomm::transaction::host::udp::{Domain, Udp};
-use raidcomm::transaction::host::{Call, Host, HostError, Process, Request};
-use raidcomm::transaction::limits::MESSAGE_BYTES_MAX;
+use message_transactions::ProcessId;
+use message_transactions::host::udp::{Domain, Udp};
+use message_transactions::host::{Call, Host, HostError, Process, Request};
+use message_transactions::limits::MESSAGE_BYTES_MAX;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// What one call is.
@@ -70,7 +70,7 @@ impl Method for Transactions {
         }
         let host = host(meeting, Vec::new())?;
         let mut server = host.process().map_err(foreign)?;
-        let place = reached_at(meeting, raidcomm::transaction::host::transport::Transport::place(host.transport()));
+        let place = reached_at(meeting, message_transactions::host::transport::Transport::place(host.transport()));
         ready(&format!("{place} {}", server.id().to_bits()))?;
         serve(self.operation, &mut server, meeting)
     }

@@ -119,7 +119,7 @@ impl Message {
 
     /// Gives it to `send` as it lies in memory, as far as it has fields.
     pub fn as_it_is<T>(&self, header: &Header, send: impl FnOnce(&[u8]) -> T) -> T {
-        let name = |address: &raidcomm::address::Address| {
+        let name = |address: &identifiers::Address| {
             [address.instance.0 as u32, address.site.0.into(), address.kind as u32, address.number.into()]
         };
         let mut memory = InMemory {
@@ -170,7 +170,7 @@ const _: () = assert!(std::mem::offset_of!(InMemory, words) == HEADER_BYTES, "bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
+    use identifiers::{Address, InstanceId, ServerKind, SiteId};
 
     /// If this fails, the figures beside the paper's are of other messages.
     #[test]

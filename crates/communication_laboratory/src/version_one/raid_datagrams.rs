@@ -4,7 +4,7 @@
 
 use super::long_datagrams::LongDatagrams;
 use crate::failure::{Failure, Outcome};
-use raidcomm::address::{Address, InstanceId, ServerKind, SiteId};
+use identifiers::{Address, InstanceId, ServerKind, SiteId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 use std::io;

@@ -11,7 +11,7 @@ use super::{ACCOUNTS, BRANCHES, TELLERS, connect, explain};
 use crate::limits;
 use postgres::error::SqlState;
 use postgres::{Client, Statement};
-use raidcomm::transaction::random::Random;
+use seeded_random::Random;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use super::rows::{CHANGE, READ, SCAN, Table, is_read, scanned};
 use crate::debit_credit::connect;
 use crate::experiment::{ExperimentError, failed};
 use postgres::{Client, Statement};
-use raidcomm::transaction::random::Random;
+use seeded_random::Random;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;

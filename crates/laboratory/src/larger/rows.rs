@@ -3,7 +3,7 @@
 use crate::experiment::{ExperimentError, failed};
 use crate::limits;
 use postgres::{Client, Row};
-use raidcomm::transaction::random::Random;
+use seeded_random::Random;
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::ops::Range;

@@ -10,7 +10,7 @@ use crate::experiment::{ExperimentError, failed};
 use crate::limits;
 use crate::screen::grouped;
 use postgres::Client;
-use raidcomm::transaction::random::Random;
+use seeded_random::Random;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

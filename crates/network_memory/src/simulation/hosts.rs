@@ -5,7 +5,7 @@ use crate::planted::Planted;
 use crate::server::{Room, Server, image};
 use crate::writer::Writer;
 use commit_log::MemoryLog;
-use raidcomm::transaction::random::Random;
+use seeded_random::Random;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A clock that is faster or slower than others.

@@ -1,6 +1,6 @@
 //! What a seed makes of a run.
 
-use raidcomm::transaction::random::Random;
+use seeded_random::Random;
 
 /// See the module's description. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]

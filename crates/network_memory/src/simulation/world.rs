@@ -12,7 +12,7 @@ use crate::server::Room;
 use crate::writer::{Intent, Writer};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
-use raidcomm::transaction::random::Random;
+use seeded_random::Random;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 

@@ -1,6 +1,6 @@
 //! A worse network than there is, for tests of what is built on datagrams: it loses, doubles and reorders what is sent.
 
-use crate::transaction::random::Random;
+use seeded_random::Random;
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;

@@ -15,10 +15,10 @@ use super::pieces::Queue;
 use super::planted::Planted;
 use super::seal::Seal;
 use super::{DatagramCounters, Stray};
-use crate::address::{InstanceId, SiteId};
 use crate::fields::Fields;
 use crate::limits::GROUP_HEARD;
 use bytes::Bytes;
+use identifiers::{InstanceId, SiteId};
 use std::net::Ipv4Addr;
 
 /// The organization-local scope of IPv4 multicast addresses (RFC 2365, section 6.2).

@@ -6,7 +6,7 @@
 
 use super::packet::{HEADER_BYTES, Header, Kind, MATERIAL_BYTES};
 use super::seal::Seal;
-use crate::address::{InstanceId, SiteId};
+use identifiers::{InstanceId, SiteId};
 
 /// Bytes of key material that a side sends with, or receives with.
 pub const KEY_BYTES: usize = MATERIAL_BYTES;

@@ -129,7 +129,7 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transaction::random::Random;
+    use seeded_random::Random;
     use std::collections::BTreeSet;
 
     /// If a datagram were taken twice, a frame would be delivered twice; if what is told were not what has come, one would be lost.

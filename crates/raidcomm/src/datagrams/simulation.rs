@@ -10,10 +10,10 @@ mod ledger;
 use super::packet::{HEADER_BYTES, MATERIAL_BYTES};
 use super::planted::Planted;
 use super::{AssociationKeys, AssociationStatus, Datagrams, Seeds, Terms, To, Untaken};
-use crate::address::SiteId;
 use crate::limits::{DATAGRAM_BYTES, DATAGRAM_SILENCE, MILLISECOND, SECOND};
-use crate::transaction::random::Random;
+use identifiers::SiteId;
 use ledger::{Ledger, Way};
+use seeded_random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// After this everything that was under way must have arrived.

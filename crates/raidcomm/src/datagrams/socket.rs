@@ -6,8 +6,8 @@
 
 use super::faults::{Faults, Worse};
 use super::{To, Transmit, group_address, group_port};
-use crate::address::{InstanceId, SiteId};
 use crate::limits::{DATAGRAM_SOCKET_BYTES, DATAGRAMS_PER_TURN};
+use identifiers::{InstanceId, SiteId};
 use mio::net::UdpSocket;
 use mio::{Interest, Registry, Token};
 use quinn_udp::{RecvMeta, UdpSocketState};

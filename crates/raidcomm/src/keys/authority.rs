@@ -4,7 +4,7 @@
 
 use super::{AUTHORITY_FILE, KeysError, ORACLE, Part, Texts, Wrong, bears, certificate, file, files};
 use super::{instance_name, site_name};
-use crate::address::{InstanceId, SiteId};
+use identifiers::{InstanceId, SiteId};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ED25519,

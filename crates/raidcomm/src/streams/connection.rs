@@ -8,11 +8,11 @@ use super::hello::Greeting;
 use super::rings::Ring;
 use super::secure::{Secure, is_encrypted};
 use super::status::DisconnectReason;
-use crate::address::SiteId;
 use crate::frame::{self, Decoder};
 use crate::limits::{
     GREETING_BYTES_MAX, KEEPALIVE_PROBES, KEEPALIVE_SECONDS, OUTPUT_BYTES_KEPT, READ_BYTES_PER_TURN, UNACKNOWLEDGED_MS,
 };
+use identifiers::SiteId;
 use mio::net::TcpStream;
 use rustix::net::sockopt;
 use std::io::{self, ErrorKind, Read, Write};

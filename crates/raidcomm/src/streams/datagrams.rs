@@ -9,12 +9,12 @@ use super::connection::{Connection, Role};
 use super::links::Outgoing;
 use super::status::Incoming;
 use super::{DATAGRAMS, GROUPS, Streams, StreamsError};
-use crate::address::SiteId;
 use crate::datagrams::faults::Faults;
 use crate::datagrams::socket::Sockets;
 use crate::datagrams::{AssociationKeys, AssociationStatus, Datagrams, Seeds, Terms, To, Transmit, Untaken};
 use crate::unguessable::draw;
 use bytes::Bytes;
+use identifiers::SiteId;
 use mio::Token;
 
 /// What keys of associations are derived for: nothing else is given this label.

@@ -4,8 +4,8 @@
 //! Invariant: magic and version stand first in every version of the protocol, so that sides of different versions can
 //! tell each other so.
 
-use crate::address::{InstanceId, SiteId};
 use crate::shared::door::{DoorName, HostId, Pass};
+use identifiers::{InstanceId, SiteId};
 use thiserror::Error;
 
 /// The version of the protocol between sites that this code speaks.

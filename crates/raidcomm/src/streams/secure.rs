@@ -4,10 +4,10 @@
 //! order; what waits here encrypted is hardly more than [`ENCRYPTED_BYTES_MAX`]: the headers of its records come on top.
 
 use super::status::DisconnectReason;
-use crate::address::{InstanceId, SiteId};
 use crate::frame::Decoder;
 use crate::keys::{Keys, bears, instance_name, site_name};
 use crate::limits::ENCRYPTED_BYTES_MAX;
+use identifiers::{InstanceId, SiteId};
 use rustls::{AlertDescription, CertificateError, ClientConnection, Connection, ServerConnection};
 use std::fmt;
 use std::io::{self, BufRead, ErrorKind, Write};

@@ -5,10 +5,10 @@
 use super::hello::Refusal;
 use super::secure::Distrust;
 use super::tcp_info::TcpInfo;
-use crate::address::SiteId;
 use crate::datagrams::AssociationStatus;
 use crate::frame::FrameError;
 use bytes::Bytes;
+use identifiers::SiteId;
 use std::io;
 use std::net::SocketAddr;
 use thiserror::Error;

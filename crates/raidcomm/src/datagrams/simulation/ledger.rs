@@ -1,8 +1,8 @@
 //! What was sent and what has arrived, and what must hold of it.
 
-use crate::address::SiteId;
 use crate::limits::{DATAGRAM_SILENCE, MILLISECOND};
-use crate::transaction::random::Random;
+use identifiers::SiteId;
+use seeded_random::Random;
 use std::collections::BTreeMap;
 
 /// How late an event loop may notice that datagrams no longer arrive.

@@ -1,0 +1,372 @@
+//! The kernel of a host: its processes, their exchanges, and what it remembers of others.
+//!
+//! A pure machine. Packets, calls of its processes and the time go in; packets and completed operations come out of the
+//! [`Outbox`]. Between two processes of one kernel the same packets go round inside, so that an exchange means the same
+//! wherever its processes are.
+//!
+//! Invariants:
+//! * a process has at most one operation under way, and each operation completes once;
+//! * an alien exists while its message waits or is executed, and afterwards only as long as a copy of it could arrive;
+//! * what is remembered of locations is only used to send packets, never to conclude anything.
+//!
+//! In reading order: `process` (what is known of one process), `sending`, `receiving` (aliens), `gathering`, `groups`,
+//! `naming` (host identifiers, logical identifiers, the kernel server), `moving`, `owner` and `inflow` (bulk data), `relocation`.
+
+mod gathering;
+mod groups;
+mod inflow;
+mod moving;
+mod naming;
+mod owner;
+mod process;
+mod receiving;
+mod relocation;
+mod sending;
+
+pub use gathering::Until;
+pub use naming::Scope;
+pub use process::CallError;
+pub use receiving::ReplyError;
+pub use relocation::{DecodeError, Relocated, RelocationError};
+pub use sending::Message;
+
+use super::codec::{PacketError, decode};
+use super::hints::Hints;
+use super::identifier::{Destination, GroupId, HostId, ProcessId};
+use super::limits::{ALIENS_MAX, PROCESSES_MAX};
+use super::memory::Memory;
+use super::outbox::{Completion, Outbox, Route};
+use super::packet::{Body, Header, Identity};
+use super::planted::Planted;
+use naming::Claim;
+use process::{Activity, Process};
+use receiving::Alien;
+use relocation::Moved;
+use seeded_random::Random;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What must be looked at when its time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Claim,
+    Sweep,
+    Process(ProcessId),
+}
+
+/// See the module's description. `A` is where kernels are, `M` what memory processes lend.
+#[derive(Debug)]
+pub struct Kernel<A, M> {
+    /// The time of the last call.
+    now: u64,
+    random: Random,
+    /// A random number that tells this life of the kernel from others.
+    life: u64,
+    host: HostId,
+    claim: Option<Claim>,
+    next_number: u32,
+    processes: BTreeMap<ProcessId, Process<M>>,
+    /// By sender and receiver.
+    aliens: BTreeMap<(ProcessId, ProcessId), Alien<A>>,
+    hints: Hints<A>,
+    groups: BTreeMap<GroupId, BTreeSet<ProcessId>>,
+    names: BTreeMap<u32, (ProcessId, Scope)>,
+    /// Processes that were here, and the kernel that has them now.
+    moved: BTreeMap<ProcessId, Moved>,
+    /// Adopted processes that ended here.
+    ended: VecDeque<ProcessId>,
+    timers: BTreeSet<(u64, Timer)>,
+    sweep: bool,
+    outbox: Outbox<A, M>,
+    planted: Option<Planted>,
+    aliens_max: usize,
+}
+
+impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+    /// A kernel that begins to claim a host identifier. The seed must differ between kernels and between lives of one.
+    pub fn new(now: u64, seed: u64) -> Kernel<A, M> {
+        let mut random = Random::new(seed);
+        let mut kernel = Kernel {
+            now,
+            life: random.draw(),
+            host: HostId(0),
+            claim: None,
+            next_number: 1,
+            processes: BTreeMap::new(),
+            aliens: BTreeMap::new(),
+            hints: Hints::new(),
+            groups: BTreeMap::new(),
+            names: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            ended: VecDeque::new(),
+            timers: BTreeSet::new(),
+            sweep: false,
+            outbox: Outbox::new(),
+            planted: None,
+            aliens_max: ALIENS_MAX,
+            random,
+        };
+        kernel.propose(now);
+        kernel
+    }
+
+    /// Plants a bug, for the simulator.
+    pub fn plant(&mut self, bug: Option<Planted>) {
+        self.planted = bug;
+    }
+
+    /// Lets the kernel remember fewer senders than [`ALIENS_MAX`]; never more.
+    pub fn limit_aliens(&mut self, aliens_max: usize) {
+        self.aliens_max = aliens_max.min(ALIENS_MAX);
+    }
+
+    fn has(&self, bug: Planted) -> bool {
+        self.planted == Some(bug)
+    }
+
+    /// Its host identifier, once nobody has complained about it.
+    pub fn host(&self) -> Option<HostId> {
+        self.claim.is_none().then_some(self.host)
+    }
+
+    /// What came out and was not taken yet.
+    pub fn outbox(&mut self) -> &mut Outbox<A, M> {
+        &mut self.outbox
+    }
+
+    /// When [`Kernel::tick`] must be called next, if nothing arrives before.
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.timers.first().map(|&(due, _)| due)
+    }
+
+    /// Processes that exist, the kernel's own included.
+    pub fn process_count(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Senders that are remembered: their messages wait, are executed, or may come again.
+    pub fn alien_count(&self) -> usize {
+        self.aliens.len()
+    }
+
+    /// Whether this process is here.
+    pub fn has_process(&self, process: ProcessId) -> bool {
+        self.processes.contains_key(&process)
+    }
+
+    /// Whether all that a process waits for is what another process of this kernel does.
+    pub fn waits_within(&self, process: ProcessId) -> bool {
+        match self.processes.get(&process).map(|process| &process.activity) {
+            Some(Activity::Sending(sending)) => match sending.to {
+                Destination::Process(to) => self.processes.contains_key(&to),
+                Destination::Group(_) => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Makes a process.
+    ///
+    /// # Errors
+    /// The kernel has no host identifier yet, or too many processes.
+    pub fn create(&mut self) -> Result<ProcessId, CallError> {
+        if self.claim.is_some() {
+            return Err(CallError::Unclaimed);
+        }
+        if self.processes.len() >= PROCESSES_MAX || self.next_number == u32::MAX {
+            return Err(CallError::TooMany);
+        }
+        let process = ProcessId::new(self.host, self.next_number);
+        self.next_number += 1;
+        self.processes.insert(process, Process::new());
+        Ok(process)
+    }
+
+    /// Ends a process. Whoever waits for its reply is told that there is no such process; what it has replied to is kept for
+    /// as long as it would have been. The memory that it lent comes back.
+    pub fn end(&mut self, now: u64, id: ProcessId) -> Option<M> {
+        let process = self.processes.remove(&id)?;
+        process.armed.map(|due| self.timers.remove(&(due, Timer::Process(id))));
+        if id.host() != self.host {
+            self.remember_end(id);
+        }
+        self.refuse_waiting(id);
+        self.leave_all(id);
+        self.settle(now);
+        process.activity.into_memory()
+    }
+
+    /// Takes what arrived from a place: one packet, or several behind each other.
+    ///
+    /// # Errors
+    /// The bytes are no packet. What stood before the bad one has been taken.
+    pub fn handle(&mut self, now: u64, from: A, buffer: &[u8]) -> Result<(), PacketError> {
+        self.now = now;
+        let mut rest = buffer;
+        let mut outcome = Ok(());
+        while !rest.is_empty() {
+            match decode(rest) {
+                Ok((header, body, bytes)) => {
+                    rest = &rest[bytes..];
+                    self.take(now, Some(from), &header, &body);
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        self.settle(now);
+        outcome
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, now: u64) {
+        self.now = now;
+        while let Some(&(due, timer)) = self.timers.first()
+            && due <= now
+        {
+            self.timers.pop_first();
+            match timer {
+                Timer::Claim => self.claim_due(now),
+                Timer::Sweep => self.sweep(now),
+                Timer::Process(process) => self.process_due(now, process),
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Lets packets that go round inside arrive.
+    fn settle(&mut self, now: u64) {
+        self.now = now;
+        while let Some(bytes) = self.outbox.local.pop_front() {
+            match decode(&bytes) {
+                Ok((header, body, _)) => self.take(now, None, &header, &body),
+                Err(error) => panic!("a packet of this kernel cannot be read: {error}"),
+            }
+        }
+    }
+
+    /// Takes one packet, from a place or from inside.
+    fn take(&mut self, now: u64, from: Option<A>, header: &Header, body: &Body<'_>) {
+        match body {
+            Body::HostRequest { proposed, life } => return self.requested(from, *proposed, *life),
+            Body::HostComplaint { proposed, life } => return self.complained(now, *proposed, *life),
+            _ => {}
+        }
+        if self.claim.is_some() || (from.is_some() && header.kernel == self.host) {
+            // Nobody can mean a kernel without an identifier; a multicast comes back to its sender.
+            return;
+        }
+        if let Some(place) = from {
+            // A kernel that says where a process is not speaks for itself alone.
+            let itself = matches!(body, Body::NoProcess { .. } | Body::Moved { .. });
+            let source = if itself { header.kernel.kernel_server() } else { header.source };
+            self.hints.learn(header.kernel, source, place);
+        }
+        match *body {
+            Body::Send(ref request) => return self.arrived(now, from, header, request),
+            Body::GetPid { logical } => return self.asked(from, header, logical),
+            Body::HostRequest { .. } | Body::HostComplaint { .. } | Body::Here => return,
+            _ => {}
+        }
+        let Destination::Process(to) = header.destination else { return };
+        match *body {
+            Body::Reply { offset, message, data } => self.replied(now, to, header, offset, message, data),
+            Body::Forward { to: receiver } => self.forwarded(now, to, header, receiver),
+            Body::NoProcess { certain } => self.no_process(now, to, header, certain),
+            Body::Moved { to: kernel } => self.told_moved(now, to, header, kernel),
+            Body::Pending { .. } => self.pending(now, to, header),
+            Body::GetPidReply { logical, process } => self.found(to, logical, process),
+            Body::Data { to_owner: true, ask, ref transfer, index, data } => {
+                self.owner_data(now, from, to, header, transfer, index, data, ask);
+            }
+            Body::Data { to_owner: false, ref transfer, index, data, .. } => {
+                self.mover_data(now, to, header, transfer, index, data);
+            }
+            Body::Pull { to_owner: true, ref transfer, ref wanted } => {
+                self.owner_pull(now, from, to, header, transfer, wanted);
+            }
+            Body::Pull { to_owner: false, ref transfer, ref wanted } => {
+                self.mover_pull(now, to, header, transfer.number, wanted);
+            }
+            Body::Done { number } => self.mover_done(to, header, number, Ok(())),
+            Body::Refused { number, .. } => self.mover_done(to, header, number, Err(())),
+            _ => {}
+        }
+    }
+
+    /// Where packets to a process go: `None` for inside.
+    fn route(&self, to: ProcessId) -> Option<Route<A>> {
+        if self.processes.contains_key(&to) {
+            return None;
+        }
+        if to.host() == self.host && !self.moved.contains_key(&to) {
+            return None;
+        }
+        Some(self.hints.place(to).map_or(Route::Everybody, Route::Place))
+    }
+
+    fn header(&self, identity: Identity, source: ProcessId, destination: impl Into<Destination>) -> Header {
+        Header { kernel: self.host, identity, source, destination: destination.into() }
+    }
+
+    /// Sends a packet inside (`None`) or out.
+    fn post(&mut self, route: Option<Route<A>>, header: &Header, body: &Body<'_>) {
+        match route {
+            None => self.outbox.send_local(header, body),
+            Some(route) => self.outbox.send(route, header, body),
+        }
+    }
+
+    /// Answers a packet, to where it came from.
+    fn answer(&mut self, from: Option<A>, to: &Header, source: ProcessId, body: &Body<'_>) {
+        let header = self.header(to.identity, source, to.source);
+        let route = from.map(Route::Place);
+        self.post(route, &header, body);
+    }
+
+    /// Makes sure that the process is looked at when something of it is due. A timer that comes too early is harmless, so
+    /// that an exchange which ends in time costs none.
+    fn arm(&mut self, id: ProcessId) {
+        let Some(process) = self.processes.get_mut(&id) else { return };
+        let Some(due) = process.activity.due() else { return };
+        if process.armed.is_some_and(|armed| armed <= due) {
+            return;
+        }
+        if let Some(armed) = process.armed.replace(due) {
+            self.timers.remove(&(armed, Timer::Process(id)));
+        }
+        self.timers.insert((due, Timer::Process(id)));
+    }
+
+    fn process_due(&mut self, now: u64, id: ProcessId) {
+        let Some(process) = self.processes.get_mut(&id) else { return };
+        process.armed = None;
+        if process.activity.due().is_some_and(|due| due <= now) {
+            match process.activity {
+                Activity::Sending(_) => self.sending_due(now, id),
+                Activity::Moving(_) => self.moving_due(now, id),
+                Activity::Querying(_) => self.query_due(now, id),
+                Activity::Probing { .. } => self.probe_due(now, id),
+                Activity::Ready | Activity::Receiving { .. } => {}
+            }
+        }
+        self.arm(id);
+    }
+
+    /// Ends the operation of a process.
+    fn complete(&mut self, id: ProcessId, completion: Completion<M>) {
+        let Some(process) = self.processes.get_mut(&id) else { return };
+        process.activity = Activity::Ready;
+        match process.probes {
+            Some(receiver) => self.probed(id, receiver, completion),
+            None => self.outbox.complete(id, completion),
+        }
+    }
+
+    /// The process, if it has nothing under way.
+    fn ready(&mut self, id: ProcessId) -> Result<&mut Process<M>, CallError> {
+        let process = self.processes.get_mut(&id).ok_or(CallError::NoSuchProcess)?;
+        if matches!(process.activity, Activity::Ready) { Ok(process) } else { Err(CallError::Busy) }
+    }
+}
