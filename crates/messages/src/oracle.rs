@@ -30,7 +30,7 @@ pub enum OracleRequest {
         /// The oracle's process that the site follows. It is to this one that it confirms, and to no other.
         oracle: Option<OracleLife>,
     },
-    /// Linearizable read of the register. Answered `EpochRead`.
+    /// Linearizable read of the register. Answered `EpochRead`. Nobody sends it yet: the console will.
     ReadEpoch {
         /// Names the request.
         tag: u64,
@@ -45,6 +45,7 @@ pub enum OracleRequest {
         epoch: Arc<Epoch>,
     },
     /// Registers the network location of an address; notifies whoever watches it. Answered `Registered`.
+    /// Nobody sends it yet: servers that are placed by the console will.
     Register {
         /// Names the request.
         tag: u64,
@@ -53,7 +54,7 @@ pub enum OracleRequest {
         /// Where it is, as the channel understands it.
         location: String,
     },
-    /// Where is it? Answered `Found`.
+    /// Where is it? Answered `Found`. Nobody sends it yet: who looks for such a server will.
     Lookup {
         /// Names the request.
         tag: u64,
@@ -61,6 +62,7 @@ pub enum OracleRequest {
         pattern: Pattern,
     },
     /// Joins the notifier set of every address that fits the pattern. Answered `Watching`; then `Changed` at each change.
+    /// Nobody sends it yet: who looks for such a server will.
     Watch {
         /// Names the request.
         tag: u64,

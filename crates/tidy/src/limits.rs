@@ -6,6 +6,12 @@ pub const FILE_LINES_MAX: usize = 600;
 /// Lines of a function, from `fn` to its closing brace, above which it must be in the size list.
 pub const FUNCTION_LINES_MAX: usize = 70;
 
+/// Files of a crate that may import each other in a circle; a larger circle must be in the list of circles.
+pub const CIRCLE_FILES_MAX: usize = 3;
+
+/// Words of a sentence in a page for people, above which the page must be in the list of long sentences.
+pub const SENTENCE_WORDS_MAX: usize = 40;
+
 /// How many lines above an `unsafe` block its `SAFETY:` comment may begin.
 pub const SAFETY_DISTANCE_LINES_MAX: usize = 6;
 

@@ -1,10 +1,13 @@
 //! The rules, one file each. Every rule is a function from the tree to its violations and keeps no state.
 
 pub mod arrows;
+pub mod circles;
 pub mod dependencies;
 pub mod header;
 pub mod markdown;
+pub mod messages;
 pub mod purity;
+pub mod sentences;
 pub mod size;
 pub mod unsafety;
 pub mod words;
@@ -16,10 +19,13 @@ use crate::tree::{Tree, Violation};
 pub fn check_all(tree: &Tree) -> Vec<Violation> {
     let (architecture, mut violations) = Architecture::parse(tree);
     violations.extend(arrows::check(tree, &architecture));
+    violations.extend(circles::check(tree));
     violations.extend(dependencies::check(tree));
     violations.extend(header::check(tree));
     violations.extend(markdown::check(tree));
+    violations.extend(messages::check(tree));
     violations.extend(purity::check(tree, &architecture));
+    violations.extend(sentences::check(tree));
     violations.extend(size::check(tree));
     violations.extend(unsafety::check(tree));
     violations.extend(words::check(tree));

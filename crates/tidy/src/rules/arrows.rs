@@ -4,6 +4,7 @@
 use toml::{Table, Value};
 
 use crate::architecture::{ARROWS, Architecture, line_of};
+use crate::source::words;
 use crate::tree::{Tree, Violation};
 
 /// The clippy configuration of pure crates; each has a `clippy.toml` that links to it.
@@ -60,12 +61,33 @@ fn check_crate(tree: &Tree, architecture: &Architecture, name: &str, violations:
             }
         }
     }
+    for (section, allowed) in [("dependencies", &part.imports), ("dev-dependencies", &part.tests)] {
+        let used = [ours(section), ours("build-dependencies")].concat();
+        for unused in allowed.iter().filter(|allowed| !used.contains(allowed)) {
+            let message = format!("`{name}` does not import `{unused}`; remove it from its row in {ARROWS}");
+            complain(1, message);
+        }
+        for import in used.iter().filter(|import| !names(tree, name, section, import)) {
+            let line = dependency_line(text, section, import);
+            complain(line, format!("`{name}` names nothing of `{import}`; remove the dependency"));
+        }
+    }
     if manifest.get("lints").and_then(|lints| lints.get("workspace")).and_then(Value::as_bool) != Some(true) {
         complain(1, "add `[lints]` with `workspace = true`, so that the house's lints apply".to_string());
     }
     if part.pure && tree.text(&format!("crates/{name}/clippy.toml")) != tree.text(PURE_CLIPPY) {
         complain(1, format!("`{name}` is pure: make crates/{name}/clippy.toml a symbolic link to ../pure.clippy.toml"));
     }
+}
+
+/// Whether the crate's code names a crate of ours; for a dependency of tests only, its tests, examples and benches.
+fn names(tree: &Tree, name: &str, section: &str, import: &str) -> bool {
+    let mut files = tree.rust_files().filter(|file| file.krate == name);
+    let inside = format!("crates/{name}/src/");
+    files.any(|file| {
+        let counts = section == "dev-dependencies" || file.path.starts_with(&inside) || file.path.ends_with("build.rs");
+        counts && file.source.lines.iter().any(|line| words(&line.code).any(|(_, word)| word == import))
+    })
 }
 
 /// The line, counted from one, on which a section of a manifest names a dependency.
@@ -101,6 +123,7 @@ mod tests {
             ("crates/b/Cargo.toml", PLAIN),
             ("crates/c/Cargo.toml", PLAIN),
             ("crates/d/Cargo.toml", PLAIN),
+            ("crates/a/src/lib.rs", "use {b, c, d};"),
         ]);
         let (architecture, violations) = Architecture::parse(&tree);
         assert_eq!(violations, []);
@@ -111,7 +134,7 @@ mod tests {
     #[test]
     fn a_server_that_imports_a_server_is_found() {
         let found = check_with(
-            "[lints]\nworkspace = true\n[dependencies]\nbytes.workspace = true\nc.workspace = true\nb.workspace = true\n",
+            "[lints]\nworkspace = true\n[dependencies]\nbytes.workspace = true\nc.workspace = true\nb.workspace = true\n[dev-dependencies]\nd.workspace = true\n",
         );
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("crates/a/Cargo.toml:6: `a` imports `b`"), "{found:?}");
@@ -120,15 +143,33 @@ mod tests {
     /// What tests may import, the crate itself may not.
     #[test]
     fn test_imports_are_for_tests_only() {
-        let lints = "[lints]\nworkspace = true\n";
-        assert_eq!(check_with(&format!("{lints}[dev-dependencies]\nd.workspace = true\n")), Vec::<String>::new());
-        assert_eq!(check_with(&format!("{lints}[dependencies]\nd.workspace = true\n")).len(), 1);
+        let rest = "[lints]\nworkspace = true\n[dependencies]\nc.workspace = true\n";
+        assert_eq!(check_with(&format!("{rest}[dev-dependencies]\nd.workspace = true\n")), Vec::<String>::new());
+        let found = check_with(&format!("{rest}d.workspace = true\n"));
+        assert!(found[0].contains("imports `d`") && found[1].contains("does not import `d`"), "{found:?}");
+    }
+
+    /// What is allowed and unused would be taken for needed, and let somebody use it unseen.
+    #[test]
+    fn unused_arrows_and_dependencies_are_found() {
+        let found = check_with("[lints]\nworkspace = true\n[dependencies]\nc.workspace = true\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("does not import `d`"), "{found:?}");
+        let unnamed = Tree::of(&[
+            (ARROWS, "[a]\nkind = 'server'\nimports = ['c']\n[c]\nkind = 'ground'\n"),
+            ("crates/a/Cargo.toml", "[lints]\nworkspace = true\n[dependencies]\nc.workspace = true\n"),
+            ("crates/a/src/lib.rs", "// c is not named here: only in this comment's first word\nuse other;"),
+            ("crates/c/Cargo.toml", PLAIN),
+        ]);
+        let (architecture, _) = Architecture::parse(&unnamed);
+        let found = check(&unnamed, &architecture);
+        assert!(found[0].to_string().starts_with("crates/a/Cargo.toml:4: `a` names nothing of `c`"), "{found:?}");
     }
 
     /// A crate without the table's row, lints or bans would be judged by nobody.
     #[test]
     fn rows_lints_and_pure_bans_are_required() {
-        assert!(check_with("[package]\n")[0].contains("[lints]"));
+        assert!(check_with("[package]\n").iter().any(|found| found.contains("[lints]")));
         let pure = [
             (ARROWS, "[a]\nkind = 'server'\npure = true\n[gone]\nkind = 'server'\n"),
             (PURE_CLIPPY, "x"),

@@ -5,8 +5,15 @@ use crate::source::words;
 use crate::tree::{Tree, Violation};
 
 /// The crates that may use `unsafe`: those that map memory, the one that SQLite calls, and the one that measures system calls which no crate offers safely.
-const CRATES: [&str; 6] =
-    ["commit_log", "communication_laboratory", "network_memory", "raidcomm", "recoverable_memory", "sqlite_extension"];
+const CRATES: [&str; 7] = [
+    "commit_log",
+    "communication_laboratory",
+    "message_transactions",
+    "network_memory",
+    "raidcomm",
+    "recoverable_memory",
+    "sqlite_extension",
+];
 
 /// Applies the rule.
 pub fn check(tree: &Tree) -> Vec<Violation> {
