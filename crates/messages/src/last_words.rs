@@ -2,10 +2,9 @@
 //!
 //! Absence proves nothing by itself: a transaction counts as failed only where it never was sent, or where an [`OutcomeTable`] covers it and does not name it.
 
-use crate::identifiers::{EpochNumber, Incarnation, SessionId, TransactionId};
 use crate::item::Item;
 use crate::session::SessionReply;
-use raidcomm::address::SiteId;
+use identifiers::{EpochNumber, Incarnation, SessionId, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
