@@ -4,35 +4,13 @@
 //! Invariants: what was granted ahead is held like all else that was granted, whether an action comes to it or not; a row that was read ahead is handed
 //! out once, and only where the transaction holds its item in the way that is asked for; what the transaction has written itself is looked at first.
 
-use crate::reads::{self, Event, Need};
+use crate::need::{Ahead, Event, Need};
+use crate::reads;
 use crate::transaction::Transaction;
 use messages::concurrency::AccessKind;
 use messages::session::Failure;
-use messages::{Item, Row, Timestamp};
-use serde::{Deserialize, Serialize};
-
-/// An access that an action is going to ask for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Access {
-    /// Of what.
-    pub item: Item,
-    /// How.
-    pub kind: AccessKind,
-    /// Whether the row is wanted, too.
-    pub reads: bool,
-}
-
-/// Rows that were read ahead.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ahead(Vec<(Item, Timestamp, Option<Row>)>);
 
 impl Ahead {
-    /// What was read of these accesses, in their order, as far as it goes.
-    pub fn of(accesses: Vec<Access>, rows: Vec<(Timestamp, Option<Row>)>) -> Ahead {
-        let items = accesses.into_iter().filter(|access| access.reads).map(|access| access.item);
-        Ahead(items.zip(rows).map(|(item, (version, row))| (item, version, row)).collect())
-    }
-
     /// Answers a need with a row that was read ahead. Errors: a lost conflict, or a transaction that has become too large.
     pub fn answer(&mut self, need: &Need, transaction: &mut Transaction) -> Result<Option<Event>, Failure> {
         let (item, kind) = match need {

@@ -4,11 +4,14 @@
 //! epoch still stands and all leases hold after the read; a transaction is tried again only when nothing of it is left and the client
 //! has been told nothing, under a new identifier and its first age; what clients were told of, only its commit is (`commit`).
 
-use crate::commit::{Settling, Then, ToCommit, settle_first};
+use crate::commit::settle_first;
 use crate::exchange::Exchange;
-use crate::execution::Step;
-use crate::reads::{self, Event, Need, Progress, Reading};
+use crate::need::{Event, Need};
+use crate::reads::{self, Progress, Reading};
+use crate::release::release;
+use crate::scene::Step;
 use crate::session::Session;
+use crate::settling::{Settling, Then, ToCommit};
 use crate::transaction::Transaction;
 use crate::work::{Job, Waits, Work};
 use messages::access::AccessReply;
@@ -367,7 +370,7 @@ impl Session {
             Waits::Commit { ahead, age, .. } => {
                 self.lost_age = Some(age);
                 exchange.shared.contention.lost(&conflict, exchange.now);
-                exchange.shared.drop_storages(ahead);
+                exchange.drop_storages(ahead);
                 let failure = storages_used_up(work, conflict);
                 self.finish(SessionReply::Failed(failure), exchange);
             }
@@ -444,7 +447,7 @@ impl Session {
         let time_micros = work.time_micros;
         let to_commit = work.to_commit.clone();
         if let Some(transaction) = &mut self.transaction {
-            crate::session::release(transaction, exchange);
+            release(transaction, exchange);
         }
         match (&mut self.transaction, to_commit) {
             (transaction, Some(ToCommit { history, locks })) => {

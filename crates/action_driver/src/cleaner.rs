@@ -3,11 +3,11 @@
 //! Invariant: a storage is dropped only after every chunk for it is decided, and for no other reason than that the
 //! transaction that made it can no longer commit. The list is in memory: what a stopped process leaves behind, others find (`leftovers.rs`).
 
-use crate::exchange::{Owner, Shared};
+use crate::answers::{Owner, Surroundings};
 use crate::limits::DROP_RETRY;
 use messages::commit::CommitRequest;
 use messages::planted::Bug;
-use messages::{Age, History, Message, Now, Outbox, ServerKind, TableId, TransactionId};
+use messages::{Age, History, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,69 +40,75 @@ enum Stage {
     Committing { transaction: TransactionId },
 }
 
-impl Shared {
+impl Cleaner {
     /// These storages are unreachable: drop them, soon.
     pub fn drop_storages(&mut self, storages: impl IntoIterator<Item = TableId>) {
         let storages: Vec<TableId> = storages.into_iter().collect();
         if !storages.is_empty() {
             let stage = Stage::Waiting { until: 0 };
-            self.cleaner.jobs.push(Job { storages, stage });
+            self.jobs.push(Job { storages, stage });
         }
     }
 
     /// Drops these storages should this commit, which nobody waits for any more, turn out an abort; or, when it is a chunk's,
     /// whatever it turns out.
-    pub fn drop_after(&mut self, transaction: TransactionId, storages: impl IntoIterator<Item = TableId>, chunk: bool) {
+    pub fn drop_after(
+        &mut self,
+        transaction: TransactionId,
+        storages: impl IntoIterator<Item = TableId>,
+        chunk: bool,
+        around: &mut Surroundings,
+    ) {
         let storages: Vec<TableId> = storages.into_iter().collect();
-        if storages.is_empty() || self.planted.is(Bug::CleanerHurries) {
-            self.transactions.remove(&transaction);
+        if storages.is_empty() || around.planted.is(Bug::CleanerHurries) {
+            around.answers.unfollow(transaction);
             self.drop_storages(storages);
         } else {
-            self.transactions.insert(transaction, Owner::Cleaner);
-            self.cleaner.waiting.insert(transaction, Waiting { storages, chunk });
+            around.answers.follow(transaction, Owner::Cleaner);
+            self.waiting.insert(transaction, Waiting { storages, chunk });
         }
     }
 
-    /// A transaction of the cleaner may begin.
-    pub fn cleaner_begun(&mut self, tag: u64, transaction: TransactionId, age: Age, outbox: &mut Outbox) {
-        let jobs = &mut self.cleaner.jobs;
+    /// The transaction of a job may begin.
+    pub fn begun(&mut self, tag: u64, transaction: TransactionId, age: Age, around: &mut Surroundings) {
+        let jobs = &mut self.jobs;
         let Some(job) = jobs.iter_mut().find(|job| job.stage == Stage::Beginning { tag }) else {
             return;
         };
         job.stage = Stage::Committing { transaction };
-        self.transactions.insert(transaction, Owner::Cleaner);
+        around.answers.follow(transaction, Owner::Cleaner);
         let history = Arc::new(History { drops: job.storages.clone(), ..History::default() });
         let request = CommitRequest::Commit { transaction, age, history, logged_everywhere: false };
-        outbox.local(ServerKind::AtomicityController, Message::CommitRequest(request));
+        around.commit(request);
     }
 
-    /// A transaction of the cleaner is decided.
-    pub fn cleaner_decided(&mut self, transaction: TransactionId, committed: bool, now: Now) {
-        self.transactions.remove(&transaction);
-        if let Some(waiting) = self.cleaner.waiting.remove(&transaction) {
+    /// A transaction is decided: a job's, or one that was waited for.
+    pub fn decided(&mut self, transaction: TransactionId, committed: bool, around: &mut Surroundings) {
+        around.answers.unfollow(transaction);
+        if let Some(waiting) = self.waiting.remove(&transaction) {
             if waiting.chunk || !committed {
                 self.drop_storages(waiting.storages);
             }
             return;
         }
-        let jobs = &mut self.cleaner.jobs;
+        let jobs = &mut self.jobs;
         let position = jobs.iter().position(|job| job.stage == Stage::Committing { transaction });
         let Some(position) = position else { return };
         if committed {
             jobs.remove(position);
         } else {
-            jobs[position].stage = Stage::Waiting { until: now.boot + DROP_RETRY };
+            jobs[position].stage = Stage::Waiting { until: around.now.boot + DROP_RETRY };
         }
     }
 
     /// Begins what is due.
-    pub fn cleaner_tick(&mut self, now: Now, outbox: &mut Outbox) {
-        for position in 0..self.cleaner.jobs.len() {
-            if matches!(self.cleaner.jobs[position].stage, Stage::Waiting { until } if until <= now.boot) {
-                let tag = self.new_tag(Owner::Cleaner);
-                self.cleaner.jobs[position].stage = Stage::Beginning { tag };
+    pub fn tick(&mut self, around: &mut Surroundings) {
+        for position in 0..self.jobs.len() {
+            if matches!(self.jobs[position].stage, Stage::Waiting { until } if until <= around.now.boot) {
+                let tag = around.answers.new_tag(Owner::Cleaner);
+                self.jobs[position].stage = Stage::Beginning { tag };
                 let request = CommitRequest::Begin { tag };
-                outbox.local(ServerKind::AtomicityController, Message::CommitRequest(request));
+                around.commit(request);
             }
         }
     }

@@ -5,8 +5,10 @@
 //! left (rule 4), and all that was read is checked again.
 
 use crate::exchange::Exchange;
-use crate::reads::{Event, Need};
+use crate::need::{Event, Need};
+use crate::release::release;
 use crate::session::Session;
+use crate::settling::{Settling, Then, ToCommit};
 use crate::transaction::Transaction;
 use crate::work::{Waits, Work};
 use messages::commit::CommitRequest;
@@ -14,57 +16,9 @@ use messages::concurrency::{AccessKind, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::replication::ServiceRequest;
 use messages::session::Receipt;
-use messages::{History, Item, KeyRange};
-use serde::{Deserialize, Serialize};
+use messages::{Item, KeyRange};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-
-/// Items that are added to, and have to be read and written instead; or that are asked for once more, so that all are asked for in one order.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Settling {
-    /// What is left to be asked for, in the order in which the transaction came to it: whose programs do not wait for each other in a circle when
-    /// they write the same rows do not when they commit.
-    pub(crate) left: VecDeque<Need>,
-    pub(crate) then: Then,
-}
-
-/// What goes on when nothing of a [`Settling`] is left.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Then {
-    /// The executor needs this.
-    Need(Need),
-    /// A commit is tried again: what it uses is locked as it was before.
-    Commit,
-    /// The transaction commits as it is.
-    Send,
-}
-
-/// What is left to be committed when all statements of a transaction have been answered.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ToCommit {
-    pub(crate) history: Arc<History>,
-    /// What was locked for it, and how, in that order: whoever has locked it meanwhile is waited for, not doomed.
-    pub(crate) locks: Arc<[(Item, AccessKind)]>,
-}
-
-impl Settling {
-    /// What is to be committed is locked once more.
-    pub(crate) fn lock_again(to_commit: &ToCommit) -> Settling {
-        let lock = |(item, kind): &(Item, AccessKind)| match kind {
-            AccessKind::Read => Need::Item(item.clone(), AccessKind::Read),
-            AccessKind::Write => Need::Lock(item.clone()),
-            AccessKind::Increment => Need::Presence(item.clone()),
-        };
-        Settling { left: to_commit.locks.iter().map(lock).collect(), then: Then::Commit }
-    }
-
-    /// What is needed next. Errors: nothing is left, and this goes on.
-    pub(crate) fn next(mut self, settling: &mut Option<Settling>) -> Result<Need, Then> {
-        let Some(need) = self.left.pop_front() else { return Err(self.then) };
-        *settling = Some(self);
-        Ok(need)
-    }
-}
 
 impl Work {
     /// Whether what its statements have left to be committed is to be kept, for another try, and is not yet.
@@ -160,7 +114,7 @@ impl Session {
         let (id, mut age) = transaction.identity.expect("it has begun");
         let is_idle = transaction.is_idle();
         if is_idle {
-            crate::session::release(&mut transaction, exchange);
+            release(&mut transaction, exchange);
             return self.succeed(Receipt::Nothing, exchange);
         }
         if transaction.is_guest() {

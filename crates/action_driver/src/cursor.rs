@@ -3,11 +3,10 @@
 //! Invariant: each row is handed out at most once, with the permission that the statement needs. Rows of a key range are
 //! permitted with their range; rows that an index leads to are permitted one by one.
 
-use crate::ahead::Access;
 use crate::expression::Scope;
 use crate::limits::{SCAN_ROWS_FIRST, SCAN_ROWS_MAX};
+use crate::need::{Access, Event, Need, RangeNeed};
 use crate::ranges;
-use crate::reads::{Event, Need, RangeNeed};
 use crate::rows;
 use messages::concurrency::AccessKind;
 use messages::program::{AccessPath, Source};

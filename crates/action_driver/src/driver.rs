@@ -3,8 +3,9 @@
 //! Invariant: a message for which nobody waits changes nothing. The driver writes no log: what it knows dies with its process,
 //! and a transaction not yet prepared dies with it.
 
+use crate::answers::Owner;
 use crate::companions::{Counters, Errand};
-use crate::exchange::{Exchange, Owner, Shared};
+use crate::exchange::{Exchange, Shared};
 use crate::left_behind::LeftBehind;
 use crate::session::Session;
 use crate::transaction::Transaction;
@@ -149,7 +150,7 @@ impl ActionDriver {
 
     /// Hands the answer to a tag to the session that wants it.
     fn answer(&mut self, tag: u64, now: Now, outbox: &mut Outbox, handle: impl FnOnce(&mut Session, &mut Exchange)) {
-        if let Some(Owner::Session(session)) = self.shared.tags.remove(&tag) {
+        if let Some(Owner::Session(session)) = self.shared.answers.take(tag) {
             self.with(session, now, outbox, handle);
         }
     }
@@ -162,7 +163,7 @@ impl ActionDriver {
         outbox: &mut Outbox,
         handle: impl FnOnce(&mut Session, &mut Exchange),
     ) {
-        if let Some(Owner::Session(session)) = self.shared.transactions.get(&transaction).copied() {
+        if let Some(Owner::Session(session)) = self.shared.answers.follower(transaction) {
             self.with(session, now, outbox, handle);
         }
     }
@@ -179,7 +180,7 @@ impl ActionDriver {
                 self.about(transaction, now, outbox, |session, exchange| session.access_is_busy(exchange));
             }
             ConcurrencyReply::Doomed { transaction, conflict } => {
-                if !self.shared.transactions.contains_key(&transaction) {
+                if self.shared.answers.follower(transaction).is_none() {
                     // Its session has gone, and it may not have been sent yet.
                     let withdraw = CommitRequest::Withdraw { transaction, conflict };
                     return outbox.local(ServerKind::AtomicityController, Message::CommitRequest(withdraw));
@@ -189,7 +190,8 @@ impl ActionDriver {
                 });
             }
             ConcurrencyReply::SnapshotReply { tag } if self.is_of_leftovers(tag) => {
-                self.shared.leftovers_settled(tag, outbox);
+                let (leftovers, mut around) = self.shared.leftovers(now, outbox);
+                leftovers.settled(tag, &mut around);
             }
             ConcurrencyReply::SnapshotReply { tag } => {
                 self.answer(tag, now, outbox, |session, exchange| session.granted(None, exchange));
@@ -200,18 +202,20 @@ impl ActionDriver {
 
     /// Whether the answer to a tag is for who looks for storages left behind. It comes once.
     fn is_of_leftovers(&mut self, tag: u64) -> bool {
-        let is_one = self.shared.tags.get(&tag) == Some(&Owner::Leftovers);
-        if is_one {
-            self.shared.tags.remove(&tag);
-        }
-        is_one
+        self.shared.answers.take_for(tag, Owner::Leftovers)
     }
 
     /// What a transaction that is no session's has come to. Whether it was one.
-    fn decided(&mut self, transaction: TransactionId, committed: bool, now: Now) -> bool {
-        match self.shared.transactions.get(&transaction) {
-            Some(Owner::Cleaner) => self.shared.cleaner_decided(transaction, committed, now),
-            Some(Owner::Leftovers) => self.shared.leftovers_decided(transaction, committed, now),
+    fn decided(&mut self, transaction: TransactionId, committed: bool, now: Now, outbox: &mut Outbox) -> bool {
+        match self.shared.answers.follower(transaction) {
+            Some(Owner::Cleaner) => {
+                let (cleaner, mut around) = self.shared.cleaner(now, outbox);
+                cleaner.decided(transaction, committed, &mut around);
+            }
+            Some(Owner::Leftovers) => {
+                let (leftovers, mut around) = self.shared.leftovers(now, outbox);
+                leftovers.decided(transaction, committed, &mut around);
+            }
             Some(Owner::Session(_)) | None => return false,
         }
         true
@@ -221,12 +225,13 @@ impl ActionDriver {
         self.shared.companions.decided(&reply);
         match reply {
             CommitReply::Begun { tag, transaction, age } => {
-                if self.shared.tags.get(&tag) == Some(&Owner::Cleaner) {
-                    self.shared.tags.remove(&tag);
-                    return self.shared.cleaner_begun(tag, transaction, age, outbox);
+                if self.shared.answers.take_for(tag, Owner::Cleaner) {
+                    let (cleaner, mut around) = self.shared.cleaner(now, outbox);
+                    return cleaner.begun(tag, transaction, age, &mut around);
                 }
                 if self.is_of_leftovers(tag) {
-                    return self.shared.leftovers_begun(tag, transaction, age, outbox);
+                    let (leftovers, mut around) = self.shared.leftovers(now, outbox);
+                    return leftovers.begun(tag, transaction, age, &mut around);
                 }
                 self.answer(tag, now, outbox, |session, exchange| session.begun(transaction, age, exchange));
             }
@@ -234,12 +239,13 @@ impl ActionDriver {
             CommitReply::SnapshotBegun { tag, snapshot } => {
                 self.shared.snapshots.hear(snapshot);
                 if self.is_of_leftovers(tag) {
-                    return self.shared.leftovers_pinned(tag, snapshot, outbox);
+                    let (leftovers, mut around) = self.shared.leftovers(now, outbox);
+                    return leftovers.pinned(tag, snapshot, &mut around);
                 }
                 self.answer(tag, now, outbox, |session, exchange| session.snapshot_begun(snapshot, exchange));
             }
             CommitReply::Committed { transaction, timestamp, receipt } => {
-                if self.decided(transaction, true, now) {
+                if self.decided(transaction, true, now, outbox) {
                     return;
                 }
                 self.about(transaction, now, outbox, |session, exchange| {
@@ -247,7 +253,7 @@ impl ActionDriver {
                 });
             }
             CommitReply::Aborted { transaction, conflict } => {
-                if self.decided(transaction, false, now) {
+                if self.decided(transaction, false, now, outbox) {
                     return;
                 }
                 self.about(transaction, now, outbox, |session, exchange| {
@@ -269,7 +275,8 @@ impl Server for ActionDriver {
             Message::AccessReply(reply) => {
                 let Some(tag) = tag_of(&reply) else { return };
                 if self.is_of_leftovers(tag) {
-                    self.shared.leftovers_read(tag, reply, now, outbox);
+                    let (leftovers, mut around) = self.shared.leftovers(now, outbox);
+                    leftovers.read(tag, reply, &mut around);
                 } else {
                     self.answer(tag, now, outbox, |session, exchange| session.fetched(reply, exchange));
                 }
@@ -288,7 +295,10 @@ impl Server for ActionDriver {
             Message::ServiceReply(ServiceReply::Outcomes { tables }) => {
                 answer_left(self.left_behind.outcomes(&tables, self.shared.planted), outbox);
             }
-            Message::ServiceReply(ServiceReply::DropLeftovers { epoch }) => self.shared.drop_leftovers(epoch),
+            Message::ServiceReply(ServiceReply::DropLeftovers { epoch }) => {
+                let (leftovers, mut around) = self.shared.leftovers(now, outbox);
+                leftovers.begin(epoch, &mut around);
+            }
             _ => {}
         }
         self.run_errands(now, outbox);
@@ -300,8 +310,10 @@ impl Server for ActionDriver {
         }
         self.run_errands(now, outbox);
         answer_left(self.left_behind.tick(now), outbox);
-        self.shared.cleaner_tick(now, outbox);
-        self.shared.leftovers_tick(now, outbox);
+        let (cleaner, mut around) = self.shared.cleaner(now, outbox);
+        cleaner.tick(&mut around);
+        let (leftovers, mut around) = self.shared.leftovers(now, outbox);
+        leftovers.tick(&mut around);
         self.shared.snapshots.tick(now, outbox);
     }
 

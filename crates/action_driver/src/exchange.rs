@@ -1,14 +1,15 @@
 //! What all sessions share, and how they speak to the other servers of the site.
 //!
-//! Invariant: a tag or a transaction is known here as long as an answer to it is wanted; every other answer is dropped unread.
+//! Invariant: a session hears only answers that it wants (`answers`).
 
+use crate::answers::{Answers, Owner, Surroundings};
 use crate::cleaner::Cleaner;
 use crate::companions::Companions;
 use crate::contention::Contention;
-use crate::execution::Rules;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::leftovers::Leftovers;
+use crate::scene::Rules;
 use crate::snapshots::Snapshots;
 use crate::sums::Sums;
 use messages::access::AccessRequest;
@@ -18,21 +19,9 @@ use messages::limits::PRIVATE_CHUNK_ROWS;
 use messages::planted::Planted;
 use messages::replication::ServiceRequest;
 use messages::session::SessionReply;
-use messages::{Message, Now, Outbox, ServerKind, SessionId, TransactionId};
-use rustc_hash::FxHashMap;
+use messages::{Message, Now, Outbox, ServerKind, SessionId, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-
-/// Who wants an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Owner {
-    /// A session.
-    Session(SessionId),
-    /// The cleaner of storages left behind.
-    Cleaner,
-    /// Who looks for what earlier lives have left behind.
-    Leftovers,
-}
 
 /// What all sessions share.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,10 +30,8 @@ pub struct Shared {
     pub planted: Planted,
     /// What is the same for all programs.
     pub rules: Rules,
-    /// Who wants the answer to a tag.
-    pub tags: FxHashMap<u64, Owner>,
-    /// Who wants to hear of a transaction.
-    pub transactions: FxHashMap<TransactionId, Owner>,
+    /// Who wants which answer.
+    pub answers: Answers,
     /// The source of random numbers.
     pub generator: Generator,
     /// Keys for rows without a primary key.
@@ -58,10 +45,9 @@ pub struct Shared {
     /// Snapshots in use.
     pub snapshots: Snapshots,
     /// Drops storages left behind.
-    pub cleaner: Cleaner,
+    cleaner: Cleaner,
     /// Drops what lives that are over have left behind.
-    pub leftovers: Leftovers,
-    last_tag: u64,
+    leftovers: Leftovers,
     /// When which session wants to be woken.
     delayed: BTreeSet<(u64, SessionId)>,
 }
@@ -72,8 +58,7 @@ impl Shared {
         Shared {
             planted,
             rules: Rules { chunk_rows: PRIVATE_CHUNK_ROWS, planted },
-            tags: FxHashMap::default(),
-            transactions: FxHashMap::default(),
+            answers: Answers::default(),
             generator: Generator::new(seed),
             hidden_keys: HiddenKeys::default(),
             sums: Sums::default(),
@@ -82,16 +67,20 @@ impl Shared {
             snapshots: Snapshots::default(),
             cleaner: Cleaner::default(),
             leftovers: Leftovers::default(),
-            last_tag: 0,
             delayed: BTreeSet::new(),
         }
     }
 
-    /// A new tag, whose answer goes to `owner`.
-    pub fn new_tag(&mut self, owner: Owner) -> u64 {
-        self.last_tag += 1;
-        self.tags.insert(self.last_tag, owner);
-        self.last_tag
+    /// The cleaner, and what it works with.
+    pub fn cleaner<'a>(&'a mut self, now: Now, outbox: &'a mut Outbox) -> (&'a mut Cleaner, Surroundings<'a>) {
+        let Shared { cleaner, answers, snapshots, planted, .. } = self;
+        (cleaner, Surroundings { now, outbox, answers, snapshots, planted: *planted })
+    }
+
+    /// Who looks for what earlier lives have left behind, and what that works with.
+    pub fn leftovers<'a>(&'a mut self, now: Now, outbox: &'a mut Outbox) -> (&'a mut Leftovers, Surroundings<'a>) {
+        let Shared { leftovers, answers, snapshots, planted, .. } = self;
+        (leftovers, Surroundings { now, outbox, answers, snapshots, planted: *planted })
     }
 
     /// The next session whose moment has come.
@@ -120,12 +109,12 @@ pub struct Exchange<'a> {
 impl Exchange<'_> {
     /// A new tag, whose answer goes to this session.
     pub fn tag(&mut self) -> u64 {
-        self.shared.new_tag(Owner::Session(self.session))
+        self.shared.answers.new_tag(Owner::Session(self.session))
     }
 
     /// The answer to this tag is no longer wanted.
     pub fn forget_tag(&mut self, tag: u64) {
-        self.shared.tags.remove(&tag);
+        self.shared.answers.take(tag);
     }
 
     /// This session is woken by the first tick at or after this moment (boot clock).
@@ -135,12 +124,12 @@ impl Exchange<'_> {
 
     /// This session hears of the transaction from now on.
     pub fn follow(&mut self, transaction: TransactionId) {
-        self.shared.transactions.insert(transaction, Owner::Session(self.session));
+        self.shared.answers.follow(transaction, Owner::Session(self.session));
     }
 
     /// This session no longer hears of the transaction.
     pub fn unfollow(&mut self, transaction: TransactionId) {
-        self.shared.transactions.remove(&transaction);
+        self.shared.answers.unfollow(transaction);
     }
 
     /// To the access manager.
@@ -161,6 +150,18 @@ impl Exchange<'_> {
     /// To the replication controller.
     pub fn service(&mut self, request: ServiceRequest) {
         self.outbox.local(ServerKind::ReplicationController, Message::Service(request));
+    }
+
+    /// These storages are unreachable: they are dropped, soon.
+    pub fn drop_storages(&mut self, storages: impl IntoIterator<Item = TableId>) {
+        self.shared.cleaner.drop_storages(storages);
+    }
+
+    /// Drops these storages should this commit, which nobody waits for any more, turn out an abort; or, when it is a chunk's,
+    /// whatever it turns out.
+    pub fn drop_after(&mut self, transaction: TransactionId, storages: impl IntoIterator<Item = TableId>, chunk: bool) {
+        let (cleaner, mut around) = self.shared.cleaner(self.now, self.outbox);
+        cleaner.drop_after(transaction, storages, chunk, &mut around);
     }
 
     /// To whoever asked on behalf of the session.

@@ -4,7 +4,7 @@
 //! committed in this epoch or before and is not in this epoch, and a snapshot of the whole catalog names it nowhere, which still holds when the drop
 //! commits. That life can name it no more, and nobody else ever does: a number is taken once (`catalog.rs`).
 
-use crate::exchange::{Owner, Shared};
+use crate::answers::{Owner, Surroundings};
 use crate::limits::{DROP_RETRY, SCAN_ROWS_MAX};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::CommitRequest;
@@ -12,8 +12,7 @@ use messages::concurrency::{ConcurrencyRequest, Target};
 use messages::planted::Bug;
 use messages::schema::CatalogEntry;
 use messages::{
-    Age, Epoch, History, Key, KeyRange, Message, Now, Outbox, RangeRead, Row, ServerKind, TableId, Timestamp,
-    TransactionId,
+    Age, Epoch, History, Key, KeyRange, Message, RangeRead, Row, ServerKind, TableId, Timestamp, TransactionId,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -106,71 +105,71 @@ impl Search {
     }
 }
 
-impl Shared {
+impl Leftovers {
     /// An epoch begins, and this site is the one to drop what is left.
-    pub fn drop_leftovers(&mut self, epoch: Arc<Epoch>) {
-        if !self.planted.is(Bug::LeftoversStay) {
-            self.search_from(epoch, 0);
+    pub fn begin(&mut self, epoch: Arc<Epoch>, around: &mut Surroundings) {
+        if !around.planted.is(Bug::LeftoversStay) {
+            self.search_from(epoch, 0, around);
         }
     }
 
     /// Begins a search at the first tick from then on (boot clock), in place of the one under way.
-    fn search_from(&mut self, epoch: Arc<Epoch>, until: u64) {
-        self.end_search();
+    fn search_from(&mut self, epoch: Arc<Epoch>, until: u64, around: &mut Surroundings) {
+        self.end_search(around);
         let stage = Stage::Waiting { until };
         let search = Search { epoch, stage, snapshot: None, unnamed: BTreeSet::new(), found: Vec::new() };
-        self.leftovers.search = Some(search);
+        self.search = Some(search);
     }
 
-    fn end_search(&mut self) {
-        if let Some(snapshot) = self.leftovers.search.take().and_then(|search| search.snapshot) {
-            self.snapshots.leave(snapshot);
+    fn end_search(&mut self, around: &mut Surroundings) {
+        if let Some(snapshot) = self.search.take().and_then(|search| search.snapshot) {
+            around.snapshots.leave(snapshot);
         }
     }
 
     /// Begins what is due.
-    pub fn leftovers_tick(&mut self, now: Now, outbox: &mut Outbox) {
-        let is_due = |search: &Search| matches!(search.stage, Stage::Waiting { until } if until <= now.boot);
-        if self.leftovers.search.as_ref().is_some_and(is_due) {
-            let tag = self.new_tag(Owner::Leftovers);
+    pub fn tick(&mut self, around: &mut Surroundings) {
+        let is_due = |search: &Search| matches!(search.stage, Stage::Waiting { until } if until <= around.now.boot);
+        if self.search.as_ref().is_some_and(is_due) {
+            let tag = around.answers.new_tag(Owner::Leftovers);
             self.enter_stage(Stage::Pinning { tag });
             let begin = CommitRequest::BeginSnapshot { tag };
-            outbox.local(ServerKind::AtomicityController, Message::CommitRequest(begin));
+            around.commit(begin);
         }
     }
 
     fn enter_stage(&mut self, stage: Stage) {
-        self.leftovers.search.as_mut().expect("a search is under way").stage = stage;
+        self.search.as_mut().expect("a search is under way").stage = stage;
     }
 
     fn waiting_search(&mut self, tag: u64) -> Option<&mut Search> {
-        self.leftovers.search.as_mut().filter(|search| search.waits_for(tag))
+        self.search.as_mut().filter(|search| search.waits_for(tag))
     }
 
     /// The snapshot is fixed.
-    pub fn leftovers_pinned(&mut self, tag: u64, snapshot: Timestamp, outbox: &mut Outbox) {
+    pub fn pinned(&mut self, tag: u64, snapshot: Timestamp, around: &mut Surroundings) {
         let Some(search) = self.waiting_search(tag) else { return };
         search.snapshot = Some(snapshot);
-        self.snapshots.enter(snapshot);
-        let tag = self.new_tag(Owner::Leftovers);
+        around.snapshots.enter(snapshot);
+        let tag = around.answers.new_tag(Owner::Leftovers);
         self.enter_stage(Stage::Settling { tag });
         let target = Target::Range(Box::new(KeyRange::whole(TableId::CATALOG)));
         let access = ConcurrencyRequest::SnapshotAccess { tag, target, snapshot };
-        outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(access));
+        around.outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(access));
     }
 
     /// All that the snapshot sees of the catalog is decided.
-    pub fn leftovers_settled(&mut self, tag: u64, outbox: &mut Outbox) {
+    pub fn settled(&mut self, tag: u64, around: &mut Surroundings) {
         let Some(epoch) = self.waiting_search(tag).map(|search| search.epoch.number) else { return };
-        let tag = self.new_tag(Owner::Leftovers);
+        let tag = around.answers.new_tag(Owner::Leftovers);
         self.enter_stage(Stage::Listing { tag });
         let list = AccessRequest::ReadCopies { tag, wanted: CopyRequest::Storages, epoch };
-        outbox.local(ServerKind::AccessManager, Message::Access(list));
+        around.outbox.local(ServerKind::AccessManager, Message::Access(list));
     }
 
     /// The access manager has answered.
-    pub fn leftovers_read(&mut self, tag: u64, reply: AccessReply, now: Now, outbox: &mut Outbox) {
-        let living = self.planted.is(Bug::LivingLeftovers);
+    pub fn read(&mut self, tag: u64, reply: AccessReply, around: &mut Surroundings) {
+        let living = around.planted.is(Bug::LivingLeftovers);
         let Some(search) = self.waiting_search(tag) else { return };
         // Where to go on in what is being read.
         let next = match (&search.stage, reply) {
@@ -197,18 +196,18 @@ impl Shared {
             _ => None,
         };
         match next {
-            Some(next) => self.read_on(next, outbox),
+            Some(next) => self.read_on(next, around),
             None => {
                 let epoch = Arc::clone(&search.epoch);
-                self.search_from(epoch, now.boot + DROP_RETRY);
+                self.search_from(epoch, around.now.boot + DROP_RETRY, around);
             }
         }
     }
 
     /// Reads on from there in what is being read, or what comes after it; with all read, drops what was found.
-    fn read_on(&mut self, next: Option<Key>, outbox: &mut Outbox) {
-        let tag = self.new_tag(Owner::Leftovers);
-        let search = self.leftovers.search.as_mut().expect("a search is under way");
+    fn read_on(&mut self, next: Option<Key>, around: &mut Surroundings) {
+        let tag = around.answers.new_tag(Owner::Leftovers);
+        let search = self.search.as_mut().expect("a search is under way");
         if let (Stage::Looking { storage, .. }, None) = (&search.stage, &next) {
             search.unnamed.remove(storage);
         }
@@ -222,45 +221,45 @@ impl Shared {
                 search.stage = Stage::Looking { tag, storage };
                 (KeyRange { low: low.unwrap_or_default(), ..KeyRange::whole(storage) }, 1)
             }
-            (_, None) => return self.drop_found(tag, outbox),
+            (_, None) => return self.drop_found(tag, around),
         };
         let scan =
             AccessRequest::Scan { tag, range: Box::new(range), snapshot: search.snapshot, limit, reverse: false };
-        outbox.local(ServerKind::AccessManager, Message::Access(scan));
+        around.outbox.local(ServerKind::AccessManager, Message::Access(scan));
     }
 
-    fn drop_found(&mut self, tag: u64, outbox: &mut Outbox) {
-        if self.leftovers.search.as_ref().is_some_and(|search| search.found.is_empty()) {
-            self.tags.remove(&tag);
-            return self.end_search();
+    fn drop_found(&mut self, tag: u64, around: &mut Surroundings) {
+        if self.search.as_ref().is_some_and(|search| search.found.is_empty()) {
+            around.answers.take(tag);
+            return self.end_search(around);
         }
         self.enter_stage(Stage::Beginning { tag });
-        outbox.local(ServerKind::AtomicityController, Message::CommitRequest(CommitRequest::Begin { tag }));
+        around.commit(CommitRequest::Begin { tag });
     }
 
     /// The transaction that drops them may begin.
-    pub fn leftovers_begun(&mut self, tag: u64, transaction: TransactionId, age: Age, outbox: &mut Outbox) {
+    pub fn begun(&mut self, tag: u64, transaction: TransactionId, age: Age, around: &mut Surroundings) {
         let Some(search) = self.waiting_search(tag) else { return };
         search.stage = Stage::Committing { transaction };
         let as_of = search.snapshot.expect("it was read at a snapshot");
         let catalog = RangeRead { range: KeyRange::whole(TableId::CATALOG), as_of };
         let drops = search.found.clone();
         let history = Arc::new(History { ranges: vec![catalog], drops, ..History::default() });
-        self.transactions.insert(transaction, Owner::Leftovers);
+        around.answers.follow(transaction, Owner::Leftovers);
         let request = CommitRequest::Commit { transaction, age, history, logged_everywhere: false };
-        outbox.local(ServerKind::AtomicityController, Message::CommitRequest(request));
+        around.commit(request);
     }
 
     /// It is decided. If it has lost, the catalog has changed: it is read again.
-    pub fn leftovers_decided(&mut self, transaction: TransactionId, committed: bool, now: Now) {
-        self.transactions.remove(&transaction);
-        let Some(search) = &self.leftovers.search else { return };
+    pub fn decided(&mut self, transaction: TransactionId, committed: bool, around: &mut Surroundings) {
+        around.answers.unfollow(transaction);
+        let Some(search) = &self.search else { return };
         if search.stage != (Stage::Committing { transaction }) {
             return;
         }
         match committed {
-            true => self.end_search(),
-            false => self.search_from(Arc::clone(&search.epoch), now.boot + DROP_RETRY),
+            true => self.end_search(around),
+            false => self.search_from(Arc::clone(&search.epoch), around.now.boot + DROP_RETRY, around),
         }
     }
 }

@@ -11,51 +11,54 @@
 //! * `driver`: the server; brings messages to sessions;
 //! * `session`: requests, explicit transactions, savepoints; `work`: the request under way; `attempt`: the life of a statement, and
 //!   retries; `commit`: what comes after the last statement;
-//! * `companions`: programs that commit together;
-//! * `transaction`: what a transaction has read, locked and written; `differential_file`: its private writes;
-//! * `reads`: what executors ask for, and the messages that bring it; `ahead`: what is asked for before a program begins;
-//! * `scan`: batches for the query processor; `execution`: a program action by action; `select`, `insert`, `update`, `delete`, `catalog`, `rebuild`: an
-//!   executor each; `sums`: which updates add to rows without reading them;
+//! * `companions`, `companion`: programs that commit together; `joint`: what that is for a session; `release`: how a transaction ends without a commit;
+//! * `transaction`: what a transaction has read, locked and written; `differential_file`: its private writes; `settling`: what it still has to ask for;
+//! * `need`: what executors ask for; `reads`: the messages that bring it; `ahead`: what was read before a program began;
+//! * `scan`: batches for the query processor; `execution`: a program action by action; `reliance`: the check of its catalog rows; `scene`: what executors
+//!   work with; `executors`: one file each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
 //! * `expression`: values and conditions; `generator`, `hidden_keys`: numbers;
-//! * `exchange`: what sessions share; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `contention`: what
+//! * `exchange`: what sessions share; `answers`: who wants which answer; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `contention`: what
 //!   conflicts were lost on;
 //! * `left_behind`: what became of requests that earlier lives of the site have not answered;
 //! * `failure`: what clients are told; `limits`.
 
 mod ahead;
+mod answers;
 mod attempt;
-mod catalog;
 mod cleaner;
 mod commit;
+mod companion;
 mod companions;
 mod contention;
 mod cursor;
-mod delete;
 mod differential_file;
 mod driver;
 mod exchange;
 mod execution;
+mod executors;
 mod expression;
 mod failure;
 mod generator;
 mod hidden_keys;
-mod insert;
+mod joint;
 mod left_behind;
 mod leftovers;
 mod limits;
+mod need;
 mod ranges;
 mod reads;
-mod rebuild;
+mod release;
+mod reliance;
 mod row_write;
 mod rows;
 mod scan;
-mod select;
+mod scene;
 mod session;
+mod settling;
 mod snapshots;
 mod sums;
 mod transaction;
-mod update;
 mod work;
 
 pub use companions::Counters;

@@ -1,11 +1,11 @@
-//! What an executor asks for, and the exchange of messages that brings it: permission, then the read, then a refresh when stale.
+//! The exchange of messages that brings what an executor asks for: permission, then the read, then a refresh when stale.
 //!
 //! Invariants: whoever writes asks the concurrency controller before each access, and whoever reads a snapshot waits for the
 //! undecided commits on what it reads; nothing reaches an executor that is stale or that its transaction's own writes do not cover.
 
-use crate::ahead::{Access, Ahead};
 use crate::exchange::Exchange;
 use crate::limits::LONG_WAIT;
+use crate::need::{Ahead, Event, Need, catalog_item};
 use crate::transaction::Transaction;
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::CommitRequest;
@@ -14,70 +14,12 @@ use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted::Bug;
 use messages::replication::ServiceRequest;
-use messages::schema::{CatalogEntry, CatalogVersions};
+use messages::schema::CatalogEntry;
 use messages::session::Failure;
-use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
+use messages::{Item, Key, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// What an executor cannot go on without.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Need {
-    /// The row of an item, accessed so.
-    Item(Item, AccessKind),
-    /// Permission to write an item without reading it.
-    Lock(Item),
-    /// Permission to add to an item, and whether it is there: its row, which counts as read only if it is not.
-    Presence(Item),
-    /// A batch of the rows of a range.
-    Range(RangeNeed),
-    /// The catalog rows that a program relies on, unless one has changed; and what it accesses next, as far as that can be had at once.
-    Unchanged(CatalogVersions, Vec<Access>),
-    /// The version of a catalog row that a program relies on.
-    Relied(Key),
-    /// The same, once all that this site has voted for there is decided: what follows from it is told without a commit that checks it. Nothing
-    /// else can have been answered anywhere, so who merely executes is not waited for, and nothing is locked.
-    Confirmed(Key),
-    /// The rows written into private storages committed ahead.
-    Chunk,
-    /// The version of the row of numbers, of which the transaction records nothing: it is committed ahead.
-    Numbers,
-    /// This row of numbers written and committed ahead, where this version of it still stands.
-    Claim(Timestamp, Row),
-}
-
-/// A batch of rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RangeNeed {
-    /// What is left to read.
-    pub range: KeyRange,
-    /// How the rows are accessed.
-    pub kind: AccessKind,
-    /// About so many rows.
-    pub limit: u32,
-    /// From the high end down.
-    pub reverse: bool,
-}
-
-/// What an executor goes on with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// Nothing was asked for.
-    Go,
-    /// The row, `None` when absent.
-    Item(Option<Row>),
-    /// It may be written.
-    Locked,
-    /// Rows in the order asked for, own writes included, and what of the range is left.
-    Batch(Vec<(Key, Row)>, Option<KeyRange>),
-    /// Whether the catalog rows are as the program relies on, and what was read with them.
-    Unchanged(bool, Ahead),
-    /// The version of the catalog row, or of the row of numbers.
-    Relied(Timestamp),
-    /// The chunk, or the claim, is committed.
-    ChunkCommitted,
-}
 
 /// Where a read stands.
 #[derive(Debug, Serialize, Deserialize)]
@@ -88,19 +30,6 @@ pub struct Reading {
     asked_at: u64,
     /// Whether it is listed as waiting for its item.
     is_listed: bool,
-}
-
-impl Need {
-    /// What is needed; for a range, its low end.
-    pub(crate) fn item(&self) -> Option<Item> {
-        match self {
-            Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
-            Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
-            Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
-            Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
-            Need::Unchanged(..) | Need::Chunk | Need::Claim(..) => None,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -420,10 +349,6 @@ impl Reading {
             Stage::Moving { tag } | Stage::Fetching { tag } | Stage::Refreshing { tag } => exchange.forget_tag(tag),
         }
     }
-}
-
-fn catalog_item(key: &Key) -> Item {
-    Item { table: TableId::CATALOG, key: key.clone() }
 }
 
 /// An item was read for a need. Errors: it had another version before; the transaction has become too large; what it adds does not fit any more.

@@ -3,9 +3,8 @@
 //! Invariants: indexes say what the table says, because both are written by the same transaction; a unique key is written only
 //! after it was read as absent; nothing is written when a unique key exists.
 
-use crate::ahead::Access;
 use crate::failure;
-use crate::reads::{Event, Need};
+use crate::need::{Access, Event, Need};
 use crate::rows;
 use crate::transaction::Transaction;
 use messages::concurrency::AccessKind;

@@ -4,10 +4,11 @@
 //! found. Rows of a key range are permitted with their range; a row that is named by its key, or that an index leads to, by itself.
 
 use crate::contention::Contention;
-use crate::execution::{Reliance, Step};
 use crate::limits::SCAN_BYTES_MAX;
-use crate::reads::{Event, Need, RangeNeed};
+use crate::need::{Event, Need, RangeNeed};
+use crate::reliance::Reliance;
 use crate::rows;
+use crate::scene::Step;
 use crate::transaction::Transaction;
 use messages::concurrency::AccessKind;
 use messages::schema::CatalogVersions;

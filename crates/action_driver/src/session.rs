@@ -4,15 +4,14 @@
 //! all that it holds in the same step; a request that comes while another is under way waits for it (the query processor may have
 //! a scan under way that nobody waits for any more).
 
-use crate::companions;
 use crate::exchange::Exchange;
 use crate::execution::Execution;
 use crate::failure;
+use crate::release::{give_back, release};
 use crate::scan::ScanJob;
 use crate::transaction::Transaction;
 use crate::work::{Job, Waits, Work};
 use messages::commit::CommitRequest;
-use messages::concurrency::ConcurrencyRequest;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
 use messages::{Age, ServerKind, TransactionId};
@@ -240,7 +239,7 @@ impl Session {
     pub(crate) fn end_transaction(&mut self, exchange: &mut Exchange) {
         if let Some(mut transaction) = self.transaction.take() {
             if transaction.is_guest() {
-                return companions::give_back(transaction, exchange);
+                return give_back(transaction, exchange);
             }
             release(&mut transaction, exchange);
         }
@@ -251,16 +250,4 @@ impl Session {
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, reply);
     }
-}
-
-/// Gives up all that a transaction holds at other servers.
-pub(crate) fn release(transaction: &mut Transaction, exchange: &mut Exchange) {
-    if let Some((id, _)) = transaction.identity.take() {
-        exchange.unfollow(id);
-        exchange.concurrency(ConcurrencyRequest::Finish { transaction: id });
-    }
-    if let Some(snapshot) = transaction.snapshot.take() {
-        exchange.shared.snapshots.leave(snapshot);
-    }
-    exchange.shared.drop_storages(transaction.take_ahead());
 }

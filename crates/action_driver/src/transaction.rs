@@ -3,7 +3,7 @@
 //! Invariants: an item is read at one version only (seeing another is a lost conflict); reads of a snapshot are not recorded;
 //! storages that the transaction made itself are neither locked nor recorded, because nobody else can see them.
 
-use crate::companions::Companion;
+use crate::companion::Companion;
 use crate::differential_file::{DifferentialFile, Mark};
 use crate::failure;
 use crate::limits::{

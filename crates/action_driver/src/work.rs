@@ -2,12 +2,13 @@
 //!
 //! Invariant: an answer that is no longer wanted is forgotten ([`Waits::forget`]), so that it cannot reach what comes after.
 
-use crate::commit::{Settling, ToCommit};
 use crate::exchange::Exchange;
 use crate::execution::Execution;
 use crate::limits::{JOINT_LOSSES_MAX, JOINT_NEEDS_MAX, RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
-use crate::reads::{Event, Need, Reading};
+use crate::need::{Event, Need};
+use crate::reads::Reading;
 use crate::scan::ScanJob;
+use crate::settling::{Settling, ToCommit};
 use crate::transaction::Transaction;
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{Failure, Receipt, SessionReply};
@@ -213,10 +214,10 @@ impl Waits {
                 exchange.forget_tag(tag);
             }
             Waits::Read(reading) => reading.forget(exchange),
-            Waits::Commit { transaction, ahead, .. } => exchange.shared.drop_after(transaction, ahead, false),
+            Waits::Commit { transaction, ahead, .. } => exchange.drop_after(transaction, ahead, false),
             Waits::ChunkCommit { transaction: chunk, .. } => {
                 let ahead = transaction.map(Transaction::take_ahead).unwrap_or_default();
-                exchange.shared.drop_after(chunk, ahead, true);
+                exchange.drop_after(chunk, ahead, true);
             }
         }
     }

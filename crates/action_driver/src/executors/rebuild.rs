@@ -4,11 +4,11 @@
 //! makes the transaction lose.
 
 use crate::cursor::RangeCursor;
-use crate::execution::{Scene, Step};
 use crate::failure;
-use crate::reads::{Event, Need};
+use crate::need::{Event, Need};
 use crate::row_write::{self, Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
+use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, ConflictTarget};
 use messages::schema::TableSchema;

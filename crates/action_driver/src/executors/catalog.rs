@@ -4,8 +4,8 @@
 //! commit of their own, before the first row is committed ahead into one of them. So no two transactions ever fill the same storage, and what
 //! becomes of a storage whose transaction does not commit is nobody else's concern.
 
-use crate::execution::{Scene, Step};
-use crate::reads::{Event, Need};
+use crate::need::{Event, Need};
+use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
 use messages::planted::Bug;
 use messages::program::Action;

@@ -2,13 +2,12 @@
 //!
 //! Invariant: only the columns that filter and output use are decoded, and no more rows are read than LIMIT can return.
 
-use crate::ahead::Access;
 use crate::cursor::{Cursor, Next};
-use crate::execution::{Scene, Step};
 use crate::expression::Scope;
 use crate::failure;
-use crate::reads::Event;
+use crate::need::{Access, Event};
 use crate::rows::{self, ColumnSet};
+use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, RowLock};
 use messages::session::Failure;

@@ -3,12 +3,11 @@
 //! Invariant: a row is written with all its index entries or, when a unique key exists, not at all; no row is updated twice
 //! by one statement.
 
-use crate::ahead::Access;
-use crate::execution::{Scene, Step};
 use crate::failure;
-use crate::reads::{Event, Need};
+use crate::need::{Access, Event, Need};
 use crate::row_write::{self, Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
+use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict};
 use messages::schema::TableSchema;

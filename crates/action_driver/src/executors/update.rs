@@ -6,14 +6,13 @@
 //! written as they are found; otherwise all rows are found first, then all old keys are removed, then all new ones claimed, so that
 //! rows may pass keys on to each other.
 
-use crate::ahead::Access;
 use crate::cursor::{Cursor, Found, Next};
-use crate::execution::{Scene, Step};
 use crate::failure;
 use crate::limits::COLLECTED_BYTES_MAX;
-use crate::reads::{Event, Need};
+use crate::need::{Access, Event, Need};
 use crate::row_write::{self, Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
+use crate::scene::{Scene, Step};
 use crate::sums;
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, Source};

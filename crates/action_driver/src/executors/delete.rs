@@ -2,12 +2,11 @@
 //!
 //! Invariant: a row goes with all its index entries. Rows are deleted as they are found: a deletion brings nothing into view.
 
-use crate::ahead::Access;
 use crate::cursor::{Cursor, Next};
-use crate::execution::{Scene, Step};
-use crate::reads::Event;
+use crate::need::{Access, Event};
 use crate::row_write::{Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
+use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression};
 use messages::session::Failure;

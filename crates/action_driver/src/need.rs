@@ -1,0 +1,107 @@
+//! What an executor asks for, and what it goes on with.
+//!
+//! Invariant: a need names all that is asked of the other servers for it, and its event all that the executor learns.
+
+use messages::concurrency::AccessKind;
+use messages::schema::{CatalogEntry, CatalogVersions};
+use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// What an executor cannot go on without.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Need {
+    /// The row of an item, accessed so.
+    Item(Item, AccessKind),
+    /// Permission to write an item without reading it.
+    Lock(Item),
+    /// Permission to add to an item, and whether it is there: its row, which counts as read only if it is not.
+    Presence(Item),
+    /// A batch of the rows of a range.
+    Range(RangeNeed),
+    /// The catalog rows that a program relies on, unless one has changed; and what it accesses next, as far as that can be had at once.
+    Unchanged(CatalogVersions, Vec<Access>),
+    /// The version of a catalog row that a program relies on.
+    Relied(Key),
+    /// The same, once all that this site has voted for there is decided: what follows from it is told without a commit that checks it. Nothing
+    /// else can have been answered anywhere, so who merely executes is not waited for, and nothing is locked.
+    Confirmed(Key),
+    /// The rows written into private storages committed ahead.
+    Chunk,
+    /// The version of the row of numbers, of which the transaction records nothing: it is committed ahead.
+    Numbers,
+    /// This row of numbers written and committed ahead, where this version of it still stands.
+    Claim(Timestamp, Row),
+}
+
+/// A batch of rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeNeed {
+    /// What is left to read.
+    pub range: KeyRange,
+    /// How the rows are accessed.
+    pub kind: AccessKind,
+    /// About so many rows.
+    pub limit: u32,
+    /// From the high end down.
+    pub reverse: bool,
+}
+
+/// What an executor goes on with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Nothing was asked for.
+    Go,
+    /// The row, `None` when absent.
+    Item(Option<Row>),
+    /// It may be written.
+    Locked,
+    /// Rows in the order asked for, own writes included, and what of the range is left.
+    Batch(Vec<(Key, Row)>, Option<KeyRange>),
+    /// Whether the catalog rows are as the program relies on, and what was read with them.
+    Unchanged(bool, Ahead),
+    /// The version of the catalog row, or of the row of numbers.
+    Relied(Timestamp),
+    /// The chunk, or the claim, is committed.
+    ChunkCommitted,
+}
+
+impl Need {
+    /// What is needed; for a range, its low end.
+    pub(crate) fn item(&self) -> Option<Item> {
+        match self {
+            Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
+            Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
+            Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
+            Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
+            Need::Unchanged(..) | Need::Chunk | Need::Claim(..) => None,
+        }
+    }
+}
+
+/// The item that a row of the catalog is.
+pub(crate) fn catalog_item(key: &Key) -> Item {
+    Item { table: TableId::CATALOG, key: key.clone() }
+}
+
+/// An access that an action is going to ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// Of what.
+    pub item: Item,
+    /// How.
+    pub kind: AccessKind,
+    /// Whether the row is wanted, too.
+    pub reads: bool,
+}
+
+/// Rows that were read ahead.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ahead(pub(crate) Vec<(Item, Timestamp, Option<Row>)>);
+
+impl Ahead {
+    /// What was read of these accesses, in their order, as far as it goes.
+    pub fn of(accesses: Vec<Access>, rows: Vec<(Timestamp, Option<Row>)>) -> Ahead {
+        let items = accesses.into_iter().filter(|access| access.reads).map(|access| access.item);
+        Ahead(items.zip(rows).map(|(item, (version, row))| (item, version, row)).collect())
+    }
+}

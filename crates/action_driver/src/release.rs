@@ -1,0 +1,36 @@
+//! How a transaction that does not commit lets go of what it holds.
+
+use crate::companions::Errand;
+use crate::exchange::Exchange;
+use crate::transaction::Transaction;
+use messages::concurrency::ConcurrencyRequest;
+use messages::planted::Bug;
+use messages::{Conflict, ConflictKind};
+
+/// Gives up all that a transaction holds at other servers.
+pub(crate) fn release(transaction: &mut Transaction, exchange: &mut Exchange) {
+    if let Some((id, _)) = transaction.identity.take() {
+        exchange.unfollow(id);
+        exchange.concurrency(ConcurrencyRequest::Finish { transaction: id });
+    }
+    if let Some(snapshot) = transaction.snapshot.take() {
+        exchange.shared.snapshots.leave(snapshot);
+    }
+    exchange.drop_storages(transaction.take_ahead());
+}
+
+/// A guest has left the transaction. What the last of several guests has written cannot be undone once a later one has left: then all is
+/// lost.
+pub(crate) fn give_back(mut transaction: Transaction, exchange: &mut Exchange) {
+    if !transaction.can_be_left() {
+        exchange.shared.companions.lost(&mut transaction, &Conflict::of(ConflictKind::CompanionGone));
+        return release(&mut transaction, exchange);
+    }
+    if let Some((id, _)) = transaction.identity {
+        exchange.unfollow(id);
+    }
+    if !exchange.shared.planted.is(Bug::GuestLeavesWrites) {
+        transaction.fail_statement();
+    }
+    exchange.shared.companions.errands.push_back(Errand::TakeBack(Box::new(transaction)));
+}

@@ -1,0 +1,96 @@
+//! What an executor works with, and how it comes to rest.
+//!
+//! Invariant: an executor never blocks and never sends; it says what it needs, and is resumed with the event that answers it.
+
+use crate::expression::Scope;
+use crate::failure;
+use crate::hidden_keys::HiddenKeys;
+use crate::limits::RESULT_BYTES_MAX;
+use crate::need::Need;
+use crate::sums::Sums;
+use crate::transaction::Transaction;
+use messages::planted::Planted;
+use messages::program::Action;
+use messages::session::Failure;
+use serde::{Deserialize, Serialize};
+use values::Value;
+
+/// What a program returns.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Results {
+    /// Rows of the last action that returns rows.
+    pub rows: Vec<Vec<Value>>,
+    /// Rows touched by the last action.
+    pub affected: u64,
+    bytes: usize,
+}
+
+/// What is the same for all programs of a site.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Rules {
+    /// Rows committed ahead at a time into a storage that its transaction made itself.
+    pub chunk_rows: usize,
+    /// Which clause the simulator leaves out.
+    pub planted: Planted,
+}
+
+/// What an executor works with.
+pub struct Scene<'a> {
+    /// What expressions may refer to.
+    pub scope: Scope<'a>,
+    /// Rows that came with the execution.
+    pub supplied: &'a [Vec<Value>],
+    /// The transaction.
+    pub transaction: &'a mut Transaction,
+    /// What the program returns.
+    pub results: &'a mut Results,
+    /// Keys for rows without a primary key.
+    pub hidden_keys: &'a mut HiddenKeys,
+    /// Where rows are added to without being read.
+    pub sums: &'a Sums,
+    /// Whether the numbers that the program takes are its own, whatever becomes of it.
+    pub has_numbers: &'a mut bool,
+    /// What is the same for all programs.
+    pub rules: Rules,
+}
+
+/// How an executor comes to rest.
+#[derive(Debug)]
+pub enum Step {
+    /// Until this is answered.
+    Need(Need),
+    /// For good.
+    Done,
+}
+
+impl Results {
+    /// An action begins; its rows, if it returns any, take the place of the last one's.
+    pub(crate) fn begin_action(&mut self, action: &Action) {
+        self.affected = 0;
+        let returns_rows = match action {
+            Action::Select { .. } => true,
+            Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
+                !returning.is_empty()
+            }
+            Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
+        };
+        if returns_rows {
+            self.rows.clear();
+            self.bytes = 0;
+        }
+    }
+
+    /// Returns one more row. Errors: 54000 when they are too many for one answer.
+    pub fn push(&mut self, row: Vec<Value>) -> Result<(), Failure> {
+        self.bytes += row.iter().map(Value::size_in_memory).sum::<usize>();
+        if self.bytes > RESULT_BYTES_MAX {
+            return Err(failure::statement_with_detail(
+                "54000",
+                format!("the result is larger than {} MiB", RESULT_BYTES_MAX >> 20),
+                "Ask for fewer rows at a time, by a condition on the key and LIMIT.",
+            ));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+}
