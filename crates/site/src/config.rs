@@ -248,7 +248,7 @@ workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store. The process takes half as
                                    # much again, twice as much while all rows are scanned, and up to 300 MB beside
 lease_ms = 400                     # milliseconds, 200 to 1000, that a lease of this site lasts: after its death the others serve nothing for about so
-                                   # long, and a pause of five sixths of it takes the site for dead; sites may differ, see the README
+                                   # long, and a pause of five sixths of it takes the site for dead; sites may differ, see docs/failures.md
 # memory = [\"10.0.0.7:7901\", \"10.0.0.8:7901\"]   # memory servers (`raid memory`) that keep its log: a commit that would wait for the disk,
                                    # because this site is alone or the last copy, waits for their memory instead
 # memory_copies = 2                # so many of them must hold a commit; without it two, or all if there are fewer

@@ -1,4 +1,4 @@
-//! The pages a reader starts with tell the truth: links lead somewhere, named files exist, and ARCHITECTURE.md maps every crate.
+//! The pages for readers tell the truth: links lead somewhere, named files exist, and ARCHITECTURE.md maps every crate.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,15 @@ const PAGES: [&str; 3] = ["README.md", MAP, "CONTRIBUTING.md"];
 /// Applies the rule.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for page in PAGES {
-        let Some(text) = tree.text(page) else {
-            violations.push(Violation::new(page, 1, "is missing; a reader starts here"));
-            continue;
-        };
+    for page in PAGES.into_iter().filter(|page| tree.text(page).is_none()) {
+        violations.push(Violation::new(page, 1, "is missing; a reader starts here"));
+    }
+    let is_page = |path: &str| PAGES.contains(&path) || path.starts_with("docs/") || path == "SECURITY.md";
+    for (page, text) in tree.texts().filter(|(path, _)| path.ends_with(".md") && is_page(path)) {
+        let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (index, line) in text.lines().enumerate() {
-            let dead = links(line).into_iter().chain(files(line)).filter(|target| !tree.has(target));
+            let linked = links(line).into_iter().map(|target| seen_from(folder, &target));
+            let dead = linked.chain(files(line)).filter(|target| !tree.has(target));
             for target in dead {
                 violations.push(Violation::new(page, index + 1, format!("there is no `{target}`; correct the name")));
             }
@@ -70,6 +72,18 @@ fn links(line: &str) -> Vec<String> {
     relative.map(|target| target.split('#').next().unwrap_or_default().trim_start_matches("./").to_string()).collect()
 }
 
+/// A relative target, seen from the root.
+fn seen_from(folder: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty() && !target.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 /// Paths such as `crates/site/src/lib.rs` in a line, in links or in the text.
 fn files(line: &str) -> Vec<String> {
     let starts =
@@ -109,6 +123,16 @@ mod tests {
         assert_eq!(check_pages(good, "site"), Vec::<String>::new());
         assert_eq!(check_pages("\n[a](gone.md)", "site"), ["README.md:2: there is no `gone.md`; correct the name"]);
         assert_eq!(check_pages("`crates/site/src/gone.rs`", "site").len(), 1);
+    }
+
+    /// Pages in a folder name what lies beside them, and above.
+    #[test]
+    fn links_of_pages_in_folders_are_relative() {
+        let tree = |text: &str| {
+            Tree::of(&[("README.md", ""), (MAP, ""), ("CONTRIBUTING.md", ""), ("docs/a.md", text), ("docs/b.md", "")])
+        };
+        assert_eq!(check(&tree("[b](b.md) [r](../README.md#x) [a](#top)")), []);
+        assert_eq!(check(&tree("[b](docs/b.md)")).len(), 1);
     }
 
     /// A crate that the map leaves out is found by nobody; one that is only planned misleads.
