@@ -229,7 +229,10 @@ pub fn find_program(environment: &Environment) -> Result<PathBuf, CompareError> 
         (named.clone(), "name another one with --raid".to_string())
     } else {
         let own = std::env::current_exe().map_err(CompareError::system("cannot find", "this program".as_ref()))?;
-        let profile = if cfg!(debug_assertions) { "" } else { " --release" };
+        // The folder of a build is called by its profile, but for that of development.
+        let folder =
+            own.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy().into_owned();
+        let profile = if folder == "debug" { String::new() } else { format!(" --profile {folder}") };
         let remedy =
             format!("build it (cargo build{profile} -p raid), name one with --raid, or leave Raid out with --only");
         (own.with_file_name("raid"), remedy)
