@@ -35,13 +35,15 @@ mod posting;
 mod ranges;
 mod recent;
 mod replaying;
+mod settings;
 mod snapshots;
 mod stale;
 mod stood;
 pub mod store;
 
 pub use backlog::unposted_bytes_max;
-pub use manager::{AccessManager, Settings};
+pub use manager::AccessManager;
 pub use memory::MemoryStore;
 pub use old_versions::Tally;
+pub use settings::Settings;
 pub use store::{Store, StoreError};

@@ -8,11 +8,11 @@ use crate::chain::{Batch, Chain, Generation, Seen, Version};
 use crate::limits::{
     HOLLOW_CHAINS_MAX, LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX,
 };
-use crate::manager::Settings;
 use crate::old_versions::{OldVersions, Tally};
 use crate::ranges::{Extent, KeyRanges, before};
 use crate::recent::RecentWrites;
 use crate::replaying::Replaying;
+use crate::settings::Settings;
 use crate::snapshots::Snapshots;
 use crate::store::{self, Store, StoreError};
 use messages::planted::{Bug, Planted};

@@ -2,19 +2,18 @@
 //!
 //! Invariant: once the store has failed, nothing is answered any more: a site whose disk is gone must look dead, not wrong.
 
-use crate::backlog::{Backlog, unposted_bytes_max};
+use crate::backlog::Backlog;
 use crate::chain::{Seen, Version};
 use crate::escrow::Escrow;
 use crate::installing::tell;
 use crate::large::{Large, changed};
-use crate::limits::{MEMORY_BYTES, OLD_VERSIONS_PER_TICK, OLD_VERSIONS_SHARE};
-use crate::limits::{
-    RECENT_WRITES_MAX, SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK, TOUCHED_MAX,
-};
+use crate::limits::OLD_VERSIONS_PER_TICK;
+use crate::limits::{SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
 use crate::local::{Local, Scanned};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
+use crate::settings::Settings;
 use crate::stale::Stale;
 use crate::stood::Stood;
 use crate::store::{Store, StoreError, away};
@@ -28,36 +27,6 @@ use messages::{TableId, Timestamp, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// How an access manager is set up.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Bytes of versions kept in memory; what is not in the store yet stays beyond it.
-    pub memory_bytes_max: usize,
-    /// Bytes that may be installed and not in the store before the atomicity controller is told to hold what this site commits.
-    pub unposted_bytes_max: usize,
-    /// Bytes of old versions kept for snapshots; beyond that the oldest snapshot is given up.
-    pub old_version_bytes_max: usize,
-    /// Writes remembered per storage for checking ranges: a transaction that read a range longer ago is too old.
-    pub recent_writes_max: usize,
-    /// Rows that a transaction touches which is checked at once: of more, those that are not in memory are brought there bit by bit.
-    pub touched_max: usize,
-    /// The clause to leave out, in the simulator.
-    pub planted: Planted,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            memory_bytes_max: MEMORY_BYTES,
-            unposted_bytes_max: unposted_bytes_max(MEMORY_BYTES),
-            old_version_bytes_max: MEMORY_BYTES / OLD_VERSIONS_SHARE,
-            recent_writes_max: RECENT_WRITES_MAX,
-            touched_max: TOUCHED_MAX,
-            planted: Planted::none(),
-        }
-    }
-}
 
 /// The local copy of a site.
 #[derive(Serialize, Deserialize)]

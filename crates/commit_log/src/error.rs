@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::limits::{RECORD_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNSYNCED_BYTES_MAX};
-use crate::log::Position;
-use crate::segment::Identity;
+use crate::place::{Identity, Position};
 
 /// A failure of the log. After [`LogError::SyncFailed`] the log is dead; after any other error of `append` it is as it
 /// was before, and the call may be repeated once the cause is gone.

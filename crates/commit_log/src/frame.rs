@@ -14,7 +14,7 @@
 //! checksum.
 
 use crate::limits::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, RECORD_BYTES_MAX};
-use crate::log::Position;
+use crate::place::Position;
 
 /// The bytes that a record of `length` bytes takes in the log: by so much its position is below that of the next one.
 pub fn frame_bytes(length: usize) -> usize {

@@ -10,7 +10,7 @@
 //! * a record below `synced` survives the loss of power as well, and
 //! * a record below `first` is no longer needed by anybody.
 //!
-//! In reading order: [`log`] is the contract; `frame` and `segment` are the bytes on disk; `recovery` decides what of them
+//! In reading order: `place` says where a record is; [`log`] is the contract; `frame` and `segment` are the bytes on disk; `recovery` decides what of them
 //! is a log when it is opened; `mapping` is the mapped memory; `syncer` is the thread in the background; [`mapped`] puts
 //! these together; [`memory`] is the twin for the simulator; [`limits`] holds every bound.
 
@@ -21,6 +21,7 @@ pub mod log;
 pub mod mapped;
 mod mapping;
 pub mod memory;
+mod place;
 mod reader;
 mod recovery;
 mod segment;
@@ -28,7 +29,7 @@ mod syncer;
 
 pub use error::LogError;
 pub use frame::frame_bytes;
-pub use log::{Cut, CutReason, Log, LogStatus, Opened, Position, Receipt, Records};
+pub use log::{Cut, CutReason, Log, LogStatus, Opened, Receipt, Records};
 pub use mapped::{LogOptions, MappedLog, Repair};
 pub use memory::MemoryLog;
-pub use segment::Identity;
+pub use place::{Identity, Position};

@@ -1,43 +1,13 @@
 //! The contract of a log: the seam between the real world ([`crate::MappedLog`]) and the simulator
 //! ([`crate::MemoryLog`]). The same calls give the same positions in both.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::LogError;
-
-/// A byte offset in the endless log. It grows by the framed size of each record, whatever the segments are, and is
-/// never used for another record unless opening the log has cut it (see [`Cut`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Position(pub u64);
-
-impl Position {
-    /// Where a new log starts.
-    pub const START: Position = Position(0);
-
-    /// The position `bytes` further on.
-    pub(crate) fn plus(self, bytes: u64) -> Position {
-        Position(self.0 + bytes)
-    }
-
-    /// How many bytes lie between `earlier` and this position.
-    ///
-    /// # Panics
-    /// If `earlier` is later.
-    pub fn since(self, earlier: Position) -> u64 {
-        assert!(earlier <= self, "position {earlier} is not earlier than {self}");
-        self.0 - earlier.0
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
+use crate::place::Position;
 
 /// The records of a log in order, each with the position at which it starts. After an error there are no more.
 pub type Records<'a> = Box<dyn Iterator<Item = Result<(Position, Vec<u8>), LogError>> + 'a>;

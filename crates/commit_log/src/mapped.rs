@@ -21,14 +21,15 @@ use crate::limits::{
     POSITION_END, RECORD_BYTES_MAX, SEGMENT_BYTES_DEFAULT, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES,
     UNSYNCED_BYTES_MAX,
 };
-use crate::log::{Log, LogStatus, Opened, Position, Records};
+use crate::log::{Log, LogStatus, Opened, Records};
 use crate::mapping::Mapping;
+use crate::place::Position;
 use crate::reader::Reader;
 use crate::recovery::{Kept, Recovered, recover};
 use crate::segment::{START_SLOT, Segment, start_words, sync_folder};
 use crate::syncer::{Prepared, Syncer, Template};
 
-pub use crate::segment::Identity;
+pub use crate::place::Identity;
 pub use crate::syncer::OnSynced;
 
 /// What to do with records that had been synced and are damaged.

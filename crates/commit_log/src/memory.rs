@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use crate::error::LogError;
 use crate::frame::frame_bytes;
 use crate::limits::RECORD_BYTES_MAX;
-use crate::log::{Cut, CutReason, Log, LogStatus, Opened, Position, Records};
+use crate::log::{Cut, CutReason, Log, LogStatus, Opened, Records};
+use crate::place::Position;
 
 /// A log in plain memory, with switches for the failures of a disk.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use crate::error::LogError;
 use crate::frame::{Head, frame_bytes};
 use crate::limits::{FRAME_HEADER_BYTES, READ_BUFFER_BYTES, SEGMENT_HEADER_BYTES};
-use crate::log::Position;
+use crate::place::Position;
 use crate::recovery::Kept;
 
 /// The records from a position to the end of the log as it was when reading began.

@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use crate::error::LogError;
 use crate::frame::{Head, end_of_record, frame_bytes};
 use crate::limits::{FRAME_ALIGNMENT, SEGMENT_BYTES_MAX, SEGMENT_HEADER_BYTES};
-use crate::log::{Cut, CutReason, Position};
+use crate::log::{Cut, CutReason};
 use crate::mapped::Repair;
-use crate::segment::{self, DataReader, Header, Identity, Segment};
+use crate::place::{Identity, Position};
+use crate::segment::{self, DataReader, Header, Segment};
 
 /// A segment that belongs to the log. It ends where the next one starts, the last one at the end of the log.
 #[derive(Clone, Debug)]

@@ -19,7 +19,6 @@
 //! synced mark is written only after that sync, so every mark that can be read is true.
 //! Bytes 0..64 keep their meaning in all format versions.
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
@@ -28,12 +27,11 @@ use std::sync::Arc;
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
 use crate::error::LogError;
 use crate::frame::little_endian;
 use crate::limits::{CHUNK_BYTES, POSITION_END, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES};
-use crate::log::Position;
+use crate::place::{Identity, Position};
 
 const MAGIC: [u8; 8] = *b"RAIDLOG\n";
 const VERSION: u32 = 2;
@@ -45,21 +43,6 @@ const MARK_SLOTS: [usize; 2] = [80, 96];
 const USED_HEADER_BYTES: usize = 112;
 const SUFFIX: &str = ".log";
 const UNFINISHED_SUFFIX: &str = ".new";
-
-/// Whose log it is: so that no site ever continues the log of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The instance of the database.
-    pub instance: u128,
-    /// The site in that instance.
-    pub site: u64,
-}
-
-impl fmt::Display for Identity {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "site {} of instance {:032x}", self.site, self.instance)
-    }
-}
 
 /// What a slot tells.
 #[derive(Clone, Copy)]

@@ -19,9 +19,10 @@ use std::time::Instant;
 
 use crate::error::LogError;
 use crate::limits::SEGMENT_HEADER_BYTES;
-use crate::log::{LogStatus, Position};
+use crate::log::LogStatus;
 use crate::mapping::Mapping;
-use crate::segment::{self, Identity, Segment};
+use crate::place::{Identity, Position};
+use crate::segment::{self, Segment};
 
 /// Called by the thread when `synced` has risen or a sync has failed, to wake an event loop. It must not block.
 pub type OnSynced = Box<dyn Fn() + Send>;

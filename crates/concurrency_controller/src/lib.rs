@@ -18,6 +18,7 @@ pub mod executing;
 pub mod limits;
 pub mod lock_table;
 pub mod locking;
+pub mod methods;
 pub mod optimistic;
 pub mod recommend;
 pub mod segments;
@@ -31,7 +32,8 @@ use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
 use messages::{Age, Conflict, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, TransactionId};
-use sequencer::{Sequencer, sequencer_of};
+use methods::sequencer_of;
+use sequencer::Sequencer;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -57,7 +59,7 @@ pub struct Counters {
 /// The concurrency controller of one site.
 #[derive(Serialize, Deserialize)]
 pub struct ConcurrencyController {
-    #[serde(with = "sequencer::by_name")]
+    #[serde(with = "methods::by_name")]
     sequencer: Box<dyn Sequencer + Send>,
     executing: Executing,
     commit_locks: CommitLocks,

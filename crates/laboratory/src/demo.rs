@@ -2,8 +2,6 @@
 
 pub mod report;
 
-use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running, Statuses, all_is_repaired, serve_without, serves};
 use crate::debit_credit::audit::audit;
 use crate::debit_credit::client::Commit;
 use crate::debit_credit::crew::{Counts, Crew};
@@ -13,7 +11,9 @@ use crate::debit_credit::load::load;
 use crate::experiment::ExperimentError;
 use crate::first_answer::Asking;
 use crate::limits;
-use crate::screen::{Screen, grouped};
+use local_cluster::process::Name;
+use local_cluster::running::{RunError, Running, Statuses, all_is_repaired, serve_without, serves};
+use local_cluster::screen::{Screen, grouped};
 use report::Report;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,7 +101,7 @@ impl Demo<'_> {
         let until = Instant::now() + time;
         while Instant::now() < until {
             self.look()?;
-            std::thread::sleep(limits::LOOK_INTERVAL);
+            std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Demo<'_> {
                 let what = format!("the others to serve without site {VICTIM}");
                 return Err(self.running.late(&what, limits::RESUME_TIME_MAX).into());
             }
-            std::thread::sleep(limits::LOOK_INTERVAL);
+            std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);
         }
     }
 
@@ -184,7 +184,7 @@ impl Demo<'_> {
                     .late(&format!("site {VICTIM} to be up and repaired"), limits::RETURN_TIME_MAX)
                     .into());
             }
-            std::thread::sleep(limits::LOOK_INTERVAL);
+            std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);
         };
         let repaired_ms = milliseconds();
         let span_us = (started_us, self.now_us());

@@ -3,17 +3,17 @@
 //! Clients book at two sites all the time. The third is killed, part of the accounts changes, and it is started again: it reads its log, joins, and
 //! copies what it lacks, in competition with the load. Invariant: a booking that is lost or doubled ends the experiment.
 
-use crate::cluster::Wish;
-use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running, all_is_repaired, serve_without};
 use crate::debit_credit::audit::audit;
 use crate::debit_credit::crew::Crew;
 use crate::debit_credit::ledger::Ledger;
 use crate::debit_credit::load::load;
 use crate::debit_credit::{ACCOUNTS, connect, gap};
 use crate::experiment::{ExperimentError, change_rows, failed};
-use crate::screen::{Screen, grouped};
 use crate::{limits, machine};
+use local_cluster::Wish;
+use local_cluster::process::Name;
+use local_cluster::running::{RunError, Running, all_is_repaired, serve_without};
+use local_cluster::screen::{Screen, grouped};
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,7 +155,7 @@ fn watch(crew: &Crew, stop: &AtomicBool, screen: &mut Screen) -> Result<(), Expe
             return Err(RunError::Stopped.into());
         }
         screen.progress(|| format!("  {} bookings acknowledged", grouped(crew.counts().acknowledged)));
-        std::thread::sleep(limits::LOOK_INTERVAL);
+        std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);
     }
     Ok(())
 }

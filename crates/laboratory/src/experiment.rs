@@ -2,14 +2,14 @@
 //!
 //! Invariant: whoever asked for an end hears nothing but that ([`ExperimentError::is_stop`]), in whatever step the experiment was.
 
-use crate::cluster::ClusterError;
-use crate::cluster::process::Name;
-use crate::cluster::running::RunError;
 use crate::debit_credit::audit::AuditError;
 use crate::debit_credit::explain;
 use crate::debit_credit::load::LoadError;
 use crate::limits;
-use crate::screen::bytes;
+use local_cluster::ClusterError;
+use local_cluster::process::Name;
+use local_cluster::running::RunError;
+use local_cluster::screen::bytes;
 use std::time::Instant;
 use thiserror::Error;
 

@@ -3,10 +3,10 @@
 //! Invariant: a try that hangs holds nobody up. Whoever waits hears of the end of the site's process, of a stop, and of the end of its patience
 //! all the same, and once nobody waits any more no try is begun.
 
-use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running};
 use crate::debit_credit::{connect, explain};
 use crate::limits;
+use local_cluster::process::Name;
+use local_cluster::running::{RunError, Running};
 use postgres::Client;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -87,7 +87,7 @@ impl<T: Send + 'static> Asking<T> {
         mut goes_on: impl FnMut() -> Result<(), RunError>,
     ) -> Result<Answer<T>, RunError> {
         loop {
-            match self.answer.recv_timeout(limits::LOOK_INTERVAL) {
+            match self.answer.recv_timeout(local_cluster::limits::LOOK_INTERVAL) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Timeout) => goes_on()?,
                 Err(RecvTimeoutError::Disconnected) => panic!("the thread that asks has panicked"),

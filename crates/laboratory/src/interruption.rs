@@ -9,17 +9,17 @@ mod report;
 
 pub use report::{Distribution, Report};
 
-use crate::cluster::Wish;
-use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running, all_is_repaired, serve_without};
 use crate::debit_credit::audit::audit;
 use crate::debit_credit::crew::Crew;
 use crate::debit_credit::ledger::Ledger;
 use crate::debit_credit::load::load;
 use crate::debit_credit::{connect, gap};
 use crate::experiment::{ExperimentError, failed};
-use crate::screen::Screen;
 use crate::{limits, machine};
+use local_cluster::Wish;
+use local_cluster::process::Name;
+use local_cluster::running::{RunError, Running, all_is_repaired, serve_without};
+use local_cluster::screen::Screen;
 use poller::Pollers;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,16 +12,16 @@ pub mod rows;
 
 pub use report::{Phase, Report, Size};
 
-use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running};
-use crate::cluster::{Wish, file_error};
 use crate::debit_credit::connect;
 use crate::experiment::{ExperimentError, failed};
 use crate::first_answer::Asking;
-use crate::screen::{Screen, bytes, grouped};
 use crate::soak::samples::Sample;
 use crate::{limits, machine};
 use clients::{Clients, Found, Keys, Work};
+use local_cluster::process::Name;
+use local_cluster::running::{RunError, Running};
+use local_cluster::screen::{Screen, bytes, grouped};
+use local_cluster::{Wish, file_error};
 use postgres::Client;
 use rows::{Share, Table};
 use std::path::Path;

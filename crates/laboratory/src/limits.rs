@@ -1,4 +1,4 @@
-//! Bounds of clusters and loads.
+//! Bounds of loads and experiments.
 
 use std::time::Duration;
 
@@ -6,34 +6,6 @@ use std::time::Duration;
 pub use site::trace_file::SUFFIX as TRACE_FILE_SUFFIX;
 /// Folders that are looked through for traces at once.
 pub const TRACE_FOLDERS_MAX: usize = 1_000;
-
-/// Sites of one cluster.
-pub const SITES_MAX: u16 = 16;
-/// How often a cluster's processes, orders and states are looked at.
-pub const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// How long the processes of a cluster may take until every site serves.
-pub const START_TIME_MAX: Duration = Duration::from_secs(120);
-/// How long a process may take to end when asked to, before it is killed.
-pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long an order may wait until the cluster takes it.
-pub const ORDER_TIME_MAX: Duration = Duration::from_secs(15);
-/// A process that dies sooner than this after its start is started again only after a pause.
-pub const SHORT_LIFE: Duration = Duration::from_secs(10);
-/// The first such pause; each further one is twice as long.
-pub const RESTART_PAUSE_MIN: Duration = Duration::from_millis(200);
-/// The longest such pause.
-pub const RESTART_PAUSE_MAX: Duration = Duration::from_secs(10);
-/// A process with less free space than this on its disk, in bytes, is not started again: its log takes room in pieces of this size.
-pub const ROOM_MIN: u64 = 1 << 20;
-/// A log text longer than this is put aside when its process starts.
-pub const LOG_TEXT_BYTES_MAX: u64 = 16 << 20;
-/// Lines of a log text that are shown when its process died.
-pub const LOG_LINES_SHOWN: usize = 8;
-/// Bytes of a log text that are read for them.
-pub const LOG_TAIL_BYTES: u64 = 8 << 10;
-/// Ports for sites and oracle are taken from here: below the range from which Linux gives ports to outgoing connections, so that no
-/// connection of another program holds a site's port when it starts again.
-pub const PORTS: std::ops::Range<u16> = 10_000..32_000;
 
 /// How long a client waits for a connection.
 pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
@@ -58,8 +30,6 @@ pub const FINDINGS_SHOWN: usize = 5;
 pub const RETURN_TIME_MAX: Duration = Duration::from_secs(120);
 /// How long the sites may take until their stores have what their logs say, after the tables were loaded.
 pub const POST_TIME_MAX: Duration = Duration::from_secs(300);
-/// They have it when a start would read no more log than this, in bytes.
-pub const POSTED_BYTES: u64 = 1 << 20;
 /// How often a site that comes back is asked whether it answers.
 pub const ASK_INTERVAL: Duration = Duration::from_millis(1);
 /// How long survivors may take to commit again after a kill. The goal is 1 s; more is shown, this ends the demonstration.
@@ -110,19 +80,10 @@ pub const LARGER_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// Most rows: their keys are of 31 bits.
 pub const LARGER_ROWS_MAX: u64 = 2_000_000_000;
 
-/// How often the progress line is drawn on a terminal.
-pub const DRAW_INTERVAL: Duration = Duration::from_millis(200);
-/// How often progress is printed where there is no terminal.
-pub const PRINT_INTERVAL: Duration = Duration::from_secs(2);
-
-const _: () = assert!(RESTART_PAUSE_MIN.as_nanos() < RESTART_PAUSE_MAX.as_nanos());
 const _: () = assert!(RETRY_PAUSE_MIN.as_nanos() < RETRY_PAUSE_MAX.as_nanos());
-const _: () = assert!(LOOK_INTERVAL.as_nanos() < ORDER_TIME_MAX.as_nanos());
 const _: () = assert!(
     SOAK_KILL_AFTER.as_nanos() < SOAK_RETURN_AFTER.as_nanos()
         && SOAK_RETURN_AFTER.as_nanos() + LONG_READER.as_nanos() < SOAK_LOAD.as_nanos()
         && SOAK_LOAD.as_nanos() < SOAK_TURN.as_nanos()
 );
-// An order to kill may find the cluster busy with stopping a process.
-const _: () = assert!(STOP_TIME_MAX.as_nanos() < ORDER_TIME_MAX.as_nanos());
 const _: () = assert!(SCALE_MAX as u64 * 100_000 < 1 << 31);

@@ -1,7 +1,7 @@
 //! What figures depend on: this machine's cores and its disk.
 
-use crate::cluster::{ClusterError, file_error};
 use crate::limits;
+use local_cluster::{ClusterError, file_error};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;

@@ -3,14 +3,14 @@
 //! The machine is idle but for that, so the figures are the site's own. Invariant: what it answers first is compared with what another site
 //! answers; a stale answer ends the experiment.
 
-use crate::cluster::process::Name;
-use crate::cluster::running::{Running, all_is_repaired, serve_without};
 use crate::debit_credit::load::load;
 use crate::debit_credit::{ACCOUNTS, connect};
 use crate::experiment::{ExperimentError, change_rows, failed};
 use crate::first_answer::{Answer, Asking};
 use crate::limits;
-use crate::screen::{Screen, bytes, grouped};
+use local_cluster::process::Name;
+use local_cluster::running::{Running, all_is_repaired, serve_without};
+use local_cluster::screen::{Screen, bytes, grouped};
 use postgres::SimpleQueryMessage;
 use std::fmt;
 use std::path::Path;

@@ -10,17 +10,17 @@ pub mod samples;
 pub mod side_load;
 pub mod verdict;
 
-use crate::cluster::Wish;
-use crate::cluster::process::Name;
-use crate::cluster::running::{RunError, Running, Statuses, all_is_repaired};
 use crate::debit_credit::audit::{Audit, audit};
 use crate::debit_credit::connect;
 use crate::debit_credit::crew::{Counts, Crew};
 use crate::debit_credit::ledger::Ledger;
 use crate::debit_credit::load::load;
 use crate::experiment::{ExperimentError, failed};
-use crate::screen::{Screen, grouped};
 use crate::{limits, machine};
+use local_cluster::Wish;
+use local_cluster::process::Name;
+use local_cluster::running::{RunError, Running, Statuses, all_is_repaired};
+use local_cluster::screen::{Screen, grouped};
 use samples::{Sample, Samples, table_head, table_row};
 use side_load::{SideCounts, SideLoad};
 use std::fmt;
@@ -234,7 +234,7 @@ impl Soak<'_> {
         if self.stop.load(Ordering::SeqCst) {
             return Err(RunError::Stopped.into());
         }
-        std::thread::sleep(limits::LOOK_INTERVAL);
+        std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);
         Ok(())
     }
 }

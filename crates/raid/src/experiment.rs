@@ -4,7 +4,7 @@
 
 use crate::stop;
 use laboratory::experiment::ExperimentError;
-use laboratory::screen::Screen;
+use local_cluster::screen::Screen;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;

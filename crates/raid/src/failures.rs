@@ -3,11 +3,11 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::limits;
 use clap::Args;
-use laboratory::cluster::Cluster;
-use laboratory::cluster::orders::{Order, give};
-use laboratory::cluster::process::Name;
-use laboratory::cluster::running::serves;
-use laboratory::screen::grouped;
+use local_cluster::Cluster;
+use local_cluster::orders::{Order, give};
+use local_cluster::process::Name;
+use local_cluster::running::serves;
+use local_cluster::screen::grouped;
 use std::process::ExitCode;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! `raid keys`: the keys with which sites on several hosts encrypt.
 
 use clap::Args;
-use laboratory::screen::Screen;
+use local_cluster::screen::Screen;
 use messages::server::SEVERAL_SITES;
 use messages::{InstanceId, SiteId};
 use std::path::PathBuf;

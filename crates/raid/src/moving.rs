@@ -2,8 +2,8 @@
 
 use crate::cluster_folder::ClusterFolder;
 use clap::Args;
-use laboratory::cluster::Cluster;
-use laboratory::cluster::process::Name;
+use local_cluster::Cluster;
+use local_cluster::process::Name;
 use site::SiteConfig;
 use site::layout::{Place, ServerKind, orders, server};
 use std::path::PathBuf;

@@ -3,10 +3,10 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::stop;
 use clap::{Args, ValueEnum};
-use laboratory::cluster::running::Running;
-use laboratory::cluster::supervisor::Supervisor;
-use laboratory::cluster::{Cluster, Wish};
-use laboratory::screen::Screen;
+use local_cluster::running::Running;
+use local_cluster::screen::Screen;
+use local_cluster::supervisor::Supervisor;
+use local_cluster::{Cluster, Wish};
 use site::config::{Channels, MethodName};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -168,7 +168,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     let mut running = Running::start(&program, cluster).map_err(|error| text(&error))?;
     match running.wait_until_up(&stop) {
         Ok(_) => {}
-        Err(laboratory::cluster::running::RunError::Stopped) => return Ok(end(running, &mut screen)),
+        Err(local_cluster::running::RunError::Stopped) => return Ok(end(running, &mut screen)),
         Err(error) => return Err(text(&error)),
     }
     screen.line(&format!("All sites serve after {:.1} s. Connect with any of", begun.elapsed().as_secs_f64()));

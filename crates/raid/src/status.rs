@@ -3,8 +3,8 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::{limits, stop};
 use clap::Args;
-use laboratory::cluster::Cluster;
-use laboratory::screen::{bytes, grouped};
+use local_cluster::Cluster;
+use local_cluster::screen::{bytes, grouped};
 use site::layout::names;
 use site::status::{Peer, Status, ask};
 use std::collections::BTreeMap;

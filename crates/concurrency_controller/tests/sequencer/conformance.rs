@@ -6,7 +6,7 @@
 
 use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, transaction};
 use concurrency_controller::limits::ACCESS_PATIENCE;
-use concurrency_controller::sequencer::METHODS;
+use concurrency_controller::methods::METHODS;
 use messages::TransactionId;
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest};
 use messages::epoch::Method;

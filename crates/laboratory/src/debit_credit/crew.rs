@@ -83,7 +83,7 @@ impl Crew {
             if Instant::now() > deadline {
                 return Err(self.clients.iter().filter(|client| !client.is_finished()).count());
             }
-            std::thread::sleep(limits::LOOK_INTERVAL);
+            std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);
         }
         let clients = std::mem::take(&mut self.clients);
         let accounts = clients.into_iter().map(|client| client.join().expect("a client panicked")).collect();

@@ -2,7 +2,7 @@
 
 use super::{ACCOUNTS, BRANCHES, TELLERS, connect};
 use crate::limits;
-use crate::screen::{Screen, grouped};
+use local_cluster::screen::{Screen, grouped};
 use postgres::Client;
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -31,7 +31,7 @@ impl Pace {
             if left.is_zero() {
                 return;
             }
-            std::thread::sleep(left.min(limits::LOOK_INTERVAL));
+            std::thread::sleep(left.min(local_cluster::limits::LOOK_INTERVAL));
         }
     }
 

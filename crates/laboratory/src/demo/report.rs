@@ -2,7 +2,7 @@
 
 use crate::debit_credit::audit::{Audit, Books};
 use crate::debit_credit::crew::Counts;
-use crate::screen::{bytes, grouped};
+use local_cluster::screen::{bytes, grouped};
 use std::fmt;
 
 /// What a demonstration found.

@@ -3,7 +3,7 @@
 use super::clients::Found;
 use super::{Options, rows};
 use crate::interruption::Distribution;
-use crate::screen::{bytes, grouped};
+use local_cluster::screen::{bytes, grouped};
 use std::fmt;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! What is measured of a process: its memory, files and threads, and the folders of its log and store.
 
 use super::verdict::{Unit, Verdict};
-use crate::cluster::process::Name;
-use crate::screen::{bytes, grouped};
+use local_cluster::process::Name;
+use local_cluster::screen::{bytes, grouped};
 use site::status::Status;
 use std::collections::BTreeMap;
 use std::fs;

@@ -8,7 +8,7 @@ use crate::debit_credit::pace::Pace;
 use crate::debit_credit::{ACCOUNTS, connect};
 use crate::experiment::{ExperimentError, failed};
 use crate::limits;
-use crate::screen::grouped;
+use local_cluster::screen::grouped;
 use postgres::Client;
 use seeded_random::Random;
 use std::fmt;

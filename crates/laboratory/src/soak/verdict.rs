@@ -1,7 +1,7 @@
 //! Whether a figure is flat: the first third of its samples is warm-up, the median of the last third is compared with that of the second.
 
 use crate::limits::{FLAT_BYTES, FLAT_COUNT, FLAT_PERCENT, SOAK_PARTS};
-use crate::screen::{bytes, grouped};
+use local_cluster::screen::{bytes, grouped};
 use std::fmt;
 
 /// What a figure counts.

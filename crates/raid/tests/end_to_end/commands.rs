@@ -1,8 +1,8 @@
 //! The commands of the `raid` program, as a person types them.
 
 use crate::harness::{PATIENCE, eventually, layout, raid, said, succeeds, turn};
-use laboratory::cluster::Cluster;
 use laboratory::debit_credit::connect;
+use local_cluster::Cluster;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! What clients are told of lost conflicts: each error names the row and says what to do, and `raid.contention` counts.
 
 use crate::harness::{World, eventually};
-use laboratory::cluster::Wish;
 use laboratory::debit_credit::explain;
+use local_cluster::Wish;
 use postgres::error::DbError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;

@@ -2,8 +2,8 @@
 
 use crate::harness::World;
 use crate::register::Register;
-use laboratory::cluster::process::Name;
-use laboratory::cluster::running::is_up;
+use local_cluster::process::Name;
+use local_cluster::running::is_up;
 use site::status::Status;
 use std::time::{Duration, Instant};
 

@@ -3,8 +3,8 @@
 
 use crate::harness::{WIDE_BYTES, WIDE_ROWS, World, eventually};
 use crate::register::Register;
-use laboratory::cluster::process::Name;
 use laboratory::debit_credit::explain;
+use local_cluster::process::Name;
 use std::path::{Path, PathBuf};
 
 const TWO: Name = Name::Site(2);

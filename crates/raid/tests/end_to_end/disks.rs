@@ -4,9 +4,9 @@
 use crate::commands::Foreground;
 use crate::harness::{World, eventually, said, turn};
 use crate::register::Register;
-use laboratory::cluster::Cluster;
-use laboratory::cluster::process::Name;
 use laboratory::debit_credit::connect;
+use local_cluster::Cluster;
+use local_cluster::process::Name;
 use site::SiteConfig;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! Clusters with keys: they serve and survive as those without, and nobody without the right keys takes part.
 
 use crate::harness::{World, eventually, raid, said, succeeds};
-use laboratory::cluster::process::Name;
+use local_cluster::process::Name;
 use messages::{InstanceId, SiteId};
 use site::SiteConfig;
 use site::protection::make_keys;

@@ -1,9 +1,9 @@
 //! Sites and the oracle are killed and stopped under load; afterwards every copy holds exactly what clients were told.
 
 use crate::harness::{World, durability_alone, eventually};
-use laboratory::cluster::Wish;
-use laboratory::cluster::process::Name;
 use laboratory::debit_credit::connect;
+use local_cluster::Wish;
+use local_cluster::process::Name;
 use rustix::process::Signal;
 use site::config::Channels;
 use site::status::Peer;

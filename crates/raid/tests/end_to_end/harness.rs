@@ -2,14 +2,14 @@
 
 use crate::memory_servers::MemoryServers;
 use crate::networks::Networks;
-use laboratory::cluster::process::Name;
-use laboratory::cluster::running::{Running, Statuses, all_is_repaired, is_up};
-use laboratory::cluster::{Cluster, DESCRIPTION_FILE, Wish};
 use laboratory::debit_credit::audit::audit;
 use laboratory::debit_credit::client::Account;
 use laboratory::debit_credit::crew::Crew;
 use laboratory::debit_credit::{connect, explain, load};
-use laboratory::screen::Screen;
+use local_cluster::process::Name;
+use local_cluster::running::{Running, Statuses, all_is_repaired, is_up};
+use local_cluster::screen::Screen;
+use local_cluster::{Cluster, DESCRIPTION_FILE, Wish};
 use site::config::{Channels, DatagramFaults, SiteConfig};
 use site::layout::Layout;
 use site::status::Status;

@@ -4,8 +4,8 @@
 use crate::harness::{World, eventually, raid, runs, succeeds};
 use crate::postgres_programs::psql_finds_one_database;
 use crate::schema_changes::what_one_site_makes;
-use laboratory::cluster::process::Name;
-use laboratory::cluster::running::is_up;
+use local_cluster::process::Name;
+use local_cluster::running::is_up;
 use rustix::process::{Pid, Signal, kill_process};
 use site::layout::{Layout, names};
 use site::status::ServerStatus;

@@ -2,8 +2,8 @@
 
 use crate::harness::{World, eventually};
 use crate::memory_servers::MemoryServers;
-use laboratory::cluster::Wish;
-use laboratory::cluster::process::Name;
+use local_cluster::Wish;
+use local_cluster::process::Name;
 use rustix::process::Signal;
 use shipped_files::power_loss::lose_unsynced;
 use site::config::SiteConfig;

@@ -5,7 +5,7 @@
 //! the test ends, and what a killed run has left behind is removed by the next one.
 
 use crate::harness::said;
-use laboratory::cluster::process::Name;
+use local_cluster::process::Name;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;

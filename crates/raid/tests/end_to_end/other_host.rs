@@ -4,9 +4,9 @@
 use crate::harness::{PATIENCE, World, raid, said, succeeds};
 use crate::layouts::server;
 use crate::networks::OTHER_HOST;
-use laboratory::cluster::process::Name;
-use laboratory::cluster::running::is_up;
 use laboratory::debit_credit::crew::Crew;
+use local_cluster::process::Name;
+use local_cluster::running::is_up;
 use rustix::process::{Pid, Signal, kill_process};
 use site::SiteConfig;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,8 +1,8 @@
 //! A site that was stopped in the middle of commits and given up comes back, and tells its clients what became of them: their sessions go on.
 
 use crate::harness::World;
-use laboratory::cluster::process::Name;
 use laboratory::debit_credit::explain;
+use local_cluster::process::Name;
 use postgres::Client;
 use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

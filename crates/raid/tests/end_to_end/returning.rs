@@ -2,8 +2,8 @@
 //! nothing but time.
 
 use crate::harness::{World, eventually, postgres_program, succeeds};
-use laboratory::cluster::process::Name;
 use laboratory::debit_credit::{connect, explain};
+use local_cluster::process::Name;
 use std::time::{Duration, Instant};
 
 /// Rows of the table, so wide that what a copy carries beside them hardly counts.

@@ -2,10 +2,10 @@
 //!
 //! Invariants: whoever holds a [`Running`] holds the cluster's lock and is the parent of its processes; none of them outlives it.
 
-use super::orders::{Lock, lock};
-use super::process::{Name, Process, ending};
-use super::{Cluster, ClusterError, Wish};
+use crate::cluster::{Cluster, ClusterError, Wish};
 use crate::limits;
+use crate::orders::{Lock, lock};
+use crate::process::{Name, Process, ending};
 use crate::screen::{Screen, bytes};
 use rustix::process::Signal;
 use site::status::{Status, ask};
@@ -101,7 +101,7 @@ impl Running {
         let program = program.to_owned();
         let mut running = Running { cluster, program, networks, processes: BTreeMap::new(), _lock: lock };
         for name in names {
-            super::orders::done(&running.cluster, name)?;
+            crate::orders::done(&running.cluster, name)?;
             running.start_process(name)?;
         }
         Ok(running)

@@ -3,11 +3,11 @@
 //! Invariants: a process killed by an order stays down until an order starts it; one that dies again and again is started ever less often, and one whose
 //! disk is full when there is room. No disk of a process ends the supervisor.
 
-use super::orders::{self, Order};
-use super::process::{Name, ending};
-use super::running::Running;
-use super::{Cluster, ClusterError};
+use crate::cluster::{Cluster, ClusterError};
 use crate::limits;
+use crate::orders::{self, Order};
+use crate::process::{Name, ending};
+use crate::running::Running;
 use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -5,9 +5,9 @@
 //!
 //! Invariant: an order is written under another name first, so that nobody reads half of it.
 
-use super::process::Name;
-use super::{Cluster, ClusterError, file_error};
+use crate::cluster::{Cluster, ClusterError, file_error};
 use crate::limits;
+use crate::process::Name;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -124,8 +124,8 @@ pub fn done(cluster: &Cluster, name: Name) -> Result<(), ClusterError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wish;
     use super::*;
+    use crate::cluster::Wish;
 
     /// An order that nobody takes must be refused at once, one that somebody takes must arrive whole and be waited for.
     #[test]

@@ -13,18 +13,11 @@
 //!
 //! Invariant: the instance's identity and every address are chosen once, when `raid.toml` is written; a file that exists is never
 //! overwritten, so what an operator changed in a site's configuration stays.
-//!
-//! * [`process`]: one process; * [`running`]: all of them; * [`orders`]: what others ask; * [`supervisor`]: a cluster in the foreground.
-
-pub mod orders;
-mod ports;
-pub mod process;
-pub mod running;
-pub mod supervisor;
 
 use crate::limits;
+use crate::ports;
+use crate::process::Name;
 use messages::{InstanceId, LeaseLength, SiteId};
-use process::Name;
 use serde::{Deserialize, Serialize};
 use site::config::{Channels, ConfigError, DatagramFaults, MethodName, default_lease};
 use site::layout::Layout;
@@ -107,7 +100,7 @@ pub enum ClusterError {
 }
 
 /// Puts the path beside what the operating system says.
-pub(crate) fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
+pub fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
     let path = path.to_owned();
     move |source| ClusterError::File { path, source }
 }

@@ -3,7 +3,7 @@
 //! Invariants: a process ends when whoever started it is gone, because it watches the other end of its standard input; it has a
 //! process group of its own, so that Ctrl-C on a terminal reaches the supervisor only; `pid` names it as long as it runs.
 
-use super::{Cluster, ClusterError, file_error};
+use crate::cluster::{Cluster, ClusterError, file_error};
 use crate::limits;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt;

@@ -1,0 +1,19 @@
+//! A cluster on one machine, as `raid start` runs it: an oracle and some sites, each a process of its own.
+//!
+//! It starts the `raid` program's processes and talks to them as anybody does: through their folders and their consoles. It must not know what
+//! goes on inside a site.
+//!
+//! * [`cluster`]: what a cluster is, and its folder; * [`process`]: one process; * [`running`]: all of them;
+//! * [`orders`]: what others ask of whoever runs it; * [`supervisor`]: a cluster in the foreground;
+//! * [`screen`]: what a person sees of long work; * [`limits`]: every bound.
+
+pub mod cluster;
+pub mod limits;
+pub mod orders;
+mod ports;
+pub mod process;
+pub mod running;
+pub mod screen;
+pub mod supervisor;
+
+pub use cluster::{Addresses, Cluster, ClusterError, DESCRIPTION_FILE, KEYS_FOLDER, Wish, file_error};
