@@ -92,10 +92,10 @@ impl World {
                 seat.waiting = Some(request.clone());
             }
         }
-        self.to_driver(site, session, life, request);
+        self.ask_driver(site, session, life, request);
     }
 
-    fn to_driver(&mut self, site: usize, session: SessionId, life: Incarnation, request: SessionRequest) {
+    fn ask_driver(&mut self, site: usize, session: SessionId, life: Incarnation, request: SessionRequest) {
         let message = Message::SessionRequest(session, request);
         let inside = self.look(site).inside(ServerKind::UserInterface, ServerKind::ActionDriver, message);
         let envelope = Envelope { incarnation: life, ..inside };
@@ -189,7 +189,7 @@ impl World {
                 self.say(|| {
                     format!("{session} of site {site} asks what has become of its request {asked} to life {}", of.0)
                 });
-                self.to_driver(site, *session, life, SessionRequest::Resume { life: of, asked });
+                self.ask_driver(site, *session, life, SessionRequest::Resume { life: of, asked });
             } else {
                 self.undone(self.now, site, *session);
             }
