@@ -384,7 +384,7 @@ impl World {
     /// A home site loses contact in the middle of a commit, and lives: the others find out what becomes of that, and its clients wait to hear it.
     fn home_cut_off(&mut self) -> Trap {
         Trap {
-            kind: self.random.pick(&["vote", "vote", "prepare", "decide ack"]),
+            kind: self.random.pick::<&str>(&["vote", "vote", "prepare", "decide ack"]),
             from: None,
             count: self.random.between(1, 60) as u32,
             blow: Blow::IsolateReceiver,
