@@ -2,7 +2,6 @@
 //!
 //! Invariant: turns are never made up for. After a time in which nobody could work, the rate is what it was before.
 
-use crate::limits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
