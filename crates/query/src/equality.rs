@@ -7,7 +7,7 @@
 
 use crate::convert::{describe, parse_literal};
 use crate::error::QueryError;
-use crate::functions::{cast, choice, equal, exact};
+use crate::functions::{self, cast, choice, equal, exact};
 use crate::operators;
 use crate::rewrite::names::hidden;
 use crate::types;
@@ -15,12 +15,14 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, DataFusionError, JoinConstraint, NullEquality, Result, ScalarValue};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
-use datafusion::logical_expr::expr::{AggregateFunction, Case, GroupingSet, InList, InSubquery, Sort, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Case, GroupingSet, InList, InSubquery, ScalarFunction, Sort, WindowFunction,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Distinct, DistinctOn, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Union,
-    when,
+    binary_expr, lit, when,
 };
 use std::sync::Arc;
 use values::Type;
@@ -137,14 +139,28 @@ fn expressed(expression: Expr, schema: &DFSchema) -> Result<Expr> {
         Expr::Case(case) => Expr::Case(of_one_type(case, schema)?),
         Expr::InList(list) => Expr::InList(listed(list, schema)?),
         Expr::InSubquery(among) => Expr::InSubquery(among_rows(among, schema)?),
-        Expr::ScalarFunction(call) => match choice::native(&call, schema)? {
-            Some(native) => native,
-            None => operators::of_types(call, schema)?,
-        },
+        Expr::ScalarFunction(call) if call.func.name() == "make_array" => with_digits(call, schema)?,
+        Expr::ScalarFunction(call) => {
+            let first = call.args.first().and_then(|argument| argument.get_type(schema).ok());
+            functions::check_texts(call.func.name(), first.as_ref()).map_err(QueryError::into_datafusion)?;
+            match choice::native(&call, schema)? {
+                Some(native) => native,
+                None => operators::of_types(call, schema)?,
+            }
+        }
         Expr::AggregateFunction(call) => Expr::AggregateFunction(aggregated(call, schema)?),
         Expr::WindowFunction(call) => Expr::WindowFunction(Box::new(windowed(*call, schema)?)),
         other => other,
     })
+}
+
+/// An array whose elements keep their digits.
+fn with_digits(mut array: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
+    let found = array.args.iter().map(|element| element.get_type(schema)).collect::<Result<Vec<_>>>()?;
+    if let Some(common) = choice::common(&found) {
+        array.args = array.args.into_iter().map(|element| cast::to(element, common)).collect();
+    }
+    Ok(Expr::ScalarFunction(array))
 }
 
 fn compares(op: Operator) -> bool {
@@ -230,8 +246,12 @@ fn windowed(mut call: WindowFunction, schema: &DFSchema) -> Result<WindowFunctio
     let shifts = matches!(call.fun.name(), "lag" | "lead");
     if let (true, [first, _, otherwise]) = (shifts, call.params.args.as_slice()) {
         let (first, otherwise) = (first.get_type(schema)?, otherwise.get_type(schema)?);
-        if first == types::EXACT && otherwise != first && !otherwise.is_null() {
-            let message = "a default of lag or lead of numeric has to be numeric";
+        let widens = || match (types::from_arrow(&first), types::from_arrow(&otherwise)) {
+            (Some(first), Some(otherwise)) => values::functions::common_type(&[first, otherwise]) != Some(first),
+            _ => true,
+        };
+        if first != otherwise && !otherwise.is_null() && !types::is_text(&otherwise) && widens() {
+            let message = "a default of lag or lead has to be of the type of what is shown: cast one of them";
             return Err(QueryError::unsupported(message).into_datafusion());
         }
     }
@@ -342,7 +362,7 @@ fn united(mut union: Union) -> Result<LogicalPlan> {
     }
     let mut common = Vec::with_capacity(columns);
     for place in 0..columns {
-        common.push(choice::common(&types_at(&union, place)));
+        common.push(choice::common(&types_at(&union, place)).or_else(|| common_text(&union, place)));
     }
     if common.iter().all(Option::is_none) {
         return Ok(LogicalPlan::Union(union));
@@ -350,7 +370,12 @@ fn united(mut union: Union) -> Result<LogicalPlan> {
     let inputs = union.inputs.into_iter().map(|input| {
         let columns = input.schema().columns().into_iter().zip(&common).map(|(column, common)| match common {
             Some(common) => {
-                let value = cast::to(Expr::Column(column.clone()), *common);
+                let value = Expr::Column(column.clone());
+                let value = match common {
+                    // A cast among texts would be taken out, and the column be of its own type again.
+                    Type::Text => binary_expr(value, Operator::StringConcat, lit("")),
+                    common => cast::to(value, *common),
+                };
                 value.alias_qualified(column.relation, column.name)
             }
             None => Expr::Column(column),
@@ -360,6 +385,20 @@ fn united(mut union: Union) -> Result<LogicalPlan> {
     });
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
+}
+
+/// `text` where texts of several types stand in a column. A literal takes the type of what stands beside it.
+fn common_text(union: &Union, place: usize) -> Option<Type> {
+    let is_literal = |input: &LogicalPlan| match input {
+        LogicalPlan::Projection(projection) => {
+            matches!(projection.expr[place].clone().unalias(), Expr::Literal(ScalarValue::Utf8(_), _))
+        }
+        _ => false,
+    };
+    let inputs = union.inputs.iter().filter(|input| !is_literal(input));
+    let found: Vec<Type> = inputs.map(|input| types::of_field(input.schema().field(place))).collect::<Option<_>>()?;
+    let differ = found.iter().all(Type::is_string) && found.iter().any(|one| *one != found[0]);
+    if differ { values::functions::common_type(&found).filter(|common| *common == Type::Text) } else { None }
 }
 
 /// The analyzed plan with our casts where the library would turn values into the bytes that numerics are carried as. Errors: 42804 for what is no

@@ -59,6 +59,7 @@ impl From<Unread> for QueryError {
         match unread {
             Unread::TooDeep => TooDeep.into(),
             Unread::Syntax(message) => QueryError::new("42601", message),
+            Unread::Unsupported(message) => QueryError::unsupported(message),
         }
     }
 }
@@ -108,7 +109,15 @@ fn of_datafusion(error: &DataFusionError) -> QueryError {
         ),
         DataFusionError::Plan(message) => of_plan(message),
         DataFusionError::Execution(message) => of_execution(message),
-        other => QueryError::new("XX000", first_line(&other.to_string())),
+        other => of_words(&other.to_string()),
+    }
+}
+
+/// What is known by its words only.
+fn of_words(message: &str) -> QueryError {
+    match message.contains("egular expression did not compile") || message.contains("regex parse error") {
+        true => of_pattern(message),
+        false => QueryError::new("XX000", first_line(message)),
     }
 }
 
@@ -129,7 +138,18 @@ fn of_arrow(error: &ArrowError) -> QueryError {
         ArrowError::InvalidArgumentError(message) if message.contains("too large to store") => {
             QueryError::new("22003", "numeric field overflow")
         }
-        other => QueryError::new("XX000", first_line(&other.to_string())),
+        other => of_words(&other.to_string()),
+    }
+}
+
+/// A regular expression that the library does not read: PostgreSQL may.
+fn of_pattern(message: &str) -> QueryError {
+    let beyond = message.contains("not supported") || message.contains("unrecognized escape");
+    let line = message.lines().last().unwrap_or_default().trim().to_owned();
+    if beyond {
+        QueryError::unsupported(line)
+    } else {
+        QueryError::new("2201B", format!("invalid regular expression: {line}"))
     }
 }
 
@@ -213,7 +233,6 @@ fn of_plan(message: &str) -> QueryError {
 }
 
 fn of_execution(message: &str) -> QueryError {
-    let line = first_line(message);
     if message.contains("ivide by zero") {
         return division_by_zero();
     }
@@ -223,7 +242,7 @@ fn of_execution(message: &str) -> QueryError {
     if message.contains("more than one row") {
         return QueryError::new("21000", "more than one row returned by a subquery used as an expression");
     }
-    QueryError::new("XX000", line)
+    of_words(message)
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {

@@ -7,7 +7,7 @@
 //!
 //! * [`processor`]: planning, running, explaining; `cooperation`: pauses behind joins;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
-//! * `apart`: columns of one name; `equality`: what is equal though it differs; `membership`: IN and EXISTS; `kept_rows`: aggregates of nothing; `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
+//! * `apart`: columns of one name; `equality`: what is equal though it differs; `membership`: IN and EXISTS; `kept_rows`: aggregates of nothing; `kept_orders`: sorts within FROM; `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
 mod apart;
@@ -17,6 +17,7 @@ mod cooperation;
 mod equality;
 pub mod error;
 mod functions;
+mod kept_orders;
 mod kept_rows;
 pub mod limits;
 mod literals;

@@ -232,6 +232,14 @@ fn plan(operator: BinaryOperator, op: Symbol, left: Operand, right: Operand) -> 
     }
     let planned = match operator {
         BinaryOperator::Concatenate if types::is_list(&left.data_type) || types::is_list(&right.data_type) => {
+            let element =
+                |operand: &Operand| types::list_element(&operand.data_type).unwrap_or(&operand.data_type).clone();
+            let (one, other) = (element(&left), element(&right));
+            let is_numeric = |element: &DataType| is_decimal(element) || *element == types::EXACT;
+            if one != other && !one.is_null() && !other.is_null() && (is_numeric(&one) || is_numeric(&other)) {
+                let message = "arrays of numbers of several types cannot be joined: cast them to numeric[]";
+                return Err(QueryError::unsupported(message).into_datafusion());
+            }
             return original(left, right);
         }
         BinaryOperator::Concatenate => match (is_text(&left.data_type), is_text(&right.data_type)) {

@@ -9,6 +9,7 @@ use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::equality;
 use crate::error::{QueryError, of_value};
+use crate::kept_orders::KeepOrders;
 use crate::kept_rows::KeepRows;
 use crate::limits::{
     BATCH_ROWS, MEMORY_BYTES_MAX, SCAN_RANGES_MAX, STATEMENT_BYTES_MAX, STATEMENT_MEMORY_MAX, STATEMENTS_KEPT_MAX,
@@ -120,6 +121,8 @@ impl Processor {
         let options = config.options_mut();
         options.sql_parser.parse_float_as_decimal = true;
         options.sql_parser.map_string_types_to_utf8view = false;
+        // An ORDER BY within FROM is no mistake: `kept_orders`.
+        options.sql_parser.enable_subquery_sort_elimination = false;
         options.optimizer.skip_failed_rules = false;
         // Sorts and aggregates learn while they read what they need not read; joins, before.
         options.optimizer.enable_topk_dynamic_filter_pushdown = false;
@@ -293,10 +296,10 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules
 }
 
-/// The library's rules for physical plans and ours: joins are set apart before filters are handed down and sorts placed, and so are, before filters of joins
+/// The library's rules for physical plans and ours: sorts within FROM are asked for before any is dropped; joins are set apart before filters are handed down and sorts placed, and so are, before filters of joins
 /// are, the operators that came in between; scans sort after all.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
+    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(KeepOrders)];
     for rule in PhysicalOptimizer::new().rules {
         if rule.name().starts_with("FilterPushdown") {
             rules.push(Arc::new(PauseJoins));
@@ -387,10 +390,10 @@ fn columns_of(plan: &LogicalPlan) -> Result<Vec<ResultColumn>, QueryError> {
         .fields()
         .iter()
         .map(|field| {
-            // Lists of lists are shown as PostgreSQL prints arrays.
-            let shown = || types::is_list(field.data_type()).then_some(Type::Text);
-            let column_type = types::of_field(field).or_else(shown).ok_or_else(|| {
+            let column_type = types::of_field(field).ok_or_else(|| {
                 let shown = crate::convert::describe(field.data_type());
+                let shown =
+                    if types::is_list(field.data_type()) { format!("{shown}, an array of arrays,") } else { shown };
                 QueryError::unsupported(format!("a result of type {shown} is not supported"))
             })?;
             let name = names::shown(field.name()).to_owned();

@@ -73,6 +73,8 @@ pub enum Unread {
     TooDeep,
     /// It is not SQL, in words of the parser.
     Syntax(String),
+    /// See [`Refused::Unsupported`].
+    Unsupported(&'static str),
 }
 
 impl From<TooDeep> for Unread {
@@ -95,6 +97,7 @@ pub fn statement(text: &str) -> Result<Deep<Statement>, Unread> {
     let mut tokens = tokenize(text).map_err(|error| Unread::Syntax(error.to_string()))?;
     let depth = bound(&tokens).map_err(|refused| match refused {
         Refused::TooDeep => Unread::TooDeep,
+        Refused::Unsupported(what) => Unread::Unsupported(what),
         Refused::Near(near) => Unread::Syntax(format!("syntax error at or near \"{near}\"")),
     })?;
     while tokens.last().is_some_and(|token| token.token == Token::SemiColon) {

@@ -12,6 +12,8 @@ pub enum Refused {
     TooDeep,
     /// They are no SQL, as this token shows.
     Near(String),
+    /// They say something that the parser passes over: SQLSTATE 0A000.
+    Unsupported(&'static str),
 }
 
 /// The tokens, blanks and comments left out.
@@ -28,7 +30,10 @@ pub fn bound(tokens: &[TokenWithSpan]) -> Result<usize, Refused> {
     let (mut outside, mut here, mut deepest) = (0usize, 0usize, 0usize);
     let (mut parts, mut dimensions) = (0, 0);
     let mut before: Option<&Token> = None;
-    for token in tokens {
+    for (place, token) in tokens.iter().enumerate() {
+        if has_junk(token, tokens.get(place + 1)) {
+            return Err(Refused::Near(token.token.to_string()));
+        }
         let token = &token.token;
         match token {
             Token::LParen | Token::LBracket => {
@@ -55,6 +60,9 @@ pub fn bound(tokens: &[TokenWithSpan]) -> Result<usize, Refused> {
         if is_interval(token) && before.is_some_and(is_interval) {
             return Err(Refused::Near(token.to_string()));
         }
+        if is_interval(token) && has_precision(&tokens[place + 1..]) {
+            return Err(Refused::Unsupported("a literal of interval(n) is not supported: seconds have six decimals"));
+        }
         parts = match token {
             Token::Period => parts + 1,
             Token::Word(_) if before == Some(&Token::Period) => parts,
@@ -76,6 +84,36 @@ pub fn bound(tokens: &[TokenWithSpan]) -> Result<usize, Refused> {
         before = Some(token);
     }
     Ok(deepest)
+}
+
+/// Whether a number goes on as no number does: `0.0e`, `1a`, `10L`.
+fn has_junk(number: &TokenWithSpan, next: Option<&TokenWithSpan>) -> bool {
+    let length = number.span.end.column.saturating_sub(number.span.start.column);
+    let (digits, is_long) = match &number.token {
+        Token::Number(digits, is_long) => (digits, is_long),
+        Token::Placeholder(name) => {
+            return name.starts_with('$') && !name[1..].bytes().all(|digit| digit.is_ascii_digit());
+        }
+        // `0x1f`, which PostgreSQL 15 has not; `x'1f'` is longer.
+        Token::HexStringLiteral(digits) => return length == digits.len() as u64 + 2,
+        _ => return false,
+    };
+    let is_word = |next: &TokenWithSpan| matches!(next.token, Token::Word(_)) && next.span.start == number.span.end;
+    *is_long || digits.contains('_') || next.is_some_and(is_word)
+}
+
+/// `(n) '...'`: behind INTERVAL the parser takes the parentheses for something else.
+fn has_precision(rest: &[TokenWithSpan]) -> bool {
+    let is_text = |token: &Token| matches!(token, Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_));
+    match rest {
+        [open, number, close, text, ..] => {
+            open.token == Token::LParen
+                && matches!(number.token, Token::Number(..))
+                && close.token == Token::RParen
+                && is_text(&text.token)
+        }
+        _ => false,
+    }
 }
 
 fn is_interval(token: &Token) -> bool {

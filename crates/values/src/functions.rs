@@ -98,6 +98,12 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
     if let Some(function) = special(&name, arguments) {
         return Some(function);
     }
+    // Those of a double would lose digits, and there are no others.
+    let has = |wanted: fn(&Type) -> bool| arguments.iter().any(wanted);
+    let of_numerics = matches!(name.as_str(), "power" | "pow") && has(|argument| matches!(argument, Type::Numeric(_)));
+    if of_numerics && !has(|argument| matches!(argument, Type::Real | Type::Double)) {
+        return None;
+    }
     let candidates = || {
         [numbers::TABLE, strings::TABLE, times::TABLE]
             .into_iter()

@@ -16,6 +16,9 @@ const GROUP_DIGITS: i64 = 4;
 /// Significant digits that a quotient has at least (`NUMERIC_MIN_SIG_DIGITS`).
 const QUOTIENT_DIGITS_MIN: i64 = 16;
 
+/// The largest number whose factorial is a numeric.
+const FACTORIAL_MAX: i64 = 32_177;
+
 /// `value overflows numeric format`, 22003.
 #[cold]
 fn overflow() -> ValueError {
@@ -154,7 +157,7 @@ fn leading_position(number: &BigDecimal) -> i64 {
 }
 
 /// Checks a result against the bounds of every numeric. Errors: 22003.
-fn bounded(number: BigDecimal) -> Result<BigDecimal, ValueError> {
+pub(crate) fn bounded(number: BigDecimal) -> Result<BigDecimal, ValueError> {
     if !number.is_zero() && leading_position(&number) > NUMERIC_INTEGER_DIGITS_MAX {
         return Err(overflow());
     }
@@ -269,6 +272,50 @@ pub(crate) fn remainder(left: &BigDecimal, right: &BigDecimal) -> Result<BigDeci
     let (left, _) = left.with_scale(scale).into_bigint_and_scale();
     let (right, _) = right.with_scale(scale).into_bigint_and_scale();
     Ok(BigDecimal::new(left % right, scale))
+}
+
+/// The product of the numbers up to this one. Errors: 22003 for one below zero, or whose factorial has too many digits.
+pub(crate) fn factorial(number: i64) -> Result<BigDecimal, ValueError> {
+    if number < 0 {
+        let message = "factorial of a negative number is undefined";
+        return Err(ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message));
+    }
+    if number > FACTORIAL_MAX {
+        return Err(overflow());
+    }
+    let product = (2..=number).fold(BigInt::from(1), |product, factor| product * factor);
+    Ok(BigDecimal::new(product, 0))
+}
+
+/// Both numbers as integers at the larger scale of the two, and that scale.
+fn at_one_scale(left: &BigDecimal, right: &BigDecimal) -> (BigInt, BigInt, i64) {
+    let scale = left.fractional_digit_count().max(right.fractional_digit_count()).max(0);
+    let whole = |number: &BigDecimal| number.with_scale(scale).into_bigint_and_scale().0;
+    (whole(left), whole(right), scale)
+}
+
+fn divisor_of(mut left: BigInt, mut right: BigInt) -> BigInt {
+    while !right.is_zero() {
+        let rest = left % &right;
+        (left, right) = (right, rest);
+    }
+    left.abs()
+}
+
+/// The greatest common divisor, never negative, at the larger scale of the two.
+pub(crate) fn greatest_divisor(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
+    let (left, right, scale) = at_one_scale(left, right);
+    BigDecimal::new(divisor_of(left, right), scale)
+}
+
+/// The least common multiple, never negative, at the larger scale of the two. Errors: 22003.
+pub(crate) fn least_multiple(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal, ValueError> {
+    let (left, right, scale) = at_one_scale(left, right);
+    if left.is_zero() || right.is_zero() {
+        return Ok(BigDecimal::new(BigInt::from(0), scale));
+    }
+    let divisor = divisor_of(left.clone(), right.clone());
+    bounded(BigDecimal::new((left / divisor * right).abs(), scale))
 }
 
 /// A double as a numeric of 15 significant digits. Errors: 0A000 for NaN and infinities.

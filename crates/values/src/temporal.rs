@@ -128,6 +128,27 @@ fn difference(left: i64, right: i64) -> Result<Interval, ValueError> {
     Ok(Interval { months: 0, days, microseconds: (span % day) as i64 })
 }
 
+/// The beginning of the interval of this width, counted from an origin, in which an instant lies (`timestamp_bin`). Errors: 0A000 for months, 22008.
+pub(crate) fn bin(width: &Value, source: &Value, origin: &Value) -> Result<Value, ValueError> {
+    let Value::Interval(width) = width else { panic!("{width:?} is no interval") };
+    if width.months != 0 {
+        return Err(ValueError::unsupported("timestamps cannot be binned into intervals containing months or years"));
+    }
+    let width = i128::from(width.days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(width.microseconds);
+    if i64::try_from(width).is_err() {
+        return Err(ValueError::datetime_out_of_range("interval"));
+    }
+    if width <= 0 {
+        return Err(ValueError::new(sqlstate::DATETIME_FIELD_OVERFLOW, "stride must be greater than zero"));
+    }
+    let (at, origin) = (i128::from(instant(source)?), i128::from(instant(origin)?));
+    if i64::try_from(at - origin).is_err() {
+        return Err(ValueError::datetime_out_of_range("interval"));
+    }
+    let begin = checked_timestamp(at - (at - origin).rem_euclid(width))?;
+    Ok(if matches!(source, Value::TimestampTz(_)) { Value::TimestampTz(begin) } else { Value::Timestamp(begin) })
+}
+
 /// A field such as `year` or `epoch` of a date, time, timestamp or interval, as `extract` returns it. Errors: 22023 for
 /// fields that do not exist, 0A000 for those that the type does not have.
 pub(crate) fn extract(field: &str, source: &Value) -> Result<BigDecimal, ValueError> {

@@ -86,6 +86,8 @@ const CANCELLED: &str = "57014";
 const ABORTED: &str = "25P02";
 /// SQLSTATEs of constraints and dependent things, which Raid may not have.
 const CONSTRAINTS: [&str; 6] = ["23503", "23514", "23P01", "2BP01", "55000", "44000"];
+/// SQLSTATE of a key that is there twice, found late: of a key that Raid has refused to check late.
+const UNIQUE: &str = "23505";
 /// SQLSTATE of what is not permitted.
 const PERMISSION: &str = "42501";
 
@@ -159,11 +161,14 @@ pub fn classify(sql: &str, raid: &[Answer], postgres: &[Answer], context: &Conte
         }
         (None, Some(Answer::Refused(theirs))) => {
             let reason = format!("PostgreSQL: {} {}", theirs.code, theirs.message);
-            if let Some(name) = mention {
+            if let Some(name) = mention.or_else(|| context.trail.mentioned(&theirs.message)) {
                 (Class::Follows, name)
-            } else if CONSTRAINTS.contains(&theirs.code.as_str()) || theirs.code == PERMISSION || theirs.code == ABORTED
-            {
+            } else if is_late_or_forbidden(sql, &theirs.code) {
                 (Class::Follows, reason)
+            } else if context.other_settings {
+                (Class::Chance, reason)
+            } else if is_catalog(&without_comments(sql)) {
+                (Class::Catalog, reason)
             } else {
                 (Class::Accepted, reason)
             }
@@ -184,6 +189,12 @@ pub fn classify(sql: &str, raid: &[Answer], postgres: &[Answer], context: &Conte
     }
 }
 
+/// Whether PostgreSQL refuses for a constraint or a privilege that Raid may not have, or in a transaction that had failed.
+fn is_late_or_forbidden(sql: &str, code: &str) -> bool {
+    let checks = || head(sql).first().is_some_and(|word| word == "commit" || word == "set");
+    CONSTRAINTS.contains(&code) || code == PERMISSION || code == ABORTED || code == UNIQUE && checks()
+}
+
 fn different(sql: &str, text: String, mention: Option<String>, context: &Context<'_>) -> (Class, String) {
     let words = tokens(sql);
     let has = |of: &dyn Fn(&str) -> bool| words.iter().any(|token| matches!(token, Token::Name(name) if of(name)));
@@ -201,7 +212,26 @@ fn different(sql: &str, text: String, mention: Option<String>, context: &Context
     if limited || context.other_settings || has(&|name| CHANCE.contains(&name)) {
         return (Class::Chance, text);
     }
+    if ties(&words) {
+        return (Class::Chance, format!("rows that are alike in the order: {text}"));
+    }
     (Class::WrongResult, text)
+}
+
+/// Whether a window has frames of rows, or functions that pick rows, without an order that is known to tell all rows apart.
+fn ties(words: &[Token]) -> bool {
+    const PICKS: [&str; 9] =
+        ["first_value", "last_value", "nth_value", "lag", "lead", "row_number", "ntile", "array_agg", "string_agg"];
+    let names: Vec<&str> = words
+        .iter()
+        .map(|token| match token {
+            Token::Name(name) => name.as_str(),
+            Token::Sign(_) => "",
+        })
+        .collect();
+    let is_windowed = names.contains(&"over");
+    let has_frame = names.contains(&"rows") || names.contains(&"exclude");
+    is_windowed && (has_frame || names.iter().any(|name| PICKS.contains(name)))
 }
 
 fn is_catalog(text: &str) -> bool {
@@ -225,14 +255,15 @@ fn difference(sql: &str, raid: &[Answer], postgres: &[Answer]) -> Option<String>
         (
             Answer::Done { columns: our_columns, rows: our_rows, tag: our_tag, .. },
             Answer::Done { columns, rows, tag, .. },
-        ) => rows_differ(our_rows, rows, is_ordered)
+        ) => rows_differ(our_rows, rows, is_ordered.then(|| keys_of_order(sql, columns)))
             .or_else(|| columns_differ(our_columns, columns))
             .or_else(|| (our_tag != tag).then(|| format!("tag {our_tag} instead of {tag}"))),
         _ => None,
     })
 }
 
-fn rows_differ(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool) -> Option<String> {
+/// `order`: the columns that the rows are ordered by, as far as they are columns of the result; `None`: they have no order.
+fn rows_differ(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], order: Option<Option<Vec<usize>>>) -> Option<String> {
     if ours == theirs {
         return None;
     }
@@ -242,7 +273,15 @@ fn rows_differ(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool) -> Op
         rows
     };
     if sorted(ours) == sorted(theirs) {
-        return is_ordered.then(|| "the same rows in another order".to_string());
+        let keys = |rows: &[Vec<Cell>], columns: &[usize]| -> Vec<Vec<Cell>> {
+            rows.iter().map(|row| columns.iter().filter_map(|column| row.get(*column).cloned()).collect()).collect()
+        };
+        return match order {
+            None => None,
+            // Rows that are alike in all of these come in any order.
+            Some(Some(columns)) if keys(ours, &columns) == keys(theirs, &columns) => None,
+            Some(_) => Some("the same rows in another order".to_string()),
+        };
     }
     let text = |rows: &[Vec<Cell>], others: &[Vec<Cell>]| -> String {
         let only: Vec<String> = rows
@@ -300,6 +339,33 @@ fn is_ordered(sql: &str) -> bool {
     })
 }
 
+/// The columns of the result that the statement's own ORDER BY names, by name or place; `None` if it has something else.
+fn keys_of_order(sql: &str, columns: &[Column]) -> Option<Vec<usize>> {
+    let plain = without_comments(sql);
+    let at = plain.to_ascii_lowercase().rfind("order by")? + "order by".len();
+    let list = plain[at..].trim_end_matches([';', ' ', '\n', '\t']);
+    if list.contains(['(', ')']) {
+        return None;
+    }
+    let mut found = Vec::new();
+    for item in list.split(',') {
+        let mut words = item.split_whitespace();
+        let key = words.next()?;
+        let plain = key.rsplit('.').next().unwrap_or(key).trim_matches('"');
+        let place = match plain.parse::<usize>() {
+            Ok(place) => place.checked_sub(1)?,
+            Err(_) => columns.iter().position(|column| column.name.eq_ignore_ascii_case(plain))?,
+        };
+        found.push(place);
+        let rest: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+        let known = ["asc", "desc", "nulls", "first", "last"];
+        if let Some(other) = rest.iter().find(|word| !known.contains(&word.as_str())) {
+            return matches!(other.as_str(), "limit" | "offset" | "fetch" | "for").then_some(found);
+        }
+    }
+    Some(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,6 +381,19 @@ mod tests {
         vec![Answer::Refused(Refusal { code: code.to_string(), message: message.to_string() })]
     }
 
+    /// Rows that are alike in what they are ordered by come in any order.
+    #[test]
+    fn an_order_is_one_of_its_columns() {
+        let columns = ["a", "b"].map(|name| Column { name: name.to_string(), oid: 23 });
+        let row = |a: &str, b: &str| vec![Some(a.as_bytes().to_vec()), Some(b.as_bytes().to_vec())];
+        let (ours, theirs) = ([row("1", "x"), row("1", "y")], [row("1", "y"), row("1", "x")]);
+        let differ = |sql: &str| rows_differ(&ours, &theirs, Some(keys_of_order(sql, &columns)));
+        assert_eq!(differ("SELECT a, b FROM t ORDER BY a"), None);
+        assert_eq!(differ("SELECT a, b FROM t ORDER BY 1 DESC NULLS LAST LIMIT 2"), None);
+        assert!(differ("SELECT a, b FROM t ORDER BY a, t.b").is_some());
+        assert!(differ("SELECT a, b FROM t ORDER BY a, abs(b)").is_some());
+    }
+
     fn class(sql: &str, raid: &[Answer], postgres: &[Answer]) -> Class {
         let mut trail = Trail::default();
         trail.missing("gone");
@@ -327,7 +406,9 @@ mod tests {
         let (one, two) = (rows(&["1", "2"]), rows(&["2", "1"]));
         assert_eq!(class("SELECT a FROM t", &one, &two), Class::SameRows);
         assert_eq!(class("SELECT a FROM t ORDER BY a", &one, &two), Class::WrongResult);
+        assert_eq!(class("SELECT a FROM t ORDER BY b", &one, &two), Class::WrongResult);
         assert_eq!(class("SELECT a FROM (SELECT 1 ORDER BY a) t", &one, &two), Class::SameRows);
+        assert_eq!(class("SELECT sum(a) OVER (ROWS 1 PRECEDING) FROM t", &one, &rows(&["1", "1"])), Class::Chance);
         assert_eq!(class("SELECT a FROM t", &one, &rows(&["1"])), Class::WrongResult);
         assert_eq!(class("SELECT a FROM gone", &one, &rows(&["1"])), Class::Follows);
         assert_eq!(class("SELECT a FROM t LIMIT 1", &one, &rows(&["1"])), Class::Chance);

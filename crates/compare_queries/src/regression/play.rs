@@ -37,6 +37,8 @@ pub struct Player<'a> {
     trail: Trail,
     settings: String,
     other_settings: bool,
+    /// The texts of prepared statements and cursors.
+    prepared: BTreeMap<String, String>,
     /// What was judged so far.
     pub judged: Vec<Judged>,
 }
@@ -54,6 +56,7 @@ impl<'a> Player<'a> {
             trail: Trail::default(),
             settings: String::new(),
             other_settings: false,
+            prepared: BTreeMap::new(),
             judged: Vec::new(),
         };
         player.settings = player.read_settings();
@@ -77,8 +80,9 @@ impl<'a> Player<'a> {
             UNION SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace";
         for name in column(&self.postgres.script(names, "")) {
             let there = self.raid.script(&format!("SELECT 1 FROM \"{name}\" LIMIT 1"), "");
-            if failure(&there).is_some() {
-                self.trail.missing(&name);
+            match failure(&there) {
+                Some(_) => self.trail.missing(&name),
+                None => self.trail.there(&name),
             }
         }
     }
@@ -142,9 +146,11 @@ impl<'a> Player<'a> {
         let guarded =
             in_block && !controls_transaction(sql) && failure(&self.raid.script("SAVEPOINT beside", "")).is_none();
         let answers = self.raid.script(&ours, &our_data);
+        self.trail.begun(sql);
+        let meant = self.meant(sql);
         let (class, reason) = {
             let context = Context { trail: &self.trail, other_settings: self.other_settings };
-            classify(sql, &answers, &theirs, &context)
+            classify(&meant, &answers, &theirs, &context)
         };
         if guarded {
             self.release(failure(&answers).is_some(), failure(&theirs).is_some());
@@ -154,7 +160,8 @@ impl<'a> Player<'a> {
         if matches!(
             head(sql).first().map(String::as_str),
             Some("set" | "reset" | "rollback" | "abort" | "commit" | "end" | "discard")
-        ) || sql.contains("set_config")
+        ) && !head(sql).contains(&"transaction".to_string())
+            || sql.contains("set_config")
         {
             self.other_settings = self.postgres.status() != FAILED && self.read_settings() != self.settings;
         }
@@ -162,6 +169,23 @@ impl<'a> Player<'a> {
             self.judged.push(Judged { line, sql: sql.to_string(), class, reason });
         }
         self.after(script, line, end, &theirs, counts);
+    }
+
+    /// The statement with the text of what it executes or fetches from.
+    fn meant(&mut self, sql: &str) -> String {
+        let first = head(sql);
+        match first.first().map(String::as_str) {
+            Some("prepare" | "declare") if first.len() > 1 => {
+                self.prepared.insert(first[1].clone(), sql.to_string());
+            }
+            Some("execute" | "fetch" | "move") => {
+                let texts = tokens(sql).into_iter().filter_map(Token::name);
+                let texts: Vec<&String> = texts.filter_map(|name| self.prepared.get(&name)).collect();
+                return texts.into_iter().fold(sql.to_string(), |all, text| format!("{all} {text}"));
+            }
+            _ => {}
+        }
+        sql.to_string()
     }
 
     /// What psql does with the rows.
@@ -221,8 +245,12 @@ impl<'a> Player<'a> {
     fn meet(&mut self) {
         let (ours, theirs) = (self.raid.status(), self.postgres.status());
         if ours == theirs {
+            if ours == IDLE {
+                self.trail.settled();
+            }
             return;
         }
+        self.trail.undone();
         if ours != IDLE {
             self.raid.script("ROLLBACK", "");
         }

@@ -14,12 +14,14 @@ use std::sync::Arc;
 use values::{Type, Value, cast as casts};
 
 /// The library's, of doubles.
-const NATIVE: [&str; 17] = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "cot", "degrees", "radians",
-    "sin", "sinh", "tan", "tanh",
-];
-/// Exponentials and logarithms, with PostgreSQL's errors.
-const CHECKED: [&str; 4] = ["exp", "ln", "log", "log10"];
+const NATIVE: [&str; 7] = ["asinh", "atan", "atan2", "cbrt", "cosh", "sinh", "tanh"];
+/// Those with PostgreSQL's errors.
+const CHECKED: [&str; 14] =
+    ["acos", "acosh", "asin", "atanh", "cos", "cot", "degrees", "exp", "ln", "log", "log10", "radians", "sin", "tan"];
+/// Those of them that PostgreSQL computes to all digits of a numeric.
+const OF_NUMERICS: [&str; 4] = ["exp", "ln", "log", "log10"];
+/// Degrees in a radian, as PostgreSQL has them (`RADIANS_PER_DEGREE`).
+const RADIANS_PER_DEGREE: f64 = 0.017_453_292_519_943_295;
 
 /// The function of that name; `native` is the library's.
 pub fn of_name(name: &str, native: Option<&Arc<ScalarUDF>>) -> Option<ScalarUDF> {
@@ -86,7 +88,7 @@ impl RowImplementation for Checked {
             return Err(QueryError::unsupported(format!("{} of numeric is not supported", self.name)));
         };
         match argument.unwrap_or(Type::Double) {
-            Type::Numeric(_) => {
+            Type::Numeric(_) if OF_NUMERICS.contains(&self.name) => {
                 let message = format!("{} of numeric is not supported; cast to double precision", self.name);
                 Err(QueryError::unsupported(message))
             }
@@ -101,20 +103,42 @@ impl RowImplementation for Checked {
 
     fn call(&self, arguments: &[Value]) -> std::result::Result<Value, QueryError> {
         let Value::Double(number) = casts::explicit(&arguments[0], Type::Double)? else { return Ok(Value::Null) };
-        if self.name == "exp" {
-            let result = number.exp();
-            return match number.is_finite() {
-                true if result.is_infinite() => Err(QueryError::new("22003", "value out of range: overflow")),
-                true if result == 0.0 => Err(QueryError::new("22003", "value out of range: underflow")),
-                _ => Ok(Value::Double(result)),
-            };
+        computed(self.name, number).map(Value::Double)
+    }
+}
+
+/// The function of a number. Errors: 2201E, 22003.
+fn computed(name: &str, number: f64) -> std::result::Result<f64, QueryError> {
+    let input = || Err(QueryError::new("22003", "input is out of range"));
+    let checked = |result: f64| match number.is_finite() && result.is_infinite() {
+        true => Err(QueryError::new("22003", "value out of range: overflow")),
+        false => Ok(result),
+    };
+    match name {
+        _ if number.is_nan() => Ok(number),
+        "exp" if number.is_finite() && number.exp() == 0.0 => {
+            Err(QueryError::new("22003", "value out of range: underflow"))
         }
-        if number == 0.0 {
-            return Err(QueryError::new("2201E", "cannot take logarithm of zero"));
+        "exp" => checked(number.exp()),
+        "ln" | "log" | "log10" if number == 0.0 => Err(QueryError::new("2201E", "cannot take logarithm of zero")),
+        "ln" | "log" | "log10" if number < 0.0 => {
+            Err(QueryError::new("2201E", "cannot take logarithm of a negative number"))
         }
-        if number < 0.0 {
-            return Err(QueryError::new("2201E", "cannot take logarithm of a negative number"));
-        }
-        Ok(Value::Double(if self.name == "ln" { number.ln() } else { number.log10() }))
+        "ln" => Ok(number.ln()),
+        "log" | "log10" => Ok(number.log10()),
+        "acos" | "asin" | "atanh" if number.abs() > 1.0 => input(),
+        "acosh" if number < 1.0 => input(),
+        "sin" | "cos" | "tan" | "cot" if number.is_infinite() => input(),
+        "acos" => Ok(number.acos()),
+        "acosh" => Ok(number.acosh()),
+        "asin" => Ok(number.asin()),
+        "atanh" => Ok(number.atanh()),
+        "sin" => Ok(number.sin()),
+        "cos" => Ok(number.cos()),
+        "tan" => Ok(number.tan()),
+        "cot" => Ok(1.0 / number.tan()),
+        "degrees" => checked(number / RADIANS_PER_DEGREE),
+        "radians" => Ok(number * RADIANS_PER_DEGREE),
+        other => panic!("{other} is none of these functions"),
     }
 }

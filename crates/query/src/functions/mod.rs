@@ -3,29 +3,34 @@
 //! Names resolve to ours first, then to those of DataFusion's that mean what PostgreSQL's mean; no other function of
 //! DataFusion can be called. In reading order: [`rowwise`], the frame of functions that compute row by row; [`cast`],
 //! [`operator`], [`arithmetic`] and [`equal`] keys, into which casts and operators are planned; [`scalar`] functions, [`floats`] and [`choice`]s; [`series`]; [`system`]
-//! functions, which know the catalog; [`random`]; [`aggregates`]; [`any`], comparisons with the elements of an array.
+//! functions, which know the catalog, and [`privileges`]; [`elements`] of arrays; [`random`]; [`aggregates`]; [`any`], comparisons with the elements of an array.
 
 pub mod aggregates;
 pub mod any;
 pub mod arithmetic;
 pub mod cast;
 pub mod choice;
+mod elements;
 pub mod equal;
 pub mod exact;
 mod floats;
 pub mod operator;
+mod privileges;
 mod random;
 pub mod rowwise;
 mod scalar;
 mod series;
 mod system;
 
+use crate::error::QueryError;
 use crate::system_catalog::SystemCatalog;
+use crate::types;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
 use std::sync::{Arc, LazyLock};
 
 /// Scalar functions of DataFusion with PostgreSQL's name and meaning.
-const SCALAR: [&str; 68] = [
+const SCALAR: [&str; 61] = [
     "acos",
     "acosh",
     "array_append",
@@ -35,10 +40,7 @@ const SCALAR: [&str; 68] = [
     "array_has",
     "array_ndims",
     "array_position",
-    "array_positions",
     "array_prepend",
-    "array_remove",
-    "array_replace",
     "array_to_string",
     "ascii",
     "asin",
@@ -56,16 +58,12 @@ const SCALAR: [&str; 68] = [
     "cos",
     "cosh",
     "cot",
-    "date_bin",
     "degrees",
     "exp",
-    "factorial",
-    "gcd",
     "generate_series",
     "get_field",
     "greatest",
     "initcap",
-    "lcm",
     "least",
     "left",
     "ln",
@@ -98,6 +96,44 @@ const SCALAR: [&str; 68] = [
 
 /// More of them.
 const SCALAR_MORE: [&str; 10] = ["abs", "lower", "sin", "sinh", "tan", "tanh", "to_hex", "upper", "log10", "length"];
+
+/// Those of texts, which the library would make of any value.
+const OF_TEXTS: [&str; 20] = [
+    "bit_length",
+    "btrim",
+    "initcap",
+    "left",
+    "character_length",
+    "length",
+    "lower",
+    "ltrim",
+    "overlay",
+    "regexp_match",
+    "regexp_replace",
+    "reverse",
+    "right",
+    "rtrim",
+    "starts_with",
+    "string_to_array",
+    "strpos",
+    "substr",
+    "translate",
+    "upper",
+];
+
+/// Errors: 42883 for a function of texts whose first argument is none.
+pub fn check_texts(name: &str, first: Option<&DataType>) -> Result<(), QueryError> {
+    let fits = |first: &DataType| {
+        types::is_text(first) || first.is_null() || matches!(first, DataType::Binary | DataType::BinaryView)
+    };
+    match first.is_none_or(fits) || !OF_TEXTS.contains(&name) {
+        true => Ok(()),
+        false => {
+            let argument = first.map(crate::convert::describe).unwrap_or_default();
+            Err(QueryError::undefined_function(&format!("{name}({argument})")))
+        }
+    }
+}
 
 /// Aggregate functions of DataFusion with PostgreSQL's name and meaning; `sum`, `avg` and `single_value` are ours.
 const AGGREGATE: [&str; 28] = [
@@ -164,17 +200,12 @@ pub fn scalar_function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<S
     if let Some(ours) = any::of_name(name) {
         return Some(Arc::new(ours));
     }
-    if let Some(ours) = cast::of_name(name).or_else(|| random::of_name(name)).or_else(|| system::of_name(name, catalog))
-    {
+    let known = cast::of_name(name).or_else(|| random::of_name(name)).or_else(|| system::of_name(name, catalog));
+    if let Some(ours) = known.or_else(|| privileges::of_name(name, catalog)).or_else(|| elements::of_name(name)) {
         return Some(Arc::new(ours));
     }
     let native = (SCALAR.contains(&name) || SCALAR_MORE.contains(&name))
         .then(|| {
-            let name = match name {
-                "array_remove" => "array_remove_all",
-                "array_replace" => "array_replace_all",
-                same => same,
-            };
             let named = |function: &&Arc<ScalarUDF>| {
                 function.name() == name || function.aliases().iter().any(|alias| alias == name)
             };

@@ -8,7 +8,7 @@ use values::functions::{Environment, Function, lookup};
 use values::{Type, Value};
 
 /// Functions taken from `values`.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 28] = [
     "abs",
     "array_length",
     "array_lower",
@@ -17,10 +17,14 @@ const NAMES: [&str; 24] = [
     "cardinality",
     "ceil",
     "chr",
+    "date_bin",
     "date_part",
     "date_trunc",
     "extract",
+    "factorial",
     "floor",
+    "gcd",
+    "lcm",
     "lpad",
     "mod",
     "octet_length",
@@ -69,6 +73,13 @@ fn overload(name: &str, arguments: &[Option<Type>]) -> Option<Function> {
         if types[0].is_integer() {
             types[0] = Type::Numeric(None);
         }
+    }
+    if let ("date_bin", [width, instants @ ..]) = (name, types.as_mut_slice()) {
+        // Literals without a type are those of the function.
+        let known = instants.iter().find(|data_type| **data_type != Type::Text).copied();
+        let untyped = |data_type: &&mut Type| **data_type == Type::Text;
+        Some(width).filter(untyped).into_iter().for_each(|width| *width = Type::Interval);
+        instants.iter_mut().filter(untyped).for_each(|instant| *instant = known.unwrap_or(Type::TimestampTz));
     }
     lookup(name, &types).or_else(|| {
         let doubles: Vec<Type> =

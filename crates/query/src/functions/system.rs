@@ -103,24 +103,11 @@ const NULL_TEXTS: [&str; 17] = [
     "pg_current_logfile",
 ];
 
-/// Everything is visible and allowed: there is one schema and one role.
-const TRUTHS: [&str; 24] = [
-    "has_any_column_privilege",
-    "has_column_privilege",
-    "has_database_privilege",
-    "has_foreign_data_wrapper_privilege",
-    "has_function_privilege",
-    "has_language_privilege",
-    "has_schema_privilege",
-    "has_sequence_privilege",
-    "has_server_privilege",
-    "has_table_privilege",
-    "has_tablespace_privilege",
-    "has_type_privilege",
+/// Everything is visible: there is one schema.
+const TRUTHS: [&str; 11] = [
     "pg_collation_is_visible",
     "pg_conversion_is_visible",
     "pg_function_is_visible",
-    "pg_has_role",
     "pg_opclass_is_visible",
     "pg_operator_is_visible",
     "pg_opfamily_is_visible",
@@ -227,7 +214,8 @@ const COMPUTED: [(&str, Type, Compute); 25] = [
     }),
     ("to_regnamespace", Type::Text, |catalog, arguments| {
         let name = text(arguments, 0)?;
-        catalog.namespace_oid(name).ok().map(|_| Value::text(name))
+        let plain = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(name);
+        catalog.namespace_oid(plain).ok().map(|_| Value::text(plain))
     }),
 ];
 

@@ -28,6 +28,8 @@ impl Rewriter<'_> {
                 None if digits.bytes().all(|digit| digit.is_ascii_digit()) && digits.parse::<i64>().is_err() => {
                     types::cast_value(text(digits), Type::Numeric(None))
                 }
+                // The planner reads few exponents, and loses digits of them.
+                None if digits.contains(['e', 'E']) => types::cast_value(text(digits), Type::Numeric(None)),
                 None => Expr::Value(ValueWithSpan { value: Value::Number(digits, long), span }),
             },
             Expr::Cast { expr, data_type, .. } => types::cast(*expr, &data_type, self.catalog)?,
@@ -132,7 +134,7 @@ fn interval_literal(interval: Interval) -> Result<Expr, QueryError> {
 
 fn collated(inner: Expr, collation: &str) -> Result<Expr, QueryError> {
     match collation {
-        "default" | "C" | "POSIX" | "ucs_basic" => Ok(inner),
+        "default" | "C" => Ok(inner),
         other => {
             Err(QueryError::unsupported(format!("collation \"{other}\" is not supported: texts compare bytewise")))
         }

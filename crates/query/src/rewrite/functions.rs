@@ -100,7 +100,7 @@ impl Rewriter<'_> {
         function.name = object_name(name);
         let call = Expr::Function(function);
         Ok(match name {
-            "array_ndims" | "array_position" => native_cast(call, DataType::Int4(None)),
+            "array_ndims" | "array_position" | "ntile" => native_cast(call, DataType::Int4(None)),
             _ => call,
         })
     }

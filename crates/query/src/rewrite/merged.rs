@@ -13,7 +13,7 @@ use crate::error::QueryError;
 use crate::system_catalog::SystemCatalog;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Distinct, Expr, GroupByExpr, JoinConstraint, JoinOperator, ObjectName, OrderByExpr, OrderByKind,
-    Query, Select, SelectItem, SetExpr, TableFactor, Visit, Visitor,
+    Query, Select, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins, Visit, Visitor,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -21,8 +21,8 @@ use std::ops::ControlFlow;
 /// What names of relations mean.
 pub(super) struct Relations<'a> {
     catalog: &'a SystemCatalog,
-    /// Names given by WITH, anywhere in the statement.
-    given: BTreeSet<String>,
+    /// Names given by WITH, anywhere in the statement, and their columns as far as they are known.
+    given: BTreeMap<String, Option<Vec<String>>>,
 }
 
 /// Merged columns, and what each of them is.
@@ -33,7 +33,7 @@ type Columns = Option<Vec<(String, Expr)>>;
 
 impl<'a> Relations<'a> {
     pub(super) fn of(statement: &impl Visit, catalog: &'a SystemCatalog) -> Relations<'a> {
-        let mut relations = Relations { catalog, given: BTreeSet::new() };
+        let mut relations = Relations { catalog, given: BTreeMap::new() };
         // The visitor never breaks.
         let _ = statement.visit(&mut relations);
         relations
@@ -43,12 +43,54 @@ impl<'a> Relations<'a> {
     pub(super) fn columns_of(&self, name: &ObjectName) -> Option<Vec<String>> {
         let relation = last_part(name);
         let schema = match name.0.as_slice() {
-            [_] if self.given.contains(&relation) => return None,
+            [_] if self.given.contains_key(&relation) => return self.given[&relation].clone(),
             [_] => None,
             [schema, _] => Some(folded(schema.as_ident()?)),
             _ => return None,
         };
         self.catalog.columns_of(schema.as_deref(), &relation)
+    }
+
+    /// The names of the columns of a query; `None` if they are not known.
+    fn selected(&self, query: &Query) -> Option<Vec<String>> {
+        self.of_body(&query.body)
+    }
+
+    fn of_body(&self, body: &SetExpr) -> Option<Vec<String>> {
+        match body {
+            SetExpr::Select(select) => {
+                let mut names = Vec::with_capacity(select.projection.len());
+                for item in &select.projection {
+                    match item {
+                        SelectItem::Wildcard(_) => {
+                            for chain in &select.from {
+                                names.extend(self.of_chain(chain)?);
+                            }
+                        }
+                        other => names.push(name_of(other)?),
+                    }
+                }
+                Some(names)
+            }
+            SetExpr::Query(query) => self.selected(query),
+            SetExpr::SetOperation { left, .. } => self.of_body(left),
+            SetExpr::Values(values) => {
+                Some((1..=values.rows.first()?.content.len()).map(|number| format!("column{number}")).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// The names of the columns of a source and what is joined to it.
+    fn of_chain(&self, chain: &TableWithJoins) -> Option<Vec<String>> {
+        let mut columns = Source::of(&chain.relation, self)?.all();
+        for join in &chain.joins {
+            let right = Source::of(&join.relation, self)?;
+            let merged = columns_merged(constraint_of(&join.join_operator), &columns, &right)?;
+            let merged = merged.into_iter().map(|name| (name.clone(), right.column(&name))).collect();
+            columns = joined(merged, columns, right.all());
+        }
+        Some(columns?.into_iter().map(|(name, _)| name).collect())
     }
 }
 
@@ -56,8 +98,13 @@ impl Visitor for Relations<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.given.extend(tables.map(|table| folded(&table.alias.name)));
+        for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let name = folded(&table.alias.name);
+            let columns = renamed(self.selected(&table.query), &table.alias);
+            // Of two of one name neither is known.
+            let is_known = !self.given.contains_key(&name);
+            self.given.insert(name, columns.filter(|_| is_known));
+        }
         ControlFlow::Continue(())
     }
 }
@@ -136,7 +183,6 @@ fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryErro
     let mut known = Vec::new();
     let mut knows_all = true;
     let mut ambiguous = BTreeSet::new();
-    let mut side_matters = false;
     for chain in &mut select.from {
         let Some(first) = Source::of(&chain.relation, relations) else {
             knows_all = false;
@@ -174,7 +220,11 @@ fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryErro
                 };
                 values.push((column, value));
             }
-            if is_other && count != Some(values.len()) {
+            let takes_right = matches!(
+                join.join_operator,
+                JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_)
+            );
+            if (is_other || takes_right && is_natural) && count != Some(values.len()) {
                 return Err(unknown_columns());
             }
             let on = conditions.into_iter().reduce(|all, next| binary(all, BinaryOperator::And, next));
@@ -187,12 +237,7 @@ fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryErro
                 (Some(constraint), Some(on)) if is_other => *constraint = JoinConstraint::On(on),
                 _ => {}
             }
-            let takes_right = matches!(
-                join.join_operator,
-                JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_)
-            );
             is_other |= takes_right && !values.is_empty();
-            side_matters |= is_other || is_natural;
             in_chain.extend(values.iter().cloned());
             columns = joined(values, columns, right.all());
         }
@@ -212,7 +257,11 @@ fn merge(select: &mut Select, relations: &Relations) -> Result<Merged, QueryErro
         ambiguous.contains(column) || known.iter().filter(|(name, _)| name == column).nth(1).is_some()
     };
     merged.retain(|column, _| !is_ambiguous(column));
-    if side_matters && knows_all {
+    if has_wildcard(&select.projection) {
+        // Merged columns come first, wherever the planner would put them.
+        if !knows_all {
+            return Err(unknown_columns());
+        }
         write_out(&mut select.projection, &known);
     }
     Ok(merged)
@@ -284,13 +333,23 @@ impl Source {
             TableFactor::Table { name, alias, args: None, .. } => {
                 (alias, Some(last_part(name)), relations.columns_of(name))
             }
+            // A series has one column, which has the name of the source.
+            TableFactor::Table { name, alias, .. } if last_part(name) == "generate_series" => {
+                let column = alias.as_ref().map_or_else(|| last_part(name), |alias| folded(&alias.name));
+                (alias, Some(last_part(name)), Some(vec![column]))
+            }
             TableFactor::Table { name, alias, .. } => (alias, Some(last_part(name)), None),
-            TableFactor::Derived { subquery, alias, .. } => (alias, None, columns_selected(subquery)),
+            TableFactor::Derived { subquery, alias, .. } => (alias, None, relations.selected(subquery)),
             _ => return None,
         };
-        let renamed = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
         let name = alias.as_ref().map(|alias| folded(&alias.name)).or(own_name)?;
-        Some(Source { name, columns: columns.filter(|_| !renamed) })
+        let columns = match alias {
+            Some(alias) => renamed(columns, alias),
+            None => columns,
+        };
+        // Of two columns of one name, only the first can be named.
+        let is_unique = |columns: &Vec<String>| columns.iter().collect::<BTreeSet<_>>().len() == columns.len();
+        Some(Source { name, columns: columns.filter(is_unique) })
     }
 
     fn column(&self, column: &str) -> Expr {
@@ -303,10 +362,13 @@ impl Source {
     }
 }
 
-/// The names of the columns of a subquery; `None` if it does not say them itself.
-fn columns_selected(query: &Query) -> Option<Vec<String>> {
-    let SetExpr::Select(select) = query.body.as_ref() else { return None };
-    select.projection.iter().map(name_of).collect()
+/// The columns under the names that an alias gives to the first of them.
+fn renamed(columns: Option<Vec<String>>, alias: &TableAlias) -> Option<Vec<String>> {
+    let mut columns = columns?;
+    for (column, name) in columns.iter_mut().zip(&alias.columns) {
+        *column = folded(&name.name);
+    }
+    Some(columns)
 }
 
 /// The columns that a join merges. What NATURAL means depends on what both sides have; `None` where that is not known.
@@ -326,6 +388,19 @@ fn unknown_columns() -> QueryError {
         "USING, NATURAL and * over a RIGHT or FULL JOIN of merged columns need sources whose columns are known here: \
          name the columns, and join ON conditions",
     )
+}
+
+fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint) => Some(constraint),
+        _ => None,
+    }
 }
 
 fn constraint(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {

@@ -1,8 +1,8 @@
 //! PostgreSQL's syntax trees to those that DataFusion plans with PostgreSQL's meaning.
 //!
 //! Invariant: the rewritten query has the same columns, with PostgreSQL's names, and the same rows. What cannot be had is
-//! refused here with 0A000 where DataFusion would silently do something else. In reading order: [`names`] of columns, `aliases` of sources,
-//! [`types`] and casts, [`expressions`], [`functions`], [`sources`], [`lateral`] subqueries and [`merged`] columns in FROM, [`subqueries`]; [`build`] constructs trees.
+//! refused here with 0A000 where DataFusion would silently do something else. In reading order: `refusals`, [`names`] of columns, `aliases` of sources,
+//! [`types`] and casts, [`expressions`], [`functions`], [`sources`], [`lateral`] subqueries and [`merged`] columns in FROM, [`subqueries`], `windows`; [`build`] constructs trees.
 
 mod aliases;
 mod build;
@@ -11,9 +11,11 @@ mod functions;
 mod lateral;
 mod merged;
 pub mod names;
+mod refusals;
 mod sources;
 mod subqueries;
 pub mod types;
+mod windows;
 
 use crate::error::QueryError;
 use crate::limits::{COPIED_NODES_MAX, PARAMETERS_MAX};
@@ -73,6 +75,7 @@ pub fn rewrite(statement: &Statement, catalog: &SystemCatalog) -> Result<Rewritt
     if let ControlFlow::Break(error) = statement.visit(&mut parameters) {
         return Err(error);
     }
+    refusals::check(statement)?;
     let mut statement = statement.clone();
     let relations = merged::Relations::of(&statement, catalog);
     aliases::tell_from_columns(&mut statement, &relations);
@@ -215,6 +218,7 @@ impl VisitorMut for Rewriter<'_> {
         if select.qualify.is_some() || select.top.is_some() || !select.lateral_views.is_empty() {
             return ControlFlow::Break(QueryError::new("42601", "syntax error: not part of PostgreSQL's SELECT"));
         }
+        check(windows::write_out(select))?;
         lateral::inline(select);
         names::name_columns(select);
         subqueries::drop_cases_of_domains(select);

@@ -30,7 +30,9 @@ pub enum Named {
 pub enum CatalogType {
     /// `xid`, `cid`: a number.
     Number,
-    /// `name`, `"char"`, `int2vector`, `oidvector`, `pg_node_tree`, `aclitem`: a text.
+    /// `"char"`: a text of one byte.
+    Byte,
+    /// `name`, `pg_node_tree`, `aclitem`: a text.
     Name,
     /// `regclass`.
     RegClass,
@@ -42,6 +44,19 @@ pub enum CatalogType {
     RegRole,
     /// `regproc` and `regprocedure`, `regoper`, `regconfig`.
     RegOther,
+}
+
+fn is_one_byte(data_type: &DataType) -> bool {
+    let name = data_type.to_string();
+    name.contains('"') || name.to_lowercase().starts_with("pg_catalog.")
+}
+
+/// The name of a type of the system catalogs that no column of a result can have here.
+pub fn without_column(data_type: &DataType) -> Option<String> {
+    match resolve(data_type) {
+        Ok(Named::Catalog(CatalogType::Number | CatalogType::Byte)) => Some(plain_name(data_type)),
+        _ => None,
+    }
 }
 
 /// Resolves a type's name. Errors: 42704 for one that does not exist.
@@ -58,17 +73,16 @@ pub fn resolve(data_type: &DataType) -> Result<Named, QueryError> {
     let name = plain_name(data_type);
     let catalog = match name.as_str() {
         "xid" | "cid" | "xid8" => CatalogType::Number,
-        "name" | "int2vector" | "oidvector" | "pg_node_tree" | "aclitem" | "cstring" | "unknown" | "tid" | "pg_lsn" => {
-            CatalogType::Name
-        }
+        "name" | "pg_node_tree" | "aclitem" | "cstring" | "unknown" => CatalogType::Name,
         // `"char"` in quotes is PostgreSQL's one-byte type, `char` without is character(1).
-        "char" if data_type.to_string().contains('"') => CatalogType::Name,
+        "char" if is_one_byte(data_type) => CatalogType::Byte,
         "regclass" => CatalogType::RegClass,
         "regtype" => CatalogType::RegType,
         "regnamespace" => CatalogType::RegNamespace,
         "regrole" => CatalogType::RegRole,
         "regproc" | "regprocedure" | "regoper" | "regoperator" | "regconfig" | "regdictionary" => CatalogType::RegOther,
-        "json" | "jsonb" | "xml" | "money" | "inet" | "cidr" | "macaddr" | "point" | "timetz" | "bit" | "varbit" => {
+        "json" | "jsonb" | "xml" | "money" | "inet" | "cidr" | "macaddr" | "point" | "timetz" | "bit" | "varbit"
+        | "tid" | "pg_lsn" | "int2vector" | "oidvector" => {
             return Err(QueryError::unsupported(format!("type {name} is not supported")));
         }
         "string" => return Err(QueryError::new("42704", "type \"string\" does not exist")),
@@ -107,7 +121,10 @@ pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Resul
     let literal = string_literal(&inner).map(str::to_owned);
     Ok(match (target, literal) {
         (CatalogType::Number, _) => native_cast(inner, DataType::BigInt(None)),
-        (CatalogType::Name, _) => cast_value(inner, Type::Text),
+        (CatalogType::Byte, Some(byte)) if !(byte.is_ascii() && byte.len() < 2 && byte != "\\") => {
+            return Err(QueryError::unsupported("a \"char\" of more than one character is not supported; use text"));
+        }
+        (CatalogType::Name | CatalogType::Byte, _) => cast_value(inner, Type::Text),
         (CatalogType::RegClass, Some(name)) => oid(catalog.relation_oid(&name)?),
         (CatalogType::RegType, Some(name)) => oid(catalog.type_oid(&name)?),
         (CatalogType::RegNamespace, Some(name)) => oid(catalog.namespace_oid(&name)?),

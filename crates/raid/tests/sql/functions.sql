@@ -20,9 +20,7 @@ SELECT round(3.5::float8);
 SELECT round(-2.5);
 --! missing: the function div
 SELECT div(7, 2);
---! missing: the result of a mathematical function
 SELECT gcd(12, 18);
---! missing: the result of a mathematical function
 SELECT lcm(4, 6);
 SELECT degrees(pi());
 SELECT sin(0);
@@ -30,7 +28,6 @@ SELECT cos(0);
 SELECT atan2(1, 1);
 --! missing: the result of a mathematical function
 SELECT cbrt(27);
---! missing: the result of a mathematical function
 SELECT factorial(5);
 SELECT sqrt(-1);
 SELECT ln(0);
@@ -226,3 +223,15 @@ SELECT min(x), max(x) FROM (VALUES ('b'), ('a')) v(x);
 SELECT every(x > 0), bit_and(x), bit_or(x), corr(x, x), regr_slope(x, x) FROM (VALUES (1), (3)) v(x);
 --! unsupported
 SELECT mode() WITHIN GROUP (ORDER BY x), percentile_disc(0.5) WITHIN GROUP (ORDER BY x) FROM (VALUES (1), (1), (3)) v(x);
+SELECT factorial(5), gcd(12, 18), lcm(4::bigint, 6);
+SELECT factorial(-1);
+--! unsupported
+SELECT power(2.5, '3');
+--! unsupported
+SELECT power(2.5, 3);
+SELECT length(42);
+SELECT has_table_privilege('pg_class', 'SELECT, INSERT');
+SELECT has_table_privilege('nosuchtable', 'SELECT');
+SELECT has_table_privilege('nosuchuser', 'pg_class', 'SELECT');
+SELECT has_table_privilege('pg_class', 'SEL');
+SELECT has_schema_privilege('nosuchschema', 'USAGE');

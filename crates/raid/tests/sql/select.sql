@@ -49,7 +49,6 @@ SELECT 1 UNION SELECT 'a';
 VALUES (1, 'a'), (2, 'b');
 SELECT * FROM (VALUES (1, 'a'), (2, 'b')) v(x, y) WHERE x = 2;
 SELECT * FROM (SELECT id, name FROM p) q WHERE q.id = 1;
---! missing: the types of window functions
 SELECT id, row_number() OVER (ORDER BY n), rank() OVER (PARTITION BY p_id ORDER BY n), sum(n) OVER (ORDER BY id), lag(n) OVER (ORDER BY id), first_value(n) OVER (ORDER BY id), ntile(2) OVER (ORDER BY id) FROM o ORDER BY id;
 SELECT CASE WHEN id = 1 THEN 'one' WHEN id = 2 THEN 'two' ELSE 'many' END FROM p ORDER BY id;
 SELECT CASE id WHEN 1 THEN 1 ELSE 2.5 END AS c FROM p ORDER BY id;
@@ -105,6 +104,7 @@ SELECT * FROM p ORDER BY id LIMIT 1 FOR UPDATE;
 SELECT count(*) FROM p FOR UPDATE;
 --! unsupported
 SELECT * FROM p x JOIN LATERAL (SELECT n FROM o WHERE o.p_id = x.id ORDER BY n DESC LIMIT 1) l ON true ORDER BY x.id;
+--! any order
 SELECT p_id, n, sum(n) FROM o GROUP BY ROLLUP (p_id, n) ORDER BY 1, 2;
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY n) FROM o;
 SELECT name FROM p WHERE name LIKE '%l%' ORDER BY name COLLATE "C";

@@ -31,6 +31,7 @@ SET statement_timeout = 0;
 SET extra_float_digits = 3;
 SHOW extra_float_digits;
 SELECT 0.1::float8;
+--! unsupported
 SET extra_float_digits = 0;
 RESET extra_float_digits;
 SET client_min_messages = error;
@@ -106,3 +107,26 @@ SHOW session_authorization;
 SHOW max_connections_nope;
 SHOW server_encoding;
 SHOW lc_collate;
+VACUUM (VERBOSE) nosuchtable;
+VACUUM (NOSUCHOPTION);
+ANALYZE nosuchtable;
+ANALYZE (nosuchoption) nosuchtable;
+REINDEX TABLE nosuchtable;
+REINDEX SCHEMA nosuchschema;
+--! unsupported
+REINDEX TABLE CONCURRENTLY pg_class;
+SELECT 1; VACUUM;
+SET custom."bad-guc" = 42;
+SHOW custom."bad-guc";
+--! unsupported
+SET plpgsql.nosuchparameter = true;
+SET default_table_access_method = '';
+SET default_table_access_method = 'nosuchmethod';
+SET lc_time TO 'nosuchlocale';
+--! unsupported
+SET extra_float_digits = 0;
+--! unsupported
+SET datestyle = 'ISO, DMY';
+SET datestyle = 'nosuchstyle';
+--! unsupported
+SET intervalstyle = 'iso_8601';

@@ -153,3 +153,10 @@ MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE;
 DO 'begin end';
 --! unsupported
 GRANT SELECT ON a TO b;
+CREATE TABLE wrong (a int) WITH (oids = true);
+CREATE TABLE wrong (a int) WITH (nosuchoption = 1);
+CREATE TABLE wrong (a int) TABLESPACE nosuchtablespace;
+CREATE TABLE wrong (a boolean DEFAULT 1 IN (1, 2));
+CREATE TABLE wrong (a int COLLATE "C");
+--! unsupported
+CREATE TABLE wrong (a text COLLATE "POSIX");

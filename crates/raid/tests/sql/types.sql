@@ -306,3 +306,20 @@ SELECT id FROM identified WHERE id = 1.5;
 DELETE FROM identified WHERE id IN (1, 16384);
 SELECT count(*), min(id), max(other) FROM identified;
 DROP TABLE identified;
+--! unsupported
+SELECT '(0,1)'::tid;
+--! unsupported
+SELECT '11 22'::int2vector;
+--! unsupported
+SELECT '\101'::"char";
+--! unsupported
+SELECT interval(0) '1 day 01:23:45.6789';
+--! unsupported
+SELECT interval '1.234' second(2);
+--! unsupported
+SELECT to_regclass('pg_class');
+SELECT to_regclass('pg_class')::text, to_regclass('nosuchtable') IS NULL;
+--! unsupported
+SELECT ARRAY[[1, 2], [3, 4]];
+--! unsupported
+SELECT array_agg(ARRAY[x, 1]) FROM (VALUES (1), (2)) v(x);

@@ -23,6 +23,11 @@ pub fn failed_block() -> Box<SqlError> {
     )
 }
 
+/// `VACUUM cannot run inside a transaction block`, 25001.
+pub fn inside_block(name: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::ACTIVE_TRANSACTION, format!("{name} cannot run inside a transaction block"))
+}
+
 /// Whether a statement may run in a failed block.
 pub fn ends_block(utility: &Utility) -> bool {
     matches!(utility, Utility::Commit(_) | Utility::Rollback(_) | Utility::RollbackTo(_))
@@ -45,10 +50,7 @@ impl Turn<'_> {
             return Err(failed_block());
         }
         if let Some(name) = prepared.outside_blocks.filter(|_| self.session.block != Block::None) {
-            return Err(SqlError::new(
-                sqlstate::ACTIVE_TRANSACTION,
-                format!("{name} cannot run inside a transaction block"),
-            ));
+            return Err(inside_block(name));
         }
         let read_only = match self.session.block {
             Block::Open => self.session.mode == AccessMode::ReadOnly,
@@ -95,8 +97,7 @@ impl Turn<'_> {
             Utility::RollbackTo(name) => return self.at_savepoint(execution, name, true),
             Utility::Set(name, value, local) => self.set(&name, value.as_deref(), local)?,
             Utility::Show(name) => {
-                let value = self.show(&name)?;
-                self.answer(execution, vec![vec![Value::text(value)]]);
+                self.answer(execution, vec![vec![Value::text(self.show(&name)?)]]);
                 return Ok(());
             }
             Utility::ShowAll => {
@@ -134,6 +135,8 @@ impl Turn<'_> {
                 self.check_plan(&execution.prepared)?;
                 return self.enter(execution);
             }
+            Utility::Role(role) => self.check_role(role.as_deref())?,
+            Utility::Maintenance(_) => self.check_plan(&execution.prepared)?,
             Utility::Nothing(_) => {}
         }
         self.complete(execution);
@@ -163,6 +166,15 @@ impl Turn<'_> {
                     self.session.mode = mode.unwrap_or(self.default_mode());
                 }
             }
+        }
+    }
+
+    /// Errors: 0A000 for a role that is not the session's own.
+    fn check_role(&self, role: Option<&str>) -> Result<()> {
+        let is_own = |role: &str| self.with_facts(|facts| role == facts.user);
+        match role.is_none_or(is_own) {
+            true => Ok(()),
+            false => Err(SqlError::unsupported("a role other than the session's own")),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
+use crate::session::control::inside_block;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile;
@@ -54,6 +55,12 @@ impl Turn<'_> {
         let prepared = self.compile(parsed, text, Vec::new(), None)?;
         if !prepared.parameters.is_empty() {
             return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        // Whatever came of the others: a text of several statements is a block to such a one.
+        if let Some(name) = prepared.outside_blocks
+            && parse::statements(text)?.len() > 1
+        {
+            return Err(inside_block(name));
         }
         let execution = Execution::new(Arc::new(prepared));
         if self.session.block == Block::None && !last {

@@ -159,17 +159,17 @@ pub fn compile(
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
     let mut prepared = match &parsed.statement {
-        Statement::Utility(utility) => of_utility(&parsed.text, utility),
+        Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
         Statement::Sql(tree) => tree.with(|statement| of_sql(parsed, statement, &declared, context, described))?,
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
     prepared.declared = declared;
-    prepared.outside_blocks = parsed.concurrently;
+    prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
     Ok(prepared)
 }
 
-fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
+fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<Prepared> {
     let tag = match utility {
         Utility::Begin(_) if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("start")) => {
             "START TRANSACTION"
@@ -179,7 +179,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
         Utility::Rollback(_) | Utility::RollbackTo(_) => "ROLLBACK",
         Utility::Savepoint(_) => "SAVEPOINT",
         Utility::Release(_) => "RELEASE",
-        Utility::Set(..) | Utility::SetTransaction(..) => "SET",
+        Utility::Set(..) | Utility::SetTransaction(..) | Utility::Role(_) => "SET",
         Utility::Show(_) | Utility::ShowAll => "SHOW",
         Utility::Reset(_) | Utility::ResetAll => "RESET",
         Utility::Discard(what) => what,
@@ -189,6 +189,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
         Utility::Prepare(..) => "PREPARE",
         Utility::Explain(_) => "EXPLAIN",
         Utility::Copy(_) => "COPY",
+        Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Nothing(tag) => tag,
     };
     let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
@@ -199,7 +200,14 @@ fn of_utility(text: &Arc<str>, utility: &Utility) -> Prepared {
         _ => Vec::new(),
     };
     prepared.writes = matches!(utility, Utility::Copy(copy) if !copy.outwards);
-    prepared
+    if let Utility::Maintenance(maintenance) = utility {
+        maintenance.check(context.catalog, context.facts)?;
+        let keys = maintenance.relations().into_iter().map(|name| CatalogEntry::key(&name));
+        prepared.mentions = keys.map(|key| (key.clone(), context.catalog.version_of(&key))).collect();
+        prepared.outside_blocks = maintenance.outside_blocks;
+        prepared.shareable = false;
+    }
+    Ok(prepared)
 }
 
 /// CREATE PROCEDURE: what its body compiles to is thrown away, but a body that does not compile is refused.

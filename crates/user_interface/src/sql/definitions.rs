@@ -41,6 +41,7 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
         match &option.option {
             ast::ColumnOption::NotNull => column.not_null = true,
             ast::ColumnOption::Default(default) => {
+                check_restricted(default)?;
                 check_default(default, &column)?;
                 column.default = Some(default.to_string());
             }
@@ -49,6 +50,10 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
             ast::ColumnOption::Unique(key) => check_unique(key)?,
             ast::ColumnOption::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
             ast::ColumnOption::Check(_) => return Err(SqlError::unsupported("CHECK")),
+            ast::ColumnOption::Collation(_) if !column.column_type.is_string() => {
+                let message = format!("collations are not supported by type {}", column.column_type.base_name());
+                return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
+            }
             ast::ColumnOption::Collation(name) if names::function(name).is_some_and(|name| is_c(&name)) => {}
             ast::ColumnOption::Collation(name) => return Err(SqlError::unsupported(format!("collation {name}"))),
             ast::ColumnOption::Generated { .. } | ast::ColumnOption::Identity(_) => {
@@ -61,7 +66,23 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
 }
 
 fn is_c(collation: &str) -> bool {
-    matches!(collation, "C" | "POSIX" | "default" | "c" | "ucs_basic")
+    matches!(collation, "C" | "default")
+}
+
+/// Errors: 42601 for what a default can be in parentheses only (`b_expr` in gram.y).
+fn check_restricted(default: &ast::Expr) -> Result<()> {
+    use ast::Expr as E;
+    let needs_parentheses = match default {
+        E::InList { .. } | E::InSubquery { .. } | E::Between { .. } | E::Like { .. } | E::ILike { .. } => true,
+        E::SimilarTo { .. } | E::IsNull(_) | E::IsNotNull(_) | E::IsTrue(_) | E::IsFalse(_) => true,
+        E::BinaryOp { op, .. } => matches!(op, ast::BinaryOperator::And | ast::BinaryOperator::Or),
+        E::UnaryOp { op, .. } => matches!(op, ast::UnaryOperator::Not),
+        _ => false,
+    };
+    match needs_parentheses {
+        true => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error: such a default needs parentheses")),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a default that could not be evaluated at an insert. Returns its value if it is the same for all rows.
@@ -186,6 +207,7 @@ pub(super) fn options(options: &ast::CreateTableOptions) -> Result<Vec<String>> 
         ast::CreateTableOptions::With(list) | ast::CreateTableOptions::Plain(list) => list,
         _ => return Err(SqlError::unsupported("this form of table options")),
     };
+    list.iter().try_for_each(check_option)?;
     Ok(list
         .iter()
         .filter_map(|option| match option {
@@ -194,6 +216,35 @@ pub(super) fn options(options: &ast::CreateTableOptions) -> Result<Vec<String>> 
             _ => None,
         })
         .collect())
+}
+
+/// Errors: 42704 for a tablespace that there is not, 22023 for an option that there is not, 0A000 for rows with numbers.
+fn check_option(option: &ast::SqlOption) -> Result<()> {
+    let key = match option {
+        ast::SqlOption::TableSpace(tablespace) if tablespace.name.eq_ignore_ascii_case("pg_default") => return Ok(()),
+        ast::SqlOption::TableSpace(tablespace) => {
+            let message = format!("tablespace \"{}\" does not exist", tablespace.name);
+            return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
+        }
+        ast::SqlOption::KeyValue { key, value } if names::identifier(key) == "oids" => {
+            let is_off = matches!(value.to_string().to_ascii_lowercase().as_str(), "false" | "off" | "0");
+            return if is_off { Ok(()) } else { Err(with_oids()) };
+        }
+        ast::SqlOption::Ident(key) if names::identifier(key) == "oids" => return Err(with_oids()),
+        ast::SqlOption::KeyValue { key, .. } | ast::SqlOption::Ident(key) => names::identifier(key),
+        _ => return Ok(()),
+    };
+    let plain = key.strip_prefix("toast.").unwrap_or(&key);
+    let known =
+        ["fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table", "log_autovacuum_min_duration"];
+    if known.contains(&plain) || plain.starts_with("autovacuum_") || plain.starts_with("vacuum_") {
+        return Ok(());
+    }
+    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unrecognized parameter \"{key}\"")))
+}
+
+fn with_oids() -> Box<SqlError> {
+    SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "tables declared WITH OIDS are not supported")
 }
 
 pub(super) fn check_create_table(create: &ast::CreateTable) -> Result<()> {

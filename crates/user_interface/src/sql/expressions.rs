@@ -548,6 +548,10 @@ impl<'a> Compiler<'a> {
         otherwise: Option<&Expr>,
         scope: &Scope,
     ) -> Compiled<Typed> {
+        let all = conditions.iter().map(|when| &when.result).chain(otherwise);
+        if all.into_iter().any(divides_by_zero) {
+            return Err(beyond("a division by zero in CASE"));
+        }
         let mut tests = Vec::with_capacity(conditions.len());
         let mut results = Vec::with_capacity(conditions.len() + 1);
         for when in conditions {
@@ -573,6 +577,19 @@ impl<'a> Compiler<'a> {
             .map(|typed| self.parameters.coerce(typed, target, Context::Implicit))
             .collect::<Result<Vec<_>>>()?;
         Ok((all, target))
+    }
+}
+
+/// Whether a literal is divided by zero, which is found out before any row is read.
+fn divides_by_zero(expression: &Expr) -> bool {
+    let is_zero = |right: &Expr| matches!(right, Expr::Value(value) if matches!(&value.value, ast::Value::Number(digits, _) if digits.bytes().all(|digit| digit == b'0')));
+    match expression {
+        Expr::Nested(inner) => divides_by_zero(inner),
+        Expr::BinaryOp { left, op: ast::BinaryOperator::Divide | ast::BinaryOperator::Modulo, right } => {
+            is_zero(right) || divides_by_zero(left) || divides_by_zero(right)
+        }
+        Expr::BinaryOp { left, right, .. } => divides_by_zero(left) || divides_by_zero(right),
+        _ => false,
     }
 }
 

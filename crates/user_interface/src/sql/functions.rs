@@ -115,6 +115,10 @@ impl Compiler<'_> {
 
     /// A function of `values`. Errors: 42883, unless the query processor knows it.
     fn call(&mut self, name: &str, arguments: Vec<Typed>) -> Compiled<Typed> {
+        let has_numeric = arguments.iter().any(|typed| matches!(typed.data_type, Some(Type::Numeric(_))));
+        if matches!(name, "power" | "pow") && has_numeric {
+            return Err(beyond("a power of numeric"));
+        }
         let unknown = arguments.iter().filter(|typed| typed.data_type.is_none()).count() as u32;
         // Every way to type the untyped arguments, the first of them changing fastest; bounded by leaving all but three text.
         let ways = UNKNOWN_AS.len().pow(unknown.min(3));

@@ -121,6 +121,9 @@ impl Compiler<'_> {
         targets: &mut Vec<usize>,
         explicit: bool,
     ) -> Compiled<Option<Vec<Vec<Expression>>>> {
+        if matches!(source.body.as_ref(), SetExpr::Select(select) if select.into.is_some()) {
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "SELECT ... INTO is not allowed here").into());
+        }
         let bare = source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
         match source.body.as_ref() {
             SetExpr::Values(list) if bare => {
@@ -254,6 +257,10 @@ impl Compiler<'_> {
                 )
                 .with_hint("For example, ON CONFLICT (column_name).")
                 .into());
+            }
+            ast::OnConflictAction::DoUpdate(_) if alias == "excluded" => {
+                let message = "table reference \"excluded\" is ambiguous";
+                return Err(SqlError::new("42P09", message).with_hint("Give the table an alias.").into());
             }
             ast::OnConflictAction::DoUpdate(update) => {
                 let scope = Scope::table(alias, table).and("excluded", table, table.columns.len());

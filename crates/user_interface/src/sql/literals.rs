@@ -27,7 +27,22 @@ pub(super) fn is_catalog_type(data_type: &ast::DataType) -> bool {
     }
     let name = data_type.to_string().to_ascii_lowercase();
     let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
-    name.starts_with("reg") || matches!(name, "oid" | "name" | "\"char\"" | "xid" | "cid" | "tid" | "json" | "jsonb")
+    name.starts_with("reg")
+        || matches!(
+            name,
+            "oid"
+                | "name"
+                | "\"char\""
+                | "xid"
+                | "cid"
+                | "tid"
+                | "xid8"
+                | "pg_lsn"
+                | "int2vector"
+                | "oidvector"
+                | "json"
+                | "jsonb"
+        )
 }
 
 /// A numeric literal: integer, bigint or numeric, the first that holds it.
@@ -47,8 +62,8 @@ pub(super) fn interval_literal(interval: &ast::Interval) -> Compiled<Typed> {
     let Expr::Value(value) = interval.value.as_ref() else {
         return Err(beyond("this form of interval"));
     };
-    let (Some(text), None, None) = (text_of(&value.value), &interval.last_field, interval.fractional_seconds_precision)
-    else {
+    let precision = interval.leading_precision.or(interval.fractional_seconds_precision);
+    let (Some(text), None, None) = (text_of(&value.value), &interval.last_field, precision) else {
         return Err(beyond("this form of interval"));
     };
     let text = match &interval.leading_field {

@@ -3,7 +3,7 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], [`copy_syntax`]: text to syntax; [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
+//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`]: text to syntax; [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
 //! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
@@ -19,6 +19,7 @@ pub mod expressions;
 pub mod functions;
 pub mod insert;
 pub mod literals;
+pub mod maintenance;
 pub mod modify;
 pub mod names;
 pub mod operators;

@@ -187,6 +187,7 @@ fn bound(tokens: &[TokenWithSpan]) -> Result<usize> {
     sql_syntax::bound(tokens).map_err(|refused| match refused {
         Refused::TooDeep => TooDeep.into(),
         Refused::Near(near) => SqlError::syntax(near),
+        Refused::Unsupported(message) => SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message),
     })
 }
 

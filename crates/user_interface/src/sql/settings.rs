@@ -53,6 +53,9 @@ struct Known(&'static str, &'static str, Kind, bool);
 const MESSAGE_LEVELS: &[&str] =
     &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
 
+/// Locales whose conventions are those of C as far as they show here.
+const LOCALES: &[&str] = &["C", "POSIX", "", "C.UTF-8", "en_US.UTF-8", "en_US.utf8"];
+
 /// The parameters, in order of their names.
 const KNOWN: &[Known] = &[
     Known("application_name", "", Kind::Free, true),
@@ -63,8 +66,8 @@ const KNOWN: &[Known] = &[
     Known("client_min_messages", "notice", Kind::OneOf(MESSAGE_LEVELS), false),
     Known("constraint_exclusion", "partition", Kind::Free, false),
     Known("datestyle", "ISO, MDY", Kind::Free, true),
-    Known("default_table_access_method", "heap", Kind::Free, false),
-    Known("default_tablespace", "", Kind::Free, false),
+    Known("default_table_access_method", "heap", Kind::OneOf(&["heap"]), false),
+    Known("default_tablespace", "", Kind::OneOf(&["", "pg_default"]), false),
     Known("default_transaction_deferrable", "off", Kind::Boolean, false),
     Known("default_transaction_isolation", "serializable", Kind::Free, false),
     Known("default_transaction_read_only", "off", Kind::Boolean, true),
@@ -91,10 +94,10 @@ const KNOWN: &[Known] = &[
     Known("jit", "off", Kind::Boolean, false),
     Known("lc_collate", "C", Kind::Fixed, false),
     Known("lc_ctype", "C", Kind::Fixed, false),
-    Known("lc_messages", "C", Kind::Free, false),
-    Known("lc_monetary", "C", Kind::Free, false),
-    Known("lc_numeric", "C", Kind::Free, false),
-    Known("lc_time", "C", Kind::Free, false),
+    Known("lc_messages", "C", Kind::OneOf(LOCALES), false),
+    Known("lc_monetary", "C", Kind::OneOf(LOCALES), false),
+    Known("lc_numeric", "C", Kind::OneOf(LOCALES), false),
+    Known("lc_time", "C", Kind::OneOf(LOCALES), false),
     Known("lock_timeout", "0", Kind::Milliseconds, false),
     Known("maintenance_work_mem", "64MB", Kind::Free, false),
     Known("max_connections", "1000", Kind::Fixed, false),
@@ -167,6 +170,9 @@ impl Settings {
         let name = name.to_ascii_lowercase();
         let Some(known) = known(&name) else {
             // A name with a dot belongs to the application.
+            if name.contains('.') {
+                check_name(&name)?;
+            }
             return match (name.contains('.'), value) {
                 (true, Some(value)) => {
                     self.changed.insert(name, value.to_string());
@@ -232,6 +238,21 @@ fn known(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.0 == name)
 }
 
+/// Errors: 42602 for a name that no parameter can have: its parts are identifiers. 0A000 for those of PL/pgSQL.
+fn check_name(name: &str) -> Result<()> {
+    let is_identifier = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_' || !first.is_ascii())
+            && part.chars().all(|letter| letter.is_ascii_alphanumeric() || "_$".contains(letter) || !letter.is_ascii())
+    };
+    if name.starts_with("plpgsql.") {
+        return Err(SqlError::unsupported("PL/pgSQL"));
+    }
+    if name.split('.').all(is_identifier) {
+        return Ok(());
+    }
+    Err(SqlError::new("42602", format!("invalid configuration parameter name \"{name}\"")))
+}
+
 fn unknown(name: &str) -> Box<SqlError> {
     SqlError::new(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
 }
@@ -259,6 +280,9 @@ fn accept(known: &Known, value: &str) -> Result<String> {
             format!("invalid value for parameter \"{}\": \"{value}\"", reported_name(known.0)),
         )
     };
+    if let Some(style) = of_style(known.0, value, &invalid) {
+        return style;
+    }
     match (known.0, known.2) {
         ("client_encoding", _) => {
             // As PostgreSQL does: blanks, signs and even quotes in an encoding's name count for nothing.
@@ -280,13 +304,6 @@ fn accept(known: &Known, value: &str) -> Result<String> {
         ("search_path", _) if !value.trim().is_empty() && !names_public(value) => {
             Err(SqlError::unsupported(format!("a search_path without public (\"{value}\")")))
         }
-        ("datestyle", _) => {
-            if value.to_ascii_lowercase().split(',').any(|part| part.trim() == "iso" || part.trim() == "mdy") {
-                Ok("ISO, MDY".to_string())
-            } else {
-                Err(invalid().with_hint("The only date style is ISO."))
-            }
-        }
         ("default_transaction_isolation" | "transaction_isolation", _) => match value.to_ascii_lowercase().as_str() {
             "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {
                 Ok("serializable".to_string())
@@ -306,6 +323,47 @@ fn accept(known: &Known, value: &str) -> Result<String> {
             sqlstate::CANNOT_CHANGE_PARAMETER,
             format!("parameter \"{}\" cannot be changed", known.0),
         )),
+    }
+}
+
+/// How values are written and read: PostgreSQL has other styles, which there are not here. `None` for any other parameter.
+fn of_style(name: &str, value: &str, invalid: &dyn Fn() -> Box<SqlError>) -> Option<Result<String>> {
+    const DATES: [&str; 9] = ["sql", "postgres", "german", "dmy", "ymd", "euro", "european", "us", "noneuropean"];
+    let lower = value.trim().to_ascii_lowercase();
+    let other = |what: &str| Some(Err(SqlError::unsupported(what)));
+    match name {
+        "extra_float_digits" => Some(match lower.parse::<i32>() {
+            Ok(digits @ 1..=3) => Ok(digits.to_string()),
+            Ok(-15..=0) => {
+                Err(SqlError::unsupported("extra_float_digits below 1").with_hint("Floats show all their digits."))
+            }
+            _ => Err(invalid()),
+        }),
+        "datestyle" => {
+            let mut parts = lower.split(',').map(str::trim);
+            if parts.clone().all(|part| matches!(part, "iso" | "mdy" | "default")) {
+                Some(Ok("ISO, MDY".to_string()))
+            } else if parts.all(|part| DATES.contains(&part) || matches!(part, "iso" | "mdy")) {
+                other("a date style other than ISO, MDY")
+            } else {
+                Some(Err(invalid().with_hint("The only date style is ISO, MDY.")))
+            }
+        }
+        "intervalstyle" if ["sql_standard", "postgres_verbose", "iso_8601"].contains(&lower.as_str()) => {
+            other("an interval style other than postgres")
+        }
+        "session_replication_role" if ["replica", "local"].contains(&lower.as_str()) => {
+            other("session_replication_role other than origin")
+        }
+        "bytea_output" if lower == "escape" => other("bytea_output other than hex"),
+        "standard_conforming_strings" if boolean(value) == Some("off") => {
+            other("standard_conforming_strings other than on")
+        }
+        "default_with_oids" if boolean(value) == Some("on") => {
+            let message = "tables declared WITH OIDS are not supported";
+            Some(Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message)))
+        }
+        _ => None,
     }
 }
 

@@ -189,6 +189,9 @@ impl Parameters {
 /// The type that a syntax tree names. Errors: 42704 for one that does not exist.
 pub fn data_type(written: &ast::DataType) -> Result<Type> {
     let text = written.to_string();
+    if matches!(text.to_ascii_lowercase().as_str(), "\"char\"" | "pg_catalog.char" | "pg_catalog.\"char\"") {
+        return Err(SqlError::unsupported("type \"char\"").with_hint("Use text."));
+    }
     let text = text.strip_prefix("pg_catalog.").unwrap_or(&text).replace('"', "");
     Ok(text.parse::<Type>()?)
 }

@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::copy::Options;
+use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::names;
 use crate::sql::parse::{offset, unexpected};
 use messages::session::AccessMode;
@@ -51,6 +52,10 @@ pub enum Utility {
     Explain(Arc<str>),
     /// COPY.
     Copy(Copy),
+    /// SET ROLE, SET SESSION AUTHORIZATION; no name: the session's own.
+    Role(Option<String>),
+    /// VACUUM and its like.
+    Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
 }
@@ -122,11 +127,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "prepare" => return words.prepare().map(Some),
         "explain" => return words.explain().map(Some),
         "copy" => words.copy()?,
-        "vacuum" => return Ok(Some(Utility::Nothing("VACUUM"))),
-        "analyze" | "analyse" => return Ok(Some(Utility::Nothing("ANALYZE"))),
         "checkpoint" => Utility::Nothing("CHECKPOINT"),
-        "cluster" => return Ok(Some(Utility::Nothing("CLUSTER"))),
-        "reindex" => return Ok(Some(Utility::Nothing("REINDEX"))),
         "lock" => return Err(SqlError::unsupported("LOCK TABLE").with_hint("Use SELECT ... FOR UPDATE.")),
         "close" if words.skip(&["all"]) => Utility::CloseAll,
         // There is nothing to stop listening on; pools say so before they hand a connection out again.
@@ -135,7 +136,10 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
         "grant" | "revoke" => return Err(SqlError::unsupported("GRANT and REVOKE")),
         "do" => return Err(SqlError::unsupported("DO")),
-        _ => return Ok(None),
+        other => match maintenance::parse(other, &mut words)? {
+            Some(maintenance) => Utility::Maintenance(maintenance),
+            None => return Ok(None),
+        },
     };
     match words.rest.first() {
         None => Ok(Some(utility)),
@@ -347,23 +351,24 @@ impl Words<'_> {
                 return Ok(Utility::SetTransaction(self.transaction_modes()?, true));
             }
             if self.skip(&["authorization"]) {
-                self.skip(&["default"]);
-                if self.peek().is_some() {
-                    self.value()?;
-                }
-                return Ok(Utility::Nothing("SET"));
+                return self.role("default");
             }
         }
         if local && self.skip(&["transaction"]) {
             return Ok(Utility::SetTransaction(self.transaction_modes()?, false));
         }
         if self.skip(&["constraints"]) {
-            self.rest = &[];
+            if !self.skip(&["all"]) {
+                return Err(SqlError::unsupported("SET CONSTRAINTS of a constraint")
+                    .with_hint("All are checked with each statement."));
+            }
+            if !self.skip(&["deferred", "immediate"]) {
+                return Err(self.error());
+            }
             return Ok(Utility::Nothing("SET CONSTRAINTS"));
         }
         if self.skip(&["role"]) {
-            self.value()?;
-            return Ok(Utility::Nothing("SET"));
+            return self.role("none");
         }
         let name = if self.skip(&["names"]) {
             "client_encoding".to_string()
@@ -386,6 +391,15 @@ impl Words<'_> {
             Some(value)
         };
         Ok(Utility::Set(name, value, local))
+    }
+
+    /// The role that a session is to take; `own`: the word for its own.
+    fn role(&mut self, own: &str) -> Result<Utility> {
+        let is_own = !self.peek_is_quoted() && self.peek_is(own);
+        let folded = matches!(self.peek(), Some(Token::Word(word)) if word.quote_style.is_none());
+        let name = self.value()?;
+        let name = if folded { name.to_ascii_lowercase() } else { name };
+        Ok(Utility::Role((!is_own).then_some(name)))
     }
 
     /// One of several values. Those of search_path are names, which keep the quotes that they need.

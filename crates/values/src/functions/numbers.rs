@@ -3,6 +3,7 @@
 use super::{Body, Entry, Environment, Volatility, double_of, entry, integer_of, numeric_of};
 use crate::arithmetic;
 use crate::error::{ValueError, sqlstate};
+use crate::limits::{NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
 use crate::numeric;
 use crate::operators::{BinaryOperator, binary};
 use crate::types::Type::{self, BigInt, Double, Integer, Real, SmallInt};
@@ -10,9 +11,6 @@ use crate::value::Value;
 use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};
 
 const NUMERIC: Type = Type::Numeric(None);
-
-/// Largest number of decimals that `round` and `trunc` produce (`NUMERIC_MAX_RESULT_SCALE`).
-const RESULT_SCALE_MAX: i64 = 2000;
 
 /// Doubles come first among overloads that need a cast, as they are PostgreSQL's preferred type.
 pub(super) const TABLE: &[Entry] = &[
@@ -35,14 +33,17 @@ pub(super) const TABLE: &[Entry] = &[
         Ok(Value::numeric(numeric::round(numeric_of(&arguments[0]), 0)))
     }),
     entry("round", &[NUMERIC, Integer], NUMERIC, |arguments, _| {
-        Ok(Value::numeric(numeric::round(numeric_of(&arguments[0]), decimals(&arguments[1]))))
+        // A digit more than there can be before the point: what rounds up there is too large.
+        let decimals = integer_of(&arguments[1]).clamp(-NUMERIC_INTEGER_DIGITS_MAX - 1, NUMERIC_FRACTION_DIGITS_MAX);
+        numeric::bounded(numeric::round(numeric_of(&arguments[0]), decimals)).map(Value::numeric)
     }),
     entry("trunc", &[Double], Double, |arguments, _| Ok(Value::Double(double_of(&arguments[0]).trunc()))),
     entry("trunc", &[NUMERIC], NUMERIC, |arguments, _| {
         Ok(Value::numeric(numeric::truncate(numeric_of(&arguments[0]), 0)))
     }),
     entry("trunc", &[NUMERIC, Integer], NUMERIC, |arguments, _| {
-        Ok(Value::numeric(numeric::truncate(numeric_of(&arguments[0]), decimals(&arguments[1]))))
+        let decimals = integer_of(&arguments[1]).clamp(-NUMERIC_INTEGER_DIGITS_MAX, NUMERIC_FRACTION_DIGITS_MAX);
+        Ok(Value::numeric(numeric::truncate(numeric_of(&arguments[0]), decimals)))
     }),
     entry("sign", &[Double], Double, |arguments, _| {
         let number = double_of(&arguments[0]);
@@ -86,6 +87,19 @@ pub(super) const TABLE: &[Entry] = &[
     entry("mod", &[Integer, Integer], Integer, MODULO),
     entry("mod", &[BigInt, BigInt], BigInt, MODULO),
     entry("mod", &[NUMERIC, NUMERIC], NUMERIC, MODULO),
+    entry("factorial", &[BigInt], NUMERIC, |arguments, _| {
+        numeric::factorial(integer_of(&arguments[0])).map(Value::numeric)
+    }),
+    entry("gcd", &[Integer, Integer], Integer, |arguments, _| as_integer(greatest_divisor(arguments))),
+    entry("gcd", &[BigInt, BigInt], BigInt, |arguments, _| as_bigint(greatest_divisor(arguments))),
+    entry("gcd", &[NUMERIC, NUMERIC], NUMERIC, |arguments, _| {
+        Ok(Value::numeric(numeric::greatest_divisor(numeric_of(&arguments[0]), numeric_of(&arguments[1]))))
+    }),
+    entry("lcm", &[Integer, Integer], Integer, |arguments, _| as_integer(least_multiple(arguments))),
+    entry("lcm", &[BigInt, BigInt], BigInt, |arguments, _| as_bigint(least_multiple(arguments))),
+    entry("lcm", &[NUMERIC, NUMERIC], NUMERIC, |arguments, _| {
+        numeric::least_multiple(numeric_of(&arguments[0]), numeric_of(&arguments[1])).map(Value::numeric)
+    }),
     Entry {
         name: "random",
         parameters: &[],
@@ -114,7 +128,25 @@ fn absolute(arguments: &[Value], _: &mut Environment<'_>) -> Result<Value, Value
     }
 }
 
-/// The second argument of `round` and `trunc`.
-fn decimals(argument: &Value) -> i64 {
-    integer_of(argument).clamp(-RESULT_SCALE_MAX, RESULT_SCALE_MAX)
+/// The greatest common divisor of two integers, never negative.
+fn greatest_divisor(arguments: &[Value]) -> i128 {
+    let (mut left, mut right) = (i128::from(integer_of(&arguments[0])), i128::from(integer_of(&arguments[1])));
+    while right != 0 {
+        (left, right) = (right, left % right);
+    }
+    left.abs()
+}
+
+/// The least common multiple, never negative; 0 if one of the two is.
+fn least_multiple(arguments: &[Value]) -> i128 {
+    let (left, right) = (i128::from(integer_of(&arguments[0])), i128::from(integer_of(&arguments[1])));
+    if left == 0 || right == 0 { 0 } else { (left / greatest_divisor(arguments) * right).abs() }
+}
+
+fn as_integer(number: i128) -> Result<Value, ValueError> {
+    i32::try_from(number).map(Value::Integer).map_err(|_| ValueError::out_of_range("integer"))
+}
+
+fn as_bigint(number: i128) -> Result<Value, ValueError> {
+    i64::try_from(number).map(Value::BigInt).map_err(|_| ValueError::out_of_range("bigint"))
 }

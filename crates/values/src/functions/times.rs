@@ -32,6 +32,8 @@ pub(super) const TABLE: &[Entry] = &[
     entry("date_trunc", &[Text, TimestampTz], TimestampTz, DATE_TRUNC),
     entry("date_trunc", &[Text, Timestamp], Timestamp, DATE_TRUNC),
     entry("date_trunc", &[Text, INTERVAL], INTERVAL, DATE_TRUNC),
+    entry("date_bin", &[INTERVAL, Timestamp, Timestamp], Timestamp, DATE_BIN),
+    entry("date_bin", &[INTERVAL, TimestampTz, TimestampTz], TimestampTz, DATE_BIN),
     Entry {
         name: "gen_random_uuid",
         parameters: &[],
@@ -57,4 +59,5 @@ const NOW: Body = |_, environment| Ok(Value::TimestampTz(environment.statement_t
 const EXTRACT: Body = |arguments, _| temporal::extract(text_of(&arguments[0]), &arguments[1]).map(Value::numeric);
 const DATE_PART: Body =
     |arguments, _| temporal::extract_double(text_of(&arguments[0]), &arguments[1]).map(Value::Double);
+const DATE_BIN: Body = |arguments, _| temporal::bin(&arguments[0], &arguments[1], &arguments[2]);
 const DATE_TRUNC: Body = |arguments, _| temporal::truncate(text_of(&arguments[0]), &arguments[1]);
