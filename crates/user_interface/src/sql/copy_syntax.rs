@@ -5,8 +5,9 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::copy::{Format, Options};
 use crate::sql::names;
-use crate::sql::parse::offset;
-use crate::sql::utility::{Copy, CopySource, Utility, Words};
+use crate::sql::places::offset;
+use crate::sql::utility::{Copy, CopySource, Utility};
+use crate::sql::words::Words;
 use sqlparser::tokenizer::Token;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::settings::Facts;
-use crate::sql::utility::Words;
+use crate::sql::words::Words;
 use messages::schema::Catalog;
 use sqlparser::tokenizer::Token;
 

@@ -3,7 +3,8 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`]: text to syntax; [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
+//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`]: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
+//! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
 //! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
@@ -24,8 +25,10 @@ pub mod modify;
 pub mod names;
 pub mod operators;
 pub mod parse;
+pub mod places;
 pub mod procedures;
 pub mod select;
 pub mod settings;
 pub mod types;
 pub mod utility;
+pub mod words;

@@ -5,7 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::NAME_BYTES_MAX;
-use crate::sql::parse::position;
+use crate::sql::places::position;
 use messages::contention;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 

@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
+use crate::sql::places::{Cursor, position, unexpected};
 use crate::sql::utility::{self, Utility};
 use sql_syntax::{Deep, Refused, TooDeep};
 use sqlparser::ast;
@@ -166,11 +167,6 @@ fn end_of(parser: &mut Parser, text: &str) -> Result<()> {
     }
 }
 
-/// `syntax error at or near` a token.
-pub fn unexpected(token: &TokenWithSpan, text: &str) -> Box<SqlError> {
-    SqlError::syntax(&token.token).at(position(text, token.span.start))
-}
-
 /// The tokens, blanks and comments left out.
 fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
     sql_syntax::tokenize(text).map_err(|error| {
@@ -216,44 +212,6 @@ fn reword(error: &ParserError, text: &str) -> Box<SqlError> {
 fn location(text: &str) -> Option<Location> {
     let (line, column) = text.split_once(", Column: ")?;
     Some(Location::new(line.parse().ok()?, column.parse().ok()?))
-}
-
-/// The position of a place in the text as errors give it: in characters from 1.
-pub fn position(text: &str, at: Location) -> Option<usize> {
-    if at.line == 0 {
-        return None;
-    }
-    let offset = Cursor::new(text).offset(at);
-    Some(text[..offset].chars().count() + 1)
-}
-
-/// The byte at which a place of the text begins.
-pub fn offset(text: &str, at: Location) -> usize {
-    Cursor::new(text).offset(at)
-}
-
-/// Turns lines and columns into byte offsets; places must come in order, so that a text is walked once.
-struct Cursor<'a> {
-    text: &'a str,
-    rest: std::str::Chars<'a>,
-    at: Location,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(text: &'a str) -> Cursor<'a> {
-        Cursor { text, rest: text.chars(), at: Location::new(1, 1) }
-    }
-
-    fn offset(&mut self, to: Location) -> usize {
-        while (self.at.line, self.at.column) < (to.line, to.column) {
-            match self.rest.next() {
-                Some('\n') => self.at = Location::new(self.at.line + 1, 1),
-                Some(_) => self.at.column += 1,
-                None => break,
-            }
-        }
-        self.text.len() - self.rest.as_str().len()
-    }
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! Invariant: a text that begins like one of these is one of these or a syntax error; everything else is `None`. They are
 //! parsed here from tokens, because PostgreSQL's forms of them are looser than a general parser's.
 
-use crate::errors::{Result, SqlError, sqlstate};
+use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
-use crate::sql::names;
-use crate::sql::parse::{offset, unexpected};
+use crate::sql::places::unexpected;
+use crate::sql::words::Words;
 use messages::session::AccessMode;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::sync::Arc;
@@ -147,110 +147,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
     }
 }
 
-/// Tokens of a statement, read from the front.
-pub(super) struct Words<'a> {
-    pub(super) text: &'a str,
-    pub(super) rest: &'a [TokenWithSpan],
-}
-
 impl Words<'_> {
-    pub(super) fn peek(&self) -> Option<&Token> {
-        self.rest.first().map(|token| &token.token)
-    }
-
-    /// The next token as an unquoted word, lower-case, if it is one.
-    fn peek_keyword(&self) -> Option<String> {
-        match self.peek() {
-            Some(Token::Word(Word { value, quote_style: None, .. })) => Some(value.to_ascii_lowercase()),
-            _ => None,
-        }
-    }
-
-    pub(super) fn peek_is(&self, word: &str) -> bool {
-        matches!(self.peek(), Some(Token::Word(Word { value, quote_style: None, .. })) if value.eq_ignore_ascii_case(word))
-    }
-
-    fn peek_is_quoted(&self) -> bool {
-        matches!(self.peek(), Some(Token::Word(word)) if word.quote_style.is_some())
-    }
-
-    pub(super) fn advance(&mut self) {
-        self.rest = self.rest.get(1..).unwrap_or(&[]);
-    }
-
-    pub(super) fn keyword(&mut self) -> Option<String> {
-        let word = self.peek_keyword()?;
-        self.advance();
-        Some(word)
-    }
-
-    /// Passes over one of these words, if it is next.
-    pub(super) fn skip(&mut self, any: &[&str]) -> bool {
-        let found = any.iter().any(|word| self.peek_is(word));
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    pub(super) fn skip_token(&mut self, token: &Token) -> bool {
-        let found = self.peek() == Some(token);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    pub(super) fn error(&self) -> Box<SqlError> {
-        match self.rest.first() {
-            Some(token) => unexpected(token, self.text),
-            None => SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"),
-        }
-    }
-
-    fn expect(&mut self, word: &str) -> Result<()> {
-        if self.skip(&[word]) { Ok(()) } else { Err(self.error()) }
-    }
-
-    pub(super) fn expect_token(&mut self, token: &Token) -> Result<()> {
-        if self.skip_token(token) { Ok(()) } else { Err(self.error()) }
-    }
-
-    /// An identifier, folded.
-    pub(super) fn name(&mut self) -> Result<String> {
-        match self.peek() {
-            Some(Token::Word(word)) => {
-                let name = names::fold(&word.value, word.quote_style.is_some());
-                self.advance();
-                Ok(name)
-            }
-            _ => Err(self.error()),
-        }
-    }
-
-    /// A text: `'...'`.
-    pub(super) fn string(&mut self) -> Result<String> {
-        match self.peek() {
-            Some(Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text)) => {
-                let text = text.clone();
-                self.advance();
-                Ok(text)
-            }
-            _ => Err(self.error()),
-        }
-    }
-
-    /// The text from the next token to the statement's end.
-    fn remaining_text(&self) -> Result<Arc<str>> {
-        match (self.rest.first(), self.rest.last()) {
-            (Some(first), Some(last)) => {
-                let (start, end) = (offset(self.text, first.span.start), offset(self.text, last.span.end));
-                Ok(Arc::from(self.text[start..end].trim_end()))
-            }
-            _ => Err(self.error()),
-        }
-    }
-
     fn chain(&mut self) -> Result<bool> {
         self.skip(&["transaction", "work"]);
         if !self.skip(&["and"]) {
