@@ -87,7 +87,7 @@ fn of_datafusion(error: &DataFusionError) -> QueryError {
             Some(known) => known.clone(),
             None => match inner.downcast_ref::<DataFusionError>() {
                 Some(nested) => of_datafusion(nested),
-                None => QueryError::new("XX000", inner.to_string()),
+                None => of_words(&inner.to_string()),
             },
         },
         DataFusionError::ArrowError(inner, _) => of_arrow(inner),
@@ -132,7 +132,7 @@ fn of_arrow(error: &ArrowError) -> QueryError {
             Some(nested) => of_datafusion(nested),
             None => match inner.downcast_ref::<QueryError>() {
                 Some(known) => known.clone(),
-                None => QueryError::new("XX000", inner.to_string()),
+                None => of_words(&inner.to_string()),
             },
         },
         ArrowError::InvalidArgumentError(message) if message.contains("too large to store") => {

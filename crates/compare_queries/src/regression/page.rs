@@ -83,7 +83,9 @@ impl Page {
         }
         text.push_str("\n## Faults\n");
         for (file, judged) in &self.files {
-            let faults: Vec<&Judged> = judged.iter().filter(|one| one.class.is_fault()).collect();
+            let mut faults: Vec<&Judged> = judged.iter().filter(|one| one.class.is_fault()).collect();
+            // What answers otherwise comes before what is refused otherwise.
+            faults.sort_by_key(|one| one.class);
             if faults.is_empty() {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! PostgreSQL's syntax trees to those that DataFusion plans with PostgreSQL's meaning.
 //!
 //! Invariant: the rewritten query has the same columns, with PostgreSQL's names, and the same rows. What cannot be had is
-//! refused here with 0A000 where DataFusion would silently do something else. In reading order: `refusals`, [`names`] of columns, `aliases` of sources,
+//! refused here with 0A000 where DataFusion would silently do something else. In reading order: `refusals` and `patterns`, [`names`] of columns, `aliases` of sources,
 //! [`types`] and casts, [`expressions`], [`functions`], [`sources`], [`lateral`] subqueries and [`merged`] columns in FROM, [`subqueries`], `windows`; [`build`] constructs trees.
 
 mod aliases;
@@ -11,6 +11,7 @@ mod functions;
 mod lateral;
 mod merged;
 pub mod names;
+mod patterns;
 mod refusals;
 mod sources;
 mod subqueries;

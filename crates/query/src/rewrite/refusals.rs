@@ -1,7 +1,7 @@
 //! What the planner would take for something else than PostgreSQL does, seen before anything is rewritten.
 
 use super::build::{folded, last_part, plain_arguments};
-use super::types;
+use super::{patterns, types};
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Distinct, Expr, Function, FunctionArguments, GroupByExpr, Query, Select, SelectItem,
@@ -107,6 +107,9 @@ impl Visitor for Refusals {
                 })
             }
             Expr::Function(function) => call(function),
+            Expr::BinaryOp { op, right, .. } if matches_pattern(op) => {
+                types::string_literal(right).map_or(Ok(()), patterns::check)
+            }
             Expr::BinaryOp { left, op, right } if orders(op) => match numbered(left).or_else(|| numbered(right)) {
                 Some(name) => Err(QueryError::new("42883", format!("operator does not exist: {name} {op} {name}"))),
                 None => Ok(()),
@@ -168,6 +171,10 @@ fn call(function: &Function) -> Result<(), QueryError> {
     };
     let constant = |what: &str| Err(QueryError::unsupported(format!("{name} with {what} that is no literal")));
     match (name.as_str(), function.over.is_some()) {
+        ("regexp_match" | "regexp_replace", _) => {
+            let pattern = arguments.as_ref().and_then(|arguments| types::string_literal(arguments.get(1)?));
+            pattern.map_or(Ok(()), patterns::check_match)
+        }
         ("coalesce", _) => refuse_sets(arguments.into_iter().flatten(), "COALESCE"),
         ("count", _) if matches!(&function.args, FunctionArguments::List(list) if list.args.is_empty()) => {
             Err(QueryError::new("42809", "count(*) must be used to call a parameterless aggregate function"))
@@ -263,6 +270,11 @@ fn has(expression: &Expr, is_wanted: &dyn Fn(&Expr) -> bool) -> bool {
         }
     }
     expression.visit(&mut Finder { is_wanted, depth: 0 }).is_break()
+}
+
+fn matches_pattern(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{PGRegexIMatch, PGRegexMatch, PGRegexNotIMatch, PGRegexNotMatch};
+    matches!(op, PGRegexMatch | PGRegexIMatch | PGRegexNotMatch | PGRegexNotIMatch)
 }
 
 fn orders(op: &BinaryOperator) -> bool {

@@ -9,7 +9,7 @@ use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::places::unexpected;
 use crate::sql::words::Words;
 use messages::session::AccessMode;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::sync::Arc;
 use values::Type;
 
