@@ -33,6 +33,7 @@ fn alternatives(pattern: &str) -> Vec<Vec<String>> {
     let mut groups = Vec::new();
     let mut letters = pattern.chars();
     while let Some(letter) = letters.next() {
+        let is_outside = open.len() == 1;
         let Some(group) = open.last_mut() else { break };
         let Some(last) = group.last_mut() else { break };
         match letter {
@@ -45,7 +46,7 @@ fn alternatives(pattern: &str) -> Vec<Vec<String>> {
                 last.push('(');
                 open.push(vec![String::new()]);
             }
-            ')' if open.len() > 1 => groups.extend(open.pop()),
+            ')' if !is_outside => groups.extend(open.pop()),
             '|' => group.push(String::new()),
             other => last.push(other),
         }
