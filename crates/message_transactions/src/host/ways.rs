@@ -16,7 +16,7 @@
 //! Invariants: whoever receives holds no lock while it sleeps that a sender needs; a kernel is said to be gone only when its process has closed the port
 //! where this host's processes connect to it, which the operating system does when it dies, however that happens.
 //!
-//! `neighbours` finds the other kernels of this host; shared memory and connections are those of [`crate::streams`].
+//! `neighbours` finds the other kernels of this host; shared memory and connections are those of [`raidcomm::streams`].
 
 mod neighbours;
 
