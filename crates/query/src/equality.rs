@@ -397,7 +397,8 @@ fn common_text(union: &Union, place: usize) -> Option<Type> {
     };
     let inputs = union.inputs.iter().filter(|input| !is_literal(input));
     let found: Vec<Type> = inputs.map(|input| types::of_field(input.schema().field(place))).collect::<Option<_>>()?;
-    let differ = found.iter().all(Type::is_string) && found.iter().any(|one| *one != found[0]);
+    let is_plain = |one: &Type| matches!(one, Type::Text | Type::Varchar(_));
+    let differ = found.iter().all(is_plain) && found.iter().any(|one| *one != found[0]);
     if differ { values::functions::common_type(&found).filter(|common| *common == Type::Text) } else { None }
 }
 

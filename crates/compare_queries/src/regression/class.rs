@@ -163,7 +163,7 @@ pub fn classify(sql: &str, raid: &[Answer], postgres: &[Answer], context: &Conte
             let reason = format!("PostgreSQL: {} {}", theirs.code, theirs.message);
             if let Some(name) = mention.or_else(|| context.trail.mentioned(&theirs.message)) {
                 (Class::Follows, name)
-            } else if is_late_or_forbidden(sql, &theirs.code) {
+            } else if is_late_or_forbidden(sql, &theirs.code) || theirs.message.contains("foreign key constraint") {
                 (Class::Follows, reason)
             } else if context.other_settings {
                 (Class::Chance, reason)
@@ -236,7 +236,7 @@ fn ties(words: &[Token]) -> bool {
 
 fn is_catalog(text: &str) -> bool {
     tokens(text).iter().any(|token| {
-        matches!(token, Token::Name(name) if name.starts_with("pg_") && !matches!(name.as_str(), "pg_typeof" | "pg_sleep") || name == "information_schema")
+        matches!(token, Token::Name(name) if name.starts_with("pg_") && !matches!(name.as_str(), "pg_typeof" | "pg_sleep") || matches!(name.as_str(), "information_schema" | "regclass"))
     })
 }
 

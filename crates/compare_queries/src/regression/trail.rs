@@ -218,10 +218,11 @@ impl Trail {
         const ADDS: [&str; 8] =
             ["trigger", "rule", "policy", "index", "function", "procedure", "aggregate", "operator"];
         let first = head(sql);
-        let makes = matches!(
-            first.first().map(String::as_str),
-            Some("create" | "prepare" | "declare" | "savepoint" | "truncate")
-        );
+        let makes = matches!(first.first().map(String::as_str), Some("create" | "prepare" | "declare" | "savepoint"));
+        // What is named anew is what it was.
+        if words_of(sql).contains("rename") && self.mentioned(sql).is_some() {
+            self.names.extend(subjects(sql));
+        }
         let adds = first.iter().any(|word| ADDS.contains(&word.as_str()));
         if makes && !adds {
             for name in subjects(sql).into_iter().take(1) {
@@ -238,8 +239,9 @@ impl Trail {
         });
         // A text that is cast to the type of relations' names names one.
         let texts: Vec<&str> = text.split('\'').collect();
-        let cast = texts.windows(2).find(|pair| pair[1].starts_with("::reg") && self.names.contains(pair[0]));
-        named.or_else(|| cast.map(|pair| pair[0].to_string()))
+        let casts = texts.windows(2).filter(|pair| pair[1].starts_with("::reg"));
+        let mut cast = casts.map(|pair| pair[0].split('(').next().unwrap_or_default());
+        named.or_else(|| cast.find(|name| self.names.contains(*name)).map(str::to_string))
     }
 }
 

@@ -369,6 +369,9 @@ fn keep_digits(values: &mut Values) {
 /// Errors: 42P19 and 0A000 for what PostgreSQL does not have in a query that reads itself.
 fn check_recursion(table: &Cte) -> Result<(), QueryError> {
     let SetExpr::SetOperation { right, .. } = table.query.body.as_ref() else { return Ok(()) };
+    if mentions(&table.query.order_by, &table.alias.name) {
+        return Err(QueryError::unsupported("ORDER BY in a recursive query is not supported"));
+    }
     if !mentions(right, &table.alias.name) {
         return Ok(());
     }
@@ -389,7 +392,7 @@ fn check_recursion(table: &Cte) -> Result<(), QueryError> {
     }
 }
 
-fn mentions(part: &SetExpr, table: &Ident) -> bool {
+fn mentions(part: &impl Visit, table: &Ident) -> bool {
     let mut mentions = Mentions { name: build::folded(table), found: false };
     // The visitor never breaks.
     let _ = Visit::visit(part, &mut mentions);

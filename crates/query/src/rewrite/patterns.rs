@@ -41,6 +41,18 @@ fn alternatives(pattern: &str) -> Vec<Vec<String>> {
                 last.push('\\');
                 last.extend(letters.next());
             }
+            '[' => {
+                // One letter of a set, in which no bar divides anything; a bracket that closes it does not stand first.
+                last.push('[');
+                let mut place = 0;
+                for inner in letters.by_ref() {
+                    let is_negation = place == 0 && inner == '^';
+                    if inner == ']' && place > 0 {
+                        break;
+                    }
+                    place += usize::from(!is_negation);
+                }
+            }
             '(' => {
                 // What holds a group is no plain text.
                 last.push('(');

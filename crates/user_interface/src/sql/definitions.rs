@@ -231,6 +231,20 @@ fn check_option(option: &ast::SqlOption) -> Result<()> {
             return if is_off { Ok(()) } else { Err(with_oids()) };
         }
         ast::SqlOption::Ident(key) if names::identifier(key) == "oids" => return Err(with_oids()),
+        ast::SqlOption::KeyValue { key, value } if names::identifier(key) == "fillfactor" => {
+            let written = value.to_string();
+            return match written.trim_matches('\'').parse::<f64>() {
+                Ok(10.0..=100.0) => Ok(()),
+                Ok(_) => {
+                    let message = format!("value {written} out of bounds for option \"fillfactor\"");
+                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+                }
+                Err(_) => {
+                    let message = format!("invalid value for integer option \"fillfactor\": {written}");
+                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+                }
+            };
+        }
         ast::SqlOption::KeyValue { key, .. } | ast::SqlOption::Ident(key) => names::identifier(key),
         _ => return Ok(()),
     };
