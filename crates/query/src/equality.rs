@@ -22,7 +22,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Distinct, DistinctOn, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Union,
-    binary_expr, lit, when,
+    when,
 };
 use std::sync::Arc;
 use values::Type;
@@ -371,11 +371,7 @@ fn united(mut union: Union) -> Result<LogicalPlan> {
         let columns = input.schema().columns().into_iter().zip(&common).map(|(column, common)| match common {
             Some(common) => {
                 let value = Expr::Column(column.clone());
-                let value = match common {
-                    // A cast among texts would be taken out, and the column be of its own type again.
-                    Type::Text => binary_expr(value, Operator::StringConcat, lit("")),
-                    common => cast::to(value, *common),
-                };
+                let value = if common.is_string() { cast::staying(value, *common) } else { cast::to(value, *common) };
                 value.alias_qualified(column.relation, column.name)
             }
             None => Expr::Column(column),
@@ -387,7 +383,7 @@ fn united(mut union: Union) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
 }
 
-/// `text` where texts of several types stand in a column. A literal takes the type of what stands beside it.
+/// The type that texts of several types share in a column. A literal takes the type of what stands beside it.
 fn common_text(union: &Union, place: usize) -> Option<Type> {
     let is_literal = |input: &LogicalPlan| match input {
         LogicalPlan::Projection(projection) => {
@@ -397,9 +393,8 @@ fn common_text(union: &Union, place: usize) -> Option<Type> {
     };
     let inputs = union.inputs.iter().filter(|input| !is_literal(input));
     let found: Vec<Type> = inputs.map(|input| types::of_field(input.schema().field(place))).collect::<Option<_>>()?;
-    let is_plain = |one: &Type| matches!(one, Type::Text | Type::Varchar(_));
-    let differ = found.iter().all(is_plain) && found.iter().any(|one| *one != found[0]);
-    if differ { values::functions::common_type(&found).filter(|common| *common == Type::Text) } else { None }
+    let differ = found.iter().all(Type::is_string) && found.iter().any(|one| *one != found[0]);
+    if differ { values::functions::common_type(&found) } else { None }
 }
 
 /// The analyzed plan with our casts where the library would turn values into the bytes that numerics are carried as. Errors: 42804 for what is no

@@ -19,10 +19,16 @@ use values::Type;
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Cast {
     signature: Signature,
+    /// It stays where it only says of which type a text is: a result column tells that.
+    stays: bool,
 }
 
-static CAST: LazyLock<Arc<ScalarUDF>> =
-    LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(Cast { signature: Signature::any(2, Volatility::Immutable) })));
+static CAST: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(false));
+static STAYING: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function(true));
+
+fn function(stays: bool) -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::new_from_impl(Cast { signature: Signature::any(2, Volatility::Immutable), stays }))
+}
 
 /// The cast function under its name.
 pub fn of_name(name: &str) -> Option<ScalarUDF> {
@@ -32,6 +38,11 @@ pub fn of_name(name: &str) -> Option<ScalarUDF> {
 /// An expression that casts.
 pub fn to(expression: Expr, target: Type) -> Expr {
     CAST.call(vec![expression, Expr::Literal(ScalarValue::Utf8(Some(target.to_string())), None)])
+}
+
+/// The same, which stays though nothing is to be converted.
+pub fn staying(expression: Expr, target: Type) -> Expr {
+    STAYING.call(vec![expression, Expr::Literal(ScalarValue::Utf8(Some(target.to_string())), None)])
 }
 
 /// What an expression casts, and to which type, if it is such a cast.
@@ -85,7 +96,7 @@ impl ScalarUDFImpl for Cast {
         };
         let from = args[0].get_type(info.schema())?;
         let to = types::to_arrow(target);
-        if !is_native(&from, &to, target) {
+        if self.stays || !is_native(&from, &to, target) {
             return Ok(ExprSimplifyResult::Original(args));
         }
         let value = args.swap_remove(0);
