@@ -160,3 +160,6 @@ CREATE TABLE wrong (a boolean DEFAULT 1 IN (1, 2));
 CREATE TABLE wrong (a int COLLATE "C");
 --! unsupported
 CREATE TABLE wrong (a text COLLATE "POSIX");
+CREATE TABLE wrong (a int) WITH (fillfactor = 2);
+CREATE TABLE wrong (a int) WITH (autovacuum_analyze_scale_factor = -10.0);
+CREATE TABLE wrong (a int) WITH (autovacuum_enabled = 12);

@@ -231,20 +231,6 @@ fn check_option(option: &ast::SqlOption) -> Result<()> {
             return if is_off { Ok(()) } else { Err(with_oids()) };
         }
         ast::SqlOption::Ident(key) if names::identifier(key) == "oids" => return Err(with_oids()),
-        ast::SqlOption::KeyValue { key, value } if names::identifier(key) == "fillfactor" => {
-            let written = value.to_string();
-            return match written.trim_matches('\'').parse::<f64>() {
-                Ok(10.0..=100.0) => Ok(()),
-                Ok(_) => {
-                    let message = format!("value {written} out of bounds for option \"fillfactor\"");
-                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
-                }
-                Err(_) => {
-                    let message = format!("invalid value for integer option \"fillfactor\": {written}");
-                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
-                }
-            };
-        }
         ast::SqlOption::KeyValue { key, .. } | ast::SqlOption::Ident(key) => names::identifier(key),
         _ => return Ok(()),
     };
@@ -252,9 +238,31 @@ fn check_option(option: &ast::SqlOption) -> Result<()> {
     let known =
         ["fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table", "log_autovacuum_min_duration"];
     if known.contains(&plain) || plain.starts_with("autovacuum_") || plain.starts_with("vacuum_") {
-        return Ok(());
+        return match option {
+            ast::SqlOption::KeyValue { value, .. } => check_value(plain, value.to_string().trim_matches('\'')),
+            _ => Ok(()),
+        };
     }
     Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, format!("unrecognized parameter \"{key}\"")))
+}
+
+/// Errors: 22023 for a value that the option cannot have. None of them changes anything here.
+fn check_value(option: &str, value: &str) -> Result<()> {
+    let number = value.parse::<f64>().ok();
+    let fits = match option {
+        "fillfactor" => number.is_some_and(|number| (10.0..=100.0).contains(&number)),
+        _ if option.ends_with("_scale_factor") => number.is_some_and(|number| (0.0..=100.0).contains(&number)),
+        "vacuum_index_cleanup" => matches!(value, "auto" | "on" | "off" | "true" | "false"),
+        "autovacuum_enabled" | "vacuum_truncate" | "user_catalog_table" => {
+            matches!(value.to_ascii_lowercase().as_str(), "true" | "false" | "on" | "off" | "yes" | "no" | "0" | "1")
+        }
+        _ => number.is_some(),
+    };
+    if fits {
+        return Ok(());
+    }
+    let message = format!("invalid value for option \"{option}\": {value}");
+    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
 }
 
 fn with_oids() -> Box<SqlError> {
