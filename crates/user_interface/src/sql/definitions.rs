@@ -1,7 +1,7 @@
 //! Columns, keys and options as CREATE TABLE and ALTER TABLE define them.
 //!
-//! Invariant: what the catalog cannot keep is refused with the feature's name, never dropped silently; TABLESPACE and options that only
-//! tune storage are the exception.
+//! Invariant: what the catalog cannot keep is refused with the feature's name, never dropped silently; options that only tune storage are
+//! the exception, if PostgreSQL has them.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::KEY_COLUMNS_MAX;
