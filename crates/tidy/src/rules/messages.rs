@@ -88,7 +88,7 @@ fn makes(code: &str, name: &str) -> bool {
 fn is_pattern(code: &str, start: usize, end: usize) -> bool {
     let mut depth = 0_i32;
     let mut rest = code[end..].char_indices().peekable();
-    while let Some((offset, character)) = rest.next() {
+    for (offset, character) in rest {
         match character {
             '(' | '{' | '[' => depth += 1,
             ')' | '}' | ']' => depth -= 1,
