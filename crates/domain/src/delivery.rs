@@ -9,6 +9,7 @@ use crate::{Clock, Domain, Remote, index, limits};
 use commit_log::{Log, LogError};
 use messages::access::AccessReply;
 use messages::planted::Bug;
+use messages::replication::SiteNotice;
 use messages::server::{Outgoing, SEVERAL_SITES};
 use messages::trace::{Event, Happened, Tracer};
 use messages::{Envelope, Message, Outbox, ServerKind};
@@ -146,7 +147,10 @@ impl<L: Log> Domain<L> {
     fn leave(&mut self, clock: &mut Clock<'_>, envelope: Envelope) {
         match envelope.message {
             Message::Lease(order) => self.lease_order(clock, order),
-            Message::Site(notice) => self.effects.notices.push(notice),
+            Message::Site(notice) => {
+                self.is_repeated |= matches!(notice, SiteNotice::StartAgain { repeated: true, .. });
+                self.effects.notices.push(notice);
+            }
             Message::AccessReply(AccessReply::Posted { tag }) => self.posted(tag),
             Message::AccessReply(AccessReply::Room { bytes }) => self.post_is_urgent = bytes < u64::MAX,
             _ => self.effects.local.push(envelope),

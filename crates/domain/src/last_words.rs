@@ -8,7 +8,7 @@ use crate::{Domain, index};
 use commit_log::Log;
 use messages::commit::CommitReply;
 use messages::last_words::{LastWords, Left, LeftRequest, OpenTransaction, Testimony};
-use messages::{Message, ServerKind, TransactionId};
+use messages::{Incarnation, Message, ServerKind, SessionId, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<L: Log> Domain<L> {
@@ -38,7 +38,9 @@ impl<L: Log> Domain<L> {
             _ => return None,
         };
         left.values_mut().for_each(|left| settle(left, &open, &committed));
-        words.lives.insert(self.settings.incarnation, left);
+        if !self.is_repeated {
+            leave(&mut words, self.settings.incarnation, left);
+        }
         Some(words)
     }
 
@@ -46,6 +48,12 @@ impl<L: Log> Domain<L> {
     pub fn take_over(&mut self, words: LastWords) {
         self.machine(ServerKind::ActionDriver).take_over(words);
     }
+}
+
+/// With an oracle that was set back a life may have the number of an earlier one. It falls as soon as the replication controller looks, so the earlier one is
+/// the one that has done something.
+fn leave(words: &mut LastWords, life: Incarnation, left: BTreeMap<SessionId, Left>) {
+    words.lives.entry(life).or_insert(left);
 }
 
 /// What was never sent is undone.
@@ -73,7 +81,7 @@ mod tests {
     use super::*;
     use messages::last_words::Doubt;
     use messages::session::{Receipt, SessionReply};
-    use messages::{EpochNumber, Incarnation, SiteId};
+    use messages::{EpochNumber, SiteId};
 
     fn id(sequence: u64) -> TransactionId {
         TransactionId { home: SiteId(1), incarnation: Incarnation(2), sequence }
@@ -95,6 +103,17 @@ mod tests {
     fn known(request: &LeftRequest) -> Option<(TransactionId, Testimony)> {
         let LeftRequest::Doubt(doubt) = request else { return None };
         doubt.sent.as_ref().map(|sent| (sent.sent_as, sent.testimony))
+    }
+
+    /// If this fails, a commit of a life counts as one that never came, because an oracle that was set back has given out the life's number again.
+    #[test]
+    fn a_life_that_bears_an_earlier_ones_number_takes_nothing_back() {
+        let request = LeftRequest::Undone;
+        let mut words = LastWords::default();
+        leave(&mut words, Incarnation(6), [(SessionId(1), Left { taken: 42, request })].into());
+        let first = words.clone();
+        leave(&mut words, Incarnation(6), BTreeMap::new());
+        assert_eq!(words, first);
     }
 
     /// If this fails, a commit that its own site has found counts as never sent, because the answer had not got from one server to the next.

@@ -187,6 +187,8 @@ pub struct Domain<L: Log> {
     leases: Servers,
     /// Who drives them: the domain's own ticks, or another thread.
     leases_are_driven: bool,
+    /// This life has the number of an earlier one.
+    is_repeated: bool,
     disk: DiskWatch,
     buffer: Vec<u8>,
     checkpoint: Option<Checkpoint>,

@@ -64,6 +64,7 @@ impl<L: Log> Start<L> {
             disk: DiskWatch::default(),
             leases: Servers::new(Keeper::new(settings.site, settings.lease, settings.planted)),
             leases_are_driven: false,
+            is_repeated: false,
             buffer: Vec::new(),
             checkpoint: None,
             checkpointed_at: log.first(),

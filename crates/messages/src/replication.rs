@@ -274,6 +274,8 @@ pub enum SiteNotice {
     StartAgain {
         /// Why, for the log.
         reason: String,
+        /// The life that ends has the number of an earlier one, and has done nothing: what that one left stands.
+        repeated: bool,
     },
     /// The site must not go on at all (an oracle that is older than our log, another instance): stop and tell the operator.
     Halt {

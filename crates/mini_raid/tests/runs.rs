@@ -216,6 +216,14 @@ fn schemas_change_in_some_runs() {
     assert!(changes > 100 && again > 20, "{changes} schema changes, {again} programs compiled again");
 }
 
+/// If this fails, a client is told that its commit failed though it is there: with an oracle that was set back a life had the number of the one that had asked
+/// for the votes, and its last words took the place of that one's.
+#[test]
+fn a_repeated_life_takes_nothing_back() {
+    let turns = turns_of(458);
+    must_hold(&run(458, 3, Planted::none(), Bounds { turns, ..Bounds::default() }));
+}
+
 /// If this fails, no client outlives a life of its site any more, and what such clients are told is not checked. With seed 2000073 a first attempt told one
 /// of a failure that was none.
 #[test]

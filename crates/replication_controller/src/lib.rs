@@ -352,8 +352,12 @@ impl ReplicationController {
     }
 
     pub(crate) fn start_again(&mut self, reason: &str, outbox: &mut Outbox) {
+        self.end_life(reason.to_owned(), false, outbox);
+    }
+
+    fn end_life(&mut self, reason: String, repeated: bool, outbox: &mut Outbox) {
         if !std::mem::replace(&mut self.halted, true) {
-            outbox.local(ServerKind::Site, Message::Site(SiteNotice::StartAgain { reason: reason.to_owned() }));
+            outbox.local(ServerKind::Site, Message::Site(SiteNotice::StartAgain { reason, repeated }));
         }
     }
 
@@ -560,7 +564,7 @@ impl Server for ReplicationController {
         if self.is_spent() {
             // The oracle hears of it before it is asked for another.
             self.confirm(outbox);
-            return self.start_again("this life was given out before: the oracle was set back", outbox);
+            return self.end_life("this life was given out before: the oracle was set back".to_owned(), true, outbox);
         }
         self.started_at.get_or_insert(now.boot);
         self.begin_life(outbox);

@@ -499,7 +499,7 @@ impl Core {
                     huge_pages::allow(true);
                     self.alone = false;
                 }
-                SiteNotice::StartAgain { reason } => return self.start_again(&reason),
+                SiteNotice::StartAgain { reason, .. } => return self.start_again(&reason),
                 SiteNotice::Halt { reason } => return self.end(format!("site {} stops: {reason}", self.config.id)),
                 SiteNotice::PeerLost { .. }
                 | SiteNotice::PeerFound { .. }

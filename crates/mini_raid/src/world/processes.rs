@@ -190,7 +190,7 @@ impl World {
     fn asked(&mut self, site: usize, notice: SiteNotice) {
         match notice {
             SiteNotice::Serving { epoch } => self.serving(site, epoch),
-            SiteNotice::StartAgain { reason } => {
+            SiteNotice::StartAgain { reason, .. } => {
                 self.say(|| format!("site {site} starts again: {reason}"));
                 self.look_at_log(site);
                 let now = self.now;

@@ -735,7 +735,7 @@ impl World {
             Message::Site(SiteNotice::Serving { epoch }) => {
                 self.lines.push(format!("{} is in {}", who.0, epoch.number))
             }
-            Message::Site(SiteNotice::StartAgain { reason }) => {
+            Message::Site(SiteNotice::StartAgain { reason, .. }) => {
                 self.lines.push(format!("{} starts again: {reason}", who.0));
                 self.start(who);
             }
