@@ -37,6 +37,7 @@ pub mod site_log;
 pub mod status;
 pub mod store;
 mod store_files;
+mod thread_time;
 pub mod trace_file;
 pub mod worker;
 

@@ -9,6 +9,7 @@
 
 use crate::planners::Planners;
 use crate::shared::Shared;
+use crate::thread_time::ThreadTime;
 use crate::{clock, limits};
 use futures::future::{AbortHandle, Abortable, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt};
@@ -269,6 +270,21 @@ struct Job {
     wanted: mpsc::UnboundedReceiver<()>,
 }
 
+/// What a planner answers; `None` once it has spent the processor time that planning may take.
+async fn within_budget<T>(
+    mut answer: oneshot::Receiver<T>,
+    time: &OnceLock<ThreadTime>,
+) -> Option<Result<T, oneshot::error::RecvError>> {
+    loop {
+        if let Ok(done) = tokio::time::timeout(limits::PLANNING_LOOK, &mut answer).await {
+            return Some(done);
+        }
+        if time.get().is_some_and(|time| time.spent() > limits::PLANNING_TIME_MAX) {
+            return None;
+        }
+    }
+}
+
 /// Ends a planning whose result nobody waits for.
 struct Awaited(Interrupt);
 
@@ -350,10 +366,13 @@ impl Job {
         let (interrupt, processor) = (self.interrupt.clone(), self.processor.clone());
         let awaited = Awaited(interrupt.clone());
         let (sender, answer) = oneshot::channel();
+        let time = Arc::new(OnceLock::new());
+        let begun = Arc::clone(&time);
         self.planners.run(Box::new(move || {
             if interrupt.is_set() {
                 return;
             }
+            let _ = begun.set(ThreadTime::begin());
             let done = std::panic::catch_unwind(AssertUnwindSafe(|| interrupt.watch(|| work(&processor))));
             if done.is_err() {
                 processor.forget_plans();
@@ -361,14 +380,14 @@ impl Job {
             // Nobody waits any more when the query was stopped.
             let _ = sender.send(done.map_err(|_| failed()));
         }));
-        let done = tokio::time::timeout(limits::PLANNING_TIME_MAX, answer).await;
+        let done = within_budget(answer, &time).await;
         drop(awaited);
         match done {
-            Ok(Ok(done)) => done?.map_err(of_query),
-            Ok(Err(_)) => Err(failed()),
-            Err(_) => {
+            Some(Ok(done)) => done?.map_err(of_query),
+            Some(Err(_)) => Err(failed()),
+            None => {
                 let seconds = limits::PLANNING_TIME_MAX.as_secs();
-                let message = format!("the statement is too complex: it takes more than {seconds} s to plan");
+                let message = format!("the statement is too complex: planning it takes more than {seconds} s of a processor");
                 Err(statement_failure("54001", &message))
             }
         }
