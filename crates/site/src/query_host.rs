@@ -387,7 +387,8 @@ impl Job {
             Some(Err(_)) => Err(failed()),
             None => {
                 let seconds = limits::PLANNING_TIME_MAX.as_secs();
-                let message = format!("the statement is too complex: planning it takes more than {seconds} s of a processor");
+                let message =
+                    format!("the statement is too complex: planning it takes more than {seconds} s of a processor");
                 Err(statement_failure("54001", &message))
             }
         }
