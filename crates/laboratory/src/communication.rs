@@ -7,22 +7,25 @@
 //!
 //! In reading order:
 //!
-//! * [`experiments`]: the list, one file each; [`version_one`] is what one of them measures;
-//! * [`methods`]: the ways for a call, each with a server and a caller;
-//! * [`laboratory`]: rounds of calls by any method at any place; [`job`]: what a process is to do;
+//! * [`experiments`]: the list, one file each; [`mod@experiment`]: what they have in common; [`version_one`] is what one of them measures;
+//! * [`methods`]: the ways for a call, one file each; [`method`]: what they have in common, a server and a caller;
+//! * [`laboratory`]: rounds of calls by any method at any place; [`job`], [`worker`]: what a process is to do, and how it does it;
 //! * `operating_system`: the system calls that no crate offers safely;
 //! * [`limits`]: every bound.
 
+pub mod experiment;
 pub mod experiments;
 pub mod job;
 pub mod laboratory;
 pub mod limits;
+pub mod method;
 pub mod methods;
 mod operating_system;
 pub mod version_one;
+pub mod worker;
 
 use self::laboratory::Laboratory;
-use experiments::Experiment;
+use experiment::Experiment;
 use laboratory_harness::process::Program;
 use laboratory_harness::report::Report;
 use laboratory_harness::{Failure, Outcome};

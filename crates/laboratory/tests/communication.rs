@@ -1,10 +1,11 @@
 //! Every method between two processes, and the experiments that have processes of their own. The program starts itself again, so it has no test
 //! harness around it.
 
-use laboratory::communication::experiments::{ALL, Experiment};
+use laboratory::communication::experiment::Experiment;
+use laboratory::communication::experiments::ALL;
 use laboratory::communication::experiments::{context_switches, message_transactions, pipes, raid_messages};
 use laboratory::communication::laboratory::{Calls, Laboratory};
-use laboratory::communication::{job, limits, methods};
+use laboratory::communication::{job, limits, methods, worker};
 use laboratory_harness::Failure;
 use laboratory_harness::placement;
 use laboratory_harness::process::Program;
@@ -76,7 +77,7 @@ fn a_process_that_ends_early_is_told(laboratory: &Laboratory) {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [JOB, text] = arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        if let Err(failure) = job::perform(text, &methods::all(), &ALL) {
+        if let Err(failure) = worker::perform(text, &methods::all(), &ALL) {
             eprintln!("{failure}");
             std::process::exit(1);
         }

@@ -262,7 +262,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
 fn measure_communication(options: &CommOptions) -> Outcome<ExitCode> {
     let experiments = communication::experiments::ALL;
     if let Some(job) = &options.figures.job {
-        communication::job::perform(job, &communication::methods::all(), &experiments)?;
+        communication::worker::perform(job, &communication::methods::all(), &experiments)?;
     } else if options.figures.list {
         print!("{}", communication::experiments::list(&experiments));
     } else {

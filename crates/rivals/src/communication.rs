@@ -11,9 +11,11 @@ mod quic;
 mod zero_mq;
 
 use clap::Args;
-use laboratory::communication::experiments::{Experiment, calls::Calls};
-use laboratory::communication::methods::{Method, line, memory, pipes, sockets};
-use laboratory::communication::{self, job, limits};
+use laboratory::communication::experiment::Experiment;
+use laboratory::communication::experiments::calls::Calls;
+use laboratory::communication::method::Method;
+use laboratory::communication::methods::{line, memory, pipes, sockets};
+use laboratory::communication::{self, limits, worker};
 use laboratory_harness::process::Program;
 use laboratory_harness::{Failure, Outcome};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -59,7 +61,7 @@ pub struct Options {
 /// The operating system refuses, a process ends early, or somebody asked for an end.
 pub fn run(Options { rounds, place, output, job }: &Options, arguments: &[&str]) -> Outcome<()> {
     if let Some(job) = job {
-        return job::perform(job, &METHODS, &EXPERIMENTS);
+        return worker::perform(job, &METHODS, &EXPERIMENTS);
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

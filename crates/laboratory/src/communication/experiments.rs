@@ -24,33 +24,8 @@ pub mod raid_messages;
 pub mod round_trips;
 pub mod send_layers;
 
-use crate::communication::laboratory::Laboratory;
+use crate::communication::experiment::Experiment;
 use crate::communication::methods::CARRIERS;
-use laboratory_harness::report::Table;
-use laboratory_harness::{Failure, Outcome};
-
-/// One experiment.
-pub trait Experiment: Sync {
-    /// As the command line calls it.
-    fn name(&self) -> &'static str;
-
-    /// What it measures, and which figure or table it stands beside.
-    fn about(&self) -> &'static str;
-
-    /// Carries it out.
-    ///
-    /// # Errors
-    /// Nothing could be measured, or somebody asked for an end. What fails alone is noted in the table.
-    fn run(&self, laboratory: &Laboratory) -> Outcome<Vec<Table>>;
-
-    /// Does the part of one of its processes.
-    ///
-    /// # Errors
-    /// The part fails, or the experiment has none.
-    fn perform(&self, part: serde_json::Value) -> Outcome<()> {
-        Err(Failure::Wrong(format!("`{}` has no parts, and so not {part}", self.name())))
-    }
-}
 
 /// All experiments of this crate.
 pub const ALL: [&dyn Experiment; 10] = [

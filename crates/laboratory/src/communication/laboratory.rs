@@ -2,7 +2,7 @@
 
 use super::job::{Job, Measured, Task};
 use crate::communication::limits::{ROUND_TIME, ROUND_TIME_BESIDE};
-use crate::communication::methods::{Meeting, Method};
+use crate::communication::method::{Meeting, Method};
 use laboratory_harness::figure::Figure;
 use laboratory_harness::network::{Host, Hosts};
 use laboratory_harness::placement::{Placement, all, processors};

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::memory::client;
 use crate::memory::limits::SERVER_BYTES;
-use crate::memory::oo7::{redb_store, store};
+use crate::memory::oo7::{orders, redb_store};
 
 /// See the module's description.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub enum Job {
         servers: Vec<SocketAddr>,
     },
     /// Runs traversals of OO7 on redb; see [`crate::memory::oo7`].
-    Redb(store::Settings),
+    Redb(orders::Settings),
 }
 
 /// Does the job that this process was started for.

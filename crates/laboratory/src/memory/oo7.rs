@@ -6,10 +6,12 @@
 //!
 //! * [`design`]: what is in the database;
 //! * [`traversal`]: what is done with it;
+//! * [`orders`]: what a database's process is told, and what it says;
 //! * [`store`]: a database's process, seen from the one that measures;
 //! * [`redb_store`]: redb's; `sqlite_store.py` is SQLite's, for a stock Python.
 
 pub mod design;
+pub mod orders;
 pub mod redb_store;
 pub mod store;
 pub mod traversal;

@@ -1,7 +1,7 @@
 //! gRPC by tonic: unary calls over one TCP connection of this host. The messages are bytes as they are, without a description of their fields:
 //! that is the least that gRPC can be asked to do.
 
-use laboratory::communication::methods::{Caller, Meeting, Method, Ready, reply_to};
+use laboratory::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use iceoryx2::prelude::{
     AllocationStrategy, Config, FileName, LogLevel, Node, NodeBuilder, Path, SemanticString, ServiceName,
     SignalHandlingMode, ipc, set_log_level,
 };
-use laboratory::communication::methods::{Caller, Meeting, Method, Ready, patiently, reply_to};
+use laboratory::communication::method::{Caller, Meeting, Method, Ready, patiently, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use std::any::Any;
 

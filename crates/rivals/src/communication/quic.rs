@@ -1,7 +1,7 @@
 //! QUIC by quinn: one bidirectional stream between two processes of this host, kept for all calls, encrypted as QUIC always is.
 
 use crate::communication::grpc::runtime;
-use laboratory::communication::methods::{Caller, Meeting, Method, Ready, reply_to};
+use laboratory::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};

@@ -1,6 +1,6 @@
 //! ZeroMQ: a request socket and a reply socket over a Unix socket, by its own library.
 
-use laboratory::communication::methods::{Caller, Meeting, Method, Ready, reply_to};
+use laboratory::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use zmq::{Context, SocketType};
 

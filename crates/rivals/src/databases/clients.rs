@@ -6,14 +6,16 @@ pub mod sysbench;
 use std::process::Command;
 use std::time::Duration;
 
+use pgbench::Pgbench;
 use rustix::process::Signal;
 use serde::Serialize;
+use sysbench::Sysbench;
 
 use crate::databases::endpoint::Endpoint;
 use crate::databases::environment::Environment;
 use crate::databases::error::CompareError;
 use crate::databases::limits::RUN_OVERTIME_MAX;
-use crate::databases::loads::Load;
+use crate::databases::loads::{Load, LoadClient, Script};
 use crate::databases::process::Process;
 
 /// The figures of one run.
@@ -77,6 +79,17 @@ pub trait Client: Sync {
     fn version(&self, environment: &Environment) -> Result<String, CompareError>;
 }
 
+/// The program of a load.
+pub fn program(client: LoadClient) -> &'static dyn Client {
+    match client {
+        LoadClient::Pgbench(Script::TpcB) => &Pgbench(Script::TpcB),
+        LoadClient::Pgbench(Script::SelectOnly) => &Pgbench(Script::SelectOnly),
+        LoadClient::Pgbench(Script::Call) => &Pgbench(Script::Call),
+        LoadClient::Pgbench(Script::Query) => &Pgbench(Script::Query),
+        LoadClient::Sysbench => &Sysbench,
+    }
+}
+
 /// Puts a load on the servers, in equal shares, one process for each, and adds up what they measured.
 pub fn run(
     environment: &Environment,
@@ -84,7 +97,7 @@ pub fn run(
     endpoints: &[Endpoint],
     seconds: u32,
 ) -> Result<Figures, CompareError> {
-    let client = load.client.program();
+    let client = program(load.client);
     let mut processes = Vec::new();
     for (index, (endpoint, clients)) in endpoints.iter().zip(shares(load.clients, endpoints.len())).enumerate() {
         let command = client.command(environment, endpoint, load, clients, seconds)?;

@@ -77,7 +77,7 @@ pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
     };
     let kinds = wanted(options, loads);
     kinds.iter().try_for_each(|kind| kind.look_for_programs(&environment))?;
-    loads.iter().try_for_each(|load| load.client.program().prepare(&environment))?;
+    loads.iter().try_for_each(|load| clients::program(load.client).prepare(&environment))?;
     let mut systems = start(&environment, &kinds, loads)?;
 
     let mut report = Report::new(
@@ -157,7 +157,7 @@ fn parties(environment: &Environment, systems: &[Running]) -> Result<Vec<Party>,
 
 fn client_versions(environment: &Environment, loads: &[Load]) -> Result<Vec<String>, CompareError> {
     let versions: Result<BTreeSet<String>, CompareError> =
-        loads.iter().map(|load| load.client.program().version(environment)).collect();
+        loads.iter().map(|load| clients::program(load.client).version(environment)).collect();
     Ok(versions?.into_iter().collect())
 }
 

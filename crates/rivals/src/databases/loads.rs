@@ -1,8 +1,5 @@
 //! The loads of each comparison, in the order of the report, and who takes part in them.
 
-use crate::databases::clients::Client;
-use crate::databases::clients::pgbench::{Pgbench, Script};
-use crate::databases::clients::sysbench::Sysbench;
 use crate::databases::contenders::{GALERA_0, GALERA_1, ON, RAID, REMOTE_WRITE, STAND_IN, STANDALONE};
 use crate::databases::error::CompareError;
 
@@ -11,6 +8,19 @@ const SMALL: u32 = 1;
 /// Scale of the usual tables.
 const USUAL: u32 = 10;
 
+/// Which script of pgbench a load runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// Its default: five statements between BEGIN and END.
+    TpcB,
+    /// `-S`: one SELECT by key.
+    SelectOnly,
+    /// Ours: one CALL of the procedure `debit_credit`.
+    Call,
+    /// Ours: a join and an aggregate, each of a few rows by their keys.
+    Query,
+}
+
 /// Which program a load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadClient {
@@ -18,19 +28,6 @@ pub enum LoadClient {
     Pgbench(Script),
     /// sysbench with our TPC-B script.
     Sysbench,
-}
-
-impl LoadClient {
-    /// The program.
-    pub fn program(self) -> &'static dyn Client {
-        match self {
-            LoadClient::Pgbench(Script::TpcB) => &Pgbench(Script::TpcB),
-            LoadClient::Pgbench(Script::SelectOnly) => &Pgbench(Script::SelectOnly),
-            LoadClient::Pgbench(Script::Call) => &Pgbench(Script::Call),
-            LoadClient::Pgbench(Script::Query) => &Pgbench(Script::Query),
-            LoadClient::Sysbench => &Sysbench,
-        }
-    }
 }
 
 /// Where the clients of a load connect.

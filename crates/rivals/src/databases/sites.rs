@@ -86,7 +86,7 @@ pub fn run(options: &Options) -> Result<(), CompareError> {
         hosts: Hosts::loopback(),
         interrupt: Interrupt::listen()?,
     };
-    loads.iter().try_for_each(|load| load.client.program().prepare(&environment))?;
+    loads.iter().try_for_each(|load| clients::program(load.client).prepare(&environment))?;
     let sync_us = sync_latency(folder.path())?.as_micros();
     println!(
         "{} cores ({}), {}, fdatasync {sync_us} us; {}; {network}",
@@ -99,7 +99,7 @@ pub fn run(options: &Options) -> Result<(), CompareError> {
         environment.folder = folder.path().join(format!("{sites}_sites"));
         std::fs::create_dir_all(&environment.folder)
             .map_err(CompareError::system("cannot create", &environment.folder))?;
-        loads.iter().try_for_each(|load| load.client.program().prepare(&environment))?;
+        loads.iter().try_for_each(|load| clients::program(load.client).prepare(&environment))?;
         environment.hosts = Hosts::namespaces_of_servers(usize::from(sites))?;
         measure(&environment, options, &loads)?;
         // Namespaces have names, so the next network may come only after this one.

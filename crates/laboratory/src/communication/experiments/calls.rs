@@ -2,9 +2,10 @@
 //!
 //! Invariant: a line is held against the best of all others that block, whichever that is at a place.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::laboratory::{self, Laboratory};
-use crate::communication::methods::{Method, line::Line};
+use crate::communication::method::Method;
+use crate::communication::methods::line::Line;
 use laboratory_harness::Outcome;
 use laboratory_harness::figure::short;
 use laboratory_harness::report::{Columns, Table};

@@ -3,9 +3,9 @@
 //! The paper's direct control passing was a system call of its own kernel. A line has none: on one processor its waiting side yields, which brings
 //! the other side to run if nobody else wants to; a call without bytes shows what that comes to.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::laboratory::{Calls, Laboratory};
-use crate::communication::methods::Method;
+use crate::communication::method::Method;
 use crate::communication::methods::control::{Signals, Yields};
 use crate::communication::methods::line::Line;
 use crate::communication::methods::memory::{Memory, Wake};

@@ -2,7 +2,7 @@
 //!
 //! The papers' machine had one processor, and so have both sides here.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::laboratory::{Calls, Laboratory};
 use crate::communication::methods::CARRIERS;
 use laboratory_harness::Outcome;

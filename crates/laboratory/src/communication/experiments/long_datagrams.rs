@@ -2,10 +2,11 @@
 //!
 //! Between two hosts, as the paper's were, if this machine lets us make them; else on one.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::laboratory::{Calls, Laboratory};
 use crate::communication::limits::DATAGRAM_BYTES_MAX;
-use crate::communication::methods::{self, Method, raidcomm_one::RaidcommOne, sockets::Udp};
+use crate::communication::method::Method;
+use crate::communication::methods::{self, raidcomm_one::RaidcommOne, sockets::Udp};
 use laboratory_harness::Outcome;
 use laboratory_harness::network::Hosts;
 use laboratory_harness::placement;

@@ -2,7 +2,7 @@
 //!
 //! Within one kernel the two sides are threads; between two hosts each has a kernel and a processor.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::laboratory::{Calls, Laboratory};
 use crate::communication::methods::transactions::{Operation, Transactions};
 use laboratory_harness::Outcome;
@@ -47,10 +47,10 @@ static MEASURED: [Measured; 9] = [
 ];
 
 /// All that this experiment calls by.
-pub fn methods() -> impl Iterator<Item = &'static dyn crate::communication::methods::Method> {
+pub fn methods() -> impl Iterator<Item = &'static dyn crate::communication::method::Method> {
     MEASURED
         .iter()
-        .flat_map(|measured| [&measured.local as &dyn crate::communication::methods::Method, &measured.remote])
+        .flat_map(|measured| [&measured.local as &dyn crate::communication::method::Method, &measured.remote])
 }
 
 /// See the module's description.

@@ -3,7 +3,7 @@
 //! Like the papers, it measures what the sender spends until the network's device has the messages: on a host whose device drops what it is given.
 //! Kernel level is one system call for all destinations (sendmmsg(2)); hardware is one message to a group that the network multiplies.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::job::{Job, Measured, Task, measure};
 use crate::communication::laboratory::Laboratory;
 use crate::communication::limits::ROUND_TIME;

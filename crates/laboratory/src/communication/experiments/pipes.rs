@@ -4,7 +4,7 @@
 //! kernel: what is on one machine are threads with one kernel. Machines are hosts of their own if this one lets us make them; else kernels
 //! of one host. The reader measures: so long for each block, while the writer writes as fast as it can.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::job::{Job, Measured, Task, measure};
 use crate::communication::laboratory::Laboratory;
 use crate::communication::limits::{PIPE_BLOCKS_MAX, ROUND_TIME};

@@ -4,11 +4,12 @@
 //! acknowledged, which is not counted. A multicast goes to five servers. What V.1 spends on the external data representation (XDR) is measured
 //! alone, too: it is in V.1's figure, and V.2's.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::job::{Job, Measured, Task, measure, processor_time};
 use crate::communication::laboratory::Laboratory;
 use crate::communication::limits::{BURST, LOST_TIME, ROUND_TIME, WARM_UP_TIME};
-use crate::communication::methods::{Meeting, Method, line::Line, patiently, sockets::udp_socket};
+use crate::communication::method::{Meeting, Method, patiently};
+use crate::communication::methods::{line::Line, sockets::udp_socket};
 use crate::communication::version_one::long_datagrams::LongDatagrams;
 use crate::communication::version_one::messages::{Message, SEVEN};
 use crate::communication::version_one::raid_datagrams::{Header, RaidDatagrams};

@@ -4,12 +4,13 @@
 //!
 //! Both are plots; the 1991 paper tells their straight lines in words: so many milliseconds, and so many more for each kilobyte.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::job::{Job, Measured, Task, measure as measure_alone};
 use crate::communication::laboratory::{Calls, Laboratory};
 use crate::communication::limits::ROUND_TIME;
+use crate::communication::method::Method;
 use crate::communication::methods::raidcomm_one::{RaidcommOne, first_header, marshal, unmarshal};
-use crate::communication::methods::{CARRIERS, Method, sockets::Tcp, sockets::Udp, transactions::VERSION_TWO};
+use crate::communication::methods::{CARRIERS, sockets::Tcp, sockets::Udp, transactions::VERSION_TWO};
 use laboratory_harness::network::Hosts;
 use laboratory_harness::placement;
 use laboratory_harness::process::say;

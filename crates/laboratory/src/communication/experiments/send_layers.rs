@@ -3,7 +3,7 @@
 //! Each layer is what a deeper send takes more than a shallower one: a system call that does nothing; a send that ends once the destination's
 //! route is known; a send of one byte into a device that drops it; and a send of all bytes.
 
-use super::Experiment;
+use crate::communication::experiment::Experiment;
 use crate::communication::job::{Job, Task, measure};
 use crate::communication::laboratory::Laboratory;
 use crate::communication::limits::ROUND_TIME;

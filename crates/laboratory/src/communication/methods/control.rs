@@ -1,7 +1,7 @@
 //! Control only: what it costs to let another process run and to be let run by it again.
 
-use super::{Caller, Meeting, Method, Ready};
 use crate::communication::limits::HEAD_BYTES;
+use crate::communication::method::{Caller, Meeting, Method, Ready};
 use crate::communication::operating_system::{AwaitedSignal, SharedMemory};
 use laboratory_harness::{Failure, Outcome};
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,6 +1,6 @@
 //! This system's line of shared memory: Raidcomm V.3.
 
-use super::{Caller, Meeting, Method, Ready, reply_to};
+use crate::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use raidcomm::shared::{Client, Listener, Shape};
 

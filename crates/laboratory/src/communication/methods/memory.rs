@@ -2,8 +2,8 @@
 //!
 //! Invariant: the two sides take turns: whoever is woken owns the bytes until it wakes the other.
 
-use super::{Caller, Meeting, Method, Ready, patiently, reply_to};
 use crate::communication::limits::HEAD_BYTES;
+use crate::communication::method::{Caller, Meeting, Method, Ready, patiently, reply_to};
 use crate::communication::operating_system::{Semaphores, SharedMemory};
 use laboratory_harness::{Failure, Outcome};
 use rustix::event::{EventfdFlags, eventfd};

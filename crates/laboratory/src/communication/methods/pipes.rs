@@ -1,6 +1,6 @@
 //! Two named pipes, one for each direction.
 
-use super::{Caller, Meeting, Method, Ready, reply_to};
+use crate::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::Outcome;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::any::Any;

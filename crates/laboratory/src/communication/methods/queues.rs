@@ -1,7 +1,7 @@
 //! Message queues: System V's, with one for both directions or one for each, and POSIX's.
 
-use super::{Caller, Meeting, Method, Ready, reply_to};
 use crate::communication::limits::QUEUE_BYTES_MAX;
+use crate::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use crate::communication::operating_system::{PosixQueue, PosixQueueName, Queue};
 use laboratory_harness::{Failure, Outcome};
 use std::any::Any;

@@ -1,8 +1,8 @@
 //! Calls over Raidcomm V.1 and over its long datagrams: table I of the 1989 paper.
 
 use super::sockets::{insist, reached_at, server_of, udp_socket};
-use super::{Caller, Meeting, Method, Ready, reply_to};
 use crate::communication::limits::{BYTES_MAX, LOST_TIME};
+use crate::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use crate::communication::version_one::long_datagrams;
 use crate::communication::version_one::raid_datagrams::{HEADER_BYTES, Header, RaidDatagrams};
 use identifiers::{Address, InstanceId, ServerKind, SiteId};

@@ -3,8 +3,8 @@
 //! A datagram that does not come is sent again after a while, as a client of such a service must; the figures then tell it.
 
 use super::pipes::serve_stream;
-use super::{Caller, Meeting, Method, Ready, reply_to};
 use crate::communication::limits::{DATAGRAM_BYTES_MAX, LOST_MAX, LOST_TIME, RECEIVE_BYTES};
+use crate::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_recv_buffer_size_force};

@@ -6,7 +6,7 @@
 //! Invariant: whatever the operation, a call leaves with the client what [`reply_to`] makes of what was sent.
 
 use super::sockets::{reached_at, server_of};
-use super::{Caller, Meeting, Method, Ready, reply_to};
+use crate::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use message_transactions::ProcessId;
 use message_transactions::host::udp::{Domain, Udp};

@@ -14,7 +14,7 @@ use std::fs::OpenOptions;
 use std::time::{Duration, Instant};
 
 use super::design::{Atomic, DOCUMENT_BEGIN, DOCUMENT_BEGIN_REPLACED, Design};
-use super::store::{Answer, STATUS, Settings};
+use super::orders::{Answer, STATUS, Settings};
 use super::traversal::Traversal;
 use crate::memory::disk::Backend;
 use crate::memory::limits::MEMORY_TIME;

@@ -4,49 +4,16 @@
 
 use laboratory_harness::process::Process;
 use laboratory_harness::{Failure, Outcome};
-use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::design::{Design, Parameters};
+use super::design::Design;
+use super::orders::{Answer, STATUS, Settings};
 use super::traversal::Traversal;
-use crate::memory::disk::Disk;
 use crate::memory::hosts::Hosts;
 use crate::memory::job::Job;
 use crate::memory::laboratory::Laboratory;
-
-/// What the process of redb needs to know.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Settings {
-    /// A folder of its own.
-    pub folder: PathBuf,
-    /// The memory servers, all of which must hold a commit; none: the disk.
-    pub servers: Vec<SocketAddr>,
-    /// The disk, if there are no servers.
-    pub disk: Disk,
-    /// How large the database is.
-    pub parameters: Parameters,
-}
-
-/// What a process says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
-    /// The database is there, or how it is.
-    Ready(String),
-    /// A traversal has been committed.
-    Traversed {
-        /// How long it took.
-        nanoseconds: u64,
-        /// Atomic parts visited, or documents changed.
-        count: u64,
-    },
-    /// It could not; the reason.
-    Failed(String),
-}
-
-/// What asks a process how its database is.
-pub const STATUS: &str = "status";
 
 /// A database's process.
 #[derive(Debug)]

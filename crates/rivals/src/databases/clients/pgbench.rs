@@ -12,24 +12,11 @@ use crate::databases::endpoint::Endpoint;
 use crate::databases::environment::Environment;
 use crate::databases::error::CompareError;
 use crate::databases::limits::STATEMENT_TIME_MAX;
-use crate::databases::loads::Load;
+use crate::databases::loads::{Load, Script};
 
 /// Our scripts, as they are called in the folder.
 const CALL: (&str, &str) = ("call.pgbench", include_str!("../../../scripts/call.pgbench"));
 const QUERY: (&str, &str) = ("query.pgbench", include_str!("../../../scripts/query.pgbench"));
-
-/// Which of its scripts a load runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Script {
-    /// Its default: five statements between BEGIN and END.
-    TpcB,
-    /// `-S`: one SELECT by key.
-    SelectOnly,
-    /// Ours: one CALL of the procedure `debit_credit`.
-    Call,
-    /// Ours: a join and an aggregate, each of a few rows by their keys.
-    Query,
-}
 
 /// See the module's description.
 #[derive(Clone, Copy, Debug)]
