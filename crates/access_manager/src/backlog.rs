@@ -6,6 +6,7 @@
 use crate::limits::{UNPOSTED_BYTES_MAX, UNPOSTED_SHARE};
 use messages::access::AccessReply;
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::{Message, Outbox, ServerKind};
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,9 @@ impl Backlog {
             return;
         }
         if std::mem::replace(&mut self.told, room) != room {
+            if room == 0 {
+                reached!("no-room");
+            }
             for to in [ServerKind::AtomicityController, ServerKind::Site] {
                 outbox.local(to, Message::AccessReply(AccessReply::Room { bytes: room }));
             }

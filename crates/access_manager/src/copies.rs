@@ -10,6 +10,7 @@ use crate::store::StoreError;
 use messages::access::{Copies, CopyRequest};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::planted::Bug;
+use messages::reached;
 use messages::{EpochNumber, Item, Key, KeyRange, Row, TableId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -52,7 +53,11 @@ impl AccessManager {
 
     /// Whether a storage was dropped before this epoch. What it still holds is for snapshots of this site.
     fn was_dropped(&self, table: TableId, epoch: EpochNumber) -> bool {
-        self.poster.is_dropped(table, Timestamp::snapshot(epoch, 0)) && !self.planted.is(Bug::DroppedCopied)
+        let was_dropped = self.poster.is_dropped(table, Timestamp::snapshot(epoch, 0));
+        if was_dropped {
+            reached!("copier-meets-drop");
+        }
+        was_dropped && !self.planted.is(Bug::DroppedCopied)
     }
 
     fn read_items(&mut self, items: &[Item], epoch: EpochNumber) -> Result<Copies, StoreError> {
@@ -123,6 +128,7 @@ impl AccessManager {
         let mut taken = Vec::new();
         for (item, version, row) in copies {
             if !self.stale.contains(item.table, &item.key) && !self.planted.is(Bug::ClearedByOlderVersion) {
+                reached!("copier-meets-newer");
                 continue;
             }
             self.take_over(item.table, &item.key, *version, row.clone(), installed);

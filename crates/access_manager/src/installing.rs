@@ -6,6 +6,7 @@ use crate::manager::AccessManager;
 use crate::store::StoreError;
 use messages::access::AccessReply;
 use messages::planted::Bug;
+use messages::reached;
 use messages::{History, Increment, Item, Key, Message, Outbox, Row, ServerKind, TableId, Timestamp, Write};
 use std::ops::Range;
 
@@ -81,10 +82,11 @@ impl AccessManager {
                 (true, true) if self.planted.is(Bug::AdditionsToStaleSkipped) => {}
                 // The log names whole storages as stale of which only parts were: what this copy has voted to add to was not.
                 (_, true) if !self.planted.is(Bug::IncrementsReplayedTwice) => {
+                    reached!("readded-in-replay");
                     self.local.readd(*table, key, timestamp, addends)?;
                 }
                 // A copy is to come, of a member that has it.
-                (true, _) => {}
+                (true, _) => reached!("addition-to-stale"),
                 (false, _) => self.local.add(*table, key, timestamp, addends)?,
             }
         }

@@ -21,6 +21,7 @@ use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::replication::SiteNotice;
 use messages::{Envelope, History, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
 use messages::{TableId, Timestamp, TransactionId};
@@ -261,6 +262,7 @@ impl AccessManager {
         snapshot: Option<Timestamp>,
     ) -> Result<AccessReply, StoreError> {
         if self.stale.contains(table, &key) && !self.planted.is(Bug::StaleServed) {
+            reached!("stale-read");
             let range = KeyRange::point(table, key);
             return Ok(AccessReply::Stale { tag, range: Box::new(range) });
         }
@@ -272,7 +274,10 @@ impl AccessManager {
             // The same at every site, whether it still knows of the deletion or not.
             Seen::Absent(_) => (Timestamp::ZERO, None),
             Seen::Gone if self.planted.is(Bug::ReadBelowFloor) => (Timestamp::ZERO, None),
-            Seen::Gone => return Ok(AccessReply::SnapshotGone { tag, given_up: false }),
+            Seen::Gone => {
+                reached!("below-floor");
+                return Ok(AccessReply::SnapshotGone { tag, given_up: false });
+            }
         };
         Ok(AccessReply::ReadReply { tag, version, row })
     }
@@ -281,6 +286,7 @@ impl AccessManager {
     fn gone(&self, tag: u64, snapshot: Option<Timestamp>) -> Option<AccessReply> {
         let snapshots = &self.local.snapshots;
         let gone = snapshot.filter(|snapshot| !snapshots.may_read(*snapshot))?;
+        reached!("snapshot-gone");
         Some(AccessReply::SnapshotGone { tag, given_up: snapshots.is_given_up(gone) })
     }
 
@@ -312,6 +318,7 @@ impl AccessManager {
             match part {
                 None => {}
                 Some((low, _)) if !reverse && low != range.low => {
+                    reached!("stale-in-scan");
                     range.high = Some(low.clone());
                     edge = Some(low);
                 }

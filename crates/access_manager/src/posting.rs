@@ -16,6 +16,7 @@ use crate::store::{StoreError, StoreWrite};
 use bytes::Bytes;
 use messages::access::{AccessReply, StaleSet};
 use messages::planted::Bug;
+use messages::reached;
 use messages::remaining;
 use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -196,6 +197,9 @@ impl Poster {
         let (due, kept): (Vec<Drop>, Vec<Drop>) =
             std::mem::take(&mut self.drops).into_iter().partition(|drop| unread(drop) && drop.generation <= generation);
         let drops = kept.iter().map(|drop| (drop.timestamp, drop.table)).collect();
+        if !kept.is_empty() {
+            reached!("drop-waits-for-readers");
+        }
         self.drops = kept;
         let metadata = Metadata { as_of: local.as_of, drops, replay_from: 0 };
         self.posting = Some(Posting {
@@ -271,7 +275,10 @@ impl Poster {
         }
         for table in std::mem::take(&mut posting.emptied) {
             match local.is_hollow(table)? {
-                Some(true) => garbage.take(local.remove_storage(table)),
+                Some(true) => {
+                    reached!("hollow-storage");
+                    garbage.take(local.remove_storage(table));
+                }
                 Some(false) => {}
                 None => {
                     self.emptied.insert(table);

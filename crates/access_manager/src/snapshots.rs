@@ -13,6 +13,7 @@
 
 use messages::Timestamp;
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use serde::{Deserialize, Serialize};
 
 /// Snapshots that may still be read.
@@ -78,6 +79,9 @@ impl Snapshots {
     pub(crate) fn need(&self, version: Timestamp, replaced: Timestamp) -> bool {
         let first = self.in_use.partition_point(|snapshot| *snapshot < version);
         let seen_by = self.in_use.get(first).filter(|snapshot| **snapshot < replaced);
+        if seen_by.is_some() {
+            reached!("needed-version-kept");
+        }
         match self.planted.is(Bug::NeededVersionPruned) {
             true => seen_by.is_some() && first == 0,
             false => seen_by.is_some(),
@@ -86,6 +90,7 @@ impl Snapshots {
 
     /// Gives up the oldest snapshot in use.
     pub(crate) fn give_up_oldest(&mut self) -> Timestamp {
+        reached!("oldest-snapshot-given-up");
         self.given_up = self.in_use.remove(0);
         self.changes = self.changes.wrapping_add(1).max(1);
         self.given_up

@@ -9,6 +9,7 @@ use crate::AtomicityController;
 use messages::access::StaleSet;
 use messages::commit::{EpochReply, Outcome, TransactionState, TransactionsReport};
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::replication::SiteNotice;
 use messages::{Epoch, EpochNumber, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
 use std::collections::BTreeMap;
@@ -19,7 +20,11 @@ pub type Reports = BTreeMap<SiteId, Arc<TransactionsReport>>;
 
 /// Whether what a copy says of transactions of that epoch counts: it took part then.
 fn counts(report: &TransactionsReport, prepared_in: EpochNumber, planted: Planted) -> bool {
-    report.joined <= prepared_in || planted.is(Bug::VoidOutcomeWins)
+    let took_part = report.joined <= prepared_in;
+    if !took_part {
+        reached!("resolution-void-passed");
+    }
+    took_part || planted.is(Bug::VoidOutcomeWins)
 }
 
 /// What becomes of every transaction that any member whose word counts reports, and the epoch that made each outcome. Of what only
@@ -61,9 +66,18 @@ fn resolve_one(
     }
     let stamp = if planted.is(Bug::TimestampsWithoutEpoch) { prepared_in } else { epoch.number };
     match decided {
-        Some(outcome) => outcome,
-        None if all_prepared => (Outcome::Commit(Timestamp { epoch: stamp, clock: 0, transaction }), epoch.number),
-        None => (Outcome::Abort, epoch.number),
+        Some(outcome) => {
+            reached!("resolution-decision-wins");
+            outcome
+        }
+        None if all_prepared => {
+            reached!("resolution-commits");
+            (Outcome::Commit(Timestamp { epoch: stamp, clock: 0, transaction }), epoch.number)
+        }
+        None => {
+            reached!("resolution-aborts");
+            (Outcome::Abort, epoch.number)
+        }
     }
 }
 

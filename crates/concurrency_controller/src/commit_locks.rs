@@ -14,6 +14,7 @@
 
 use crate::lock_table::{LockTable, Mode, Place, Placing};
 use messages::planted::Bug;
+use messages::reached;
 use messages::{Age, Conflict, ConflictKind, History, Timestamp, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -151,6 +152,7 @@ impl CommitLocks {
             if !holds && overtakes {
                 waiting.push((other, place));
             } else if (lock.age, other) < (age, transaction) {
+                reached!("younger-dies");
                 return (Verdict::Dies(younger_dies(place, other)), Vec::new());
             } else if holds {
                 waits_for.insert(other);
@@ -166,6 +168,7 @@ impl CommitLocks {
                 lock.awaited_by.push(other);
             } else {
                 let conflict = younger_dies(place, transaction);
+                reached!("younger-waiter-killed");
                 let history = self.kill(other);
                 killed.push(Killed { transaction: other, conflict, history });
             }

@@ -18,6 +18,7 @@ use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, HOLDS_ASKED_MAX, OWED_TIME, PREC
 use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
 use crate::sequencer::Sequencer;
 use messages::concurrency::Target;
+use messages::reached;
 use messages::{Age, Conflict, ConflictKind, History, Item, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -256,6 +257,7 @@ impl Executing {
     fn refused_for_a_circle(&mut self, transaction: TransactionId, sequencer: &dyn Sequencer) -> Option<Conflict> {
         let before = self.closes_circle(transaction, sequencer)?;
         let request = self.withdraw(transaction).expect("who closes a circle waits");
+        reached!("deadlock");
         Some(Conflict::on(request.place().item(), ConflictKind::Deadlock, Some(before)))
     }
 

@@ -31,6 +31,7 @@ use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Ta
 use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::{Age, Conflict, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, TransactionId};
 use methods::sequencer_of;
 use sequencer::Sequencer;
@@ -217,6 +218,7 @@ impl ConcurrencyController {
             &*self.sequencer,
         );
         if let Some(conflict) = first.filter(|_| !self.placing.planted.is(Bug::LongWaiterPassed)) {
+            reached!("long-waiter-first");
             self.counters.commit_lock_deaths += 1;
             return reply_commit_lock(transaction, Some(conflict), outbox);
         }
@@ -230,6 +232,7 @@ impl ConcurrencyController {
             let (doomed, more) = self.executing.doom(transaction, gathered, (self.placing, &history), &*self.sequencer);
             freed.extend(more);
             for loser in doomed {
+                reached!("executing-doomed");
                 self.counters.doomed += 1;
                 let (transaction, conflict) = (loser.transaction, loser.conflict);
                 let message = ConcurrencyReply::Doomed { transaction, conflict: conflict.clone() };

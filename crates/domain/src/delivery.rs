@@ -9,6 +9,7 @@ use crate::{Clock, Domain, Remote, index, limits};
 use commit_log::{Log, LogError};
 use messages::access::AccessReply;
 use messages::planted::Bug;
+use messages::reached;
 use messages::replication::SiteNotice;
 use messages::server::{Outgoing, SEVERAL_SITES};
 use messages::trace::{Event, Happened, Tracer};
@@ -54,6 +55,7 @@ impl<L: Log> Domain<L> {
                 return;
             }
             if !self.is_for_this_life(&envelope) {
+                reached!("request-of-earlier-life");
                 continue;
             }
             let Some(envelope) = self.lease_came(clock, envelope) else { continue };
@@ -111,6 +113,7 @@ impl<L: Log> Domain<L> {
             }
             let now = clock();
             if until.is_some_and(|until| now.boot >= until) {
+                reached!("turn-ended");
                 self.queue.push_front(envelope);
                 if self.settings.planted.is(Bug::LateMessagesForgotten) {
                     self.queue.clear();

@@ -14,6 +14,7 @@ use concurrency_controller::ConcurrencyController;
 use leases::{Keeper, Servers};
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
+use messages::reached;
 use messages::trace::Tracer;
 use messages::{Now, Outbox};
 use replication_controller::ReplicationController;
@@ -144,6 +145,7 @@ impl<L: Log> Domain<L> {
         let (first, appended) = (self.log.first(), self.log.appended());
         let other = StartError::OtherStore { told, first, appended };
         if (needed && told < first || told > appended) && !self.settings.planted.is(Bug::StoreNotChecked) {
+            reached!("store-of-another-log");
             return Err(other);
         }
         if told <= first || told >= appended {

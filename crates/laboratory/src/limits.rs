@@ -2,11 +2,6 @@
 
 use std::time::Duration;
 
-/// What the names of traces end in.
-pub use site::trace_file::SUFFIX as TRACE_FILE_SUFFIX;
-/// Folders that are looked through for traces at once.
-pub const TRACE_FOLDERS_MAX: usize = 1_000;
-
 /// How long a client waits for a connection.
 pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
 /// The first pause of a client whose transaction was refused; each further one is up to twice as long.

@@ -26,6 +26,7 @@ mod term;
 use length::Length;
 use messages::lease::{LeaseLength, LeaseNews, OWN_PAUSE};
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::replication::ReplicationMessage;
 use messages::{Envelope, Epoch, EpochNumber, Incarnation, Message, SiteId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -242,7 +243,11 @@ impl Keeper {
         if self.common.planted.is(Bug::ShrinkForgetsLonger) {
             member.granted_until.store(until, Ordering::SeqCst);
         }
+        if until < member.granted_until.load(Ordering::SeqCst) {
+            reached!("shorter-lease-asked");
+        }
         if !promise::grant(&self.term.open, &member.granted_until, until) {
+            reached!("grant-refused");
             return;
         }
         said.push((member.site, ReplicationMessage::LeaseGrant { sent_at, length }));

@@ -5,7 +5,8 @@
 //!
 //! * [`cluster`]: what a cluster is, and its folder; * [`process`]: one process; * [`running`]: all of them;
 //! * [`orders`]: what others ask of whoever runs it; * [`supervisor`]: a cluster in the foreground;
-//! * [`screen`]: what a person sees of long work; * [`limits`]: every bound.
+//! * [`screen`]: what a person sees of long work; * [`trace`]: what became of each message, read offline;
+//! * [`stop`]: a flag that Ctrl-C sets; * [`limits`]: every bound.
 
 pub mod cluster;
 pub mod limits;
@@ -14,6 +15,8 @@ mod ports;
 pub mod process;
 pub mod running;
 pub mod screen;
+pub mod stop;
 pub mod supervisor;
+pub mod trace;
 
 pub use cluster::{Addresses, Cluster, ClusterError, DESCRIPTION_FILE, KEYS_FOLDER, Wish, file_error};

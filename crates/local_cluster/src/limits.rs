@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+/// What the names of traces end in.
+pub use site::trace_file::SUFFIX as TRACE_FILE_SUFFIX;
+/// Folders that are looked through for traces at once.
+pub const TRACE_FOLDERS_MAX: usize = 1_000;
+
 /// Sites of one cluster.
 pub const SITES_MAX: u16 = 16;
 /// How often a cluster's processes, orders and states are looked at.

@@ -8,9 +8,11 @@ use crate::limits;
 use crate::orders::{self, Order};
 use crate::process::{Name, ending};
 use crate::running::Running;
+use crate::screen::Screen;
 use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -167,6 +169,23 @@ fn next_pause(last: Duration, short: bool) -> Duration {
         (true, Duration::ZERO) => limits::RESTART_PAUSE_MIN,
         (true, last) => (last * 2).min(limits::RESTART_PAUSE_MAX),
     }
+}
+
+/// How to connect with each site.
+pub fn print_psql(running: &Running, screen: &mut Screen) {
+    for site in running.cluster().sites().keys() {
+        screen.line(&format!("  {}", running.cluster().psql(*site)));
+    }
+}
+
+/// Ends all processes; not all well is exit status 1.
+pub fn end(running: Running, screen: &mut Screen) -> ExitCode {
+    screen.line("Ending all processes.");
+    let complaints = running.stop();
+    for complaint in &complaints {
+        screen.line(complaint);
+    }
+    if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! In reading order: `process` (what is known of one process), `sending`, `receiving` (aliens), `gathering`, `groups`,
 //! `naming` (host identifiers, logical identifiers, the kernel server), `moving`, `owner` and `inflow` (bulk data), `relocation`.
 
+mod gather;
 mod gathering;
 mod groups;
 mod inflow;
@@ -23,7 +24,7 @@ mod receiving;
 mod relocation;
 mod sending;
 
-pub use gathering::Until;
+pub use gather::Until;
 pub use naming::Scope;
 pub use process::CallError;
 pub use receiving::ReplyError;

@@ -1,9 +1,11 @@
 //! `raid sim`: what its options do, and what it prints.
 
-use crate::run::{Bounds, Outcome};
+use crate::bounds::Bounds;
+use crate::run::Outcome;
 use crate::sweep::{Summary, Sweep};
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
+use messages::probes::{Probe, counts};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -33,6 +35,8 @@ pub struct Options {
     pub plant: Option<String>,
     /// Only list the clauses that can be left out.
     pub list_plants: bool,
+    /// Also list the rare branches of the servers, and how often each was gone through.
+    pub probes: bool,
 }
 
 /// Runs the simulator. Returns the exit code: 0 when no run failed, 1 when one did (with a plant: it was found), 2 for options that
@@ -88,10 +92,25 @@ fn sweep_and_tell(options: &Options, sweep: &Sweep) -> i32 {
     let summary = sweep.run(|summary, outcome| progress.tell(summary, outcome));
     progress.end();
     println!("{}", summary.text());
+    if options.probes {
+        print!("{}", probes_text(counts().collect()));
+    }
     let Some(outcome) = summary.failed.first() else { return 0 };
     println!("seed {} with {} sites failed {}", outcome.seed, outcome.sites, outcome.failure.as_deref().unwrap_or(""));
     println!("replay: {}", replay(options, outcome.seed, outcome.sites));
     1
+}
+
+/// What was reached, the rarest first, and what never was.
+fn probes_text(mut counted: Vec<(Probe, u64)>) -> String {
+    counted.sort_by_key(|(_, count)| *count);
+    let missed = counted.iter().filter(|(_, count)| *count == 0).count();
+    let lines = counted.iter().map(|(probe, count)| match count {
+        0 => format!("never          {:26} {}\n", probe.name, probe.what),
+        count => format!("{count:>12} x {:26} {}\n", probe.name, probe.what),
+    });
+    let lines: String = lines.collect();
+    format!("{lines}{missed} of {} probes were never reached\n", counted.len())
 }
 
 /// How far a sweep has come: on a terminal one line that changes, otherwise a line now and then.

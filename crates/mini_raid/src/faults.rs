@@ -3,8 +3,18 @@
 //! Invariant: whatever a fault takes away comes back, unless another fault takes it again: a dead process is started, a cut mended, a
 //! disk repaired; so a run whose faults have stopped can recover.
 
-use crate::machine::Part;
 use messages::replication::SiteNotice;
+
+/// What is put back of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    Whole,
+    /// The log only.
+    Log,
+    /// The store only.
+    Store,
+}
 
 /// A kind of fault, as a profile weighs it and a summary counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,13 +6,14 @@
 //!
 //! In reading order:
 //!
-//! * [`mod@run`] and [`sweep`]: one run, many runs; [`cli`]: `raid sim`; [`statistics`];
+//! * [`mod@run`], [`bounds`] and [`sweep`]: one run, what it is allowed, many runs; [`cli`]: `raid sim`; [`statistics`];
 //! * [`world`]: what happens; [`event`]: in which order; [`random`]: by which chance;
 //! * [`machine`], [`clock`], [`network`], [`oracle_host`]: what sites run on;
 //! * [`profile`], [`faults`], [`message_kind`]: what goes wrong; [`mover`]: what must not matter;
-//! * [`client`], [`workload`], [`programs`], [`tables`], [`history`]: what is asked, and what was seen;
+//! * [`client`], [`seat`], [`workload`], [`programs`], [`tables`], [`history`]: what is asked, and what was seen;
 //! * [`checkers`]: what must hold; [`limits`].
 
+pub mod bounds;
 pub mod checkers;
 pub mod cli;
 pub mod client;
@@ -30,12 +31,14 @@ pub mod profile;
 pub mod programs;
 pub mod random;
 pub mod run;
+pub mod seat;
 pub mod statistics;
 pub mod sweep;
 pub mod tables;
 pub mod workload;
 pub mod world;
 
+pub use bounds::Bounds;
 pub use mover::Moves;
-pub use run::{Bounds, Outcome, run};
+pub use run::{Outcome, run};
 pub use sweep::Sweep;

@@ -3,13 +3,14 @@
 //! Invariants: a process has one life after another, each with an incarnation that the oracle gave it; killing the process loses nothing
 //! that was appended to the log, losing power loses what was not synced; a paused process does nothing, but its clocks go on.
 
+use crate::bounds::Bounds;
 use crate::clock::MachineClock;
+use crate::faults::Part;
 use crate::limits;
 use crate::mover::Mover;
 use crate::profile::{Leases, Profile};
 use crate::random::Random;
-use crate::run::Bounds;
-use crate::world::Seat;
+use crate::seat::Seat;
 use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog, Position};
 use domain::{Domain, Settings, StartError, Turns};
@@ -56,17 +57,6 @@ pub struct Copy {
     pub at: u64,
     log: MemoryLog,
     store: MemoryStore,
-}
-
-/// What is put back of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// All.
-    Whole,
-    /// The log only.
-    Log,
-    /// The store only.
-    Store,
 }
 
 /// A machine and the site on it.

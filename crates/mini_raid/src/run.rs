@@ -2,53 +2,13 @@
 //!
 //! Invariant: a broken invariant inside a server is a failure of the run like any other; it never ends the program.
 
-use crate::limits::{EVENTS_MAX, MOVES_EVERY, RUN_DEFAULT};
-use crate::mover::Moves;
+use crate::bounds::Bounds;
 use crate::statistics::Statistics;
 use crate::world::World;
 use messages::planted::Planted;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
-
-/// How long a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Virtual time with faults, in nanoseconds; recovery comes on top.
-    pub time: u64,
-    /// Events after which the run stops without a verdict on its end.
-    pub events: u64,
-    /// Nothing goes wrong.
-    pub calm: bool,
-    /// Tell on standard error what happens.
-    pub tell: bool,
-    /// Moves of servers, which the run shows nothing of.
-    pub moves: Moves,
-    /// A site that pauses inside a step has its turn, and goes on afterwards, as one does whose servers are in other processes.
-    pub turns: bool,
-    /// Clients add to counters, too.
-    pub counters: bool,
-    /// In some runs the schemas of tables change, too.
-    pub schemas: bool,
-    /// In some runs disks go back in time, too.
-    pub disks_back: bool,
-}
-
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
-            time: RUN_DEFAULT,
-            events: EVENTS_MAX,
-            calm: false,
-            tell: false,
-            moves: Moves { every: MOVES_EVERY, elsewhere: false },
-            turns: false,
-            counters: true,
-            schemas: true,
-            disks_back: true,
-        }
-    }
-}
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 //! Invariant: runs are counted in the order of their seeds, and nothing behind the last one that counts is; so what a sweep of a
 //! given number of runs comes to does not depend on the number of threads.
 
-use crate::run::{Bounds, Outcome, run};
+use crate::bounds::Bounds;
+use crate::run::{Outcome, run};
 use crate::statistics::Statistics;
 use messages::planted::Planted;
 use std::collections::BTreeMap;

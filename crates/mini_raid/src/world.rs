@@ -14,6 +14,7 @@ mod sessions;
 mod storages;
 mod wires;
 
+use crate::bounds::Bounds;
 use crate::checkers::outcomes::Outcomes;
 use crate::client::Client;
 use crate::event::{Agenda, Event};
@@ -26,15 +27,12 @@ use crate::oracle_host::OracleHost;
 use crate::profile::Profile;
 use crate::programs::Programs;
 use crate::random::Random;
-use crate::run::Bounds;
 use crate::statistics::Statistics;
 use crate::workload::Workload;
 use messages::planted::Planted;
 use messages::{Epoch, EpochNumber};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-pub use parked::Seat;
 
 /// Everything.
 pub struct World {

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use messages::epoch::{Epoch, Member, MemberState, Method, Placement, ProposalId};
 use messages::limits::SITES_MAX;
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::{EpochNumber, Incarnation, InstanceId, OracleLife, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,9 +149,11 @@ impl Register {
         let current = &self.state.epoch;
         let same_number = current.number == epoch.number && self.planted.is(Bug::SwapSettledByNumber);
         if (current.number, current.proposal) == (epoch.number, epoch.proposal) || same_number {
+            reached!("swap-settled-by-reading");
             return if self.unsettled().is_empty() { Swap::WonBefore } else { Swap::Unconfirmed };
         }
         if !self.unconfirmed().is_empty() {
+            reached!("oracle-distrusts");
             return Swap::Unconfirmed;
         }
         let successor = (current.number, current.proposal) == expected

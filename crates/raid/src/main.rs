@@ -3,13 +3,11 @@
 //! Every command is one file: its options, its help, and calls into the crates that do the work. Invariant: the exit status is 0 only when
 //! the command did what its help says; 1 means that it did not, with the reason and what to do on standard error; 2 is a wrong command line.
 
-mod bench;
 mod cluster_folder;
 mod config;
-mod demo;
-mod experiment;
 mod failures;
 mod keys;
+mod laboratory;
 mod limits;
 mod memory;
 mod moving;
@@ -17,7 +15,6 @@ mod server;
 mod simulate;
 mod start;
 mod status;
-mod stop;
 mod trace;
 
 use clap::{Parser, Subcommand};
@@ -50,7 +47,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Demo(demo::Options),
+    /// Watch a cluster lose a site under load and take it back (done by raid-lab)
+    Demo(laboratory::Options),
     Start(start::Options),
     Status(status::Options),
     Trace(trace::Options),
@@ -76,12 +74,13 @@ enum Command {
     Config(config::Options),
     Keys(keys::Options),
     Sim(simulate::Options),
-    Bench(bench::Options),
+    /// Measure Raid on this machine (done by raid-lab)
+    Bench(laboratory::Options),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Demo(options) => demo::run(&options),
+        Command::Demo(options) => laboratory::run("demo", &options),
         Command::Start(options) => start::run(&options),
         Command::Status(options) => status::run(&options),
         Command::Trace(options) => trace::run(&options),
@@ -97,7 +96,7 @@ fn main() -> ExitCode {
         Command::Config(options) => config::run(&options),
         Command::Keys(options) => keys::run(&options),
         Command::Sim(options) => simulate::run(options),
-        Command::Bench(options) => bench::run(&options),
+        Command::Bench(options) => laboratory::run("bench", &options),
     };
     done.unwrap_or_else(|error| {
         eprintln!("raid: {error}");

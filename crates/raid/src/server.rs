@@ -3,9 +3,10 @@
 //! Invariant: a process that was started with `--watch-stdin` ends soon after the other end of its standard input is closed, whatever ended
 //! its parent; no site of a cluster in the foreground is left behind.
 
+use crate::limits;
 use crate::start::Layout;
-use crate::{limits, stop};
 use clap::Args;
+use local_cluster::stop;
 use site::{OracleConfig, SiteConfig};
 use std::io::{IsTerminal, Read};
 use std::net::SocketAddr;

@@ -9,6 +9,7 @@ Examples:
   raid sim --seed 1000 --seconds 120          as many seeds from 1000 as two minutes allow
   raid sim --seed 4711 --runs 1 --sites 3     one seed again
   raid sim --list-plants                      the clauses that can be left out, and the rule of each
+  raid sim --runs 1000 --probes               and which rare branches of the servers these runs went through
   raid sim --plant NAME                       leave one out: the checkers find most of them within a minute of a core
 
 Exit status: 0 when no run failed; with --plant, 0 when it was not found; 1 otherwise; 2 for options that make no sense.";
@@ -51,15 +52,28 @@ pub struct Options {
     /// List the clauses that can be left out.
     #[arg(long)]
     list_plants: bool,
+    /// Also list rare branches of the servers, and how often these runs went through each.
+    #[arg(long)]
+    probes: bool,
 }
 
 /// Runs it.
 pub fn run(options: Options) -> Result<ExitCode, String> {
-    let Options { seed, runs, sites, seconds, jobs, virtual_seconds, steps, plant, list_plants } = options;
+    let Options { seed, runs, sites, seconds, jobs, virtual_seconds, steps, plant, list_plants, probes } = options;
     let seconds = seconds.or((plant.is_some() && runs.is_none()).then_some(PLANT_SECONDS));
     let runs = runs.unwrap_or(if seconds.is_some() { u64::MAX } else { 1 });
-    let options =
-        mini_raid::cli::Options { seed, runs, sites, seconds, jobs, virtual_seconds, steps, plant, list_plants };
+    let options = mini_raid::cli::Options {
+        seed,
+        runs,
+        sites,
+        seconds,
+        jobs,
+        virtual_seconds,
+        steps,
+        plant,
+        list_plants,
+        probes,
+    };
     let status = mini_raid::cli::main(&options);
     Ok(ExitCode::from(u8::try_from(status).unwrap_or(1)))
 }

@@ -1,11 +1,11 @@
 //! `raid start`: a cluster in the foreground.
 
 use crate::cluster_folder::ClusterFolder;
-use crate::stop;
 use clap::{Args, ValueEnum};
 use local_cluster::running::Running;
 use local_cluster::screen::Screen;
-use local_cluster::supervisor::Supervisor;
+use local_cluster::stop;
+use local_cluster::supervisor::{Supervisor, end, print_psql};
 use local_cluster::{Cluster, Wish};
 use site::config::{Channels, MethodName};
 use std::net::SocketAddr;
@@ -178,21 +178,4 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     let supervisor = Supervisor::new(running, !options.no_restart);
     let running = supervisor.run(&stop, |line| screen.line(line)).map_err(|error| text(&error))?;
     Ok(end(running, &mut screen))
-}
-
-/// How to connect with each site.
-pub fn print_psql(running: &Running, screen: &mut Screen) {
-    for site in running.cluster().sites().keys() {
-        screen.line(&format!("  {}", running.cluster().psql(*site)));
-    }
-}
-
-/// Ends all processes; not all well is exit status 1.
-pub fn end(running: Running, screen: &mut Screen) -> ExitCode {
-    screen.line("Ending all processes.");
-    let complaints = running.stop();
-    for complaint in &complaints {
-        screen.line(complaint);
-    }
-    if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

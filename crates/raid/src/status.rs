@@ -1,10 +1,11 @@
 //! `raid status`: what every site of a cluster says about itself.
 
 use crate::cluster_folder::ClusterFolder;
-use crate::{limits, stop};
+use crate::limits;
 use clap::Args;
 use local_cluster::Cluster;
 use local_cluster::screen::{bytes, grouped};
+use local_cluster::stop;
 use site::layout::names;
 use site::status::{Peer, Status, ask};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use crate::cluster_folder::ClusterFolder;
 use clap::Args;
-use laboratory::trace::{Trace, files_below};
+use local_cluster::trace::{Trace, files_below};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ pub struct Options {
 
 /// Reads them and prints.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
-    let text = |error: laboratory::trace::TraceFileError| error.to_string();
+    let text = |error: local_cluster::trace::TraceFileError| error.to_string();
     let files = match options.files.is_empty() {
         true => files_below(&options.folder.data).map_err(text)?,
         false => options.files.clone(),

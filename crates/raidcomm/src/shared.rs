@@ -37,7 +37,7 @@
 //! * `calls`: the slots as each side sees them;
 //! * `segment`: what lies where in the memory, and the slots' states;
 //! * `waiting`: spinning, yielding, sleeping, and waking;
-//! * `greeting`: how the two ends meet; `lifeline`: how one learns that the other is gone;
+//! * `shape`: how large a line is; `greeting`: how the two ends meet; `lifeline`: how one learns that the other is gone;
 //! * [`ring`]: bytes in one direction, for event loops; [`door`]: how a ring gets to the other process;
 //! * `place`: what shared memory is to all of these; `mapping`: memory that two processes have; `models`: memory that two threads of a model
 //!   have, in which every order of what they do is tried.
@@ -54,14 +54,15 @@ mod place;
 pub mod ring;
 mod segment;
 pub mod server;
+mod shape;
 mod waiting;
 
 #[cfg(test)]
 mod tests;
 
 pub use client::{CallError, Client, Fate, Ticket};
-pub use greeting::{LineError, Shape};
 pub use server::{Call, Listener, ServeError, Server};
+pub use shape::{LineError, Shape};
 
 use lifeline::Lifeline;
 use segment::{Segment, Side};

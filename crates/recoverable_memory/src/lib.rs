@@ -36,6 +36,7 @@ mod mapping;
 pub mod memory;
 pub mod memory_log;
 pub mod options;
+mod pieces;
 pub mod plain;
 #[doc = include_str!("../PROMISES.md")]
 pub mod promises {}
@@ -52,9 +53,9 @@ mod truncation;
 pub use device::{DeviceError, Durability, LogDevice, Position, Receipt};
 pub use error::{Error, RangeError};
 pub use memory::Memory;
-pub use options::{Options, Truncation};
+pub use options::{OnDamage, Options, Truncation};
 pub use plain::{Offset, Plain};
-pub use recovery::{OnDamage, Recovered};
+pub use recovery::Recovered;
 pub use region::Region;
 pub use transaction::{Commit, Enlisted, Mode, NoRestore, Restore, Transaction};
 

@@ -3,7 +3,6 @@
 use crate::device::Durability;
 use crate::error::Error;
 use crate::limits::{LOG_BYTES_DEFAULT, LOG_BYTES_MIN, SPOOL_BYTES_DEFAULT, TRUNCATE_AT_PERCENT_DEFAULT};
-use crate::recovery::OnDamage;
 
 /// Who truncates the log when it is filled to the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +11,16 @@ pub enum Truncation {
     Background,
     /// The thread that commits. Then the same calls make the same writes, as a test of crashes needs it.
     Inline,
+}
+
+/// What to do about damage in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDamage {
+    /// Stop with [`Error::Damaged`] and change nothing.
+    #[default]
+    Refuse,
+    /// Give up the commits from the damage on, and say so in [`Recovered::cut`](crate::Recovered::cut).
+    Cut,
 }
 
 /// How a memory behaves.

@@ -12,20 +12,12 @@ use std::ops::Range;
 use crate::device::{Extent, LogDevice, Position};
 use crate::error::Error;
 use crate::files::Folder;
-use crate::limits::{CHUNK_BYTES, PIECE_BYTES, RECORD_ALIGNMENT};
+use crate::limits::{CHUNK_BYTES, RECORD_ALIGNMENT};
+use crate::options::OnDamage;
+use crate::pieces::{note_record, pieces};
 use crate::record::{self, HEADER_BYTES, Header, Kind};
 use crate::shared::check_name;
 use crate::truncation::{Target, apply};
-
-/// What to do about damage in the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnDamage {
-    /// Stop with [`Error::Damaged`] and change nothing.
-    #[default]
-    Refuse,
-    /// Give up the commits from the damage on, and say so in [`Recovered::cut`].
-    Cut,
-}
 
 /// What a recovery found and did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,19 +61,6 @@ pub fn recover(device: &dyn LogDevice, folder: &dyn Folder, on_damage: OnDamage)
     // Beyond all that may stand there, so that nothing of it is ever taken for a record.
     device.reset(Position(extent.end.0.next_multiple_of(RECORD_ALIGNMENT)))?;
     Ok(scan.recovered)
-}
-
-/// The pieces that begin at `starts` and end together at `end`.
-pub(crate) fn pieces(starts: &[Position], end: Position) -> Vec<Range<Position>> {
-    let ends = starts.iter().skip(1).copied().chain([end]);
-    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
-}
-
-/// Notes where a piece begins. `starts` are the beginnings so far, and `record` is one that follows.
-pub(crate) fn note_record(starts: &mut Vec<Position>, record: Range<Position>) {
-    if starts.last().is_none_or(|&start| record.end.since(start) > PIECE_BYTES) {
-        starts.push(record.start);
-    }
 }
 
 #[derive(Default)]

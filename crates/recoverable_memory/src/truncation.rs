@@ -17,8 +17,8 @@ use crate::device::{LogDevice, Position};
 use crate::error::Error;
 use crate::files::File;
 use crate::limits::{CHUNK_BYTES, GAP_BYTES_MAX};
+use crate::pieces::pieces;
 use crate::record::{self, Change, Kind};
-use crate::recovery::pieces;
 use crate::shared::{Shared, lock};
 
 /// A segment that changes are brought to.

@@ -13,6 +13,7 @@ use messages::last_words::HomesKnown;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
+use messages::reached;
 use messages::replication::{MemberReport, ReplicationMessage, ServiceReply, SiteNotice};
 use messages::{
     Epoch, EpochNumber, Incarnation, LeaseLength, MemberState, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
@@ -166,7 +167,10 @@ impl ReplicationController {
         self.seal(now, EpochNumber(epoch.number.0.saturating_sub(1)), outbox);
         let parent = match &self.state {
             State::Member(active) => Some(active.clone()),
-            State::Changing(change) => Some(change.epoch.clone()),
+            State::Changing(change) => {
+                reached!("change-replaced");
+                Some(change.epoch.clone())
+            }
             State::Joining => None,
         };
         self.leases.enter(&epoch, self.site, now);
@@ -398,7 +402,11 @@ impl ReplicationController {
 
     fn say_logged(&mut self, now: Now, outbox: &mut Outbox) {
         let State::Changing(change) = &self.state else { return };
-        if !change.synced || change.said || now.boot < self.leases_over(change) {
+        if !change.synced || change.said {
+            return;
+        }
+        if now.boot < self.leases_over(change) {
+            reached!("leases-waited-out");
             return;
         }
         let State::Changing(change) = &mut self.state else { return };
@@ -475,6 +483,9 @@ impl ReplicationController {
         }
         let epoch = change.epoch.clone();
         let state = epoch.members[&self.site].state;
+        if epoch.members.len() == 1 {
+            reached!("epoch-of-one");
+        }
         self.state = State::Member(epoch.clone());
         self.fail_locks.enter(&epoch, self.site);
         self.joiners.entered(&epoch);

@@ -8,6 +8,7 @@ use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::COPY_ITEMS_MAX;
 use messages::planted::Bug;
+use messages::reached;
 use messages::replication::{ReplicationMessage, ServiceReply};
 use messages::{
     Epoch, EpochNumber, Item, KeyRange, Mark, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId,
@@ -151,7 +152,10 @@ impl ReplicationController {
             }
             // A replay says what was so in an earlier life.
             AccessReply::Refreshed { .. }
-                if matches!(self.state, State::Joining) && !self.planted.is(Bug::RefreshedByReplay) => {}
+                if matches!(self.state, State::Joining) && !self.planted.is(Bug::RefreshedByReplay) =>
+            {
+                reached!("refreshed-in-replay");
+            }
             AccessReply::Refreshed { items, storages } => {
                 if self.planted.is(Bug::ClearedBeforeSynced) {
                     self.tell_refreshed(items, storages, self.marks.on_disk(), outbox);

@@ -10,6 +10,7 @@ use crate::{AfterSync, ReplicationController, limits};
 use messages::access::StaleSet;
 use messages::log_record::LogRecord;
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
 use messages::{Epoch, EpochNumber, History, Item, Mark, Now, Outbox, SiteId, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -163,6 +164,7 @@ impl FailLocks {
             entry.remove();
         }
         while self.recent.len() > limits::RECENT_MAX {
+            reached!("recent-overflow");
             let (timestamp, written) = self.recent.pop_first().expect("longer than its bound");
             for site in self.members.clone() {
                 if of_site(&self.synced, site) < point(&timestamp) {
@@ -383,9 +385,13 @@ impl ReplicationController {
         let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
         let descends = last.is_some_and(|last| chain.contains(&last) && last.0 >= high.0);
         if self.was_set_back(carriers) || !descends || stale.everything {
+            reached!("joiner-locks-everything");
             return everything;
         }
         let undecided: Vec<Written> = self.tail.undecided().map(Written::By).collect();
+        if !undecided.is_empty() {
+            reached!("own-tail-locked");
+        }
         let private = private.iter().filter(|(at, _)| point(at) > low).map(|(_, written)| written);
         let own = private.chain(&undecided).filter(|_| !self.planted.is(Bug::TailNotLocked));
         lock_written(&mut stale, self.fail_locks.written_above(low).chain(own), self.planted);

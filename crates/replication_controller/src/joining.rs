@@ -7,6 +7,7 @@ use crate::{ReplicationController, State, limits};
 use messages::epoch::{Member, ProposalId};
 use messages::limits::JOIN_RETRY;
 use messages::planted::Bug;
+use messages::reached;
 use messages::replication::ReplicationMessage;
 use messages::{Epoch, EpochNumber, Incarnation, KnownMarks, Mark, MemberState, Now, Outbox, SiteId};
 use serde::{Deserialize, Serialize};
@@ -200,6 +201,7 @@ impl ReplicationController {
         let missing = self.restart_lacks(last, now);
         let alone = self.planted.is(Bug::RestartFromOneLog) || self.overridden(last, now);
         if !self.can_restart(last) || (!missing.is_empty() && !alone) {
+            reached!("restart-waits");
             self.joiners.restart_since = None;
             return;
         }
@@ -211,6 +213,7 @@ impl ReplicationController {
                 tracing::warn!(?missing, last = %last.number, "this site restarts the instance without these sites, as it was told to: \
                     what they have and this site's log has not is lost");
             }
+            reached!("restart-proposed");
             let epoch = self.restart_epoch(last, &missing);
             self.propose_restart(now, last.clone(), epoch, outbox);
         }

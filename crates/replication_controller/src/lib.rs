@@ -43,7 +43,8 @@ use messages::lease::OWN_PAUSE;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::{Bug, Planted};
-use messages::replication::{ReplicationMessage, Service, ServiceReply, SiteNotice};
+use messages::reached;
+use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
     Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, Mark, MemberState, Message, Now, OracleLife, Outbox,
@@ -511,6 +512,7 @@ impl ReplicationController {
             EpochReply::Committed { timestamp, history } => self.committed(timestamp, history),
             EpochReply::LoggedThrough { epoch, clock } => self.sync_through(epoch, clock, outbox),
             EpochReply::SilentVoter { site } => {
+                reached!("silent-voter");
                 if !self.planted.is(Bug::SilentVoterKept) {
                     self.accuse(site, outbox);
                 }
@@ -594,10 +596,4 @@ impl Server for ReplicationController {
     fn replay(&mut self, record: &LogRecord, outbox: &mut Outbox) {
         self.replay_record(record, outbox);
     }
-}
-
-/// A short answer to the action driver.
-pub(crate) fn service_reply(tag: u64, verdict: Result<Service, String>, outbox: &mut Outbox) {
-    let reply = ServiceReply::ServiceReply { tag, verdict };
-    outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
 }

@@ -9,6 +9,7 @@ use crate::{AfterSync, ReplicationController};
 use messages::epoch::Member;
 use messages::log_record::LogRecord;
 use messages::planted::Bug;
+use messages::reached;
 use messages::replication::MemberReport;
 use messages::{Epoch, Incarnation, KnownMarks, Lineage, Mark, Outbox, SiteId};
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,7 @@ impl ReplicationController {
             "this site's data were put back from an older copy: its log lacks what an earlier life had on disk; everything is brought anew from the other \
              sites"
         );
+        reached!("set-back-found");
         self.marks.set_back = true;
         true
     }

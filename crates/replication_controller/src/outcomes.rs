@@ -13,6 +13,7 @@ use crate::fail_locks::carries;
 use crate::{ReplicationController, limits};
 use messages::last_words::{HomesKnown, OutcomeTable};
 use messages::planted::{Bug, Planted};
+use messages::reached;
 use messages::replication::{MemberReport, ServiceReply};
 use messages::{Epoch, Incarnation, Message, Now, Outbox, ServerKind, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,7 @@ pub(crate) fn tables_of(
     let mut named: usize = kept.iter().map(|table| table.commits.len()).sum();
     let mut surplus = 0;
     while named > limits::OUTCOMES_MAX || kept.len() - surplus > limits::OUTCOME_TABLES_MAX {
+        reached!("outcomes-surplus");
         named -= kept[surplus].commits.len();
         surplus += 1;
     }

@@ -2,8 +2,9 @@
 //!
 //! Invariant: yes only in an active, unsealed epoch, under an unexpired lease from every other member.
 
-use crate::{ReplicationController, State, service_reply};
+use crate::{ReplicationController, State};
 use messages::planted::Bug;
+use messages::reached;
 use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
 use messages::{EpochNumber, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId};
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,9 @@ impl ReplicationController {
             let is_repaired = |site: &SiteId| epoch.members[site].state == MemberState::Recovering;
             let repaired: Vec<SiteId> = epoch.others(self.site).filter(is_repaired).collect();
             items.retain(|item| repaired.iter().any(|site| self.fail_locks.covers(*site, item)));
+            if !items.is_empty() {
+                reached!("joining-adds-not");
+            }
         }
         items
     }
@@ -120,4 +124,10 @@ impl ReplicationController {
             Err(_) => true,
         });
     }
+}
+
+/// A short answer to the action driver.
+fn service_reply(tag: u64, verdict: Result<Service, String>, outbox: &mut Outbox) {
+    let reply = ServiceReply::ServiceReply { tag, verdict };
+    outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
 }

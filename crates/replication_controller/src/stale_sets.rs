@@ -7,6 +7,7 @@
 
 use messages::access::StaleSet;
 use messages::limits::{FAIL_LOCKED_ITEMS_MAX, FAIL_LOCKED_STORAGES_MAX};
+use messages::reached;
 use messages::{Item, ItemSet, Key, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -90,6 +91,7 @@ fn coarsen(stale: &mut StaleSet, overflow_drops: bool) {
         for item in stale.items.tree() {
             *counts.entry(item.table).or_default() += 1;
         }
+        reached!("fail-locks-overflow");
         let largest = counts.into_iter().max_by_key(|(_, count)| *count).map(|(table, _)| table);
         let table = largest.expect("a full set has a largest storage");
         stale.items.tree_mut().retain(|item| item.table != table);

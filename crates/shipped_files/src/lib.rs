@@ -39,6 +39,7 @@ pub mod power_loss;
 pub mod recovery;
 pub mod remembered;
 mod settling;
+mod shared;
 pub mod status;
 
 pub use change::FileNumber;

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{OpenError, OptionError, failed};
-use crate::group::{Notify, Shared, ShippedFiles};
+use crate::group::ShippedFiles;
 use crate::limits::FILES_MAX;
 use crate::options::Options;
 use crate::recovery::{Replayed, replay, with_changes};
 use crate::settling::{Settler, settle};
+use crate::shared::{Notify, Shared};
 
 /// What an opening has found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use std::thread::JoinHandle;
 
 use crate::change::Change;
 use crate::error::Failure;
-use crate::group::{Shared, lock};
 use crate::limits::LOOK;
+use crate::shared::{Shared, lock};
 
 /// The thread.
 pub(crate) struct Settler(JoinHandle<()>);

@@ -5,7 +5,7 @@ use network_memory::writer::WriterStatus;
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use crate::group::{Shared, lock};
+use crate::shared::{Shared, lock};
 
 /// See the module's description.
 #[derive(Clone, Debug, PartialEq, Eq)]

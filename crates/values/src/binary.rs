@@ -2,7 +2,7 @@
 //!
 //! Invariant: decoding checks lengths, bounds and UTF-8: any bytes from a client yield a value of the type or an error.
 
-use crate::array::{parse_binary, write_binary};
+use crate::array_message::{parse_binary, write_binary};
 use crate::calendar::{checked_date, checked_timestamp};
 use crate::error::{ValueError, sqlstate};
 use crate::limits::MICROSECONDS_PER_DAY;

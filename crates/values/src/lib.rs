@@ -16,6 +16,8 @@
 pub mod addition;
 mod arithmetic;
 mod array;
+mod array_literal;
+mod array_message;
 pub mod binary;
 mod calendar;
 pub mod cast;

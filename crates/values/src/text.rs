@@ -2,7 +2,7 @@
 //!
 //! Invariant: what [`write()`] prints, [`parse`] reads as an equal value of the same type.
 
-use crate::array;
+use crate::array_literal;
 use crate::calendar;
 use crate::datetime;
 use crate::error::{ValueError, sqlstate};
@@ -34,7 +34,7 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
         Type::Interval => Value::Interval(interval::parse(input)?),
         Type::Uuid => Value::Uuid(parse_uuid(input)?),
         Type::Oid => Value::Oid(parse_oid(input)?),
-        Type::Array(element) => return array::parse_text(input, element.data_type()),
+        Type::Array(element) => return array_literal::parse_text(input, element.data_type()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
 }
@@ -98,7 +98,7 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
             }
         }
         Value::Array(array) => {
-            array::write_text(array, data_type.element().unwrap_or_else(|| array.element()), out);
+            array_literal::write_text(array, data_type.element().unwrap_or_else(|| array.element()), out);
         }
     }
 }

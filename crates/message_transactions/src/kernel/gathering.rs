@@ -4,79 +4,14 @@
 //! counted once, as replied, dead, running or silent.
 
 use super::Kernel;
+use super::gather::{Gather, Standing, Until};
 use super::process::{Activity, CallError, Sending};
 use super::sending::Message;
 use crate::identifier::{Destination, GroupId, ProcessId};
 use crate::limits::MEMBERS_MAX;
 use crate::memory::Memory;
-use crate::outbox::{Completion, Gathered, GroupReply};
+use crate::outbox::{Completion, GroupReply};
 use crate::packet::{Identity, Replies};
-use std::collections::BTreeMap;
-
-/// When a gathering ends before its deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// With the first reply.
-    First,
-    /// With so many replies.
-    AtLeast(usize),
-    /// When all expected members have replied or are dead.
-    All,
-}
-
-/// How far a member is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    Silent,
-    Running,
-    Replied,
-    Dead,
-}
-
-/// A gathering under way.
-#[derive(Debug)]
-pub(super) struct Gather {
-    until: Until,
-    pub deadline: u64,
-    expected: BTreeMap<ProcessId, Standing>,
-    replies: Vec<GroupReply>,
-}
-
-impl Gather {
-    /// Expected members that have not replied and are not dead.
-    pub(super) fn missing(&self) -> Vec<ProcessId> {
-        let missing = |standing: &Standing| matches!(standing, Standing::Silent | Standing::Running);
-        self.expected.iter().filter(|(_, standing)| missing(standing)).map(|(&member, _)| member).collect()
-    }
-
-    fn satisfied(&self) -> bool {
-        let dead = self.expected.values().filter(|&&standing| standing == Standing::Dead).count();
-        match self.until {
-            Until::First => !self.replies.is_empty(),
-            Until::AtLeast(count) => self.replies.len() >= count,
-            Until::All => dead == 0 && !self.expected.is_empty() && self.missing().is_empty(),
-        }
-    }
-
-    /// Nothing more can change.
-    fn ended(&self) -> bool {
-        self.satisfied() || (!self.expected.is_empty() && self.missing().is_empty())
-    }
-
-    fn finish(self) -> Gathered {
-        let with = |wanted: Standing| {
-            let members = self.expected.iter().filter(move |(_, standing)| **standing == wanted);
-            members.map(|(&member, _)| member).collect()
-        };
-        Gathered {
-            satisfied: self.satisfied(),
-            silent: with(Standing::Silent),
-            running: with(Standing::Running),
-            dead: with(Standing::Dead),
-            replies: self.replies,
-        }
-    }
-}
 
 impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// Sends a message to a group and collects replies until there are enough, nobody is left to wait for, or the deadline comes.

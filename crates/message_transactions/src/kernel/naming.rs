@@ -2,7 +2,7 @@
 //!
 //! Invariant: a host identifier is used only after it was announced and nobody complained; whoever uses or wants it complains.
 
-use super::process::{Activity, CallError, Process};
+use super::process::{Activity, CallError, Process, Query};
 use super::sending::Message;
 use super::{Kernel, Timer};
 use crate::identifier::{Destination, GroupId, HostId, ProcessId};
@@ -29,14 +29,6 @@ pub enum Scope {
 pub(super) struct Claim {
     announced: u32,
     due: u64,
-}
-
-/// A query that nobody has answered yet.
-#[derive(Debug)]
-pub(super) struct Query {
-    logical: u32,
-    pub due: u64,
-    until: u64,
 }
 
 /// What the kernel server is asked.

@@ -2,10 +2,9 @@
 //!
 //! Invariant: a process has one operation under way at most, hence one sequence number without a reply.
 
-use super::gathering::Gather;
+use super::gather::Gather;
 use super::inflow::Inflow;
 use super::moving::Moving;
-use super::naming::Query;
 use crate::identifier::{Destination, ProcessId};
 use crate::limits::GIVE_UP;
 use crate::memory::{Memory, Rights};
@@ -121,6 +120,14 @@ impl<M> Sending<M> {
         let inflow = self.inflow.as_ref().map_or(u64::MAX, |inflow| inflow.due);
         self.due.min(give_up).min(inflow)
     }
+}
+
+/// A query that nobody has answered yet.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub logical: u32,
+    pub due: u64,
+    pub until: u64,
 }
 
 /// What a process does.

@@ -5,9 +5,8 @@
 
 use super::World;
 use crate::event::Event;
-use crate::faults::Fault;
+use crate::faults::{Fault, Part};
 use crate::history::Loss;
-use crate::machine::Part;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::replication::SiteNotice;
 use messages::{Epoch, SiteId};

@@ -1,12 +1,12 @@
 //! Clients and their sessions.
 
 use super::World;
-use super::parked::Seat;
 use crate::client::Next;
 use crate::event::Event;
 use crate::faults::Fault;
 use crate::history::{Fate, Transaction};
 use crate::limits::MICROSECOND;
+use crate::seat::Seat;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::session::{Failure, SessionReply, SessionRequest};
 use messages::{ConflictKind, SessionId};

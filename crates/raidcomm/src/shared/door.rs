@@ -4,8 +4,8 @@
 //! it is seen only in its own network namespace: who can reach it shares this host's memory and network. A ring comes as one datagram with its
 //! files and a [`Pass`], a number that the owner of the door has drawn and told somebody over a channel that it trusts.
 
-use super::greeting::LineError;
 use super::ring::Files;
+use super::shape::LineError;
 use crate::unguessable::draw;
 use mio::net::UnixDatagram;
 use rustix::fd::{AsFd, OwnedFd};

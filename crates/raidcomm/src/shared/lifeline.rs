@@ -4,8 +4,8 @@
 //! an end that waits for its peer waits for one word of memory and nothing else. Invariant: an end that is told is marked gone first,
 //! then woken; it looks at the mark each time before it sleeps.
 
-use super::greeting::LineError;
 use super::segment::{Segment, Side};
+use super::shape::LineError;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;

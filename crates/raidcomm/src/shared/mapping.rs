@@ -4,8 +4,8 @@
 //! write what it wants at any time: this side sees wrong bytes at worst. Nobody can make the file shorter: touching what is gone would end
 //! the process by a signal.
 
-use super::greeting::LineError;
 use super::place::Place;
+use super::shape::LineError;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};

@@ -8,9 +8,9 @@
 
 pub(super) mod counts;
 
-use super::greeting::LineError;
 use super::mapping::{HEAD_BYTES, Mapping};
 use super::place::Place;
+use super::shape::LineError;
 use crate::limits::RING_BYTES_MAX;
 use bytes::BytesMut;
 pub(super) use counts::{Inlet, Moved, Outlet};

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a slot's bytes are copied in and out by the side whose the slot is, told by its state; the other side is not trusted to keep to it.
 
-use super::greeting::{LineError, Shape};
 use super::mapping::{HEAD_BYTES, LINE_BYTES, Mapping};
 use super::place::{Place, Word};
+use super::shape::{LineError, Shape};
 use super::waiting;
 use crate::limits::{LINE_BYTES_MAX, SLOTS_MAX};
 use rustix::fd::OwnedFd;

@@ -7,7 +7,7 @@ use crate::tree::{Tree, Violation};
 /// The crates that may use `unsafe`: those that map memory, the one that SQLite calls, and the one that measures system calls which no crate offers safely.
 const CRATES: [&str; 7] = [
     "commit_log",
-    "communication_laboratory",
+    "laboratory",
     "message_transactions",
     "network_memory",
     "raidcomm",
