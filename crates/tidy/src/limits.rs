@@ -1,5 +1,7 @@
 //! The bounds that the house sets itself; `CONTRIBUTING.md` tells people the same figures.
 
+use std::time::Duration;
+
 /// Lines of a source file, tests not counted, above which it must be in the size list.
 pub const FILE_LINES_MAX: usize = 600;
 
@@ -20,5 +22,14 @@ pub const EXCEPTION_REACH_LINES: usize = 3;
 
 /// Files larger than this, in bytes, are data: they are known by name and their text is not checked.
 pub const TEXT_BYTES_MAX: u64 = 2 << 20;
+
+/// Ports that examples in pages use. Where they are run, free ones stand for them, with the same distances.
+pub const PORTS: [u16; 3] = [5433, 5434, 5435];
+
+/// Times that ports are looked for that follow each other.
+pub const PORT_TRIES_MAX: usize = 100;
+
+/// How long a command of an example may take, or may take to print what it is to print, or to end. Development programs are slow.
+pub const COMMAND_TIME_MAX: Duration = Duration::from_secs(120);
 
 const _: () = assert!(FUNCTION_LINES_MAX < FILE_LINES_MAX, "a function is a part of a file");

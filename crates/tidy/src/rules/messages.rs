@@ -87,7 +87,7 @@ fn makes(code: &str, name: &str) -> bool {
 /// Whether what stands there, with its fields, is a pattern: `=>`, `|`, a guard or `=` follows, or `matches!` and `let` go before.
 fn is_pattern(code: &str, start: usize, end: usize) -> bool {
     let mut depth = 0_i32;
-    let mut rest = code[end..].char_indices().peekable();
+    let rest = code[end..].char_indices().peekable();
     for (offset, character) in rest {
         match character {
             '(' | '{' | '[' => depth += 1,
