@@ -16,7 +16,9 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     for page in PAGES.into_iter().filter(|page| tree.text(page).is_none()) {
         violations.push(Violation::new(page, 1, "is missing; a reader starts here"));
     }
-    let is_page = |path: &str| PAGES.contains(&path) || path.starts_with("docs/") || path == "SECURITY.md";
+    let is_page = |path: &str| {
+        PAGES.contains(&path) || path.starts_with("docs/") || path.starts_with("crates/") || path == "SECURITY.md"
+    };
     for (page, text) in tree.texts().filter(|(path, _)| path.ends_with(".md") && is_page(path)) {
         let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (index, line) in text.lines().enumerate() {
