@@ -4,11 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::examples::page::{is_fence, marker_of};
+use crate::limits::{MAP_WORDS_MAX, README_BYTES_MAX};
 use crate::source::{is_word, words};
 use crate::tree::{Tree, Violation};
 
 const MAP: &str = "ARCHITECTURE.md";
-const PAGES: [&str; 3] = ["README.md", MAP, "CONTRIBUTING.md"];
+const README: &str = "README.md";
+const PAGES: [&str; 3] = [README, MAP, "CONTRIBUTING.md"];
 
 /// Applies the rule.
 pub fn check(tree: &Tree) -> Vec<Violation> {
@@ -45,6 +47,16 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     }
     if let Some(text) = tree.text(MAP) {
         violations.extend(check_map(tree, text));
+        let words = text.split_whitespace().count();
+        if words > MAP_WORDS_MAX {
+            let message = format!("{words} words, more than {MAP_WORDS_MAX}; tell how a part works in docs/internals");
+            violations.push(Violation::new(MAP, 1, message));
+        }
+    }
+    let bytes = tree.text(README).map_or(0, str::len);
+    if bytes > README_BYTES_MAX {
+        let message = format!("{bytes} bytes, more than {README_BYTES_MAX}; tell more in docs/");
+        violations.push(Violation::new(README, 1, message));
     }
     violations
 }
@@ -209,6 +221,15 @@ mod tests {
             ["ARCHITECTURE.md:5: the map names `laundry`, but crates/laundry does not exist"]
         );
         assert!(check_pages("", "sites")[0].contains("`site` is not on the map"));
+    }
+
+    /// A first page that grows is read by nobody.
+    #[test]
+    fn first_pages_stay_short() {
+        let tree = |readme: &str, map: &str| Tree::of(&[(README, readme), (MAP, map), ("CONTRIBUTING.md", "")]);
+        assert_eq!(check(&tree(&"x".repeat(README_BYTES_MAX), &"w ".repeat(MAP_WORDS_MAX))), []);
+        assert_eq!(check(&tree(&"x".repeat(README_BYTES_MAX + 1), "")).len(), 1);
+        assert_eq!(check(&tree("", &"w ".repeat(MAP_WORDS_MAX + 1))).len(), 1);
     }
 
     /// Without its first pages a project cannot be entered.
