@@ -3,8 +3,11 @@
 //! Every finding reads `file:line: what is wrong, what to do`. Tidy judges the working tree as it stands, whatever git thinks of
 //! it, and knows nothing of any crate but its name, its text and its row in `arrows.toml`. Reading order: [`tree`] (the files),
 //! [`source`] (Rust text without strings and comments), [`architecture`] (`arrows.toml`), then one file per rule in [`rules`].
+//!
+//! `tidy --examples PROGRAM` is another thing: it runs the marked shell examples of the pages ([`examples`]).
 
 mod architecture;
+mod examples;
 mod limits;
 mod rules;
 mod source;
@@ -16,19 +19,23 @@ use std::process::ExitCode;
 use tree::{Tree, Violation};
 
 const HELP: &str = "\
-Checks the house style. Usage: cargo run -p tidy -- [--bless [--allow-growth]]
+Checks the house style. Usage: cargo run -p tidy -- [--bless [--allow-growth] | --examples PROGRAM]
 
   --bless         rewrite the lists of what is larger than the house likes: crates/tidy/large.txt (files and functions),
                   circles.txt (files that import each other) and sentences.txt (long sentences of pages); entries may
                   only shrink or vanish
   --allow-growth  with --bless: entries may also appear and grow (say why in the commit message)
+  --examples      run the shell examples of README.md and docs/ that are marked as such (```console run), with this program as `raid`,
+                  and compare what they print with what the page says
 ";
 
 fn main() -> ExitCode {
     let mut bless = false;
     let mut allow_growth = false;
-    for argument in std::env::args().skip(1) {
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--examples" => return run_examples(arguments.next()),
             "--bless" => bless = true,
             "--allow-growth" => allow_growth = true,
             "--help" | "-h" => {
@@ -50,6 +57,23 @@ fn main() -> ExitCode {
             println!("tidy: {} to put right", violations.len());
             ExitCode::FAILURE
         }
+        Err(error) => {
+            eprintln!("tidy: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the examples of the pages around the current folder.
+fn run_examples(program: Option<String>) -> ExitCode {
+    let outcome = program.ok_or_else(|| format!("--examples needs a program\n\n{HELP}")).and_then(|program| {
+        let root = workspace_root()?;
+        let tree = Tree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
+        examples::run(&tree, Path::new(&program))
+    });
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("tidy: {error}");
             ExitCode::FAILURE

@@ -2,6 +2,7 @@
 
 pub mod arrows;
 pub mod circles;
+pub mod contents;
 pub mod dependencies;
 pub mod header;
 pub mod markdown;
@@ -20,6 +21,7 @@ pub fn check_all(tree: &Tree) -> Vec<Violation> {
     let (architecture, mut violations) = Architecture::parse(tree);
     violations.extend(arrows::check(tree, &architecture));
     violations.extend(circles::check(tree));
+    violations.extend(contents::check(tree));
     violations.extend(dependencies::check(tree));
     violations.extend(header::check(tree));
     violations.extend(markdown::check(tree));
@@ -52,6 +54,7 @@ mod tests {
             ("crates/a/src/lib.rs", "use std::fs;\nfn f() { unsafe { todo!() } }\n"),
             (size::LIST, "700 crates/a/src/lib.rs\n"),
             ("README.md", "[x](nowhere.md)"),
+            ("docs/lonely.md", ""),
         ]);
         let found = check_all(&tree).iter().map(Violation::to_string).collect::<Vec<_>>().join("\n");
         let signs = [
@@ -59,6 +62,7 @@ mod tests {
             "says why",
             "//!",
             "nowhere.md",
+            "does not list this page",
             "`std::fs`",
             "now has",
             "unsafe",
