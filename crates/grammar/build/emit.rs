@@ -17,7 +17,8 @@ pub fn rust(grammar: &Grammar, tables: &Tables) -> String {
     text.push_str("}\n");
     let names: Vec<String> = grammar.names.iter().map(|name| format!("{name:?}")).collect();
     array(&mut text, "NAMES", "&str", &names);
-    writeln!(text, "pub const TERMINALS: u16 = {};\npub const REFUSE: i16 = {ERROR};", grammar.terminals).expect("text grows");
+    writeln!(text, "pub const TERMINALS: u16 = {};\npub const REFUSE: i16 = {ERROR};", grammar.terminals)
+        .expect("text grows");
     array(&mut text, "RULE_LEFT", "u16", grammar.rules.iter().map(|rule| rule.left));
     let rights: Vec<Vec<u16>> = grammar.rules.iter().map(|rule| rule.right.clone()).collect();
     ragged(&mut text, "RULE_RIGHT", "u16", &rights);

@@ -24,5 +24,6 @@ fn main() {
     let lookaheads = lookaheads::of(&grammar, &automaton);
     let tables = tables::Tables::of(&grammar, &automaton, &lookaheads);
     let folder = std::env::var("OUT_DIR").expect("cargo names a folder for what is generated");
-    std::fs::write(Path::new(&folder).join("tables.rs"), emit::rust(&grammar, &tables)).expect("cargo's folder can be written");
+    std::fs::write(Path::new(&folder).join("tables.rs"), emit::rust(&grammar, &tables))
+        .expect("cargo's folder can be written");
 }

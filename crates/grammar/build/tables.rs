@@ -39,19 +39,15 @@ impl Tables {
     }
 }
 
-fn actions(
-    grammar: &Grammar,
-    automaton: &Automaton,
-    lookaheads: &Lookaheads,
-    state: usize,
-) -> BTreeMap<u16, Action> {
+fn actions(grammar: &Grammar, automaton: &Automaton, lookaheads: &Lookaheads, state: usize) -> BTreeMap<u16, Action> {
     let content = &automaton.states[state];
     let shifts = content.transitions.iter().filter(|(symbol, _)| grammar.is_token(*symbol));
     let mut actions: BTreeMap<u16, Action> = shifts.map(|&(symbol, target)| (symbol, target as Action)).collect();
     for &rule in &content.complete {
         let Some(tokens) = lookaheads.get(&(state as u32, rule)) else { continue };
         let reduce = -1 - rule as Action;
-        for token in (0..grammar.terminals as u16).filter(|token| tokens[*token as usize / 64] >> (token % 64) & 1 == 1) {
+        for token in (0..grammar.terminals as u16).filter(|token| tokens[*token as usize / 64] >> (token % 64) & 1 == 1)
+        {
             let Some(&other) = actions.get(&token) else {
                 actions.insert(token, reduce);
                 continue;

@@ -148,7 +148,10 @@ pub enum Statement {
     Comment(Comment),
     RefreshView(RefreshView),
     /// One that has no tree: what it begins with, in capitals, such as `CREATE TRIGGER`.
-    Other { words: &'static str, at: At },
+    Other {
+        words: &'static str,
+        at: At,
+    },
     /// Nothing between two semicolons; only within CREATE FUNCTION's BEGIN ATOMIC.
     Empty,
 }

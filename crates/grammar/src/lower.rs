@@ -264,7 +264,9 @@ fn kind(symbol: u16) -> Option<Kind> {
         | g::func_expr
         | g::func_expr_windowless
         | g::func_expr_common_subexpr => Kind::Expression,
-        g::SelectStmt | g::select_no_parens | g::select_with_parens | g::select_clause | g::simple_select => Kind::Query,
+        g::SelectStmt | g::select_no_parens | g::select_with_parens | g::select_clause | g::simple_select => {
+            Kind::Query
+        }
         g::table_ref | g::joined_table => Kind::From,
         g::group_by_item => Kind::Grouping,
         g::stmt | g::PreparableStmt | g::ExplainableStmt => Kind::Statement,

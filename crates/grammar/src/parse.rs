@@ -82,7 +82,8 @@ impl<'a> Tree<'a> {
 
     /// The token behind a node.
     pub fn next_token(&self, node: Node) -> &Token {
-        let number = if node.0 & TOKEN_BIT != 0 { (node.0 & !TOKEN_BIT) + 1 } else { self.complete[node.number()].next };
+        let number =
+            if node.0 & TOKEN_BIT != 0 { (node.0 & !TOKEN_BIT) + 1 } else { self.complete[node.number()].next };
         &self.scanned.tokens[number as usize]
     }
 

@@ -210,4 +210,3 @@ pub enum MergeAction {
         values: Option<Vec<ExpressionId>>,
     },
 }
-

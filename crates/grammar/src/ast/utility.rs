@@ -1,6 +1,8 @@
 //! Statements that neither change rows nor the schema.
 
-use super::{At, Expression, ExpressionId, Name, OperatorName, QualifiedName, QueryId, RelationName, StatementId, TypeName};
+use super::{
+    At, Expression, ExpressionId, Name, OperatorName, QualifiedName, QueryId, RelationName, StatementId, TypeName,
+};
 
 /// BEGIN, COMMIT and their like.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    AlterAction, AlterTable, Comment, ConstraintAttributes, Drop, DropRoutine, Name, ObjectName, RefreshView, Rename, RenamedPart,
-    SequenceOption, SequenceOptionNode, SetOwner, SetSchema, Signature, Statement, Truncate,
+    AlterAction, AlterTable, Comment, ConstraintAttributes, Drop, DropRoutine, Name, ObjectName, RefreshView, Rename,
+    RenamedPart, SequenceOption, SequenceOptionNode, SetOwner, SetSchema, Signature, Statement, Truncate,
 };
 use crate::parse::Node;
 use crate::tables::symbols as g;

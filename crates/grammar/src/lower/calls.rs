@@ -60,8 +60,7 @@ impl Lower<'_, '_> {
             _ => None,
         };
         let at = self.arena[number].at;
-        let ExpressionNode::Call(mut call) =
-            std::mem::replace(&mut self.arena[number].node, ExpressionNode::Null)
+        let ExpressionNode::Call(mut call) = std::mem::replace(&mut self.arena[number].node, ExpressionNode::Null)
         else {
             return Err(self.unexpected(node));
         };

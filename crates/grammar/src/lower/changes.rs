@@ -2,8 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    Assignment, ColumnTarget, ConflictTarget, ConflictUpdate, Delete, IndexElement, IndexValue, Insert, Merge, MergeAction,
-    MergeArm, OnConflict, Overriding, RowFilter, Statement, Update,
+    Assignment, ColumnTarget, ConflictTarget, ConflictUpdate, Delete, IndexElement, IndexValue, Insert, Merge,
+    MergeAction, MergeArm, OnConflict, Overriding, RowFilter, Statement, Update,
 };
 use crate::parse::Node;
 use crate::tables::symbols as g;
@@ -112,7 +112,8 @@ impl Lower<'_, '_> {
                 }
                 [_, targets, _, _, value] => {
                     let targets = self.list(targets);
-                    let targets = targets.into_iter().map(|target| self.column_target(target)).collect::<Lowered<_>>()?;
+                    let targets =
+                        targets.into_iter().map(|target| self.column_target(target)).collect::<Lowered<_>>()?;
                     Assignment { targets, is_row: true, value: self.expr(value) }
                 }
                 _ => return Err(self.unexpected(clause)),

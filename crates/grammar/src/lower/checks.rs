@@ -107,8 +107,19 @@ impl Lower<'_, '_> {
             [g::IDENT] => {
                 let option = self.first_word(node);
                 const KNOWN: [&str; 13] = [
-                    "superuser", "nosuperuser", "createrole", "nocreaterole", "replication", "noreplication", "createdb",
-                    "nocreatedb", "login", "nologin", "bypassrls", "nobypassrls", "noinherit",
+                    "superuser",
+                    "nosuperuser",
+                    "createrole",
+                    "nocreaterole",
+                    "replication",
+                    "noreplication",
+                    "createdb",
+                    "nocreatedb",
+                    "login",
+                    "nologin",
+                    "bypassrls",
+                    "nobypassrls",
+                    "noinherit",
                 ];
                 match KNOWN.contains(&option.as_str()) {
                     true => Ok(()),

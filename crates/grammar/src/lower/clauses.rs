@@ -2,8 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    CommonTable, Cycle, ExpressionNode, Frame, FrameBound, FrameExclusion, FrameUnit, LockStrength, LockWait, NamedWindow,
-    RowLock, Search, SortDirection, SortKey, Target, WindowSpecification, With,
+    CommonTable, Cycle, ExpressionNode, Frame, FrameBound, FrameExclusion, FrameUnit, LockStrength, LockWait,
+    NamedWindow, RowLock, Search, SortDirection, SortKey, Target, WindowSpecification, With,
 };
 use crate::error::SyntaxError;
 use crate::parse::Node;

@@ -2,8 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    Constraint, ConstraintAttributes, ConstraintNode, Exclusion, ForeignKey, KeyAction, KeyConstraint, Name, OperatorName,
-    QualifiedName, SequenceOption, SequenceOptionNode,
+    Constraint, ConstraintAttributes, ConstraintNode, Exclusion, ForeignKey, KeyAction, KeyConstraint, Name,
+    OperatorName, QualifiedName, SequenceOption, SequenceOptionNode,
 };
 use crate::error::{FEATURE_NOT_SUPPORTED, SyntaxError};
 use crate::parse::Node;
@@ -97,11 +97,9 @@ impl Lower<'_, '_> {
     }
 
     fn foreign_key(&mut self, node: Node) -> Lowered<ForeignKey> {
-        let (Some(table), Some(referenced), Some(actions)) = (
-            self.part(node, g::qualified_name),
-            self.part(node, g::opt_column_list),
-            self.part(node, g::key_actions),
-        ) else {
+        let (Some(table), Some(referenced), Some(actions)) =
+            (self.part(node, g::qualified_name), self.part(node, g::opt_column_list), self.part(node, g::key_actions))
+        else {
             return Err(self.unexpected(node));
         };
         let action = |event: u16| {

@@ -3,8 +3,8 @@
 use super::{Lower, Lowered};
 use crate::ast::{
     CheckOption, ColumnDefinition, CreateDomain, CreateEnum, CreateIndex, CreateSchema, CreateSequence, CreateTable,
-    CreateTableAs, CreateView, IndexElement, IndexValue, IntoTable, LikeOption, Name, OnCommit, PartitionBound, PartitionBy,
-    Persistence, QualifiedName, RelationName, Role, SortDirection, Statement, TableElement, TableSource,
+    CreateTableAs, CreateView, IndexElement, IndexValue, IntoTable, LikeOption, Name, OnCommit, PartitionBound,
+    PartitionBy, Persistence, QualifiedName, RelationName, Role, SortDirection, Statement, TableElement, TableSource,
 };
 use crate::parse::Node;
 use crate::tables::symbols as g;
@@ -80,7 +80,8 @@ impl Lower<'_, '_> {
             None => None,
         };
         let inherits = self.part(node, g::OptInherit).and_then(|list| self.part(list, g::qualified_name_list));
-        let partition_by = match self.part(node, g::OptPartitionSpec).and_then(|part| self.part(part, g::PartitionSpec)) {
+        let partition_by = match self.part(node, g::OptPartitionSpec).and_then(|part| self.part(part, g::PartitionSpec))
+        {
             Some(partition) => Some(self.partition_by(partition)?),
             None => None,
         };

@@ -2,7 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    Argument, CallForm, CaseArm, ExpressionId, ExpressionNode, Expression, FunctionCall, LikeKind, Name, OperatorName, Step,
+    Argument, CallForm, CaseArm, Expression, ExpressionId, ExpressionNode, FunctionCall, LikeKind, Name, OperatorName,
+    Step,
 };
 use crate::parse::Node;
 use crate::tables::symbols as g;

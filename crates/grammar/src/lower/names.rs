@@ -49,10 +49,6 @@ impl Lower<'_, '_> {
         names
     }
 
-    pub(super) fn any_names(&self, list: Node) -> Vec<QualifiedName> {
-        self.list(list).into_iter().map(|node| self.any_name(node)).collect()
-    }
-
     /// The steps of `indirection` and `opt_indirection`. A star ends them.
     pub(super) fn steps(&mut self, node: Node) -> Lowered<Vec<Step>> {
         let elements = self.list(node);
@@ -82,7 +78,12 @@ impl Lower<'_, '_> {
     fn dotted(&self, node: Node) -> QualifiedName {
         let mut names = vec![self.name(node)];
         if let Some(steps) = self.part(node, g::indirection) {
-            names.extend(self.list(steps).into_iter().filter_map(|step| self.part(step, g::attr_name)).map(|name| self.name(name)));
+            names.extend(
+                self.list(steps)
+                    .into_iter()
+                    .filter_map(|step| self.part(step, g::attr_name))
+                    .map(|name| self.name(name)),
+            );
         }
         names
     }

@@ -2,8 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    Distinct, ExpressionId, ExpressionNode, FromItem, FromNode, Grouping, GroupingId, IntoTable, LockWait, OperatorName, Persistence,
-    Query, QueryBody, QueryId, Select, SetOperator, Target,
+    Distinct, ExpressionId, ExpressionNode, FromItem, FromNode, Grouping, GroupingId, IntoTable, LockWait,
+    OperatorName, Persistence, Query, QueryBody, QueryId, Select, SetOperator, Target,
 };
 use crate::error::{SYNTAX_ERROR, SyntaxError};
 use crate::parse::Node;
@@ -143,9 +143,8 @@ impl Lower<'_, '_> {
         // Parts lie before the whole: the query goes behind what it got.
         let hole = empty_query(QueryBody::Values(Vec::new()), self.arena[number].at);
         let mut query = std::mem::replace(&mut self.arena[number], hole);
-        let refused = |message: &str, at: Option<u32>| {
-            Err(SyntaxError { at, ..SyntaxError::new(SYNTAX_ERROR, message, 0) })
-        };
+        let refused =
+            |message: &str, at: Option<u32>| Err(SyntaxError { at, ..SyntaxError::new(SYNTAX_ERROR, message, 0) });
         if let Some((order, at)) = sorted {
             if !query.order.is_empty() {
                 return refused("multiple ORDER BY clauses not allowed", Some(at));

@@ -2,8 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    BodyStatement, CreateRoutine, ParameterMode, RoutineBody, RoutineOption, RoutineOptionNode, RoutineParameter, Statement,
-    TypeName,
+    BodyStatement, CreateRoutine, ParameterMode, RoutineBody, RoutineOption, RoutineOptionNode, RoutineParameter,
+    Statement, TypeName,
 };
 use crate::error::{SYNTAX_ERROR, SyntaxError};
 use crate::parse::Node;

@@ -1,9 +1,7 @@
 //! SET, RESET, SHOW, and options in lists.
 
 use super::{Lower, Lowered};
-use crate::ast::{
-    DefinitionOption, IntervalFields, Name, OptionValue, Set, SetValue, Setting, Show, Statement,
-};
+use crate::ast::{DefinitionOption, IntervalFields, Name, OptionValue, Set, SetValue, Setting, Show, Statement};
 use crate::parse::Node;
 use crate::tables::symbols as g;
 
@@ -39,7 +37,9 @@ impl Lower<'_, '_> {
             },
             ([g::TIME, ..], _) => Setting::Default(named("timezone", self)),
             ([g::TRANSACTION, g::ISOLATION, ..], _) => Setting::Default(named("transaction_isolation", self)),
-            ([g::SCHEMA, _], &[_, name]) => Setting::To { name: named("search_path", self), values: string(self, name) },
+            ([g::SCHEMA, _], &[_, name]) => {
+                Setting::To { name: named("search_path", self), values: string(self, name) }
+            }
             ([g::NAMES, _], &[_, encoding]) => match self.part(encoding, g::Sconst) {
                 Some(name) => Setting::To { name: named("client_encoding", self), values: string(self, name) },
                 None => Setting::Default(named("client_encoding", self)),

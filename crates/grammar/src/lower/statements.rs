@@ -30,9 +30,12 @@ impl Lower<'_, '_> {
             g::ConstraintsSetStmt | g::DiscardStmt | g::LockStmt | g::ListenStmt | g::UnlistenStmt | g::NotifyStmt => {
                 self.session_statement(node)?
             }
-            g::PrepareStmt | g::ExecuteStmt | g::DeallocateStmt | g::DeclareCursorStmt | g::FetchStmt | g::ClosePortalStmt => {
-                self.cursor_statement(node)?
-            }
+            g::PrepareStmt
+            | g::ExecuteStmt
+            | g::DeallocateStmt
+            | g::DeclareCursorStmt
+            | g::FetchStmt
+            | g::ClosePortalStmt => self.cursor_statement(node)?,
             g::CopyStmt => self.copy(node)?,
             g::ExplainStmt | g::CallStmt | g::DoStmt | g::CheckPointStmt | g::LoadStmt => self.plain_utility(node)?,
             g::VacuumStmt | g::AnalyzeStmt | g::ClusterStmt | g::ReindexStmt => self.maintenance(node)?,

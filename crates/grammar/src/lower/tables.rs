@@ -2,7 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{
-    Alias, FromFunction, FromId, FromItem, FromNode, FunctionColumn, JoinCondition, JoinKind, QueryBody, RelationName, Sample,
+    Alias, FromFunction, FromId, FromItem, FromNode, FunctionColumn, JoinCondition, JoinKind, QueryBody, RelationName,
+    Sample,
 };
 use crate::parse::Node;
 use crate::tables::symbols as g;

@@ -3,8 +3,8 @@
 use super::{Lower, Lowered};
 use crate::ast::{
     Call, Cluster, Copy, CopyWhat, CreateTableAs, DeclareCursor, DefinitionOption, Discard, Execute, Explain, Fetch,
-    FetchDirection, IsolationLevel, Lock, Notify, OptionValue, Prepare, Reindex, SetConstraints, Statement, TableSource,
-    Transaction, TransactionMode, Vacuum,
+    FetchDirection, IsolationLevel, Lock, Notify, OptionValue, Prepare, Reindex, SetConstraints, Statement,
+    TableSource, Transaction, TransactionMode, Vacuum,
 };
 use crate::parse::Node;
 use crate::tables::symbols as g;
@@ -121,11 +121,9 @@ impl Lower<'_, '_> {
 
     pub(super) fn copy(&mut self, node: Node) -> Lowered<Statement> {
         let children = self.children(node);
-        let (Some(program), Some(file), Some(options)) = (
-            self.part(node, g::opt_program),
-            self.part(node, g::copy_file_name),
-            self.part(node, g::copy_options),
-        ) else {
+        let (Some(program), Some(file), Some(options)) =
+            (self.part(node, g::opt_program), self.part(node, g::copy_file_name), self.part(node, g::copy_options))
+        else {
             return Err(self.unexpected(node));
         };
         let is_program = !self.is_empty(program);
@@ -189,9 +187,7 @@ impl Lower<'_, '_> {
         let last = children[children.len() - 1];
         let text = |value: &str| Some(OptionValue::String(value.to_string()));
         let columns = || match self.tree.symbol(last) {
-            g::columnList => {
-                Some(OptionValue::List(self.names(last).into_iter().map(|name| name.text).collect()))
-            }
+            g::columnList => Some(OptionValue::List(self.names(last).into_iter().map(|name| name.text).collect())),
             _ => Some(OptionValue::Star),
         };
         let (name, value) = match shape {
