@@ -1,6 +1,6 @@
 //! The states of the LR(0) parser. A state is a set of items; an item is a rule with how much of its right side has been read, numbered over all rules.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::rules::Grammar;
 
@@ -19,7 +19,7 @@ impl Automaton {
     pub fn of(grammar: &Grammar) -> Automaton {
         let (first_item, item_rules) = number_items(grammar);
         let closures = closures(grammar);
-        let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut numbers: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         let mut kernels: Vec<Vec<u32>> = vec![vec![first_item[0]]];
         numbers.insert(kernels[0].clone(), 0);
         let mut states = Vec::new();
