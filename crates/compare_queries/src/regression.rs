@@ -9,7 +9,7 @@ mod class;
 pub mod isolation;
 pub mod page;
 pub mod play;
-mod script;
+pub mod script;
 mod trail;
 
 use std::collections::BTreeMap;

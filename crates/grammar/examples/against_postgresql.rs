@@ -1,0 +1,178 @@
+//! Holds the grammar against PostgreSQL 15's own: every statement of PostgreSQL's test suites is given to both.
+//!
+//! `cargo run -p grammar --example against_postgresql -- FOLDER ADDRESS USER`: FOLDER is PostgreSQL's source, ADDRESS a running server of PostgreSQL 15 that asks
+//! for no password. The statement follows one that divides by zero in the same message: PostgreSQL reads the whole message before it executes anything, so that
+//! either the text is refused, by scanner or grammar, or the division is, and nothing is ever done.
+//!
+//! What differs must stand in `known.txt`, which may only shrink; with `BLESS=1` in the environment it is written anew.
+#![expect(clippy::disallowed_types, reason = "only the crate is pure; this program talks to a server")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+
+use compare_queries::regression::script::{Item, Script};
+use grammar::ast::{CopyWhat, Statement};
+
+/// What PostgreSQL executes if it can read the rest.
+const BEFORE: &str = "SELECT 1/0;";
+/// What it then says.
+const DIVISION_BY_ZERO: &str = "22012";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(folder), Some(address), Some(user)) = (arguments.next(), arguments.next(), arguments.next()) else {
+        return Err("usage: against_postgresql FOLDER ADDRESS USER".into());
+    };
+    let mut server = Server::connect(&address, &user)?;
+    let mut files = Vec::new();
+    find(Path::new(&folder), &mut files)?;
+    files.sort();
+    let (mut both_take, mut both_refuse) = (0, 0);
+    let mut differences = BTreeSet::new();
+    for file in &files {
+        let text = String::from_utf8_lossy(&std::fs::read(file)?).into_owned();
+        let mut script = Script::new(&text, BTreeMap::new());
+        while let Some(item) = script.next() {
+            let Item::Statement { sql, .. } = item else { continue };
+            let ours = grammar::parse(&sql);
+            if let Ok(parsed) = &ours
+                && parsed.statements.iter().any(|parsed| reads_from_client(&parsed.statement))
+            {
+                script.copy_data();
+            }
+            let ours = ours.err().map(|error| {
+                let position = error.position(&sql).map(|position| position.to_string());
+                (error.sqlstate.to_string(), error.message, position)
+            });
+            let theirs = server.refusal(&sql)?;
+            match (ours, theirs) {
+                (None, None) => both_take += 1,
+                (Some(ours), Some(theirs)) if ours == theirs => both_refuse += 1,
+                (ours, theirs) => {
+                    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                    let sql = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let sql: String = sql.chars().take(200).collect();
+                    differences.insert(format!(
+                        "{name}: {sql} | PostgreSQL: {} | grammar: {}",
+                        told(theirs),
+                        told(ours)
+                    ));
+                }
+            }
+        }
+    }
+    println!(
+        "{} files; both take {both_take} statements, both refuse {both_refuse} with the same words and place, {} differ",
+        files.len(),
+        differences.len()
+    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("known.txt");
+    if std::env::var_os("BLESS").is_some() {
+        let lines: String = differences.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(&path, lines)?;
+        return Ok(());
+    }
+    let known: BTreeSet<String> = std::fs::read_to_string(&path)?.lines().map(str::to_string).collect();
+    for line in differences.difference(&known) {
+        println!("new: {line}");
+    }
+    for line in known.difference(&differences) {
+        println!("gone, take it out of known.txt: {line}");
+    }
+    if differences == known { Ok(()) } else { Err("the differences are not those of known.txt".into()) }
+}
+
+fn told(refusal: Option<(String, String, Option<String>)>) -> String {
+    match refusal {
+        None => "takes it".to_string(),
+        Some((code, message, position)) => {
+            let message: String = message.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect();
+            format!("{code} {message} at {}", position.unwrap_or_default())
+        }
+    }
+}
+
+/// Whether data follow the statement in a script.
+fn reads_from_client(statement: &Statement) -> bool {
+    matches!(statement, Statement::Copy(copy) if copy.from && copy.file.is_none() && matches!(copy.what, CopyWhat::Table { .. }))
+}
+
+/// All files `*.sql` of folders named `sql`.
+fn find(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            find(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "sql")
+            && path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "sql")
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// A connection to PostgreSQL.
+struct Server {
+    stream: BufReader<TcpStream>,
+}
+
+impl Server {
+    fn connect(address: &str, user: &str) -> Result<Server, Box<dyn Error>> {
+        let mut stream = TcpStream::connect(address)?;
+        let mut body = 196_608u32.to_be_bytes().to_vec();
+        for word in ["user", user, "database", "postgres", "client_encoding", "UTF8", ""] {
+            body.extend_from_slice(word.as_bytes());
+            body.push(0);
+        }
+        stream.write_all(&(body.len() as u32 + 4).to_be_bytes())?;
+        stream.write_all(&body)?;
+        let mut server = Server { stream: BufReader::new(stream) };
+        match server.answer()? {
+            None => Ok(server),
+            Some(fields) => Err(format!("the server refuses us: {fields:?}").into()),
+        }
+    }
+
+    /// Reads up to ReadyForQuery; the fields of an error, if one came.
+    fn answer(&mut self) -> Result<Option<BTreeMap<u8, String>>, Box<dyn Error>> {
+        let mut refused = None;
+        loop {
+            let mut head = [0; 5];
+            self.stream.read_exact(&mut head)?;
+            let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+            let mut body = vec![0; length.saturating_sub(4)];
+            self.stream.read_exact(&mut body)?;
+            match head[0] {
+                b'Z' => return Ok(refused),
+                b'E' => {
+                    let fields = body.split(|byte| *byte == 0).filter_map(|field| field.split_first());
+                    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+                    refused = Some(fields.map(|(kind, field)| (*kind, text(field))).collect());
+                }
+                b'R' if body != [0, 0, 0, 0] => return Err("the server asks for a password".into()),
+                _ => {}
+            }
+        }
+    }
+
+    /// How PostgreSQL's scanner or grammar refuses a text: SQLSTATE, words, place.
+    fn refusal(&mut self, sql: &str) -> Result<Option<(String, String, Option<String>)>, Box<dyn Error>> {
+        let text = format!("{BEFORE}{sql}");
+        self.stream.get_mut().write_all(b"Q")?;
+        self.stream.get_mut().write_all(&(text.len() as u32 + 5).to_be_bytes())?;
+        self.stream.get_mut().write_all(text.as_bytes())?;
+        self.stream.get_mut().write_all(&[0])?;
+        let mut fields = self.answer()?.ok_or("something was executed")?;
+        let mut field = |kind: u8| fields.remove(&kind);
+        let (code, message) = (field(b'C').unwrap_or_default(), field(b'M').unwrap_or_default());
+        if code == DIVISION_BY_ZERO {
+            return Ok(None);
+        }
+        let position = field(b'P').and_then(|position| position.parse::<usize>().ok());
+        Ok(Some((code, message, position.map(|position| (position - BEFORE.len()).to_string()))))
+    }
+}
