@@ -15,7 +15,8 @@ use crate::replaying::Replaying;
 use crate::settings::Settings;
 use crate::snapshots::Snapshots;
 use crate::store::{self, Store, StoreError};
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -394,7 +395,7 @@ impl Local {
 
     /// A version in place of whatever this copy has of the item. Its past is not known.
     pub(crate) fn replace(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) {
-        if !self.planted.is(Bug::FloorOutlivesCopy) {
+        if !planted!(self.planted, FloorOutlivesCopy) {
             self.replaying.forget_floor(table, key);
         }
         let generation = self.generation;
@@ -432,7 +433,7 @@ impl Local {
             return Ok(Some(false));
         }
         let is_known = storage.resident.first_gap(&Key::lowest(), None).is_none();
-        let looks = !self.planted.is(Bug::EmptyUnlooked);
+        let looks = !planted!(self.planted, EmptyUnlooked);
         if looks && !is_known && !self.store.scan(&KeyRange::whole(table), false, 1, 1)?.rows.is_empty() {
             return Ok(Some(false));
         }
