@@ -53,7 +53,7 @@ fn run(shared: &Shared) {
     loop {
         let is_wanted = {
             let settling = lock(&shared.settling);
-            let is_idle = |settling: &mut crate::group::Settling| !settling.is_wanted && !settling.is_ending;
+            let is_idle = |settling: &mut crate::shared::Settling| !settling.is_wanted && !settling.is_ending;
             let waited = shared.turn.wait_timeout_while(settling, LOOK, is_idle);
             let (settling, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if settling.is_ending {

@@ -9,9 +9,10 @@ use network_memory::writer::Event;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::change::Change;
 use crate::error::Failure;
 use crate::limits::PENDING_BYTES_MAX;
 use crate::remembered::Remembered;

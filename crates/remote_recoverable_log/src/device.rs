@@ -3,6 +3,7 @@
 use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
 use network_memory::limits::RECORD_BYTES_MAX;
 use network_memory::names;
+use network_memory::stream::{HEAD_BYTES, Places};
 use recoverable_memory::device::Extent;
 use recoverable_memory::{DeviceError, Durability, LogDevice, Position, Receipt};
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ const PIECE_BYTES: usize = 4 << 20;
 /// What records take beside their bytes, for the bound of the remote log: no more than the bytes themselves, and this.
 const OVERHEAD_BYTES: u64 = 64 << 20;
 
-const _: () = assert!(PIECE_BYTES + 9 <= RECORD_BYTES_MAX);
+const _: () = assert!(PIECE_BYTES + HEAD_BYTES <= RECORD_BYTES_MAX);
 
 struct State {
     log: RemoteLog,
@@ -33,7 +34,7 @@ struct State {
     /// The process that has opened it: a child that was forked has the same log, and would write into it unnoticed.
     process: u32,
     /// Which byte each record begins with that has bytes, and where it is in the remote log.
-    records: VecDeque<(Position, names::Position)>,
+    records: Places<Position>,
     failed: bool,
 }
 
@@ -68,7 +69,7 @@ impl RemoteLogDevice {
             copies,
             has_disk,
             process: std::process::id(),
-            records: VecDeque::new(),
+            records: Places::default(),
             failed: false,
         };
         state.replay()?;
@@ -146,7 +147,7 @@ impl State {
                     return false;
                 }
                 self.bytes.extend(bytes);
-                self.records.push_back((position, place));
+                self.records.note(position, place);
             }
             Record::Truncate(upto) => {
                 if upto > self.end() {
@@ -172,9 +173,7 @@ impl State {
             self.bytes.drain(..upto.since(self.start) as usize);
             self.start = upto;
         }
-        while self.records.get(1).map_or(self.bytes.is_empty(), |(next, _)| *next <= upto) && !self.records.is_empty() {
-            self.records.pop_front();
-        }
+        self.records.give_up(upto, self.end());
     }
 
     /// Puts a record into the remote log, waits for its receipt, and gives up what lies before both it and the oldest byte.
@@ -182,7 +181,7 @@ impl State {
         let place = self.log.append_no_wait(&record.encode())?;
         self.flush(wait)?;
         self.take(place, record);
-        self.log.truncate_before(self.records.front().map_or(place, |(_, first)| *first.min(&place)))
+        self.log.truncate_before(self.records.first().map_or(place, |(_, first)| first.min(place)))
     }
 
     fn flush(&mut self, wait: Duration) -> Result<(), RemoteLogError> {
@@ -220,7 +219,7 @@ impl LogDevice for RemoteLogDevice {
                 let position = state.end();
                 let place = state.log.append_no_wait(&Record::Bytes(position, piece).encode())?;
                 state.bytes.extend(piece);
-                state.records.push_back((position, place));
+                state.records.note(position, place);
             }
             Ok(state.end())
         })

@@ -1,5 +1,6 @@
-//! Records of the remote log. A kind (1 byte), a position in the row of bytes (8, little-endian), and for bytes the bytes themselves.
+//! Records of the remote log ([`network_memory::stream`]): where in the row of bytes, and for bytes the bytes themselves.
 
+use network_memory::stream::StreamRecord;
 use recoverable_memory::Position;
 
 const BYTES: u8 = 1;
@@ -24,19 +25,16 @@ impl<'a> Record<'a> {
             Record::Truncate(position) => (TRUNCATE, position, &[][..]),
             Record::Reset(position) => (RESET, position, &[][..]),
         };
-        let mut record = Vec::with_capacity(9 + bytes.len());
-        record.push(kind);
-        record.extend_from_slice(&position.0.to_le_bytes());
-        record.extend_from_slice(bytes);
+        let mut record = Vec::new();
+        StreamRecord { kind, position: position.0, bytes }.encode_into(&mut record);
         record
     }
 
     /// None if it is no record of this program.
     pub(crate) fn decode(record: &'a [u8]) -> Option<Record<'a>> {
-        let (kind, rest) = record.split_first()?;
-        let (position, bytes) = rest.split_first_chunk::<8>()?;
-        let position = Position(u64::from_le_bytes(*position));
-        match *kind {
+        let StreamRecord { kind, position, bytes } = StreamRecord::decode(record)?;
+        let position = Position(position);
+        match kind {
             BYTES if position.0.checked_add(bytes.len() as u64).is_some() => Some(Record::Bytes(position, bytes)),
             TRUNCATE if bytes.is_empty() => Some(Record::Truncate(position)),
             RESET if bytes.is_empty() => Some(Record::Reset(position)),
