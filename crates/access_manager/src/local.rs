@@ -35,6 +35,19 @@ pub(crate) struct Storage {
     floor: Timestamp,
 }
 
+/// What a scan is to bring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sought {
+    /// As of when; the newest versions without.
+    pub(crate) snapshot: Option<Timestamp>,
+    /// At most so many rows.
+    pub(crate) rows_max: usize,
+    /// From the end of the range.
+    pub(crate) reverse: bool,
+    /// Rows whose past is not known count as absent: a planted bug, or no snapshot.
+    pub(crate) forgiving: bool,
+}
+
 /// A batch of rows.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Scanned {
@@ -265,24 +278,14 @@ impl Local {
         Ok(count)
     }
 
-    /// Rows of a range, at most `rows_max` of them, from either end. `forgiving` takes rows whose past is not known for absent: a planted
-    /// bug.
-    pub(crate) fn scan(
-        &mut self,
-        range: &KeyRange,
-        snapshot: Option<Timestamp>,
-        rows_max: usize,
-        reverse: bool,
-        forgiving: bool,
-    ) -> Result<Scanned, StoreError> {
+    /// Rows of a range, from either end.
+    pub(crate) fn scan(&mut self, range: &KeyRange, sought: Sought) -> Result<Scanned, StoreError> {
+        let Sought { snapshot, reverse, .. } = sought;
         if self.storages.get(&range.table).is_some_and(|storage| storage.is_unknown_to(snapshot)) {
             return Ok(Scanned::Gone);
         }
         let mut scan = Scan {
-            snapshot,
-            rows_max: rows_max.clamp(1, SCAN_ROWS_MAX),
-            reverse,
-            forgiving,
+            sought: Sought { rows_max: sought.rows_max.clamp(1, SCAN_ROWS_MAX), ..sought },
             rows: Vec::new(),
             bytes: 0,
             work: 0,
@@ -312,7 +315,7 @@ impl Local {
                 false => low = gap.0.clone(),
                 true => high = gap.1.clone(),
             }
-            self.load_range(range.table, gap, reverse, scan.rows_max - scan.rows.len() + 1)?;
+            self.load_range(range.table, gap, reverse, scan.sought.rows_max - scan.rows.len() + 1)?;
         }
         Ok(Scanned::Rows(scan.rows, None))
     }
@@ -469,10 +472,7 @@ pub(crate) fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error
 
 /// A scan on its way.
 struct Scan {
-    snapshot: Option<Timestamp>,
-    rows_max: usize,
-    reverse: bool,
-    forgiving: bool,
+    sought: Sought,
     rows: Vec<(Key, Timestamp, Row)>,
     bytes: usize,
     work: usize,
@@ -493,20 +493,20 @@ impl Scan {
         }
         let bound = high.map_or(Bound::Unbounded, Bound::Excluded);
         let mut entries = chains.range::<Key, _>((Bound::Included(low), bound));
-        while let Some((key, chain)) = if self.reverse { entries.next_back() } else { entries.next() } {
-            let next = || if self.reverse { key.successor() } else { key.clone() };
+        while let Some((key, chain)) = if self.sought.reverse { entries.next_back() } else { entries.next() } {
+            let next = || if self.sought.reverse { key.successor() } else { key.clone() };
             if self.work >= SCAN_WORK_MAX || self.bytes >= SCAN_BYTES_MAX {
                 return Taken::Until(next());
             }
             self.work += 1;
-            match chain.read(self.snapshot) {
-                Seen::Row(..) if self.rows.len() == self.rows_max => return Taken::Until(next()),
+            match chain.read(self.sought.snapshot) {
+                Seen::Row(..) if self.rows.len() == self.sought.rows_max => return Taken::Until(next()),
                 Seen::Row(version, row) => {
                     self.bytes += key.as_bytes().len() + row.len();
                     self.rows.push((key.clone(), version, row));
                 }
                 Seen::Absent(_) => {}
-                Seen::Gone if self.forgiving => {}
+                Seen::Gone if self.sought.forgiving => {}
                 Seen::Gone => return Taken::Gone,
             }
         }

@@ -9,7 +9,7 @@ use crate::installing::tell;
 use crate::large::{Large, changed};
 use crate::limits::OLD_VERSIONS_PER_TICK;
 use crate::limits::{SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
-use crate::local::{Local, Scanned};
+use crate::local::{Local, Scanned, Sought};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
@@ -114,7 +114,8 @@ impl AccessManager {
         let mut all = Vec::new();
         loop {
             // Without a snapshot no row can be gone.
-            let Scanned::Rows(rows, next) = self.local.scan(&range, None, usize::MAX, false, true)? else {
+            let sought = Sought { snapshot: None, rows_max: usize::MAX, reverse: false, forgiving: true };
+            let Scanned::Rows(rows, next) = self.local.scan(&range, sought)? else {
                 return Ok(all);
             };
             all.extend(rows.into_iter().map(|(key, version, row)| (key, version, Some(row))));
@@ -337,7 +338,8 @@ impl AccessManager {
         }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let forgiving = planted!(self.planted, ReadBelowFloor);
-        let Scanned::Rows(rows, next) = self.local.scan(&range, snapshot, limit, reverse, forgiving)? else {
+        let sought = Sought { snapshot, rows_max: limit, reverse, forgiving };
+        let Scanned::Rows(rows, next) = self.local.scan(&range, sought)? else {
             return Ok(AccessReply::SnapshotGone { tag, given_up: false });
         };
         if present_only && let Some((key, ..)) = rows.iter().find(|(key, ..)| self.stale.contains(table, key)) {

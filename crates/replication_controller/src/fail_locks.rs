@@ -262,6 +262,14 @@ fn united(reports: &[&MemberReport], site: SiteId, planted: Planted) -> Option<(
     result
 }
 
+/// How another site stands in an epoch that begins.
+struct Standing {
+    /// It carries the parent epoch on.
+    carries: bool,
+    /// Nothing is stale in its copy.
+    current: bool,
+}
+
 impl ReplicationController {
     pub(crate) fn committed(&mut self, timestamp: Timestamp, history: Arc<History>) {
         self.copiers.committed();
@@ -335,7 +343,7 @@ impl ReplicationController {
         let own = self.site;
         for site in epoch.sessions.keys().copied().filter(|site| *site != own) {
             let current = reports.get(&site).is_some_and(|report| report.current);
-            self.take_over_table(site, &carriers, carries(&site), current, planted);
+            self.take_over_table(site, &carriers, Standing { carries: carries(&site), current });
         }
         match fresh {
             true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
@@ -347,14 +355,8 @@ impl ReplicationController {
         }
     }
 
-    fn take_over_table(
-        &mut self,
-        site: SiteId,
-        carriers: &[&MemberReport],
-        carries: bool,
-        current: bool,
-        planted: Planted,
-    ) {
+    fn take_over_table(&mut self, site: SiteId, carriers: &[&MemberReport], Standing { carries, current }: Standing) {
+        let planted = self.planted;
         let (mut stale, base) = match united(carriers, site, planted) {
             Some(_) if planted!(planted, PromotedLacksTables) => {
                 let own = self.fail_locks.tables.get(&site).cloned().unwrap_or_default();
