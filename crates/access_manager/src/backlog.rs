@@ -5,9 +5,9 @@
 
 use crate::limits::{UNPOSTED_BYTES_MAX, UNPOSTED_SHARE};
 use messages::access::AccessReply;
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::{Message, Outbox, ServerKind};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 
 /// How much there may be, and what was said of it last.
@@ -39,7 +39,7 @@ impl Backlog {
             true => self.bytes_max.saturating_sub(unposted) as u64,
             false => u64::MAX,
         };
-        if self.planted.is(Bug::RoomNotTold) && room > self.told {
+        if planted!(self.planted, RoomNotTold) && room > self.told {
             return;
         }
         if std::mem::replace(&mut self.told, room) != room {

@@ -17,7 +17,7 @@ use crate::chain::Version;
 use crate::manager::AccessManager;
 use crate::recent::RangeVerdict;
 use crate::store::StoreError;
-use messages::planted::Bug;
+use messages::planted;
 use messages::{Conflict, ConflictKind, History, Item, ItemRead, Key, RangeRead, TableId, Timestamp, TransactionId};
 use std::sync::Arc;
 
@@ -40,10 +40,8 @@ impl AccessManager {
         transaction: TransactionId,
         history: &Arc<History>,
     ) -> Result<Option<Conflict>, StoreError> {
-        if self.planted.is(Bug::ClearedAtPrepare) {
-            for write in &history.writes {
-                self.stale.refresh(write.table, &write.key, Some(&write.key.successor()));
-            }
+        if planted!(self.planted, ClearedAtPrepare) {
+            self.clear_at_prepare(history);
         }
         let conflict = match history.ranges.iter().find_map(|range| self.check_range(range)) {
             None => self.check_increments(history)?,
@@ -62,7 +60,7 @@ impl AccessManager {
         for increment in &history.increments {
             let (table, key) = (increment.table, &increment.key);
             if self.stale.contains(table, key) {
-                if self.planted.is(Bug::IncrementsWhileJoining) {
+                if planted!(self.planted, IncrementsWhileJoining) {
                     continue;
                 }
                 return Ok(Some(conflict(ConflictKind::IncrementRefused, table, key, Timestamp::ZERO)));
@@ -81,7 +79,7 @@ impl AccessManager {
     /// Whether these rows of the catalog are here and have these versions.
     pub(crate) fn are_unchanged(&mut self, rows: &[(Key, Timestamp)]) -> Result<bool, StoreError> {
         for (key, version) in rows {
-            let is_stale = self.stale.contains(TableId::CATALOG, key) && !self.planted.is(Bug::StaleServed);
+            let is_stale = self.stale.contains(TableId::CATALOG, key) && !planted!(self.planted, StaleServed);
             if is_stale || self.stands(TableId::CATALOG, key, *version, false)?.is_err() {
                 return Ok(false);
             }
@@ -110,7 +108,7 @@ impl AccessManager {
 
     /// The first of these reads that does not stand.
     pub(crate) fn check_items(&mut self, reads: &[ItemRead]) -> Result<Option<Conflict>, StoreError> {
-        let first = self.planted.is(Bug::DuplicateInstall);
+        let first = planted!(self.planted, DuplicateInstall);
         for read in reads {
             if self.stale.contains(read.table, &read.key) {
                 continue;
@@ -124,7 +122,7 @@ impl AccessManager {
 
     fn check_range(&self, RangeRead { range, as_of }: &RangeRead) -> Option<Conflict> {
         let storage = self.local.storages.get(&range.table)?;
-        if self.planted.is(Bug::RangeNotChecked) {
+        if planted!(self.planted, RangeNotChecked) {
             return None;
         }
         let skip = |key: &Key| self.stale.contains(range.table, key);

@@ -9,9 +9,8 @@ use crate::ranges::{before, is_point};
 use crate::store::StoreError;
 use messages::access::{Copies, CopyRequest};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
-use messages::planted::Bug;
-use messages::reached;
 use messages::{EpochNumber, Item, Key, KeyRange, Row, TableId, Timestamp};
+use messages::{planted, reached};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -57,7 +56,7 @@ impl AccessManager {
         if was_dropped {
             reached!("copier-meets-drop");
         }
-        was_dropped && !self.planted.is(Bug::DroppedCopied)
+        was_dropped && !planted!(self.planted, DroppedCopied)
     }
 
     fn read_items(&mut self, items: &[Item], epoch: EpochNumber) -> Result<Copies, StoreError> {
@@ -127,7 +126,7 @@ impl AccessManager {
     fn install_items(&mut self, copies: &[(Item, Timestamp, Option<Row>)], installed: &mut Installed) {
         let mut taken = Vec::new();
         for (item, version, row) in copies {
-            if !self.stale.contains(item.table, &item.key) && !self.planted.is(Bug::ClearedByOlderVersion) {
+            if !self.stale.contains(item.table, &item.key) && !planted!(self.planted, ClearedByOlderVersion) {
                 reached!("copier-meets-newer");
                 continue;
             }
@@ -197,7 +196,7 @@ impl AccessManager {
 
     /// The first part of a range that is to be replaced.
     fn stale_part(&self, table: TableId, low: Key, high: Option<&Key>) -> Option<(Key, Option<Key>)> {
-        if self.planted.is(Bug::ClearedByOlderVersion) {
+        if planted!(self.planted, ClearedByOlderVersion) {
             return before(&low, high).then(|| (low, high.cloned()));
         }
         self.stale.first_in(table, &low, high)
@@ -252,7 +251,7 @@ impl AccessManager {
 
     /// Something of a storage is absent: it may have been dropped while this copy was away.
     fn note_emptied(&mut self, table: TableId) {
-        if !self.planted.is(Bug::EmptiedStay) {
+        if !planted!(self.planted, EmptiedStay) {
             self.poster.note_emptied(table);
         }
     }

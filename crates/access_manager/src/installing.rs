@@ -5,9 +5,8 @@
 use crate::manager::AccessManager;
 use crate::store::StoreError;
 use messages::access::AccessReply;
-use messages::planted::Bug;
-use messages::reached;
 use messages::{History, Increment, Item, Key, Message, Outbox, Row, ServerKind, TableId, Timestamp, Write};
+use messages::{planted, reached};
 use std::ops::Range;
 
 impl AccessManager {
@@ -68,20 +67,16 @@ impl AccessManager {
 
     fn install_increments(&mut self, timestamp: Timestamp, increments: &[Increment]) -> Result<(), StoreError> {
         for Increment { table, key, addends } in increments {
-            if self.replaying
-                && (self.planted.is(Bug::IncrementsNotRebased) || self.planted.is(Bug::IncrementsReplayedTwice))
-            {
-                self.local.catch_up()?;
+            if planted!(self.planted, IncrementsNotRebased) || planted!(self.planted, IncrementsReplayedTwice) {
+                self.look_before_adding()?;
             }
-            if self.planted.is(Bug::IncrementsNotRebased)
-                && self.local.version(*table, key, false)?.is_some_and(|newest| newest.timestamp > timestamp)
-            {
+            if planted!(self.planted, IncrementsNotRebased) && self.is_older(*table, key, timestamp)? {
                 continue;
             }
             match (self.stale.contains(*table, key), self.replaying) {
-                (true, true) if self.planted.is(Bug::AdditionsToStaleSkipped) => {}
+                (true, true) if planted!(self.planted, AdditionsToStaleSkipped) => {}
                 // The log names whole storages as stale of which only parts were: what this copy has voted to add to was not.
-                (_, true) if !self.planted.is(Bug::IncrementsReplayedTwice) => {
+                (_, true) if !planted!(self.planted, IncrementsReplayedTwice) => {
                     reached!("readded-in-replay");
                     self.local.readd(*table, key, timestamp, addends)?;
                 }

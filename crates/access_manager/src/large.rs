@@ -13,7 +13,8 @@ use crate::local::Local;
 use crate::manager::AccessManager;
 use crate::store::StoreError;
 use messages::access::{AccessReply, AccessRequest};
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::{Conflict, History, Key, Message, Outbox, ServerKind, TableId, Timestamp, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -66,7 +67,7 @@ impl Large {
 
     /// Whether a post has to wait.
     pub(crate) fn keeps_posts(&self) -> bool {
-        !self.planted.is(Bug::PostPassesInstall) && self.jobs.iter().any(|job| matches!(job, Job::Install { .. }))
+        !planted!(self.planted, PostPassesInstall) && self.jobs.iter().any(|job| matches!(job, Job::Install { .. }))
     }
 
     pub(crate) fn check(&mut self, asker: ServerKind, transaction: TransactionId, history: Arc<History>) {
@@ -176,7 +177,7 @@ impl AccessManager {
 
     /// Installs all that is under way: somebody looks at this copy who holds no locks and has no snapshot.
     pub(crate) fn finish_installs(&mut self, outbox: &mut Outbox) -> Result<(), StoreError> {
-        if self.planted.is(Bug::EpochPassesInstall) {
+        if planted!(self.planted, EpochPassesInstall) {
             return Ok(());
         }
         for job in std::mem::take(&mut self.large.jobs) {

@@ -16,7 +16,8 @@
 //! * `check`: whether what a transaction has read still stands; `stood`: what was found to; `escrow`: what is undecided and will be added to rows;
 //! * `installing`: what has committed; `large`: how a large transaction is checked and installed in steps;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
-//! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator.
+//! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator;
+//! * `plants`: what the simulator has this server do wrong.
 
 mod backlog;
 mod chain;
@@ -31,6 +32,7 @@ pub mod manager;
 pub mod memory;
 mod memory_budget;
 mod old_versions;
+mod plants;
 mod posting;
 mod ranges;
 mod recent;

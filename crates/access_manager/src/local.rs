@@ -15,7 +15,8 @@ use crate::replaying::Replaying;
 use crate::settings::Settings;
 use crate::snapshots::Snapshots;
 use crate::store::{self, Store, StoreError};
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::{Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +33,19 @@ pub(crate) struct Storage {
     pub(crate) recent: RecentWrites,
     /// Below this not all of it is known here: it was dropped while part of it was stale.
     floor: Timestamp,
+}
+
+/// What a scan is to bring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sought {
+    /// As of when; the newest versions without.
+    pub(crate) snapshot: Option<Timestamp>,
+    /// At most so many rows.
+    pub(crate) rows_max: usize,
+    /// From the end of the range.
+    pub(crate) reverse: bool,
+    /// Rows whose past is not known count as absent: a planted bug, or no snapshot.
+    pub(crate) forgiving: bool,
 }
 
 /// A batch of rows.
@@ -264,24 +278,14 @@ impl Local {
         Ok(count)
     }
 
-    /// Rows of a range, at most `rows_max` of them, from either end. `forgiving` takes rows whose past is not known for absent: a planted
-    /// bug.
-    pub(crate) fn scan(
-        &mut self,
-        range: &KeyRange,
-        snapshot: Option<Timestamp>,
-        rows_max: usize,
-        reverse: bool,
-        forgiving: bool,
-    ) -> Result<Scanned, StoreError> {
+    /// Rows of a range, from either end.
+    pub(crate) fn scan(&mut self, range: &KeyRange, sought: Sought) -> Result<Scanned, StoreError> {
+        let Sought { snapshot, reverse, .. } = sought;
         if self.storages.get(&range.table).is_some_and(|storage| storage.is_unknown_to(snapshot)) {
             return Ok(Scanned::Gone);
         }
         let mut scan = Scan {
-            snapshot,
-            rows_max: rows_max.clamp(1, SCAN_ROWS_MAX),
-            reverse,
-            forgiving,
+            sought: Sought { rows_max: sought.rows_max.clamp(1, SCAN_ROWS_MAX), ..sought },
             rows: Vec::new(),
             bytes: 0,
             work: 0,
@@ -311,7 +315,7 @@ impl Local {
                 false => low = gap.0.clone(),
                 true => high = gap.1.clone(),
             }
-            self.load_range(range.table, gap, reverse, scan.rows_max - scan.rows.len() + 1)?;
+            self.load_range(range.table, gap, reverse, scan.sought.rows_max - scan.rows.len() + 1)?;
         }
         Ok(Scanned::Rows(scan.rows, None))
     }
@@ -394,7 +398,7 @@ impl Local {
 
     /// A version in place of whatever this copy has of the item. Its past is not known.
     pub(crate) fn replace(&mut self, table: TableId, key: &Key, timestamp: Timestamp, row: Option<Row>) {
-        if !self.planted.is(Bug::FloorOutlivesCopy) {
+        if !planted!(self.planted, FloorOutlivesCopy) {
             self.replaying.forget_floor(table, key);
         }
         let generation = self.generation;
@@ -432,7 +436,7 @@ impl Local {
             return Ok(Some(false));
         }
         let is_known = storage.resident.first_gap(&Key::lowest(), None).is_none();
-        let looks = !self.planted.is(Bug::EmptyUnlooked);
+        let looks = !planted!(self.planted, EmptyUnlooked);
         if looks && !is_known && !self.store.scan(&KeyRange::whole(table), false, 1, 1)?.rows.is_empty() {
             return Ok(Some(false));
         }
@@ -468,10 +472,7 @@ pub(crate) fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error
 
 /// A scan on its way.
 struct Scan {
-    snapshot: Option<Timestamp>,
-    rows_max: usize,
-    reverse: bool,
-    forgiving: bool,
+    sought: Sought,
     rows: Vec<(Key, Timestamp, Row)>,
     bytes: usize,
     work: usize,
@@ -492,20 +493,20 @@ impl Scan {
         }
         let bound = high.map_or(Bound::Unbounded, Bound::Excluded);
         let mut entries = chains.range::<Key, _>((Bound::Included(low), bound));
-        while let Some((key, chain)) = if self.reverse { entries.next_back() } else { entries.next() } {
-            let next = || if self.reverse { key.successor() } else { key.clone() };
+        while let Some((key, chain)) = if self.sought.reverse { entries.next_back() } else { entries.next() } {
+            let next = || if self.sought.reverse { key.successor() } else { key.clone() };
             if self.work >= SCAN_WORK_MAX || self.bytes >= SCAN_BYTES_MAX {
                 return Taken::Until(next());
             }
             self.work += 1;
-            match chain.read(self.snapshot) {
-                Seen::Row(..) if self.rows.len() == self.rows_max => return Taken::Until(next()),
+            match chain.read(self.sought.snapshot) {
+                Seen::Row(..) if self.rows.len() == self.sought.rows_max => return Taken::Until(next()),
                 Seen::Row(version, row) => {
                     self.bytes += key.as_bytes().len() + row.len();
                     self.rows.push((key.clone(), version, row));
                 }
                 Seen::Absent(_) => {}
-                Seen::Gone if self.forgiving => {}
+                Seen::Gone if self.sought.forgiving => {}
                 Seen::Gone => return Taken::Gone,
             }
         }

@@ -9,7 +9,7 @@ use crate::installing::tell;
 use crate::large::{Large, changed};
 use crate::limits::OLD_VERSIONS_PER_TICK;
 use crate::limits::{SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
-use crate::local::{Local, Scanned};
+use crate::local::{Local, Scanned, Sought};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
@@ -20,11 +20,11 @@ use crate::store::{Store, StoreError, away};
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::{Envelope, History, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
 use messages::{TableId, Timestamp, TransactionId};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,7 +114,8 @@ impl AccessManager {
         let mut all = Vec::new();
         loop {
             // Without a snapshot no row can be gone.
-            let Scanned::Rows(rows, next) = self.local.scan(&range, None, usize::MAX, false, true)? else {
+            let sought = Sought { snapshot: None, rows_max: usize::MAX, reverse: false, forgiving: true };
+            let Scanned::Rows(rows, next) = self.local.scan(&range, sought)? else {
                 return Ok(all);
             };
             all.extend(rows.into_iter().map(|(key, version, row)| (key, version, Some(row))));
@@ -223,7 +224,7 @@ impl AccessManager {
 
     /// Everything that is installed by now goes to the store.
     pub(crate) fn begin_post(&mut self, from: ServerKind, tag: u64, outbox: &mut Outbox) -> Result<(), StoreError> {
-        if !self.planted.is(Bug::UnsettledNotLogged) {
+        if !planted!(self.planted, UnsettledNotLogged) {
             self.log_unsettled(outbox)?;
         }
         self.poster.begin(tag, self.checkpoint, from, &mut self.local);
@@ -233,7 +234,7 @@ impl AccessManager {
 
     /// Rows of the catalog may change.
     fn forget_stood(&mut self) {
-        if !self.planted.is(Bug::StoodRemembered) {
+        if !planted!(self.planted, StoodRemembered) {
             self.stood.forget();
         }
     }
@@ -242,7 +243,7 @@ impl AccessManager {
     fn read_ahead(&mut self, items: &[Item]) -> Result<Vec<(Timestamp, Option<Row>)>, StoreError> {
         let mut read = Vec::with_capacity(items.len());
         for Item { table, key } in items {
-            if self.stale.contains(*table, key) && !self.planted.is(Bug::StaleServed) {
+            if self.stale.contains(*table, key) && !planted!(self.planted, StaleServed) {
                 break;
             }
             read.push(match self.local.read(*table, key, None)? {
@@ -261,7 +262,7 @@ impl AccessManager {
         key: Key,
         snapshot: Option<Timestamp>,
     ) -> Result<AccessReply, StoreError> {
-        if self.stale.contains(table, &key) && !self.planted.is(Bug::StaleServed) {
+        if self.stale.contains(table, &key) && !planted!(self.planted, StaleServed) {
             reached!("stale-read");
             let range = KeyRange::point(table, key);
             return Ok(AccessReply::Stale { tag, range: Box::new(range) });
@@ -273,7 +274,7 @@ impl AccessManager {
             Seen::Row(version, row) => (version, Some(row)),
             // The same at every site, whether it still knows of the deletion or not.
             Seen::Absent(_) => (Timestamp::ZERO, None),
-            Seen::Gone if self.planted.is(Bug::ReadBelowFloor) => (Timestamp::ZERO, None),
+            Seen::Gone if planted!(self.planted, ReadBelowFloor) => (Timestamp::ZERO, None),
             Seen::Gone => {
                 reached!("below-floor");
                 return Ok(AccessReply::SnapshotGone { tag, given_up: false });
@@ -308,9 +309,9 @@ impl AccessManager {
         reverse: bool,
     ) -> Result<AccessReply, StoreError> {
         let table = range.table;
-        let present_only = self.planted.is(Bug::ScanIgnoresAbsentLocks);
+        let present_only = planted!(self.planted, ScanIgnoresAbsentLocks);
         let mut edge = None;
-        if !self.stale.is_empty() && !self.planted.is(Bug::StaleServed) && !present_only {
+        if !self.stale.is_empty() && !planted!(self.planted, StaleServed) && !present_only {
             let part = match reverse {
                 false => self.stale.first_in(table, &range.low, range.high.as_ref()),
                 true => self.stale.last_in(table, &range.low, range.high.as_ref()),
@@ -336,8 +337,9 @@ impl AccessManager {
             return Ok(gone);
         }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let forgiving = self.planted.is(Bug::ReadBelowFloor);
-        let Scanned::Rows(rows, next) = self.local.scan(&range, snapshot, limit, reverse, forgiving)? else {
+        let forgiving = planted!(self.planted, ReadBelowFloor);
+        let sought = Sought { snapshot, rows_max: limit, reverse, forgiving };
+        let Scanned::Rows(rows, next) = self.local.scan(&range, sought)? else {
             return Ok(AccessReply::SnapshotGone { tag, given_up: false });
         };
         if present_only && let Some((key, ..)) = rows.iter().find(|(key, ..)| self.stale.contains(table, key)) {
@@ -349,7 +351,7 @@ impl AccessManager {
 
     /// What is stale is to be as others have it.
     fn mark_stale(&mut self, stale: &StaleSet) {
-        if !self.planted.is(Bug::VoidDropStands) {
+        if !planted!(self.planted, VoidDropStands) {
             self.poster.revoke_drops(stale);
         }
         self.stale.mark(stale);
@@ -514,7 +516,7 @@ impl Server for AccessManager {
                     self.local.settle(*table, key, *timestamp, row.clone());
                 }
             }
-            LogRecord::EpochLogged { .. } if self.planted.is(Bug::ClearedBeforeSynced) => {}
+            LogRecord::EpochLogged { .. } if planted!(self.planted, ClearedBeforeSynced) => {}
             LogRecord::EpochLogged { stale, .. } => self.mark_stale(stale),
             _ => {}
         }

@@ -8,7 +8,7 @@
 use crate::chain::{Batch, Chain};
 use crate::limits::{BURY_PER_TICK, FREE_PER_TICK, TOMBSTONE_RETENTION};
 use crate::local::Local;
-use messages::planted::Bug;
+use messages::planted;
 use messages::{Key, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -56,7 +56,7 @@ impl Sweeper {
         let Some(storage) = local.storages.get_mut(&table) else {
             return 0;
         };
-        let stored = if local.planted.is(Bug::EvictedUnwritten) { Batch::MAX } else { local.stored };
+        let stored = if planted!(local.planted, EvictedUnwritten) { Batch::MAX } else { local.stored };
         let from = self.hand.1.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut looked = 0;
         let mut evicted: Vec<Key> = Vec::new();

@@ -15,10 +15,9 @@ use crate::memory_budget::{Garbage, Graveyard};
 use crate::store::{StoreError, StoreWrite};
 use bytes::Bytes;
 use messages::access::{AccessReply, StaleSet};
-use messages::planted::Bug;
-use messages::reached;
 use messages::remaining;
 use messages::{Key, Message, Outbox, ServerKind, TableId, Timestamp};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -192,7 +191,7 @@ impl Poster {
         let generation = local.generation;
         local.generation += 1;
         local.posting = Some(generation);
-        let hurries = local.planted.is(Bug::DropPassesReaders);
+        let hurries = planted!(local.planted, DropPassesReaders);
         let unread = |drop: &Drop| drop.timestamp < local.snapshots.oldest() || hurries;
         let (due, kept): (Vec<Drop>, Vec<Drop>) =
             std::mem::take(&mut self.drops).into_iter().partition(|drop| unread(drop) && drop.generation <= generation);
@@ -269,7 +268,7 @@ impl Poster {
             garbage.take(local.remove_storage(drop.table));
         }
         for table in std::mem::take(&mut posting.voided) {
-            if !local.planted.is(Bug::VoidedRowsReturn) {
+            if !planted!(local.planted, VoidedRowsReturn) {
                 local.store.remove_storage(table);
             }
         }
@@ -365,7 +364,7 @@ impl Posting {
             self.kept_bytes += chain.bytes();
             local.tally.unposted += chain.bytes();
             local.tally.subtract(chain);
-            let forgets_additions = local.planted.is(Bug::PostForgetsAdditions);
+            let forgets_additions = planted!(local.planted, PostForgetsAdditions);
             let generation = if forgets_additions { Generation::MAX } else { self.generation };
             chain.posted(version, generation, local.stored + 1);
             chain.trim(&local.snapshots, local.posting);

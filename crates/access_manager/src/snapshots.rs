@@ -12,8 +12,8 @@
 //! seen it, the version below it would have been that snapshot's until then.
 
 use messages::Timestamp;
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 
 /// Snapshots that may still be read.
@@ -82,7 +82,7 @@ impl Snapshots {
         if seen_by.is_some() {
             reached!("needed-version-kept");
         }
-        match self.planted.is(Bug::NeededVersionPruned) {
+        match planted!(self.planted, NeededVersionPruned) {
             true => seen_by.is_some() && first == 0,
             false => seen_by.is_some(),
         }

@@ -19,7 +19,7 @@ use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
-use messages::planted::Bug;
+use messages::planted;
 use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
@@ -107,7 +107,7 @@ impl Session {
                         transaction: TransactionId::ZERO,
                     });
                 }
-                let renewed = exchange.shared.planted.is(Bug::AgeRenewed);
+                let renewed = planted!(exchange.shared.planted, AgeRenewed);
                 let first = if renewed { age } else { lost_age.unwrap_or(age) };
                 transaction.identity = Some((id, first));
                 // What copies a table loses it again and again to those who write rows of it.
@@ -248,7 +248,7 @@ impl Session {
                             continue;
                         }
                     }
-                    let passes_own = exchange.shared.planted.is(Bug::OwnWritesPassed);
+                    let passes_own = planted!(exchange.shared.planted, OwnWritesPassed);
                     let answer = match reads::answer_at_once(&need, transaction) {
                         Some(answer) if !passes_own => Ok(Some(answer)),
                         own => work.job.answer_ahead(&need, transaction).map(|ahead| ahead.or(own)),
@@ -418,7 +418,7 @@ impl Session {
         if conflict.kind == ConflictKind::IncrementRefused {
             work.reads_all = true;
         }
-        let forgets = exchange.shared.planted.is(Bug::UsedStoragesFilled);
+        let forgets = planted!(exchange.shared.planted, UsedStoragesFilled);
         let used_up = self.transaction.as_ref().is_some_and(|transaction| match forgets {
             false => transaction.is_used_up(),
             true => !transaction.ahead().is_empty(),

@@ -6,7 +6,7 @@
 use crate::answers::{Owner, Surroundings};
 use crate::limits::DROP_RETRY;
 use messages::commit::CommitRequest;
-use messages::planted::Bug;
+use messages::planted;
 use messages::{Age, History, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl Cleaner {
         around: &mut Surroundings,
     ) {
         let storages: Vec<TableId> = storages.into_iter().collect();
-        if storages.is_empty() || around.planted.is(Bug::CleanerHurries) {
+        if storages.is_empty() || planted!(around.planted, CleanerHurries) {
             around.answers.unfollow(transaction);
             self.drop_storages(storages);
         } else {

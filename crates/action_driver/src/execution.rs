@@ -12,7 +12,7 @@ use crate::reliance::Reliance;
 use crate::scene::{Results, Rules, Scene, Step};
 use crate::sums::Sums;
 use crate::transaction::Transaction;
-use messages::planted::Bug;
+use messages::planted;
 use messages::program::{Action, Program};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ impl Execution {
         if let Event::Unchanged(_, ahead) = &mut event {
             self.ahead = std::mem::take(ahead);
         }
-        let confirms = self.is_confirmation() && !rules.planted.is(Bug::ErrorsUnconfirmed);
+        let confirms = self.is_confirmation() && !planted!(rules.planted, ErrorsUnconfirmed);
         let need = self.relies_on.resume(&self.program.relies_on, confirms, transaction, &mut event)?;
         let may_ask_ahead = std::mem::take(&mut self.is_fresh) && !confirms && !transaction.is_snapshot();
         let program = Arc::clone(&self.program);

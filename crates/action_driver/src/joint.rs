@@ -9,7 +9,7 @@ use crate::transaction::Transaction;
 use crate::work::{Job, Waits};
 use messages::concurrency::ConcurrencyRequest;
 use messages::limits::SERVICE_PATIENCE;
-use messages::planted::Bug;
+use messages::planted;
 use messages::session::{AccessMode, Receipt};
 use messages::{Conflict, TransactionId};
 
@@ -51,7 +51,7 @@ impl Session {
         let changed = transaction.changed();
         exchange.shared.companions.errands.push_back(Errand::Join(next, Box::new(transaction)));
         exchange.unfollow(id);
-        let early = exchange.shared.planted.is(Bug::CompanionAnsweredEarly);
+        let early = planted!(exchange.shared.planted, CompanionAnsweredEarly);
         if early {
             self.succeed(Receipt::Nothing, exchange);
         } else {

@@ -8,7 +8,8 @@ use crate::session::Session;
 use crate::work::Waits;
 use messages::last_words::{Doubt, LastWords, Left, LeftRequest, OutcomeTable, Testimony};
 use messages::limits::SERVICE_PATIENCE;
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::session::{Failure, Receipt, SessionReply};
 use messages::{Incarnation, Now, ServerKind, SessionId, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -132,7 +133,7 @@ fn verdict(doubt: &Doubt, table: Option<&OutcomeTable>, planted: Planted) -> Lef
     let committed = || LeftRequest::Committed(reply.clone());
     let Some(sent) = sent else { return LeftRequest::Undone };
     let Some(table) = table else {
-        return if planted.is(Bug::AbsentTakenForAbort) { LeftRequest::Undone } else { unknown() };
+        return if planted!(planted, AbsentTakenForAbort) { LeftRequest::Undone } else { unknown() };
     };
     if sent.testimony == Testimony::Committed || table.commits.contains(&sent.sent_as.sequence) {
         return committed();
@@ -171,6 +172,7 @@ impl Session {
 mod tests {
     use super::*;
     use messages::last_words::OpenTransaction;
+    use messages::planted::Bug;
     use messages::{EpochNumber, SiteId};
 
     const LIFE: Incarnation = Incarnation(3);

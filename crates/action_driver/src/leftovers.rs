@@ -9,7 +9,7 @@ use crate::limits::{DROP_RETRY, SCAN_ROWS_MAX};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::CommitRequest;
 use messages::concurrency::{ConcurrencyRequest, Target};
-use messages::planted::Bug;
+use messages::planted;
 use messages::schema::CatalogEntry;
 use messages::{
     Age, Epoch, History, Key, KeyRange, Message, RangeRead, Row, ServerKind, TableId, Timestamp, TransactionId,
@@ -108,7 +108,7 @@ impl Search {
 impl Leftovers {
     /// An epoch begins, and this site is the one to drop what is left.
     pub fn begin(&mut self, epoch: Arc<Epoch>, around: &mut Surroundings) {
-        if !around.planted.is(Bug::LeftoversStay) {
+        if !planted!(around.planted, LeftoversStay) {
             self.search_from(epoch, 0, around);
         }
     }
@@ -169,7 +169,7 @@ impl Leftovers {
 
     /// The access manager has answered.
     pub fn read(&mut self, tag: u64, reply: AccessReply, around: &mut Surroundings) {
-        let living = around.planted.is(Bug::LivingLeftovers);
+        let living = planted!(around.planted, LivingLeftovers);
         let Some(search) = self.waiting_search(tag) else { return };
         // Where to go on in what is being read.
         let next = match (&search.stage, reply) {

@@ -12,7 +12,7 @@ use messages::commit::CommitRequest;
 use messages::concurrency::{AccessKind, ConcurrencyRequest, Target};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
-use messages::planted::Bug;
+use messages::planted;
 use messages::replication::ServiceRequest;
 use messages::schema::CatalogEntry;
 use messages::session::Failure;
@@ -85,7 +85,7 @@ impl Reading {
     /// Asks for what cannot be answered at once.
     pub fn begin(need: Need, transaction: &Transaction, exchange: &mut Exchange) -> Reading {
         let mut reading = Reading { need, stage: Stage::Asking, asked_at: exchange.now.boot, is_listed: false };
-        if transaction.is_snapshot() && transaction.has_read && exchange.shared.planted.is(Bug::SnapshotMovesUp) {
+        if transaction.is_snapshot() && transaction.has_read && planted!(exchange.shared.planted, SnapshotMovesUp) {
             let tag = exchange.tag();
             exchange.commit(CommitRequest::BeginSnapshot { tag });
             reading.stage = Stage::Moving { tag };

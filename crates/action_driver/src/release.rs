@@ -4,7 +4,7 @@ use crate::companions::Errand;
 use crate::exchange::Exchange;
 use crate::transaction::Transaction;
 use messages::concurrency::ConcurrencyRequest;
-use messages::planted::Bug;
+use messages::planted;
 use messages::{Conflict, ConflictKind};
 
 /// Gives up all that a transaction holds at other servers.
@@ -29,7 +29,7 @@ pub(crate) fn give_back(mut transaction: Transaction, exchange: &mut Exchange) {
     if let Some((id, _)) = transaction.identity {
         exchange.unfollow(id);
     }
-    if !exchange.shared.planted.is(Bug::GuestLeavesWrites) {
+    if !planted!(exchange.shared.planted, GuestLeavesWrites) {
         transaction.fail_statement();
     }
     exchange.shared.companions.errands.push_back(Errand::TakeBack(Box::new(transaction)));

@@ -12,7 +12,8 @@ use crate::limits::{
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::session::{AccessMode, Failure};
 use messages::{
     Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
@@ -140,7 +141,7 @@ impl Transaction {
         transaction.answered = true;
         // No statement of it can be undone any more.
         transaction.file = DifferentialFile::new(false);
-        for read in history.reads.iter().filter(|_| !planted.is(Bug::ReadsNotRepeated)) {
+        for read in history.reads.iter().filter(|_| !planted!(planted, ReadsNotRepeated)) {
             let item = Item { table: read.table, key: read.key.clone() };
             transaction.items.insert(item, ItemState { seen: Some(read.seen), ..ItemState::default() });
             transaction.read_bytes += read.key.as_bytes().len();

@@ -19,7 +19,8 @@ use crate::limits::{
     ROUNDS_MAX,
 };
 use messages::commit::CommitRequest;
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::{Addends, Age, History, Key, KeyRange, Now, TableId, Timestamp, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -212,7 +213,7 @@ impl Gathering {
         let (mut joins, mut members) = (Vec::with_capacity(ready.len()), 0);
         for ready in &ready {
             let is_full = members >= self.group_max;
-            joins.push(!is_full && joined.admit(&ready.history, planted.is(Bug::GatheredDependent)));
+            joins.push(!is_full && joined.admit(&ready.history, planted!(planted, GatheredDependent)));
             members += usize::from(joins.last() == Some(&true));
         }
         let history = joined.into_history();

@@ -10,7 +10,7 @@ use crate::{AfterSync, AtomicityController, Standing, limits};
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, Outcome, Vote};
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
-use messages::planted::Bug;
+use messages::planted;
 use messages::session::Receipt;
 use messages::{
     Age, Conflict, ConflictKind, Epoch, EpochNumber, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
@@ -247,7 +247,7 @@ impl AtomicityController {
     /// Whether the commit of a transaction waits to be answered until every participant has logged it: then whatever log survives with something
     /// that was built on it has it as well.
     fn answers_when_logged(&self, transaction: TransactionId) -> bool {
-        self.home[&transaction].logged_everywhere && !self.planted.is(Bug::ToldBeforeLogged)
+        self.home[&transaction].logged_everywhere && !planted!(self.planted, ToldBeforeLogged)
     }
 
     /// What those have accessed that have committed together, or will not be judged alone.
@@ -310,7 +310,7 @@ impl AtomicityController {
     }
 
     fn answers_aborts_early(&self) -> bool {
-        self.planted.is(Bug::AbortAnsweredEarly) || self.planted.is(Bug::LateVotesAbort)
+        planted!(self.planted, AbortAnsweredEarly) || planted!(self.planted, LateVotesAbort)
     }
 
     fn set_decided(&mut self, transaction: TransactionId, outcome: Outcome, conflict: Option<Conflict>) {
@@ -318,7 +318,7 @@ impl AtomicityController {
         let home = self.home.get_mut(&transaction).expect("only a known transaction is decided");
         let Phase::Voting { missing: not_voted, .. } = &home.phase else { panic!("a transaction is decided once") };
         let mut missing: BTreeSet<SiteId> = home.participants.iter().copied().filter(|site| *site != own).collect();
-        if self.planted.is(Bug::AbortNotToNoVoters) && outcome == Outcome::Abort {
+        if planted!(self.planted, AbortNotToNoVoters) && outcome == Outcome::Abort {
             missing.retain(|site| not_voted.contains(site));
         }
         home.phase = Phase::Decided { missing, outcome, conflict };
@@ -331,7 +331,7 @@ impl AtomicityController {
         };
         let decide = CommitMessage::Decide { transaction, order: home.order, outcome: *outcome };
         self.to_peers(missing.iter().copied().filter(|site| *site != self.site), decide, outbox);
-        if self.planted.is(Bug::DecisionForgotten) && matches!(outcome, Outcome::Commit(_)) {
+        if planted!(self.planted, DecisionForgotten) && matches!(outcome, Outcome::Commit(_)) {
             let order = home.order;
             self.home.remove(&transaction);
             self.unfinished.remove(&order);
@@ -408,7 +408,7 @@ impl AtomicityController {
                     });
                     home.accused.extend(&silent);
                     self.accuse(&silent, outbox);
-                    if self.planted.is(Bug::LateVotesAbort) && !missing.is_empty() {
+                    if planted!(self.planted, LateVotesAbort) && !missing.is_empty() {
                         self.decide_abort(transaction, Conflict::of(ConflictKind::Refused), outbox);
                         continue;
                     }

@@ -8,7 +8,7 @@ use crate::{AfterSync, AtomicityController};
 use messages::TransactionId;
 use messages::commit::Outcome;
 use messages::last_words::{HomesKnown, OpenTransaction, Testimony};
-use messages::planted::Bug;
+use messages::planted;
 
 impl AtomicityController {
     /// Transactions of this home that the others may commit, or have committed.
@@ -43,7 +43,7 @@ impl AtomicityController {
             Phase::Voting { .. } | Phase::Decided { outcome: Outcome::Abort, .. } => Testimony::Open,
             Phase::Resolved(outcome) => Testimony::Resolved { committed: matches!(outcome, Outcome::Commit(_)) },
         };
-        let alone = self.planted.is(Bug::GroupMemberAlone);
+        let alone = planted!(self.planted, GroupMemberAlone);
         let (order, epoch) = (home.order, home.epoch);
         home.names(sent_as).into_iter().map(move |transaction| {
             let sent_as = if alone { transaction } else { sent_as };

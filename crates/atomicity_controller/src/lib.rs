@@ -31,7 +31,8 @@ use messages::access::AccessRequest;
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
 use messages::concurrency::ConcurrencyReply;
 use messages::log_record::LogRecord;
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::{
     Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Message, Now, Outbox, Server,
     ServerKind, SiteId, Timestamp, TransactionId,
@@ -211,7 +212,7 @@ impl AtomicityController {
 
     /// Rule 8, last step: every member has logged the outcomes, so nothing of earlier epochs is open anywhere.
     fn activate(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
-        let unseals = self.planted.is(Bug::SealedUnseals);
+        let unseals = planted!(self.planted, SealedUnseals);
         if unseals && self.epoch.as_ref().is_some_and(|known| known.number == epoch.number) {
             self.standing = Standing::Active;
             return;
@@ -332,9 +333,9 @@ impl AtomicityController {
     /// Rule "identity": only the same epoch and the life that belongs to it are heard.
     fn may_hear(&self, from: SiteId, incarnation: Incarnation, epoch: EpochNumber) -> bool {
         let Some(current) = self.active_epoch() else {
-            return self.planted.is(Bug::SealedMemberVotes) && self.epoch.is_some();
+            return planted!(self.planted, SealedMemberVotes) && self.epoch.is_some();
         };
-        let old = self.planted.is(Bug::OldMessagesCount) && epoch < current.number;
+        let old = planted!(self.planted, OldMessagesCount) && epoch < current.number;
         old || (epoch == current.number && current.has(from, incarnation))
     }
 

@@ -14,7 +14,7 @@ use messages::commit::{
 };
 use messages::concurrency::ConcurrencyRequest;
 use messages::log_record::LogRecord;
-use messages::planted::Bug;
+use messages::planted;
 use messages::{
     Age, Conflict, EpochNumber, History, Incarnation, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
     TransactionId,
@@ -218,12 +218,12 @@ impl AtomicityController {
     /// Rule 3, first half: commit-lock the whole history.
     pub(crate) fn prepare(&mut self, now: Now, prepare: Prepare, outbox: &mut Outbox) {
         let Prepare { transaction, age, order, participants, history, gathered } = prepare;
-        let again = self.planted.is(Bug::DuplicatePrepareExecuted) || self.planted.is(Bug::OldMessagesCount);
+        let again = planted!(self.planted, DuplicatePrepareExecuted) || planted!(self.planted, OldMessagesCount);
         if self.participants.is_below_mark(transaction, order) && !again {
             return;
         }
         if let Some(known) = self.participants.all.get(&transaction) {
-            let rejudge = self.planted.is(Bug::NoBecomesYes) && matches!(known.stage, Stage::Refused(_));
+            let rejudge = planted!(self.planted, NoBecomesYes) && matches!(known.stage, Stage::Refused(_));
             if !rejudge {
                 self.repeat_vote(transaction, outbox);
                 return;
@@ -236,7 +236,7 @@ impl AtomicityController {
         }
         let epoch = self.epoch.as_ref().map_or(EpochNumber(0), |epoch| epoch.number);
         let mut locked = history.clone();
-        if self.planted.is(Bug::IncrementsPassReaders) {
+        if planted!(self.planted, IncrementsPassReaders) {
             Arc::make_mut(&mut locked).increments.clear();
         }
         let lock = ConcurrencyRequest::CommitLock { transaction, age, history: locked, gathered };
@@ -324,14 +324,14 @@ impl AtomicityController {
         participation.stage = Stage::Prepared { vote_number, inquire_at: now.boot + limits::INQUIRE_AFTER };
         participation.voted = Some(clock);
         self.unsynced = true;
-        if !self.planted.is(Bug::VoteBeforeLog) {
+        if !planted!(self.planted, VoteBeforeLog) {
             outbox.append(participation.prepared_record(transaction, clock, mark));
         }
         let proposal = Timestamp::snapshot(participation.epoch, clock);
         let voted = ConcurrencyRequest::Voted { transaction, proposal: Timestamp { transaction, ..proposal } };
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(voted));
-        let at_home = transaction.home == self.site && self.planted.is(Bug::LocksReleasedBeforeDecision);
-        if self.planted.is(Bug::LocksDroppedAtVote) || at_home {
+        let at_home = transaction.home == self.site && planted!(self.planted, LocksReleasedBeforeDecision);
+        if planted!(self.planted, LocksDroppedAtVote) || at_home {
             self.finish_locks(transaction, outbox);
         }
         if self.epoch.as_deref().is_some_and(votes_from_disk) {
@@ -428,7 +428,7 @@ impl AtomicityController {
                 tracing::error!(%transaction, "a commit of what was never voted for is not taken");
                 return;
             }
-            Some(Stage::Decided(..)) if self.planted.is(Bug::DecisionAppliedTwice) => {
+            Some(Stage::Decided(..)) if planted!(self.planted, DecisionAppliedTwice) => {
                 self.apply_again(now, transaction, outcome, outbox);
             }
             Some(Stage::Decided(..)) => {}
@@ -454,7 +454,7 @@ impl AtomicityController {
         self.log_decision(transaction, outcome, by, outbox);
         let participation = self.participants.all.get_mut(&transaction).expect("only what is known is applied");
         let stage = std::mem::replace(&mut participation.stage, Stage::Decided(outcome, by));
-        let keep = self.planted.is(Bug::DecisionAppliedTwice);
+        let keep = planted!(self.planted, DecisionAppliedTwice);
         let history = if keep { participation.history.clone() } else { std::mem::take(&mut participation.history) };
         if let Stage::Prepared { vote_number, .. } = stage {
             self.participants.undecided.remove(&vote_number);
@@ -464,7 +464,7 @@ impl AtomicityController {
                 self.clock.merge(timestamp.clock);
                 let in_steps = self.installs_in_steps(&history);
                 self.install(timestamp, history, in_steps, outbox);
-                if in_steps && !self.planted.is(Bug::LocksPassInstall) {
+                if in_steps && !planted!(self.planted, LocksPassInstall) {
                     self.participants.installing.insert(transaction);
                     return self.snapshots_decided(outbox);
                 }

@@ -8,10 +8,10 @@
 use crate::AtomicityController;
 use messages::access::StaleSet;
 use messages::commit::{EpochReply, Outcome, TransactionState, TransactionsReport};
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::{Epoch, EpochNumber, Message, Now, Outbox, ServerKind, SiteId, Timestamp, TransactionId};
+use messages::{planted, reached};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn counts(report: &TransactionsReport, prepared_in: EpochNumber, planted: Plante
     if !took_part {
         reached!("resolution-void-passed");
     }
-    took_part || planted.is(Bug::VoidOutcomeWins)
+    took_part || planted!(planted, VoidOutcomeWins)
 }
 
 /// What becomes of every transaction that any member whose word counts reports, and the epoch that made each outcome. Of what only
@@ -51,7 +51,7 @@ fn resolve_one(
     for report in reports.values().filter(|report| counts(report, prepared_in, planted)) {
         match report.transactions.get(&transaction).map(|known| known.state) {
             Some(TransactionState::Decided(outcome, by)) => {
-                let better = decided.is_none_or(|(_, before)| match planted.is(Bug::VoidOutcomeWins) {
+                let better = decided.is_none_or(|(_, before)| match planted!(planted, VoidOutcomeWins) {
                     true => by < before,
                     false => by > before,
                 });
@@ -60,11 +60,11 @@ fn resolve_one(
                 }
             }
             Some(TransactionState::Prepared) => {}
-            None if planted.is(Bug::RestartFromAnyLog) && epoch.restart => {}
+            None if planted!(planted, RestartFromAnyLog) && epoch.restart => {}
             Some(TransactionState::Refused) | None => all_prepared = false,
         }
     }
-    let stamp = if planted.is(Bug::TimestampsWithoutEpoch) { prepared_in } else { epoch.number };
+    let stamp = if planted!(planted, TimestampsWithoutEpoch) { prepared_in } else { epoch.number };
     match decided {
         Some(outcome) => {
             reached!("resolution-decision-wins");

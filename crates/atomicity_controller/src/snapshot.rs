@@ -6,7 +6,7 @@
 
 use crate::{AtomicityController, Standing, limits};
 use messages::commit::{CommitReply, CommitRequest};
-use messages::planted::Bug;
+use messages::planted;
 use messages::{Message, Now, Outbox, ServerKind, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub(crate) struct Snapshots {
 impl AtomicityController {
     pub(crate) fn begin_snapshot(&mut self, now: Now, tag: u64, outbox: &mut Outbox) {
         let nothing_open = self.participants.undecided().is_empty();
-        if nothing_open || self.planted.is(Bug::ReaderIgnoresUndecided) {
+        if nothing_open || planted!(self.planted, ReaderIgnoresUndecided) {
             self.snapshot_begun(now, tag, outbox);
         } else {
             self.snapshots.waiting.push_back((self.participants.last_vote(), tag));

@@ -13,9 +13,8 @@
 //! Who is alone is not listed: its history says what it locks, should somebody come who has to be compared with it.
 
 use crate::lock_table::{LockTable, Mode, Place, Placing};
-use messages::planted::Bug;
-use messages::reached;
 use messages::{Age, Conflict, ConflictKind, History, Timestamp, TransactionId};
+use messages::{planted, reached};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,7 +112,7 @@ impl CommitLocks {
 
     /// All commit-locks, in their table.
     fn listed(&mut self) -> &LockTable {
-        if self.placing.planted.is(Bug::AloneUnlisted) {
+        if planted!(self.placing.planted, AloneUnlisted) {
             return &self.table;
         }
         if let Some(alone) = self.alone.take() {
@@ -143,7 +142,7 @@ impl CommitLocks {
             return (Verdict::Locked, Vec::new());
         }
         let conflicts = self.conflicts_with(transaction, &history);
-        let overtakes = self.placing.planted.is(Bug::WaiterOvertaken);
+        let overtakes = planted!(self.placing.planted, WaiterOvertaken);
         let mut waits_for = BTreeSet::new();
         let mut waiting = Vec::new();
         for (other, place) in conflicts {

@@ -30,9 +30,9 @@ use lock_table::{Mode, Place, Placing};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::log_record::LogRecord;
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::{Age, Conflict, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, TransactionId};
+use messages::{planted, reached};
 use methods::sequencer_of;
 use sequencer::Sequencer;
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,7 @@ impl ConcurrencyController {
         outbox: &mut Outbox,
     ) {
         self.counters.accesses += 1;
-        if self.placing.planted.is(Bug::RangeNotChecked) && matches!(target, Target::Range(..)) {
+        if planted!(self.placing.planted, RangeNotChecked) && matches!(target, Target::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
         let (locks, sequencer) = (&mut self.commit_locks, &*self.sequencer);
@@ -217,7 +217,7 @@ impl ConcurrencyController {
             (self.placing, &history),
             &*self.sequencer,
         );
-        if let Some(conflict) = first.filter(|_| !self.placing.planted.is(Bug::LongWaiterPassed)) {
+        if let Some(conflict) = first.filter(|_| !planted!(self.placing.planted, LongWaiterPassed)) {
             reached!("long-waiter-first");
             self.counters.commit_lock_deaths += 1;
             return reply_commit_lock(transaction, Some(conflict), outbox);

@@ -7,7 +7,8 @@
 use crate::limits::IDLE_STORAGES_MAX;
 use crate::segments::Segments;
 use messages::concurrency::{AccessKind, Target};
-use messages::planted::{Bug, Planted};
+use messages::planted;
+use messages::planted::Planted;
 use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -162,7 +163,7 @@ impl Placing {
         let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
         let written = self.points_and_spans(history.writes.len(), writes).map(|place| (place, Mode::Exclusive));
         let read = self.points_and_spans(history.reads.len(), reads).map(|place| (place, Mode::Shared));
-        let dropped = history.drops.iter().filter(move |_| !self.planted.is(Bug::DropPassesWrites));
+        let dropped = history.drops.iter().filter(move |_| !planted!(self.planted, DropPassesWrites));
         let dropped = dropped.map(|table| (Place::Whole(*table), Mode::Exclusive));
         written.chain(increments).chain(read).chain(ranges).chain(dropped)
     }
@@ -180,7 +181,7 @@ impl Placing {
                 *number += 1;
                 let Place::Span(_, low, high) = span else { unreachable!("only spans are put there") };
                 *low = (*low).min(key);
-                *high = if self.planted.is(Bug::SpanEndsEarly) { *low } else { (*high).max(key) };
+                *high = if planted!(self.planted, SpanEndsEarly) { *low } else { (*high).max(key) };
             }
             storages.retain(|_, (number, _)| *number > self.points_max);
         }

@@ -8,12 +8,11 @@ use crate::place::{Place, SERVERS};
 use crate::{Clock, Domain, Remote, index, limits};
 use commit_log::{Log, LogError};
 use messages::access::AccessReply;
-use messages::planted::Bug;
-use messages::reached;
 use messages::replication::SiteNotice;
 use messages::server::{Outgoing, SEVERAL_SITES};
 use messages::trace::{Event, Happened, Tracer};
 use messages::{Envelope, Message, Outbox, ServerKind};
+use messages::{planted, reached};
 
 /// When the caller has its turn before everything is delivered: after [`limits::RUN_TIME_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +40,7 @@ impl<L: Log> Domain<L> {
     fn is_for_this_life(&self, envelope: &Envelope) -> bool {
         !matches!(envelope.message, Message::SessionRequest(..))
             || envelope.incarnation == self.settings.incarnation
-            || self.settings.planted.is(Bug::OldLifeServed)
+            || planted!(self.settings.planted, OldLifeServed)
     }
 
     /// Delivers messages that came together, under way at once: what they mean for the same server goes to it in the same calls where it is called,
@@ -115,7 +114,7 @@ impl<L: Log> Domain<L> {
             if until.is_some_and(|until| now.boot >= until) {
                 reached!("turn-ended");
                 self.queue.push_front(envelope);
-                if self.settings.planted.is(Bug::LateMessagesForgotten) {
+                if planted!(self.settings.planted, LateMessagesForgotten) {
                     self.queue.clear();
                 }
                 return;

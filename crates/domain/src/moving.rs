@@ -9,7 +9,7 @@ use crate::{Call, Domain, Failure, Lost, Place, Settings, Stores, index};
 use commit_log::Log;
 use concurrency_controller::ConcurrencyController;
 use messages::ServerKind;
-use messages::planted::Bug;
+use messages::planted;
 use std::cell::RefCell;
 
 /// How a server is called.
@@ -53,7 +53,7 @@ impl<L: Log> Domain<L> {
     /// It is lost, and the domain has failed.
     pub fn fetch(&mut self, kind: ServerKind, stores: &mut dyn Stores) -> Result<usize, Lost> {
         let Settings { method, points_max, planted, .. } = self.settings;
-        let leaves_locks = kind == ServerKind::ConcurrencyController && planted.is(Bug::MoveLeavesLocks);
+        let leaves_locks = kind == ServerKind::ConcurrencyController && planted!(planted, MoveLeavesLocks);
         self.move_by(kind, |place| {
             let state = place.take(stores)?;
             *place = match leaves_locks {

@@ -13,10 +13,9 @@ use commit_log::{Log, LogError, Position};
 use concurrency_controller::ConcurrencyController;
 use leases::{Keeper, Servers};
 use messages::log_record::LogRecord;
-use messages::planted::Bug;
-use messages::reached;
 use messages::trace::Tracer;
 use messages::{Now, Outbox};
+use messages::{planted, reached};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
 
@@ -144,7 +143,7 @@ impl<L: Log> Domain<L> {
     fn replay_start(&self, told: Position, needed: bool) -> Result<Position, StartError> {
         let (first, appended) = (self.log.first(), self.log.appended());
         let other = StartError::OtherStore { told, first, appended };
-        if (needed && told < first || told > appended) && !self.settings.planted.is(Bug::StoreNotChecked) {
+        if (needed && told < first || told > appended) && !planted!(self.settings.planted, StoreNotChecked) {
             reached!("store-of-another-log");
             return Err(other);
         }
@@ -156,7 +155,7 @@ impl<L: Log> Domain<L> {
                 Ok(LogRecord::EpochSeen { .. }) => Ok(told),
                 _ => Ok(first),
             },
-            Some(Err(LogError::NotARecord { .. })) if !self.settings.planted.is(Bug::StoreNotChecked) => Err(other),
+            Some(Err(LogError::NotARecord { .. })) if !planted!(self.settings.planted, StoreNotChecked) => Err(other),
             _ => Ok(first),
         }
     }

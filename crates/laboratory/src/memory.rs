@@ -2,7 +2,7 @@
 //!
 //! S. Ioannidis, E. Markatos, J. Sevaslidou, "On using network memory to improve the performance of transaction-based systems" (FORTH, TR 190, 1997),
 //! section 3: recoverable memory whose log is on disk (RVM) beside the same with its log in the memory of servers (RRVM), and OO7 on storage managers.
-//! Ours are `recoverable_memory`, alone and over `remote_log_device`; SQLite with its extension, and redb with `redb_backend`.
+//! Ours are `recoverable_memory`, alone and over `remote_recoverable_log`; SQLite with its extension, and redb with `remote_redb`.
 //!
 //! Invariants: what is compared runs in turns within one run; every table tells how long a sync of the disk took meanwhile, how many processors there
 //! were, and where the servers ran; where the paper's text has no number, none stands beside ours; a process that is started never outlives the

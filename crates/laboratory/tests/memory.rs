@@ -20,7 +20,7 @@ fn program() -> Program {
 }
 
 /// Cargo puts the extension beside the tests.
-fn extension() -> std::path::PathBuf {
+fn remote_sqlite() -> std::path::PathBuf {
     program().path.with_file_name("libraid_sqlite.so")
 }
 
@@ -147,7 +147,7 @@ fn a_run_writes_what_it_has_measured(folder: &Path) {
 
 /// If this fails, Ctrl-C leaves the user waiting for the rest of the rounds.
 fn who_is_asked_to_stop_measures_nothing_more(folder: &Path) {
-    let laboratory = laboratory(folder, &extension(), Arc::new(AtomicBool::new(true)));
+    let laboratory = laboratory(folder, &remote_sqlite(), Arc::new(AtomicBool::new(true)));
     assert!(matches!(ALL[0].run(&laboratory), Err(Failure::Stopped)));
 }
 
@@ -161,7 +161,7 @@ fn main() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let whole = laboratory(folder.path(), &extension(), Arc::default());
+    let whole = laboratory(folder.path(), &remote_sqlite(), Arc::default());
     figures_of_recoverable_memory_are_complete(&whole);
     traversals_of_databases_are_complete(&whole);
     a_missing_extension_is_told_and_the_rest_measured(folder.path());

@@ -25,10 +25,10 @@ mod term;
 
 use length::Length;
 use messages::lease::{LeaseLength, LeaseNews, OWN_PAUSE};
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::replication::ReplicationMessage;
 use messages::{Envelope, Epoch, EpochNumber, Incarnation, Message, SiteId};
+use messages::{planted, reached};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use term::Term;
@@ -140,7 +140,7 @@ impl Keeper {
 
     /// No grant in this epoch any more. What was granted stands in the news that follow.
     pub fn close(&self) {
-        if !self.common.planted.is(Bug::GrantAfterSeal) {
+        if !planted!(self.common.planted, GrantAfterSeal) {
             promise::close(&self.term.open);
         }
         self.term.closed.store(true, Ordering::SeqCst);
@@ -238,9 +238,10 @@ impl Keeper {
             return;
         }
         member.length.store(length.nanoseconds(), Ordering::SeqCst);
-        let counted = if self.common.planted.is(Bug::OwnLeaseWaitedOut) { self.common.length.usual() } else { length };
+        let counted =
+            if planted!(self.common.planted, OwnLeaseWaitedOut) { self.common.length.usual() } else { length };
         let until = now + counted.waited_out();
-        if self.common.planted.is(Bug::ShrinkForgetsLonger) {
+        if planted!(self.common.planted, ShrinkForgetsLonger) {
             member.granted_until.store(until, Ordering::SeqCst);
         }
         if until < member.granted_until.load(Ordering::SeqCst) {
@@ -264,7 +265,7 @@ impl Keeper {
             return;
         }
         member.answered(now - sent_at);
-        let start = if self.common.planted.is(Bug::LeaseFromReceipt) { now } else { sent_at };
+        let start = if planted!(self.common.planted, LeaseFromReceipt) { now } else { sent_at };
         let end = start + length.min(self.common.length.longest()).nanoseconds();
         member.held_until.fetch_max(end, Ordering::SeqCst);
     }

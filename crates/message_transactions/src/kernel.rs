@@ -24,7 +24,7 @@ mod receiving;
 mod relocation;
 mod sending;
 
-pub use gather::Until;
+pub use gather::{Gathering, Until};
 pub use naming::Scope;
 pub use process::CallError;
 pub use receiving::ReplyError;

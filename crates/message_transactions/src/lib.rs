@@ -53,7 +53,7 @@ pub mod planted;
 pub mod simulation;
 
 pub use identifier::{Destination, GroupId, HostId, ProcessId};
-pub use kernel::{CallError, Kernel, Message, Until};
+pub use kernel::{CallError, Gathering, Kernel, Message, Until};
 pub use memory::{Memory, Owned, Rights};
 pub use outbox::{Completion, Delivery, Exchange};
 pub use packet::Replies;

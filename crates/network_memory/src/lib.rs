@@ -60,7 +60,8 @@
 //!
 //! In reading order: [`names`] and [`message`] are the words; [`server`] is the memory server and [`writer`] the writer, pure machines both, over
 //! a local log (`journal`); [`simulation`] runs them under faults with a checker outside, and [`planted`] lists the bugs that it must find;
-//! [`host`] is the real world: [`host::memory_server::MemoryServer`] and [`host::remote_log::RemoteLog`]; [`limits`] holds every bound.
+//! [`host`] is the real world: [`host::memory_server::MemoryServer`] and [`host::remote_log::RemoteLog`]; [`stream`] is what programs over a log have that count in
+//! positions of their own; [`limits`] holds every bound.
 
 pub mod host;
 mod journal;
@@ -71,6 +72,7 @@ pub mod planted;
 mod retained;
 pub mod server;
 pub mod simulation;
+pub mod stream;
 pub mod writer;
 
 /// The example of the README is run.

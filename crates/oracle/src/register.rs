@@ -12,9 +12,9 @@
 use bytes::Bytes;
 use messages::epoch::{Epoch, Member, MemberState, Method, Placement, ProposalId};
 use messages::limits::SITES_MAX;
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::{EpochNumber, Incarnation, InstanceId, OracleLife, SiteId};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl Register {
 
     /// Sites that have to confirm before anything is swapped.
     pub fn unconfirmed(&self) -> Vec<SiteId> {
-        if self.trusted || self.planted.is(Bug::RestoredOracleTrusted) {
+        if self.trusted || planted!(self.planted, RestoredOracleTrusted) {
             return Vec::new();
         }
         self.state.required.difference(&self.confirmed).copied().collect()
@@ -147,7 +147,7 @@ impl Register {
     /// Replaces the epoch that is expected.
     pub fn swap(&mut self, expected: (EpochNumber, ProposalId), epoch: Arc<Epoch>) -> Swap {
         let current = &self.state.epoch;
-        let same_number = current.number == epoch.number && self.planted.is(Bug::SwapSettledByNumber);
+        let same_number = current.number == epoch.number && planted!(self.planted, SwapSettledByNumber);
         if (current.number, current.proposal) == (epoch.number, epoch.proposal) || same_number {
             reached!("swap-settled-by-reading");
             return if self.unsettled().is_empty() { Swap::WonBefore } else { Swap::Unconfirmed };

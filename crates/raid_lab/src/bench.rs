@@ -104,7 +104,7 @@ struct MemoryOptions {
     /// Folder on the disk that is to be measured, instead of that for temporary files. A gigabyte must be free.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// SQLite's extension, if it is not beside this program (`cargo build --release -p sqlite_extension`).
+    /// SQLite's extension, if it is not beside this program (`cargo build --release -p remote_sqlite`).
     #[arg(long, value_name = "PATH")]
     sqlite_extension: Option<PathBuf>,
     #[command(flatten)]

@@ -7,7 +7,6 @@
 //!   ([`Extent::flushed`]), and by every sound record behind it, which says how far the log was durable when it was made.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use crate::device::{Extent, LogDevice, Position};
 use crate::error::Error;

@@ -13,5 +13,5 @@ pub const TELLING_INTERVAL: Duration = Duration::from_millis(50);
 /// How often it is looked whether a sync that is waited for has come to anything but a receipt.
 pub const LOOK: Duration = Duration::from_secs(1);
 
-const _: () = assert!(PIECE_BYTES + crate::piece::HEAD_BYTES <= RECORD_BYTES_MAX);
+const _: () = assert!(PIECE_BYTES + network_memory::stream::HEAD_BYTES <= RECORD_BYTES_MAX);
 const _: () = assert!(RETAINED_BYTES_MAX > 4 * commit_log::limits::RECORD_BYTES_MAX as u64);

@@ -5,9 +5,9 @@ use network_memory::host::log_folder::{FolderError, LogFolder, LogName, Opening}
 use network_memory::host::remote_log::{RemoteLog, RemoteLogError};
 use network_memory::host::told::Told;
 use network_memory::names;
+use network_memory::stream::Places;
 use network_memory::writer::{AppendError, Event, Stop};
 use rustix::fd::OwnedFd;
-use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -43,16 +43,13 @@ pub enum OpenError {
     },
 }
 
-/// Where a record begins: in the site's log, and in the remote one.
-type Start = (Position, names::Position);
-
 /// See the crate's description.
 pub struct RemoteCommitLog {
     log: RemoteLog,
     name: LogName,
     watcher: OwnedFd,
     /// Of every record that is kept.
-    starts: VecDeque<Start>,
+    starts: Places<Position>,
     end: Position,
     synced: Position,
     /// Up to here a sync was asked for.
@@ -180,14 +177,7 @@ impl RemoteCommitLog {
 
     /// Where the last record ends that is whole below this record of the remote log.
     fn ended(&self, upto: names::Position) -> Position {
-        let begun = self.starts.partition_point(|(_, place)| *place < upto);
-        let next = self.starts.get(begun);
-        let next_place = next.map_or_else(|| self.log.extent().1, |(_, place)| *place);
-        match begun.checked_sub(1).and_then(|last| self.starts.get(last)) {
-            // Not all of its pieces are.
-            Some((position, _)) if next_place > upto => *position,
-            _ => next.map_or(self.end, |(position, _)| *position),
-        }
+        self.starts.whole_below(upto, self.log.extent().1, self.end)
     }
 
     /// Tells the operator what has happened.
@@ -203,10 +193,10 @@ impl RemoteCommitLog {
 }
 
 /// Where the records of a log begin, and where the last one ends; an error is a record that does not belong there.
-fn read(log: &RemoteLog) -> Result<(VecDeque<Start>, Option<Position>), names::Position> {
-    let (mut starts, mut end) = (VecDeque::new(), None);
+fn read(log: &RemoteLog) -> Result<(Places<Position>, Option<Position>), names::Position> {
+    let (mut starts, mut end) = (Places::default(), None);
     // The record that has begun and not ended: where, and how many bytes it has so far.
-    let mut begun: Option<(Start, usize)> = None;
+    let mut begun: Option<((Position, names::Position), usize)> = None;
     let (from, behind) = log.extent();
     for place in (from.0..behind.0).map(names::Position) {
         let record = log.read(place).unwrap_or_default();
@@ -222,7 +212,7 @@ fn read(log: &RemoteLog) -> Result<(VecDeque<Start>, Option<Position>), names::P
         if part.ends() {
             let (start, length) = begun.take().ok_or(place)?;
             end = Some(Position(position.0 + frame_bytes(length) as u64));
-            starts.push_back(start);
+            starts.note(start.0, start.1);
         }
     }
     Ok((starts, end))
@@ -262,7 +252,7 @@ impl Log for RemoteCommitLog {
                 }
             }
         }
-        self.starts.push_back((position, start.expect("a record has a piece")));
+        self.starts.note(position, start.expect("a record has a piece"));
         let bytes = frame_bytes(record.len()) as u64;
         self.end = Position(position.0 + bytes);
         self.bytes_appended += bytes;
@@ -286,7 +276,7 @@ impl Log for RemoteCommitLog {
     }
 
     fn first(&self) -> Position {
-        self.starts.front().map_or(self.end, |(position, _)| *position)
+        self.starts.first().map_or(self.end, |(position, _)| position)
     }
 
     fn request_sync(&mut self) {
@@ -320,11 +310,10 @@ impl Log for RemoteCommitLog {
     fn truncate_before(&mut self, position: Position) -> Result<(), LogError> {
         self.check()?;
         // The last record stays, and what nobody has acknowledged.
-        let dropped = self.starts.partition_point(|(start, _)| *start < position.min(self.synced));
-        let dropped = dropped.min(self.starts.len().saturating_sub(1));
-        let Some((_, place)) = self.starts.get(dropped).copied() else { return Ok(()) };
+        let dropped = self.starts.count_below(position.min(self.synced));
+        let Some(place) = self.starts.place(dropped) else { return Ok(()) };
         match self.log.truncate_before(place) {
-            Ok(()) => _ = self.starts.drain(..dropped),
+            Ok(()) => self.starts.forget(dropped),
             // The next time.
             Err(RemoteLogError::Unacknowledged(_)) => {}
             Err(error) => {
@@ -337,12 +326,12 @@ impl Log for RemoteCommitLog {
 
     fn read_from(&self, position: Position) -> Records<'_> {
         let (first, end) = (self.first(), self.end);
-        let error = match self.starts.binary_search_by_key(&position, |(start, _)| *start) {
-            Ok(index) => return Box::new(Reading { log: &self.log, starts: self.starts.range(index..) }),
-            Err(_) if position == end => return Box::new(std::iter::empty()),
-            Err(_) if position < first => LogError::Truncated { position, first },
-            Err(_) if position > end => LogError::BeyondEnd { position, end },
-            Err(_) => LogError::NotARecord { position },
+        let error = match self.starts.from(position) {
+            Some(starts) => return Box::new(Reading { log: &self.log, starts }),
+            None if position == end => return Box::new(std::iter::empty()),
+            None if position < first => LogError::Truncated { position, first },
+            None if position > end => LogError::BeyondEnd { position, end },
+            None => LogError::NotARecord { position },
         };
         Box::new(std::iter::once(Err(error)))
     }
@@ -371,16 +360,16 @@ impl Log for RemoteCommitLog {
 }
 
 /// Records that are being read.
-struct Reading<'a> {
+struct Reading<'a, Starts> {
     log: &'a RemoteLog,
-    starts: std::collections::vec_deque::Iter<'a, Start>,
+    starts: Starts,
 }
 
-impl Iterator for Reading<'_> {
+impl<Starts: Iterator<Item = (Position, names::Position)>> Iterator for Reading<'_, Starts> {
     type Item = Result<(Position, Vec<u8>), LogError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let &(position, mut place) = self.starts.next()?;
+        let (position, mut place) = self.starts.next()?;
         let mut record = Vec::new();
         loop {
             let bytes = self.log.read(place).unwrap_or_default();

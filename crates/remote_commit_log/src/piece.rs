@@ -1,11 +1,9 @@
-//! Records of the remote log: pieces of records of the site. A kind (1 byte), the record's position (8, little-endian), and bytes.
+//! Records of the remote log: pieces of records of the site, each with its record's position ([`network_memory::stream`]).
 //!
 //! Invariant: a record whose last piece is missing was never appended: whoever reads passes over what there is of it.
 
 use commit_log::Position;
-
-/// In front of the bytes.
-pub(crate) const HEAD_BYTES: usize = 9;
+use network_memory::stream::StreamRecord;
 
 /// Which part of its record a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,25 +49,22 @@ pub(crate) struct Piece<'a> {
 impl<'a> Piece<'a> {
     /// Replaces what is in the buffer.
     pub(crate) fn encode_into(self, buffer: &mut Vec<u8>) {
-        buffer.clear();
-        buffer.push(self.part as u8 + 1);
-        buffer.extend_from_slice(&self.position.0.to_le_bytes());
-        buffer.extend_from_slice(self.bytes);
+        let Piece { part, position, bytes } = self;
+        StreamRecord { kind: part as u8 + 1, position: position.0, bytes }.encode_into(buffer);
     }
 
     /// None if it is no piece.
     pub(crate) fn decode(record: &'a [u8]) -> Option<Piece<'a>> {
-        let (kind, rest) = record.split_first()?;
-        let (position, bytes) = rest.split_first_chunk::<8>()?;
-        let part = Part::ALL.into_iter().find(|part| *part as u8 + 1 == *kind)?;
-        let position = Position(u64::from_le_bytes(*position));
-        (!bytes.is_empty()).then_some(Piece { part, position, bytes })
+        let StreamRecord { kind, position, bytes } = StreamRecord::decode(record)?;
+        let part = Part::ALL.into_iter().find(|part| *part as u8 + 1 == kind)?;
+        (!bytes.is_empty()).then_some(Piece { part, position: Position(position), bytes })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use network_memory::stream::HEAD_BYTES;
 
     /// If this failed, a log would be read as another one than was written.
     #[test]

@@ -6,8 +6,8 @@ use network_memory::host::log_folder::{FolderError, Opening};
 use network_memory::writer::Boot;
 use remote_commit_log::log::OpenError;
 use remote_commit_log::{RemoteCommitLog, limits};
+use remote_files::power_loss::lose_unsynced;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use shipped_files::power_loss::lose_unsynced;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

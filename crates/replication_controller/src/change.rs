@@ -12,13 +12,12 @@ use messages::epoch::ProposalId;
 use messages::last_words::HomesKnown;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
-use messages::planted::Bug;
-use messages::reached;
 use messages::replication::{MemberReport, ReplicationMessage, ServiceReply, SiteNotice};
 use messages::{
     Epoch, EpochNumber, Incarnation, LeaseLength, MemberState, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
     TransactionId,
 };
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -283,9 +282,8 @@ impl ReplicationController {
         let epoch = change.epoch.clone();
         let reports = change.reports.iter().map(|(site, report)| (*site, report.transactions.clone())).collect();
         let fresh = self.is_fresh(&epoch);
-        if self.planted.is(Bug::SealedUnseals) {
-            let seal = EpochRequest::Seal { epoch: EpochNumber(epoch.number.0 - 1) };
-            outbox.local(ServerKind::AtomicityController, Message::EpochRequest(seal));
+        if planted!(self.planted, SealedUnseals) {
+            crate::plants::seal_late(&epoch, outbox);
         }
         let request = EpochRequest::Resolve { epoch, reports: Arc::new(reports), fresh };
         outbox.local(ServerKind::AtomicityController, Message::EpochRequest(request));
@@ -308,7 +306,7 @@ impl ReplicationController {
         let (fresh, restarts) = (self.is_fresh(&epoch), self.restarts(&epoch));
         let stale = self.take_over(&epoch, &reports, committed, fresh);
         self.outcomes.replace(now, tables_of(&epoch, &reports, commits, self.planted));
-        if self.planted.is(Bug::ToldBeforeServing) {
+        if planted!(self.planted, ToldBeforeServing) {
             self.tell_outcomes(outbox);
         }
         // Whatever earlier epochs committed is in this copy now, or known to be stale in it.
@@ -335,7 +333,7 @@ impl ReplicationController {
         if fresh || restarts {
             outbox.append(self.fail_locks.recent_record());
         }
-        if self.planted.is(Bug::NoSyncOnSoleSurvivor) {
+        if planted!(self.planted, NoSyncOnSoleSurvivor) {
             self.logged_is_synced(now, epoch.number, outbox);
         } else {
             self.sync_then(AfterSync::Logged(epoch.number), outbox);
@@ -381,13 +379,13 @@ impl ReplicationController {
 
     /// When the last lease is over that this site ever granted to anybody who is not in the epoch.
     fn leases_over(&self, change: &Change) -> u64 {
-        if self.planted.is(Bug::ServeWithoutLeaseWait) {
+        if planted!(self.planted, ServeWithoutLeaseWait) {
             return 0;
         }
         if self.leases.granting {
             return u64::MAX;
         }
-        let only = change.parent.as_deref().filter(|_| self.planted.is(Bug::WaitOnlyForLatestEvictee));
+        let only = change.parent.as_deref().filter(|_| planted!(self.planted, WaitOnlyForLatestEvictee));
         let granted = self.leases.granted_to_outsiders(&change.epoch, only);
         // After a total failure nobody remembers what was granted, nor how long leases were: the longest is waited for that can be. Before the
         // first epoch nothing was granted.
@@ -477,7 +475,7 @@ impl ReplicationController {
     fn activate_if_complete(&mut self, now: Now, outbox: &mut Outbox) {
         let State::Changing(change) = &self.state else { return };
         let all = change.epoch.members.keys().all(|site| change.logged.contains(site))
-            || self.planted.is(Bug::ServeBeforeAllLogged);
+            || planted!(self.planted, ServeBeforeAllLogged);
         if !change.said || !all || change.epoch.number <= self.sealed_through {
             return;
         }

@@ -7,12 +7,11 @@
 use crate::{AfterSync, ReplicationController, State, limits};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::COPY_ITEMS_MAX;
-use messages::planted::Bug;
-use messages::reached;
 use messages::replication::{ReplicationMessage, ServiceReply};
 use messages::{
     Epoch, EpochNumber, Item, KeyRange, Mark, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId,
 };
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -152,12 +151,12 @@ impl ReplicationController {
             }
             // A replay says what was so in an earlier life.
             AccessReply::Refreshed { .. }
-                if matches!(self.state, State::Joining) && !self.planted.is(Bug::RefreshedByReplay) =>
+                if matches!(self.state, State::Joining) && !planted!(self.planted, RefreshedByReplay) =>
             {
                 reached!("refreshed-in-replay");
             }
             AccessReply::Refreshed { items, storages } => {
-                if self.planted.is(Bug::ClearedBeforeSynced) {
+                if planted!(self.planted, ClearedBeforeSynced) {
                     self.tell_refreshed(items, storages, self.marks.on_disk(), outbox);
                 } else {
                     self.copiers.refreshed.0.extend(items);
@@ -309,7 +308,7 @@ impl ReplicationController {
     /// Something is stale in this copy from now on: what was written here before, in an earlier epoch or by its change, may be stale again. Who told the
     /// others of it would have them clear fail-locks of what it lacks.
     pub(crate) fn forget_refreshed(&mut self) {
-        if !self.planted.is(Bug::RefreshedByReplay) {
+        if !planted!(self.planted, RefreshedByReplay) {
             self.copiers.refreshed = Default::default();
             self.after_sync.retain(|_, then| !matches!(then, AfterSync::Refreshed(..)));
         }

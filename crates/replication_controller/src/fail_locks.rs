@@ -9,10 +9,10 @@ use crate::stale_sets::{lock, lock_all, lock_storages, unite};
 use crate::{AfterSync, ReplicationController, limits};
 use messages::access::StaleSet;
 use messages::log_record::LogRecord;
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
 use messages::{Epoch, EpochNumber, History, Item, Mark, Now, Outbox, SiteId, TableId, Timestamp};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -177,12 +177,12 @@ impl FailLocks {
     pub(crate) fn commit(&mut self, timestamp: Timestamp, history: Arc<History>) {
         for site in &self.absent {
             let stale = self.tables.entry(*site).or_default();
-            if !self.planted.is(Bug::DropsNotLocked) {
+            if !planted!(self.planted, DropsNotLocked) {
                 lock_storages(stale, history.drops.iter().copied());
             }
             let stale = Arc::make_mut(stale);
             for (table, key) in history.changed() {
-                lock(stale, Item { table, key: key.clone() }, self.planted.is(Bug::OverflowDropsEntries));
+                lock(stale, Item { table, key: key.clone() }, planted!(self.planted, OverflowDropsEntries));
             }
         }
         self.recent.insert(timestamp, Written::By(history));
@@ -240,10 +240,10 @@ impl FailLocks {
 
 /// Locks what commits have changed.
 fn lock_written<'a>(stale: &mut Arc<StaleSet>, written: impl Iterator<Item = &'a Written> + Clone, planted: Planted) {
-    if !planted.is(Bug::DropsNotLocked) {
+    if !planted!(planted, DropsNotLocked) {
         lock_storages(stale, written.clone().flat_map(Written::drops));
     }
-    lock_all(stale, written.flat_map(Written::items), planted.is(Bug::OverflowDropsEntries));
+    lock_all(stale, written.flat_map(Written::items), planted!(planted, OverflowDropsEntries));
 }
 
 fn of_site(synced: &BTreeMap<SiteId, Point>, site: SiteId) -> Point {
@@ -255,11 +255,19 @@ fn united(reports: &[&MemberReport], site: SiteId, planted: Planted) -> Option<(
     let mut result: Option<(Arc<StaleSet>, Point, Point)> = None;
     for table in reports.iter().filter_map(|report| report.fail_locks.get(&site)) {
         let (stale, low, high) = result.get_or_insert_with(|| (Arc::default(), table.base, table.base));
-        unite(stale, &table.stale, planted.is(Bug::OverflowDropsEntries));
+        unite(stale, &table.stale, planted!(planted, OverflowDropsEntries));
         *low = (*low).min(table.base);
         *high = (*high).max(table.base);
     }
     result
+}
+
+/// How another site stands in an epoch that begins.
+struct Standing {
+    /// It carries the parent epoch on.
+    carries: bool,
+    /// Nothing is stale in its copy.
+    current: bool,
 }
 
 impl ReplicationController {
@@ -327,15 +335,15 @@ impl ReplicationController {
         for report in &carriers {
             self.fail_locks.merge_recent(&report.recent);
         }
-        let early = fresh && planted.is(Bug::JoinerLocksBeforeResolution);
+        let early = fresh && planted!(planted, JoinerLocksBeforeResolution);
         let stale_before = early.then(|| self.own_stale(&carriers, &private));
-        if !planted.is(Bug::NoFailLocksInResolution) {
+        if !planted!(planted, NoFailLocksInResolution) {
             self.fail_locks.merge_recent(&committed);
         }
         let own = self.site;
         for site in epoch.sessions.keys().copied().filter(|site| *site != own) {
             let current = reports.get(&site).is_some_and(|report| report.current);
-            self.take_over_table(site, &carriers, carries(&site), current, planted);
+            self.take_over_table(site, &carriers, Standing { carries: carries(&site), current });
         }
         match fresh {
             true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
@@ -347,16 +355,10 @@ impl ReplicationController {
         }
     }
 
-    fn take_over_table(
-        &mut self,
-        site: SiteId,
-        carriers: &[&MemberReport],
-        carries: bool,
-        current: bool,
-        planted: Planted,
-    ) {
+    fn take_over_table(&mut self, site: SiteId, carriers: &[&MemberReport], Standing { carries, current }: Standing) {
+        let planted = self.planted;
         let (mut stale, base) = match united(carriers, site, planted) {
-            Some(_) if planted.is(Bug::PromotedLacksTables) => {
+            Some(_) if planted!(planted, PromotedLacksTables) => {
                 let own = self.fail_locks.tables.get(&site).cloned().unwrap_or_default();
                 (own, of_site(&self.fail_locks.synced, site))
             }
@@ -393,7 +395,7 @@ impl ReplicationController {
             reached!("own-tail-locked");
         }
         let private = private.iter().filter(|(at, _)| point(at) > low).map(|(_, written)| written);
-        let own = private.chain(&undecided).filter(|_| !self.planted.is(Bug::TailNotLocked));
+        let own = private.chain(&undecided).filter(|_| !planted!(self.planted, TailNotLocked));
         lock_written(&mut stale, self.fail_locks.written_above(low).chain(own), self.planted);
         stale
     }

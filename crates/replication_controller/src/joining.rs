@@ -6,10 +6,9 @@
 use crate::{ReplicationController, State, limits};
 use messages::epoch::{Member, ProposalId};
 use messages::limits::JOIN_RETRY;
-use messages::planted::Bug;
-use messages::reached;
 use messages::replication::ReplicationMessage;
 use messages::{Epoch, EpochNumber, Incarnation, KnownMarks, Mark, MemberState, Now, Outbox, SiteId};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -199,7 +198,7 @@ impl ReplicationController {
             return;
         }
         let missing = self.restart_lacks(last, now);
-        let alone = self.planted.is(Bug::RestartFromOneLog) || self.overridden(last, now);
+        let alone = planted!(self.planted, RestartFromOneLog) || self.overridden(last, now);
         if !self.can_restart(last) || (!missing.is_empty() && !alone) {
             reached!("restart-waits");
             self.joiners.restart_since = None;

@@ -16,7 +16,7 @@
 //! * [`fail_locks`]: what other sites miss, and [`stale_sets`], which they are made of; [`copier`]: refreshing what this one misses;
 //! * [`outcomes`]: what became of the transactions of lives that were lost;
 //! * [`marks`]: whether a log is the one that others were told of;
-//! * [`replay`]: what a restart takes from the log.
+//! * [`replay`]: what a restart takes from the log; `plants`: what the simulator has this server do wrong.
 
 pub mod change;
 pub mod copier;
@@ -26,6 +26,7 @@ pub mod leases;
 pub mod limits;
 pub mod marks;
 pub mod outcomes;
+mod plants;
 pub mod proposal;
 pub mod replay;
 pub mod service;
@@ -42,14 +43,14 @@ use messages::epoch::ProposalId;
 use messages::lease::OWN_PAUSE;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
     Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, Mark, MemberState, Message, Now, OracleLife, Outbox,
     Server, ServerKind, SiteId,
 };
+use messages::{planted, reached};
 use outcomes::Outcomes;
 use proposal::{Proposals, SealAsked, Whole};
 use replay::LogTail;
@@ -252,9 +253,9 @@ impl ReplicationController {
     pub(crate) fn is_up_in(&self, epoch: &Epoch) -> bool {
         let was_up =
             |logged: &Arc<Epoch>| logged.members.get(&self.site).is_some_and(|own| own.state == MemberState::Up);
-        let could_check = self.logged.as_ref().is_some_and(was_up) || self.planted.is(Bug::PromotedDecidesAlone);
+        let could_check = self.logged.as_ref().is_some_and(was_up) || planted!(self.planted, PromotedDecidesAlone);
         epoch.has(self.site, self.incarnation)
-            && (self.is_whole_in(epoch) && could_check || self.planted.is(Bug::RecoveringFormsEpoch))
+            && (self.is_whole_in(epoch) && could_check || planted!(self.planted, RecoveringFormsEpoch))
     }
 
     /// Up, and nothing that its log had lost is missing any more.
@@ -364,7 +365,7 @@ impl ReplicationController {
 
     /// Whether the log shows that this life belonged to an epoch before the process started, or an epoch has a later one.
     fn is_spent(&self) -> bool {
-        let kept = self.planted.is(Bug::RebootKeepsIncarnation) || self.planted.is(Bug::SealOnlyInMemory);
+        let kept = planted!(self.planted, RebootKeepsIncarnation) || planted!(self.planted, SealOnlyInMemory);
         let shown = self.known.as_ref().and_then(|known| known.member(self.site)).map(|member| member.incarnation);
         let written =
             shown.max(self.logged_by) >= Some(self.incarnation) || self.marks.known.lineage.has_life(self.incarnation);
@@ -513,7 +514,7 @@ impl ReplicationController {
             EpochReply::LoggedThrough { epoch, clock } => self.sync_through(epoch, clock, outbox),
             EpochReply::SilentVoter { site } => {
                 reached!("silent-voter");
-                if !self.planted.is(Bug::SilentVoterKept) {
+                if !planted!(self.planted, SilentVoterKept) {
                     self.accuse(site, outbox);
                 }
             }

@@ -8,10 +8,9 @@
 use crate::{AfterSync, ReplicationController};
 use messages::epoch::Member;
 use messages::log_record::LogRecord;
-use messages::planted::Bug;
-use messages::reached;
 use messages::replication::MemberReport;
 use messages::{Epoch, Incarnation, KnownMarks, Lineage, Mark, Outbox, SiteId};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 
 /// Marks in this site's log, and those that others have told of theirs.
@@ -73,7 +72,7 @@ impl ReplicationController {
             return;
         }
         let mark = self.set_mark(outbox);
-        if self.planted.is(Bug::LifeNotSynced) {
+        if planted!(self.planted, LifeNotSynced) {
             self.mark_is_synced(mark);
         }
         self.sync_then(AfterSync::Marked(mark), outbox);
@@ -95,7 +94,7 @@ impl ReplicationController {
 
     /// What others have on disk is going to be logged: first by what they are known again.
     pub(crate) fn append_marks(&self, outbox: &mut Outbox) {
-        if !self.planted.is(Bug::MarkApartFromBase) {
+        if !planted!(self.planted, MarkApartFromBase) {
             outbox.append(self.marks.record());
         }
     }
@@ -104,7 +103,7 @@ impl ReplicationController {
     pub(crate) fn was_set_back(&mut self, carriers: &[&MemberReport]) -> bool {
         let lacking = carriers.iter().filter_map(|report| report.told.get(&self.site));
         let lacking = lacking.filter(|mark| !self.marks.known.lineage.has(**mark)).max();
-        let Some(mark) = lacking.filter(|_| !self.planted.is(Bug::MarkIgnored) && self.logged.is_some()) else {
+        let Some(mark) = lacking.filter(|_| !planted!(self.planted, MarkIgnored) && self.logged.is_some()) else {
             return false;
         };
         tracing::warn!(
@@ -130,12 +129,12 @@ impl ReplicationController {
         let told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
         let lacks_told = told.filter(|mark| !settled(mark)).any(|mark| !lineage.has(mark));
         let named =
-            member.map(|&Member { incarnation: life, mark: number, .. }| match self.planted.is(Bug::MarkUnnamed) {
+            member.map(|&Member { incarnation: life, mark: number, .. }| match planted!(self.planted, MarkUnnamed) {
                 true => Mark { life, number: 0 },
                 false => Mark { life, number },
             });
         let lacks_named = named.is_some_and(|mark| lineage.knows_before(life) && !lineage.has(mark));
-        !self.planted.is(Bug::SetBackTestifies) && (lacks_named || lacks_told)
+        !planted!(self.planted, SetBackTestifies) && (lacks_named || lacks_told)
     }
 }
 
@@ -143,6 +142,7 @@ impl ReplicationController {
 mod tests {
     use super::*;
     use messages::epoch::{MemberState, Method, Placement, ProposalId};
+    use messages::planted::Bug;
     use messages::planted::Planted;
     use messages::{EpochNumber, LeaseLength, OracleLife};
     use std::collections::BTreeMap;

@@ -12,10 +12,10 @@
 use crate::fail_locks::carries;
 use crate::{ReplicationController, limits};
 use messages::last_words::{HomesKnown, OutcomeTable};
-use messages::planted::{Bug, Planted};
-use messages::reached;
+use messages::planted::Planted;
 use messages::replication::{MemberReport, ServiceReply};
 use messages::{Epoch, Incarnation, Message, Now, Outbox, ServerKind, SiteId, TransactionId};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ pub(crate) fn tables_of(
         };
         tables.insert((*home, *life), table);
     }
-    let has_read = |home: SiteId, life: Incarnation| match planted.is(Bug::OutcomesForgottenEarly) {
+    let has_read = |home: SiteId, life: Incarnation| match planted!(planted, OutcomesForgottenEarly) {
         true => epoch.members.contains_key(&home),
         // It was active itself in the epoch that it was taken in with, or a later one.
         false => reports.get(&home).is_some_and(|report| {
@@ -121,6 +121,7 @@ mod tests {
     use messages::OracleLife;
     use messages::commit::TransactionsReport;
     use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+    use messages::planted::Bug;
 
     fn epoch(number: u64, members: &[(u16, u32)]) -> Epoch {
         let member =

@@ -9,7 +9,7 @@ use messages::lease::SEAL_ANSWER;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
 use messages::oracle::OracleRequest;
-use messages::planted::Bug;
+use messages::planted;
 use messages::replication::ReplicationMessage;
 use messages::{Epoch, EpochNumber, Incarnation, MemberState, Message, Now, OracleLife, Outbox, ServerKind, SiteId};
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ impl Proposals {
 
 impl ReplicationController {
     pub(crate) fn tick_proposal(&mut self, now: Now, outbox: &mut Outbox) {
-        if self.planted.is(Bug::SealedUnseals) {
+        if planted!(self.planted, SealedUnseals) {
             self.unseal(now, outbox);
         }
         if self.proposals.under_way.is_some() {
@@ -172,28 +172,6 @@ impl ReplicationController {
                 outbox,
             );
         }
-    }
-
-    /// The planted bug: a sealed member goes on after a time-out, though it has told what it knows.
-    fn unseal(&mut self, now: Now, outbox: &mut Outbox) {
-        if now.boot < self.sealed_at + self.lease.seal_patience() / 8 {
-            return;
-        }
-        let epoch = match &self.state {
-            State::Member(epoch) if epoch.number <= self.sealed_through => epoch.clone(),
-            State::Changing(change) => match change.left() {
-                Some(epoch) => epoch.clone(),
-                None => return,
-            },
-            _ => return,
-        };
-        self.sealed_at = u64::MAX - self.lease.seal_patience();
-        if let State::Member(epoch) = &self.state {
-            self.sealed_through = EpochNumber(epoch.number.0 - 1);
-        }
-        self.open_leases(&epoch, outbox);
-        let activate = messages::commit::EpochRequest::Activate { epoch };
-        outbox.local(ServerKind::AtomicityController, Message::EpochRequest(activate));
     }
 
     fn wants_change(&self, base: &Arc<Epoch>, now: Now) -> bool {
@@ -374,10 +352,8 @@ impl ReplicationController {
                 member.mark = whole.mark;
             }
         }
-        if self.planted.is(Bug::RecoveringFormsEpoch)
-            && let Some(own) = epoch.members.get_mut(&self.site)
-        {
-            own.state = MemberState::Up;
+        if planted!(self.planted, RecoveringFormsEpoch) {
+            self.take_for_up(&mut epoch);
         }
         take_in(&mut epoch, &reachable_joiners);
         let tag = now.boot.max(1);

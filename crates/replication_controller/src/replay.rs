@@ -3,7 +3,7 @@
 use crate::{AfterSync, ReplicationController};
 use messages::commit::Outcome;
 use messages::log_record::LogRecord;
-use messages::planted::Bug;
+use messages::planted;
 use messages::{EpochNumber, History, Outbox, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl ReplicationController {
     pub(crate) fn replay_record(&mut self, record: &LogRecord, _outbox: &mut Outbox) {
         match record {
             LogRecord::EpochSeen { epoch } => self.known = Some(epoch.clone()),
-            LogRecord::Sealed { epoch } if !self.planted.is(Bug::SealOnlyInMemory) => {
+            LogRecord::Sealed { epoch } if !planted!(self.planted, SealOnlyInMemory) => {
                 self.sealed_through = self.sealed_through.max(*epoch);
             }
             LogRecord::EpochLogged { epoch, incarnation, joined, chain, fail_locks, .. } => {

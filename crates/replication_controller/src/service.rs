@@ -3,10 +3,9 @@
 //! Invariant: yes only in an active, unsealed epoch, under an unexpired lease from every other member.
 
 use crate::{ReplicationController, State};
-use messages::planted::Bug;
-use messages::reached;
 use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
 use messages::{EpochNumber, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId};
+use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 
 /// Questions that wait for the answer yes.
@@ -51,7 +50,7 @@ impl ReplicationController {
         let epoch = self.may_serve(now)?;
         let additions = match &self.state {
             State::Member(epoch) if epoch.is_whole() => Additions::ToAll,
-            _ if self.planted.is(Bug::IncrementsWhileJoining) => Additions::ToAll,
+            _ if planted!(self.planted, IncrementsWhileJoining) => Additions::ToAll,
             State::Member(epoch) if epoch.members[&self.site].state == MemberState::Up => Additions::ToWhatIsThere,
             _ => Additions::ToNothing,
         };
@@ -91,7 +90,9 @@ impl ReplicationController {
                     false => format!("{} is sealed: the set of sites is being changed", epoch.number),
                 })
             }
-            State::Member(epoch) if self.leases.hold_all(now) || self.planted.is(Bug::NoLeaseCheck) => Ok(epoch.number),
+            State::Member(epoch) if self.leases.hold_all(now) || planted!(self.planted, NoLeaseCheck) => {
+                Ok(epoch.number)
+            }
             State::Member(_) => {
                 let missing: Vec<String> = self.leases.missing(now).iter().map(|site| site.to_string()).collect();
                 let missing = missing.join(", ");

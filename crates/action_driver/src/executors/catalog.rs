@@ -7,7 +7,7 @@
 use crate::need::{Event, Need};
 use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
-use messages::planted::Bug;
+use messages::planted;
 use messages::program::Action;
 use messages::schema::CatalogEntry;
 use messages::session::Failure;
@@ -26,7 +26,7 @@ impl CatalogRun {
         let Action::Catalog { writes, drops, makes } = action else { unreachable!("begun for a schema change") };
         let mut event = event;
         while let Some((key, expected, row)) = writes.get(self.at) {
-            if *key == CatalogEntry::next_key() && !scene.rules.planted.is(Bug::NumbersNotClaimed) {
+            if *key == CatalogEntry::next_key() && !planted!(scene.rules.planted, NumbersNotClaimed) {
                 let event = std::mem::replace(&mut event, Event::Go);
                 // A program that is tried again has its numbers.
                 let claimed = event == Event::ChunkCommitted || *scene.has_numbers;
@@ -49,7 +49,7 @@ impl CatalogRun {
                         (Some(expected), Some(seen)) => *expected == seen,
                         (Some(_), None) | (None, _) => true,
                     };
-                    if !stands && !scene.rules.planted.is(Bug::SchemaUnchecked) {
+                    if !stands && !planted!(scene.rules.planted, SchemaUnchecked) {
                         return Err(Failure::SchemaChanged { key: key.clone() });
                     }
                 }

@@ -6,7 +6,7 @@ use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::writer::Intent;
 use recoverable_memory::device::Extent;
 use recoverable_memory::{DeviceError, Durability, LogDevice, Position, Receipt};
-use remote_log_device::RemoteLogDevice;
+use remote_recoverable_log::RemoteLogDevice;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;

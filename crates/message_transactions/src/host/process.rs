@@ -9,7 +9,7 @@ use super::transport::Transport;
 use super::waiting::{Receiving, Sending};
 use super::ways::Ways;
 use crate::identifier::{Destination, GroupId, HostId, ProcessId};
-use crate::kernel::{CallError, Message, Relocated, RelocationError, Scope, Until};
+use crate::kernel::{CallError, Gathering, Message, Relocated, RelocationError, Scope, Until};
 use crate::memory::{Owned, Rights};
 use crate::outbox::{Completion, Delivery, Exchange, Gathered, GroupReply};
 use crate::packet::Replies;
@@ -241,7 +241,8 @@ impl<T: Transport> Process<T> {
         let message = request.lend();
         let time = time.as_nanos() as u64;
         self.shared.with(|kernel, now| {
-            kernel.gather(now, self.id, group, expected, message, until, now.saturating_add(time))
+            let deadline = now.saturating_add(time);
+            kernel.gather(now, self.id, message, Gathering { group, expected, until, deadline })
         })?;
         match self.finish() {
             Completion::Gathered(gathered) => Ok(gathered),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a member is counted once, as replied, dead, running or silent.
 
-use crate::identifier::ProcessId;
+use crate::identifier::{GroupId, ProcessId};
 use crate::outbox::{Gathered, GroupReply};
 use std::collections::BTreeMap;
 
@@ -15,6 +15,19 @@ pub enum Until {
     AtLeast(usize),
     /// When all expected members have replied or are dead.
     All,
+}
+
+/// A gathering that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Gathering<'a> {
+    /// The group.
+    pub group: GroupId,
+    /// The members that are known of; may be empty unless all are wanted. Others may reply, too.
+    pub expected: &'a [ProcessId],
+    /// When there are enough.
+    pub until: Until,
+    /// When it ends at the latest.
+    pub deadline: u64,
 }
 
 /// How far a member is.

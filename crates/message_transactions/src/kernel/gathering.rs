@@ -4,10 +4,10 @@
 //! counted once, as replied, dead, running or silent.
 
 use super::Kernel;
-use super::gather::{Gather, Standing, Until};
+use super::gather::{Gather, Gathering, Standing};
 use super::process::{Activity, CallError, Sending};
 use super::sending::Message;
-use crate::identifier::{Destination, GroupId, ProcessId};
+use crate::identifier::{Destination, ProcessId};
 use crate::limits::MEMBERS_MAX;
 use crate::memory::Memory;
 use crate::outbox::{Completion, GroupReply};
@@ -15,21 +15,17 @@ use crate::packet::{Identity, Replies};
 
 impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// Sends a message to a group and collects replies until there are enough, nobody is left to wait for, or the deadline comes.
-    /// `expected` are the members that are known of, and may be empty unless all are wanted; others may reply, too.
     ///
     /// # Errors
     /// As of [`Kernel::send`]; and [`CallError::TooMany`] if more are expected than [`MEMBERS_MAX`].
-    #[expect(clippy::too_many_arguments, reason = "each says one thing of the gathering")]
     pub fn gather(
         &mut self,
         now: u64,
         by: ProcessId,
-        group: GroupId,
-        expected: &[ProcessId],
         message: Message<M>,
-        until: Until,
-        deadline: u64,
+        wanted: Gathering<'_>,
     ) -> Result<(), CallError> {
+        let Gathering { group, expected, until, deadline } = wanted;
         if expected.len() > MEMBERS_MAX {
             return Err(CallError::TooMany);
         }

@@ -6,7 +6,7 @@
 use super::ledger::Finding;
 use super::world::{SERVERS, World};
 use crate::identifier::{Destination, ProcessId};
-use crate::kernel::{CallError, Kernel, Message, Until};
+use crate::kernel::{CallError, Gathering, Kernel, Message, Until};
 use crate::memory::Owned;
 use crate::outbox::{Completion, Delivery, Exchange, Gathered, SendFailure};
 use crate::packet::Replies;
@@ -214,7 +214,8 @@ impl World {
         let now = self.now;
         let Some((kernel, by)) = self.kernel(number) else { return Ok(()) };
         let sent = if gathers {
-            kernel.gather(now, by, SERVERS, &expected, message, Until::All, now + 2 * SECOND)
+            let (until, deadline) = (Until::All, now + 2 * SECOND);
+            kernel.gather(now, by, message, Gathering { group: SERVERS, expected: &expected, until, deadline })
         } else {
             kernel.send(now, by, to, message.with_replies(replies))
         };

@@ -4,7 +4,7 @@ use super::net::{Fate, Kind, Net};
 use super::transactions::send;
 use message_transactions::kernel::Message;
 use message_transactions::outbox::{Completion, Gathered, Route};
-use message_transactions::{GroupId, ProcessId, Replies, Until};
+use message_transactions::{Gathering, GroupId, ProcessId, Replies, Until};
 use raidcomm::limits::SECOND;
 
 const GROUP: GroupId = GroupId::well_known(9);
@@ -96,8 +96,8 @@ fn rule_27_all_replies_are_asked_for_point_to_point_only_of_the_silent() {
         if packet.to == 3 && multicast { Fate::Lost } else { Fate::Arrives }
     });
     let now = net.now;
-    let (group, all) = (GROUP, Until::All);
-    net.kernels[0].gather(now, client, group, &members, message(Replies::Many), all, now + 5 * SECOND).expect("sent");
+    let wanted = Gathering { group: GROUP, expected: &members, until: Until::All, deadline: now + 5 * SECOND };
+    net.kernels[0].gather(now, client, message(Replies::Many), wanted).expect("sent");
     (0..3).for_each(|which| answer(&mut net, &members, which));
     net.pass(SECOND);
     let sends: Vec<_> = net.sent.iter().filter(|(kind, _)| *kind == Kind::Send).collect();
@@ -120,8 +120,9 @@ fn a_gathering_names_who_did_not_reply() {
     net.kernels[2].send(now, members[2], client, hello).expect("so that its place is known");
     net.settle();
     net.kernels[2].end(now, members[2]);
-    let (deadline, all) = (now + SECOND, Until::All);
-    net.kernels[0].gather(now, client, GROUP, &members, message(Replies::Many), all, deadline).expect("sent");
+    let deadline = now + SECOND;
+    let wanted = Gathering { group: GROUP, expected: &members, until: Until::All, deadline };
+    net.kernels[0].gather(now, client, message(Replies::Many), wanted).expect("sent");
     answer(&mut net, &members, 0);
     net.receive(1, members[1]);
     let gathered = gathered(net.outcome(client));
@@ -135,8 +136,8 @@ fn a_gathering_ends_with_enough_replies() {
     for (until, enough) in [(Until::First, 1), (Until::AtLeast(2), 2)] {
         let (mut net, client, members) = group(3);
         let now = net.now;
-        let message = message(Replies::Many);
-        net.kernels[0].gather(now, client, GROUP, &[], message, until, now + SECOND).expect("it is sent");
+        let wanted = Gathering { group: GROUP, expected: &[], until, deadline: now + SECOND };
+        net.kernels[0].gather(now, client, message(Replies::Many), wanted).expect("it is sent");
         for which in 0..enough {
             assert_eq!(net.ended(client), None);
             answer(&mut net, &members, which);

@@ -12,7 +12,7 @@ const CRATES: [&str; 7] = [
     "network_memory",
     "raidcomm",
     "recoverable_memory",
-    "sqlite_extension",
+    "remote_sqlite",
 ];
 
 /// Applies the rule.

@@ -105,7 +105,7 @@ pub fn start_sqlite(
     } else {
         let extension = &laboratory.sqlite_extension;
         if !extension.is_file() {
-            let how = "build it with `cargo build --release -p sqlite_extension`, or name it with --sqlite-extension";
+            let how = "build it with `cargo build --release -p remote_sqlite`, or name it with --sqlite-extension";
             return Err(Failure::Missing(format!("SQLite's extension is not at {}: {how}", extension.display())));
         }
         let addresses: Vec<_> = servers.iter().map(SocketAddr::to_string).collect();
