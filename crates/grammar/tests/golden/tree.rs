@@ -126,7 +126,9 @@ fn resolve(value: Value, arena: &Arena) -> Option<Value> {
                     Some(Value::Word(format!("{symbol}@{at}")))
                 }
                 // `Select(Select { .. })` says it twice.
-                (outer, [(_, Value::Node(inner, _))]) if outer == inner => fields.into_iter().next().map(|(_, value)| value),
+                (outer, [(_, Value::Node(inner, _))]) if outer == inner => {
+                    fields.into_iter().next().map(|(_, value)| value)
+                }
                 ("Some", _) => fields.into_iter().next().map(|(_, value)| value),
                 // An expression is what it is, with its place behind.
                 ("Expression", [(_, _), (_, Value::Word(at))]) => {
