@@ -36,5 +36,9 @@ fn measure(name: &str, text: &str) {
         statements += grammar::parse(std::hint::black_box(text)).map_or(1, |script| script.statements.len());
     }
     let microseconds = begin.elapsed().as_secs_f64() * 1e6;
-    println!("{name}: {:.2} us a statement, {:.1} MB/s", microseconds / statements as f64, (rounds * text.len()) as f64 / microseconds);
+    println!(
+        "{name}: {:.2} us a statement, {:.1} MB/s",
+        microseconds / statements as f64,
+        (rounds * text.len()) as f64 / microseconds
+    );
 }

@@ -5,8 +5,11 @@
 //! the operator of `a + b`, at the word IS of `a IS NULL`.
 //!
 //! * [`expressions`], [`types`], [`queries`]: what computes;
-//! * [`changes`]: statements that change rows; [`definitions`]: that change the schema; [`utility`]: all others.
+//! * [`changes`]: statements that change rows;
+//! * [`definitions`], [`alterations`]: that change the schema;
+//! * [`utility`]: all others.
 
+pub mod alterations;
 pub mod changes;
 pub mod definitions;
 pub mod expressions;
@@ -14,6 +17,7 @@ pub mod queries;
 pub mod types;
 pub mod utility;
 
+pub use alterations::*;
 pub use changes::*;
 pub use definitions::*;
 pub use expressions::*;

@@ -195,7 +195,7 @@ impl Lower<'_, '_> {
     /// ALTER CONSTRAINT takes no NOT VALID and no NO INHERIT.
     fn alter_constraint(&mut self, node: Node) -> Lowered<AlterAction> {
         let &[_, _, name, attributes] = self.children(node) else { return Err(self.unexpected(node)) };
-        let attributes: ConstraintAttributes = self.attributes(attributes, "ALTER CONSTRAINT statement")?;
+        let attributes: ConstraintAttributes = self.attributes(attributes, "FOREIGN KEY", false)?;
         Ok(AlterAction::AlterConstraint(self.name(name), attributes))
     }
 

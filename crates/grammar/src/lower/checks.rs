@@ -13,6 +13,10 @@ const DUPLICATE_OBJECT: &str = "42710";
 /// SQLSTATE invalid_parameter_value.
 const INVALID_PARAMETER: &str = "22023";
 
+/// What a list of a publication must begin with.
+const PUBLICATION_DETAIL: &str =
+    "One of TABLE or TABLES IN SCHEMA must be specified before a standalone table or schema name.";
+
 /// An error without a place.
 fn without_place(sqlstate: &'static str, message: &str) -> SyntaxError {
     SyntaxError { at: None, ..SyntaxError::new(sqlstate, message, 0) }
@@ -33,6 +37,11 @@ impl Lower<'_, '_> {
             g::key_update => self.check_key_update(node),
             g::ConstraintAttributeSpec => self.check_attributes(node),
             g::ColConstraintElem => self.check_generated(node),
+            g::ColQualList => self.check_collations(node),
+            g::ConstraintElem => self.check_constraint(node),
+            g::opt_float => self.check_float(node),
+            g::zone_value => self.check_zone(node),
+            g::CreatePublicationStmt | g::AlterPublicationStmt => self.check_publication(node),
             g::PartitionBoundSpec => self.check_hash_bound(node),
             g::alter_table_cmd => self.check_column_number(node),
             g::alter_identity_column_option => self.check_identity_option(node),
@@ -172,6 +181,80 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Of a column; what has been seen is kept beside the list's node.
+    fn check_collations(&mut self, node: Node) -> Lowered<()> {
+        let &[before, element] = self.children(node) else { return Ok(()) };
+        let (seen, is_collation) = (self.made[before.number()], self.has(element, g::COLLATE));
+        self.made[node.number()] = seen | u32::from(is_collation);
+        match seen == 1 && is_collation {
+            true => Err(self.error(element, "multiple COLLATE clauses not allowed")),
+            false => Ok(()),
+        }
+    }
+
+    fn check_constraint(&self, node: Node) -> Lowered<()> {
+        let kind = match self.shape(node)[0] {
+            g::CHECK => "CHECK",
+            g::UNIQUE => "UNIQUE",
+            g::PRIMARY => "PRIMARY KEY",
+            g::EXCLUDE => "EXCLUDE",
+            _ => "FOREIGN KEY",
+        };
+        match self.part(node, g::ConstraintAttributeSpec) {
+            Some(attributes) => self.attributes(attributes, kind, matches!(kind, "CHECK" | "FOREIGN KEY")).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn check_float(&self, node: Node) -> Lowered<()> {
+        let Some(precision) = self.part(node, g::Iconst) else { return Ok(()) };
+        let message = match self.integer(precision) {
+            ..1 => "precision for type float must be at least 1 bit",
+            1..54 => return Ok(()),
+            _ => "precision for type float must be less than 54 bits",
+        };
+        Err(SyntaxError::new(INVALID_PARAMETER, message, self.at(precision)))
+    }
+
+    fn check_zone(&self, node: Node) -> Lowered<()> {
+        let Some(fields) = self.part(node, g::opt_interval) else { return Ok(()) };
+        match self.shape(fields) {
+            [] | [g::HOUR_P] | [g::HOUR_P, _, g::MINUTE_P] => Ok(()),
+            _ => Err(self.error(fields, "time zone interval must be HOUR or HOUR TO MINUTE")),
+        }
+    }
+
+    /// An object of a publication without words of its own is of the kind of the one before it.
+    fn check_publication(&self, node: Node) -> Lowered<()> {
+        let Some(list) = self.part(node, g::pub_obj_list) else { return Ok(()) };
+        let mut tables = None;
+        for object in self.list(list) {
+            let (shape, at) = (self.shape(object), self.at(object));
+            let refused = |message: &str| Err(SyntaxError::new(SYNTAX_ERROR, message, at));
+            tables = match shape[0] {
+                g::TABLE => Some(true),
+                g::TABLES => Some(false),
+                _ => tables,
+            };
+            let Some(is_table) = tables else {
+                let error = SyntaxError::new(SYNTAX_ERROR, "invalid publication object list", at);
+                return Err(SyntaxError { detail: Some(PUBLICATION_DETAIL), ..error });
+            };
+            let has_columns = self.filled(object, g::opt_column_list).is_some();
+            match (is_table, shape) {
+                (true, [g::CURRENT_SCHEMA]) => return refused("invalid table name"),
+                (true, _) | (false, [g::TABLES, ..] | [g::CURRENT_SCHEMA]) => {}
+                (false, _) if self.filled(object, g::OptWhereClause).is_some() => {
+                    return refused("WHERE clause not allowed for schema");
+                }
+                (false, _) if has_columns => return refused("column specification not allowed for schema"),
+                (false, [g::ColId, g::opt_column_list, _]) => {}
+                (false, _) => return refused("invalid schema name"),
+            }
+        }
+        Ok(())
+    }
+
     fn check_hash_bound(&self, node: Node) -> Lowered<()> {
         let Some(bounds) = self.part(node, g::hash_partbound) else { return Ok(()) };
         let (mut modulus, mut remainder) = (false, false);
@@ -257,10 +340,11 @@ impl Lower<'_, '_> {
     }
 
     fn check_trigger(&self, node: Node) -> Lowered<()> {
-        let replaces = self.filled(node, g::opt_or_replace).is_some();
-        match replaces && self.has(node, g::CONSTRAINT) {
-            true => Err(without_place(FEATURE_NOT_SUPPORTED, "CREATE OR REPLACE CONSTRAINT TRIGGER is not supported")),
-            false => Ok(()),
+        let Some(attributes) = self.part(node, g::ConstraintAttributeSpec) else { return Ok(()) };
+        if self.filled(node, g::opt_or_replace).is_some() {
+            let message = "CREATE OR REPLACE CONSTRAINT TRIGGER is not supported";
+            return Err(without_place(FEATURE_NOT_SUPPORTED, message));
         }
+        self.attributes(attributes, "TRIGGER", false).map(drop)
     }
 }

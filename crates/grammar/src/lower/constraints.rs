@@ -17,9 +17,6 @@ impl Lower<'_, '_> {
             let (shape, children) = self.parts(element);
             match (shape, children) {
                 ([g::COLLATE, _], &[_, name]) => {
-                    if collation.is_some() {
-                        return Err(self.error(element, "multiple COLLATE clauses not allowed"));
-                    }
                     collation = Some(self.any_name(name));
                 }
                 ([g::ConstraintAttr], &[attribute]) => {
@@ -139,12 +136,12 @@ impl Lower<'_, '_> {
             g::EXCLUDE => (ConstraintNode::Exclusion(Box::new(self.exclusion(inner)?)), "EXCLUDE"),
             _ => (ConstraintNode::Foreign(Box::new(self.foreign_key(inner)?)), "FOREIGN KEY"),
         };
-        let attributes = self.attributes(children[children.len() - 1], kind)?;
+        let attributes = self.attributes(children[children.len() - 1], kind, true)?;
         Ok(Constraint { name, node: constraint, attributes, at: self.at(node) })
     }
 
     /// `ConstraintAttributeSpec`: what a kind of constraint may have.
-    pub(super) fn attributes(&self, node: Node, kind: &str) -> Lowered<ConstraintAttributes> {
+    pub(super) fn attributes(&self, node: Node, kind: &str, may_be_invalid: bool) -> Lowered<ConstraintAttributes> {
         let mut attributes = ConstraintAttributes::default();
         for attribute in self.list(node) {
             match self.shape(attribute) {
@@ -157,7 +154,7 @@ impl Lower<'_, '_> {
         }
         let refused = [
             (attributes.deferrable && kind == "CHECK", "DEFERRABLE"),
-            (attributes.not_valid && !matches!(kind, "CHECK" | "FOREIGN KEY"), "NOT VALID"),
+            (attributes.not_valid && !may_be_invalid, "NOT VALID"),
             (attributes.no_inherit && kind != "CHECK", "NO INHERIT"),
         ];
         match refused.into_iter().find(|(refused, _)| *refused) {

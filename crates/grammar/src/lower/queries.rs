@@ -3,7 +3,7 @@
 use super::{Lower, Lowered};
 use crate::ast::{
     Distinct, ExpressionId, ExpressionNode, FromItem, FromNode, Grouping, GroupingId, IntoTable, LockWait,
-    OperatorName, Persistence, Query, QueryBody, QueryId, Select, SetOperator, Target,
+    OperatorName, Persistence, Query, QueryBody, QueryId, RowLock, Select, SetOperator, SortKey, Target, With,
 };
 use crate::error::{SYNTAX_ERROR, SyntaxError};
 use crate::parse::Node;
@@ -16,6 +16,15 @@ struct Limits {
     offset: Option<(ExpressionId, u32)>,
     /// Whether FETCH says ONLY, which is no option, or WITH TIES.
     with_ties: bool,
+}
+
+/// What stands around a query.
+struct Clauses {
+    /// ORDER BY, and where its first expression is.
+    sorted: Option<(Vec<SortKey>, u32)>,
+    locks: Vec<RowLock>,
+    limits: Limits,
+    with: Option<With>,
 }
 
 impl Lower<'_, '_> {
@@ -140,6 +149,12 @@ impl Lower<'_, '_> {
             Some(with) => Some(self.with(with)?),
             None => None,
         };
+        self.with_clauses(number, Clauses { sorted, locks, limits, with })
+    }
+
+    /// A query with clauses that it did not have.
+    fn with_clauses(&mut self, number: QueryId, clauses: Clauses) -> Lowered<QueryId> {
+        let Clauses { sorted, locks, limits, with } = clauses;
         // Parts lie before the whole: the query goes behind what it got.
         let hole = empty_query(QueryBody::Values(Vec::new()), self.arena[number].at);
         let mut query = std::mem::replace(&mut self.arena[number], hole);

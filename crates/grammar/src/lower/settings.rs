@@ -1,7 +1,7 @@
 //! SET, RESET, SHOW, and options in lists.
 
 use super::{Lower, Lowered};
-use crate::ast::{DefinitionOption, IntervalFields, Name, OptionValue, Set, SetValue, Setting, Show, Statement};
+use crate::ast::{DefinitionOption, Name, OptionValue, Set, SetValue, Setting, Show, Statement};
 use crate::parse::Node;
 use crate::tables::symbols as g;
 
@@ -98,9 +98,6 @@ impl Lower<'_, '_> {
             ([g::NumericOnly], &[number]) => Some(SetValue::Number(self.number(number))),
             ([g::ConstInterval, g::Sconst, _], &[_, string, fields]) => {
                 let of = self.interval_type(node, Some(fields), None)?;
-                if !matches!(of.fields, None | Some(IntervalFields::Hour | IntervalFields::HourToMinute)) {
-                    return Err(self.error(fields, "time zone interval must be HOUR or HOUR TO MINUTE"));
-                }
                 Some(SetValue::Interval(self.typed_string(string, of, self.at(node))))
             }
             ([g::ConstInterval, ..], &[_, _, precision, _, string]) => {

@@ -2,12 +2,8 @@
 
 use super::{Lower, Lowered};
 use crate::ast::{At, ExpressionNode, IntervalFields, Name, TypeName};
-use crate::error::SyntaxError;
 use crate::parse::Node;
 use crate::tables::symbols as g;
-
-/// SQLSTATE invalid_parameter_value.
-const INVALID_PARAMETER: &str = "22023";
 
 impl Lower<'_, '_> {
     pub(super) fn system_type(&self, name: &str, at: At) -> TypeName {
@@ -113,7 +109,7 @@ impl Lower<'_, '_> {
             g::REAL => "float4",
             g::DOUBLE_P => "float8",
             g::BOOLEAN_P => "bool",
-            g::FLOAT_P => self.float(self.children(node)[1])?,
+            g::FLOAT_P => self.float(self.children(node)[1]),
             _ => "numeric",
         };
         let mut of = self.system_type(name, self.at(node));
@@ -121,15 +117,11 @@ impl Lower<'_, '_> {
         Ok(of)
     }
 
-    /// Bits of precision say which of the two types is meant.
-    fn float(&self, node: Node) -> Lowered<&'static str> {
-        let Some(&precision) = self.children(node).get(1) else { return Ok("float8") };
-        let refused = |message| Err(SyntaxError::new(INVALID_PARAMETER, message, self.at(precision)));
-        match self.integer(precision) {
-            ..1 => refused("precision for type float must be at least 1 bit"),
-            1..=24 => Ok("float4"),
-            25..=53 => Ok("float8"),
-            _ => refused("precision for type float must be less than 54 bits"),
+    /// Bits of precision, as has been checked, say which of the two types is meant.
+    fn float(&self, node: Node) -> &'static str {
+        match self.part(node, g::Iconst).map(|precision| self.integer(precision)) {
+            Some(..25) => "float4",
+            _ => "float8",
         }
     }
 

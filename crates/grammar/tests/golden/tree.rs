@@ -121,6 +121,14 @@ fn resolve(value: Value, arena: &Arena) -> Option<Value> {
                     let text = text.trim_matches('"');
                     Some(Value::Word(format!("{text}@{at}")))
                 }
+                ("OperatorName", [(_, Value::Word(symbol)), (_, Value::Word(at))]) => {
+                    let symbol = symbol.trim_matches('"');
+                    Some(Value::Word(format!("{symbol}@{at}")))
+                }
+                // `Select(Select { .. })` says it twice.
+                (outer, [(_, Value::Node(inner, _))]) if outer == inner => {
+                    fields.into_iter().next().map(|(_, value)| value)
+                }
                 ("Some", _) => fields.into_iter().next().map(|(_, value)| value),
                 // An expression is what it is, with its place behind.
                 ("Expression", [(_, _), (_, Value::Word(at))]) => {
