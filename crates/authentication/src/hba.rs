@@ -303,7 +303,9 @@ fn rule(line: usize, fields: &[Field]) -> Result<Rule, String> {
             return Err("clientcert can only be configured for \"hostssl\" rows".to_owned());
         }
         if method == Method::Password {
-            return Err("password sends it as it is, and is only taken on hostssl connections: use scram-sha-256".to_owned());
+            return Err(
+                "password sends it as it is, and is only taken on hostssl connections: use scram-sha-256".to_owned()
+            );
         }
     }
     Ok(Rule { line, transport, databases, roles, addresses, method, certificate })
@@ -345,7 +347,8 @@ fn network(text: &str) -> Result<Addresses, String> {
     let (address, bits) = text.split_once('/').unwrap_or((text, ""));
     let address = ip(address)?;
     let width = if address.is_ipv4() { 32 } else { 128 };
-    let bits = bits.parse().ok().filter(|parsed: &u8| *parsed <= width && bits.bytes().all(|byte| byte.is_ascii_digit()));
+    let bits =
+        bits.parse().ok().filter(|parsed: &u8| *parsed <= width && bits.bytes().all(|byte| byte.is_ascii_digit()));
     let bits = bits.ok_or_else(|| format!("invalid CIDR mask in address \"{text}\""))?;
     Ok(Addresses::Within(address, bits))
 }

@@ -71,13 +71,7 @@ impl Exchange {
         binding: Option<Vec<u8>>,
         nonce: [u8; NONCE_BYTES],
     ) -> Exchange {
-        Exchange {
-            verifier,
-            is_doomed: doomed,
-            binding,
-            nonce: BASE64.encode(nonce),
-            step: Step::First { plus },
-        }
+        Exchange { verifier, is_doomed: doomed, binding, nonce: BASE64.encode(nonce), step: Step::First { plus } }
     }
 
     /// Takes the client's first message, and gives the server's.
@@ -233,7 +227,10 @@ mod tests {
         assert_eq!(exchanged("secret", &mut new(true), ChannelBinding::unsupported()), Err(ScramError::Refused));
         let mut over = new(false);
         assert_eq!(exchanged("secret", &mut over, ChannelBinding::unsupported()), Ok(()));
-        assert!(over.first(b"n,,n=,r=x").is_err() && over.last(b"c=biws,r=x,p=").is_err(), "each message is taken once");
+        assert!(
+            over.first(b"n,,n=,r=x").is_err() && over.last(b"c=biws,r=x,p=").is_err(),
+            "each message is taken once"
+        );
     }
 
     /// If this failed, somebody between client and server could have one certificate for the client and pass its proof on.
@@ -263,10 +260,7 @@ mod tests {
         let mut server = Exchange::new(Verifier::of_password("pencil", salt), false, false, None, NONCE);
         server.nonce = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0".to_owned();
         let first = server.first(b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO").expect("a first message");
-        assert_eq!(
-            first,
-            "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
-        );
+        assert_eq!(first, "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
         let last = server.last(
             b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
         );
@@ -276,7 +270,19 @@ mod tests {
     #[test]
     fn what_is_no_message_is_refused() {
         let first = |text: &[u8]| Exchange::new(verifier(), false, false, None, NONCE).first(text);
-        for bad in [&b""[..], b"n", b"n,,", b"n,,n=x", b"n,,r=x,n=y", b"n,a=bob,n=,r=x", b"q,,n=,r=x", b"n,,n=,r=", b"n,,m=1,n=,r=x", b"n,,n=,r=\xff", b"n,,n=,r=a\0"] {
+        for bad in [
+            &b""[..],
+            b"n",
+            b"n,,",
+            b"n,,n=x",
+            b"n,,r=x,n=y",
+            b"n,a=bob,n=,r=x",
+            b"q,,n=,r=x",
+            b"n,,n=,r=",
+            b"n,,m=1,n=,r=x",
+            b"n,,n=,r=\xff",
+            b"n,,n=,r=a\0",
+        ] {
             assert!(matches!(first(bad), Err(ScramError::Malformed(_))), "{bad:?}");
         }
         let last = |text: &str| {

@@ -115,7 +115,8 @@ impl FromStr for Verifier {
             let (stored, server) = keys.split_once(':')?;
             let decode = |text| BASE64.decode(text).ok();
             let is_number = iterations.bytes().all(|byte| byte.is_ascii_digit());
-            let iterations = iterations.parse().ok().filter(|count| is_number && (1..=ITERATIONS_MAX).contains(count))?;
+            let iterations =
+                iterations.parse().ok().filter(|count| is_number && (1..=ITERATIONS_MAX).contains(count))?;
             let salt = decode(salt).filter(|salt| (1..=SALT_BYTES_MAX).contains(&salt.len()))?;
             let (stored_key, server_key) = (decode(stored)?.try_into().ok()?, decode(server)?.try_into().ok()?);
             Some(Verifier { iterations, salt, stored_key, server_key })

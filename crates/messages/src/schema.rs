@@ -238,10 +238,7 @@ impl Catalog {
                 self.index_names.insert(name, (table, version));
             }
             Some(
-                CatalogEntry::Next(_)
-                | CatalogEntry::Procedure(_)
-                | CatalogEntry::Role(_)
-                | CatalogEntry::Secret(_),
+                CatalogEntry::Next(_) | CatalogEntry::Procedure(_) | CatalogEntry::Role(_) | CatalogEntry::Secret(_),
             )
             | None => {}
         }

@@ -41,15 +41,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// For a program of this version: `server_version` starts with the PostgreSQL version that is spoken, as drivers parse it.
-    pub fn new(
-        site: SiteId,
-        instance: &str,
-        version: &str,
-        process_base: u32,
-        seed: u64,
-        doorkeeper: Arc<Doorkeeper>,
-    ) -> Config {
+    /// For a program of this version, which lets everybody in unless it is given a doorkeeper: `server_version` starts with the PostgreSQL version that is spoken, as drivers parse it.
+    pub fn new(site: SiteId, instance: &str, version: &str, process_base: u32, seed: u64) -> Config {
         Config {
             site,
             instance: instance.to_string(),
@@ -57,7 +50,7 @@ impl Config {
             version: format!("PostgreSQL 15.0 (Raid {version}, instance {instance}, site {})", site.0),
             process_base,
             seed,
-            doorkeeper,
+            doorkeeper: Doorkeeper::trusting(seed),
         }
     }
 }
@@ -143,8 +136,8 @@ impl UserInterface {
     ///
     /// # Panics
     /// If the session exists already.
-    pub fn open_refused(&mut self, session: SessionId, peer: Peer) {
-        self.open_from(session, peer);
+    pub fn open_refused(&mut self, session: SessionId) {
+        self.open(session);
         if let Some(session) = self.sessions.get_mut(&session) {
             session.is_refused = true;
         }

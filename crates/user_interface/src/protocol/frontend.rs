@@ -270,7 +270,8 @@ pub struct SaslInitial<'a> {
 /// The answer to a request for authentication at the head of the input, and how many bytes it takes; `None` while it is not complete. Errors (the connection
 /// cannot go on): 08P01 for another message, or one that is too long.
 pub fn password_message(input: &[u8]) -> Result<Option<(&[u8], usize)>> {
-    let Some(((&kind, word), rest)) = input.split_first().and_then(|(kind, rest)| Some(((kind, rest.first_chunk::<4>()?), rest)))
+    let Some(((&kind, word), rest)) =
+        input.split_first().and_then(|(kind, rest)| Some(((kind, rest.first_chunk::<4>()?), rest)))
     else {
         return Ok(None);
     };

@@ -39,8 +39,8 @@ impl Peer {
 pub struct Encryption {
     /// What channels are bound to: a hash of the server's certificate (RFC 5929, `tls-server-end-point`), if its signature names one.
     pub binding: Option<Vec<u8>>,
-    /// The client has a valid certificate: the common names in it.
-    pub certificate: Option<Vec<String>>,
+    /// The client has a valid certificate: the common name in it, empty if there is none.
+    pub certificate: Option<String>,
 }
 
 /// How far a login is.
@@ -75,11 +75,11 @@ pub struct Asked {
 /// A login.
 #[derive(Debug)]
 pub struct Login {
-    pub(super) peer: Peer,
-    pub(super) encryption: Option<Encryption>,
+    pub(crate) peer: Peer,
+    pub(crate) encryption: Option<Encryption>,
     /// The client was told to begin with encryption.
-    pub(super) wants_encryption: bool,
-    pub(super) step: Step,
+    pub(crate) wants_encryption: bool,
+    pub(crate) step: Step,
     /// The role whose connection it is counted as.
     counted: Option<Arc<str>>,
 }
@@ -136,9 +136,9 @@ impl Turn<'_> {
 
     fn trusts_bootstrap(&self) -> bool {
         let rules = self.shared.doorkeeper.rules();
-        rules.find(&self.attempt(BOOTSTRAP)).is_some_and(|rule| {
-            rule.method == Method::Trust && rule.certificate == ClientCertificate::None
-        })
+        rules
+            .find(&self.attempt(BOOTSTRAP))
+            .is_some_and(|rule| rule.method == Method::Trust && rule.certificate == ClientCertificate::None)
     }
 
     fn role(&self) -> Option<Arc<RoleSchema>> {
@@ -205,11 +205,11 @@ impl Turn<'_> {
     /// Errors: 28000 for a client without the certificate that the rule asks for.
     fn check_certificate(&self, asked: Asked) -> Result<()> {
         let refused = |message: String| Err(SqlError::new(sqlstate::INVALID_AUTHORIZATION, message));
-        let names = self.session.login.encryption.as_ref().and_then(|encryption| encryption.certificate.as_ref());
-        match (asked.certificate, names) {
+        let name = self.session.login.encryption.as_ref().and_then(|encryption| encryption.certificate.as_ref());
+        match (asked.certificate, name) {
             (ClientCertificate::None, _) | (ClientCertificate::Valid, Some(_)) => Ok(()),
             (_, None) => refused("connection requires a valid client certificate".to_owned()),
-            (ClientCertificate::OfRole, Some(names)) if names.contains(&self.session.user) => Ok(()),
+            (ClientCertificate::OfRole, Some(name)) if *name == self.session.user => Ok(()),
             (ClientCertificate::OfRole, Some(_)) => {
                 refused(format!("certificate authentication failed for user \"{}\"", self.session.user))
             }
@@ -344,9 +344,8 @@ impl Turn<'_> {
     fn let_in(&mut self) -> Result<()> {
         if !self.session.is_bootstrap {
             let user = &self.session.user;
-            let refused = |what: &str| {
-                Err(SqlError::new(sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" {what}")))
-            };
+            let refused =
+                |what: &str| Err(SqlError::new(sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" {what}")));
             let Some(role) = self.role() else {
                 return refused("does not exist");
             };

@@ -444,10 +444,7 @@ fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists:
         return Err(denied("permission denied to drop role"));
     }
     let Named::Is(name) = name else {
-        return Err(SqlError::new(
-            sqlstate::INVALID_PARAMETER_VALUE,
-            "cannot use special role specifier in DROP ROLE",
-        ));
+        return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, "cannot use special role specifier in DROP ROLE"));
     };
     let role = match existing(&planner.catalog, name) {
         Ok(role) => role,
