@@ -213,7 +213,9 @@ fn certificates_are_taken_again() {
     let fresh = world.running.cluster().folder().join("fresh keys");
     make_keys(&fresh);
     let hang_up = || {
-        let pid = world.running.status(1).expect("it runs").pid;
+        let status = world.running.status(1).expect("it runs");
+        // In every layout it has the connections with other sites.
+        let pid = status.servers.iter().find(|server| server.process == "site").expect("its own process").pid;
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process");
         kill_process(pid, Signal::HUP).expect("it runs");
     };
