@@ -3,12 +3,13 @@
 //! Invariants: an address that others reach has no clients in clear and trusts nobody, unless the configuration says `insecure = true`; what is read again and is
 //! wrong changes nothing.
 
+use crate::certificates::{self, Hash};
 use crate::config::{Clients, SiteConfig};
 use authentication::Rules;
 use ring::digest::{SHA256, SHA384, SHA512, digest};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{NoClientAuth, WebPkiClientVerifier};
+use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -122,21 +123,22 @@ fn tls(config: &Clients) -> Result<Option<Tls>, String> {
         (None, None) if config.authority.is_none() => return Ok(None),
         _ => return Err("[clients] needs certificate and key together, and both for authority".to_owned()),
     };
-    let chain = certificates(certificate)?;
+    let chain = read_certificates(certificate)?;
     let mode = std::fs::metadata(key).map_err(|error| format!("{}: {error}", key.display()))?.permissions().mode();
     if mode & OTHERS != 0 {
         let path = key.display();
         return Err(format!("{path} is open to every user of this host: a private key must not be (`chmod 600`)"));
     }
-    let private = PrivateKeyDer::from_pem_file(key)
+    let text = std::fs::read(key).map_err(|error| format!("{}: {error}", key.display()))?;
+    let private = PrivateKeyDer::from_pem_slice(&text)
         .map_err(|error| format!("{}: no private key in PEM form: {error:?}", key.display()))?;
     let binding = chain.first().and_then(|certificate| end_point(certificate));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = match &config.authority {
-        None => Arc::new(NoClientAuth),
+        None => WebPkiClientVerifier::no_client_auth(),
         Some(path) => {
             let mut roots = RootCertStore::empty();
-            for certificate in certificates(path)? {
+            for certificate in read_certificates(path)? {
                 roots.add(certificate).map_err(|error| format!("{}: {error}", path.display()))?;
             }
             let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
@@ -158,7 +160,7 @@ fn tls(config: &Clients) -> Result<Option<Tls>, String> {
     Ok(Some(Tls { server: Arc::new(server), binding }))
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = std::fs::read(path).map_err(|error| wrong(&error))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
@@ -169,30 +171,13 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// What a channel is bound to (RFC 5929, section 4.1): a hash of the server's certificate, by the hash function of its signature, and SHA-256 for what is
-/// weaker. `None` for signatures that name no hash function, or are not known: clients then cannot bind channels.
+/// What a channel is bound to (RFC 5929, section 4.1): a hash of the server's certificate, by the hash function of its signature. `None`: clients cannot bind
+/// channels.
 fn end_point(certificate: &CertificateDer) -> Option<Vec<u8>> {
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    let algorithm = match parsed.signature_algorithm.algorithm.to_id_string().as_str() {
-        // RSA (PKCS #1) with MD5, SHA-1, SHA-256; ECDSA with SHA-1, SHA-256.
-        "1.2.840.113549.1.1.4"
-        | "1.2.840.113549.1.1.5"
-        | "1.2.840.113549.1.1.11"
-        | "1.2.840.10045.4.1"
-        | "1.2.840.10045.4.3.2" => &SHA256,
-        "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => &SHA384,
-        "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => &SHA512,
-        _ => return None,
+    let algorithm = match certificates::hash_of(certificate)? {
+        Hash::Sha256 => &SHA256,
+        Hash::Sha384 => &SHA384,
+        Hash::Sha512 => &SHA512,
     };
     Some(digest(algorithm, certificate).as_ref().to_vec())
-}
-
-/// The common name in a certificate; empty if there is none.
-pub(crate) fn common_name(certificate: &CertificateDer) -> String {
-    let Ok((_, parsed)) = x509_parser::parse_x509_certificate(certificate) else {
-        return String::new();
-    };
-    let name = parsed.subject().iter_common_name().next().and_then(|name| name.as_str().ok());
-    // A zero byte within would end the name for who reads it as C does.
-    name.filter(|name| !name.contains('\0')).unwrap_or_default().to_owned()
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariants: nothing that came before the encryption is handed on as if it had come within; a connection whose TLS is broken ends.
 
-use crate::entrance::{PROTOCOL, Tls, common_name};
+use crate::certificates::common_name;
+use crate::entrance::{PROTOCOL, Tls};
 use bytes::{Buf, BytesMut};
 use rustls::ServerConnection;
 use std::io::{ErrorKind, Read, Write};
@@ -60,7 +61,8 @@ impl Encrypted {
         }
         self.is_told = true;
         let certificate = self.connection.peer_certificates().and_then(|chain| chain.first());
-        Ok(Some(Encryption { binding: self.tls.binding.clone(), certificate: certificate.map(common_name) }))
+        let name = certificate.map(|certificate| common_name(certificate).unwrap_or_default());
+        Ok(Some(Encryption { binding: self.tls.binding.clone(), certificate: name }))
     }
 
     /// Writes what is to be sent, as far as the socket takes it. Whether it takes more. Errors: the client is gone.
