@@ -24,7 +24,6 @@ use crate::layout::front::Front;
 use crate::layout::{Layout, orders};
 use crate::shared::{Heart, Mail, SESSION_BITS, Shared, first_worker_of};
 use crate::{clock, huge_pages, limits};
-use bytes::BytesMut;
 use client::{Client, peer_of, prepare};
 use encrypted::Encrypted;
 use messages::access::AccessReply;
@@ -45,6 +44,7 @@ const TOKEN_CONSOLE: Token = Token(2);
 /// Something has come from another site, or from a memory server: the core has a poll of its own for those.
 const TOKEN_CORE: Token = Token(3);
 const TOKENS_CLIENTS: usize = 1 << 16;
+
 /// Runs a site until `stop` is set. An error is what ended it instead.
 pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     huge_pages::allow(false);
