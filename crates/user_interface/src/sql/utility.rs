@@ -55,7 +55,7 @@ pub enum Utility {
     Copy(Copy),
     /// SET ROLE, SET SESSION AUTHORIZATION; no name: the session's own.
     Role(Option<String>),
-    /// CREATE ROLE and its like.
+    /// CREATE ROLE and its like: compiled to a plan of its own.
     Roles(Box<RoleStatement>),
     /// VACUUM and its like.
     Maintenance(Maintenance),
