@@ -19,7 +19,7 @@ use crate::ports;
 use crate::process::Name;
 use messages::{InstanceId, LeaseLength, SiteId};
 use serde::{Deserialize, Serialize};
-use site::config::{Channels, ConfigError, DatagramFaults, MethodName, default_lease};
+use site::config::{Channels, Clients, ConfigError, DatagramFaults, MethodName, default_lease};
 use site::layout::Layout;
 use site::protection::make_keys;
 use site::{OracleConfig, SiteConfig};
@@ -352,6 +352,7 @@ impl Cluster {
                     channels: stored.channels,
                     datagram_bytes: 0,
                     datagram_faults: DatagramFaults::default(),
+                    clients: Clients::default(),
                     alone: false,
                     accept_lost_memory: false,
                 }

@@ -4,7 +4,7 @@
 //! only: nothing here decides anything. In reading order:
 //!
 //! * [`timestamp`], [`key`], [`item`], [`item_set`], [`epoch`]: the nouns;
-//! * [`schema`], [`program`]: tables, and the action programs that statements compile to;
+//! * [`schema`], [`role`], [`program`]: tables, roles, and the action programs that statements compile to;
 //! * [`session`], [`query`], [`access`], [`concurrency`], [`commit`], [`replication`], [`oracle`]: one file per protocol;
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
@@ -35,6 +35,7 @@ mod program_text;
 pub mod query;
 pub mod remaining;
 pub mod replication;
+pub mod role;
 pub mod schema;
 pub mod server;
 pub mod session;

@@ -14,6 +14,8 @@ use values::{Type, Value};
 pub struct SessionFacts {
     /// The user's name.
     pub user: String,
+    /// Whether the session is the bootstrap superuser's, under whatever name.
+    pub is_bootstrap: bool,
     /// The database's name.
     pub database: String,
     /// What `version()` says.

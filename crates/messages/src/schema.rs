@@ -1,10 +1,11 @@
-//! Tables and their indexes as the catalog keeps them, and the catalog as a whole.
+//! Tables, their indexes, procedures and roles as the catalog keeps them, and the catalog as a whole.
 //!
 //! The catalog is a storage like any other ([`TableId::CATALOG`]): one row a relation, keyed by name, so that changing a
 //! schema is an ordinary transaction. Every transaction reads the row of each table it uses, so a schema change conflicts
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 use crate::key::Key;
+use crate::role::{BOOTSTRAP, RoleSchema, Secret};
 use crate::timestamp::Timestamp;
 use identifiers::TableId;
 use serde::{Deserialize, Serialize};
@@ -109,11 +110,17 @@ pub enum CatalogEntry {
     Next(u32),
     /// A procedure, under [`CatalogEntry::procedure_key`].
     Procedure(Arc<ProcedureSchema>),
+    /// A role, under [`CatalogEntry::role_key`].
+    Role(Arc<RoleSchema>),
+    /// Under [`CatalogEntry::secret_key`]: what verifiers of roles that do not exist are made of, the same at all sites.
+    Secret(Secret<[u8; 32]>),
 }
 
 /// The first byte of a catalog key.
 const RELATION: u8 = b'n';
 const PROCEDURE: u8 = b'p';
+const ROLE: u8 = b'r';
+const SECRET: u8 = b's';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
@@ -131,6 +138,16 @@ impl CatalogEntry {
     /// The catalog key of a procedure's name.
     pub fn procedure_key(name: &str) -> Key {
         named(PROCEDURE, name)
+    }
+
+    /// The catalog key of a role's name.
+    pub fn role_key(name: &str) -> Key {
+        named(ROLE, name)
+    }
+
+    /// The catalog key of the secret.
+    pub fn secret_key() -> Key {
+        Key::new(&[SECRET])
     }
 
     /// The catalog key of the counter.
@@ -161,7 +178,7 @@ pub struct VersionedTable {
 /// Rows of the catalog, and the version of each that something was compiled with; [`Timestamp::ZERO`]: the row was absent.
 pub type CatalogVersions = Arc<[(Key, Timestamp)]>;
 
-/// All tables and procedures, as of some moment.
+/// All tables, procedures and roles, as of some moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Catalog {
     /// By name.
@@ -172,6 +189,10 @@ pub struct Catalog {
     pub next: (u32, Timestamp),
     /// Procedures by name, each with the version of its catalog row.
     pub procedures: BTreeMap<String, (Arc<ProcedureSchema>, Timestamp)>,
+    /// Roles by name, each with the version of its catalog row. See [`Catalog::role`].
+    pub roles: BTreeMap<String, (Arc<RoleSchema>, Timestamp)>,
+    /// See [`CatalogEntry::Secret`], with the version of its catalog row.
+    pub secret: Option<(Secret<[u8; 32]>, Timestamp)>,
 }
 
 impl Catalog {
@@ -187,6 +208,16 @@ impl Catalog {
                 }
                 _ => drop(self.procedures.remove(&name(bytes))),
             },
+            Some((&ROLE, bytes)) => match entry {
+                Some(CatalogEntry::Role(role)) => drop(self.roles.insert(name(bytes), (role, version))),
+                _ => drop(self.roles.remove(&name(bytes))),
+            },
+            Some((&SECRET, _)) => {
+                self.secret = match entry {
+                    Some(CatalogEntry::Secret(secret)) => Some((secret, version)),
+                    _ => None,
+                }
+            }
             _ => {
                 if let Some(CatalogEntry::Next(next)) = entry {
                     self.next = (next, version);
@@ -206,7 +237,18 @@ impl Catalog {
             Some(CatalogEntry::IndexOf(table)) => {
                 self.index_names.insert(name, (table, version));
             }
-            Some(CatalogEntry::Next(_) | CatalogEntry::Procedure(_)) | None => {}
+            Some(
+                CatalogEntry::Next(_) | CatalogEntry::Procedure(_) | CatalogEntry::Role(_) | CatalogEntry::Secret(_),
+            )
+            | None => {}
+        }
+    }
+
+    /// The role of this name; the bootstrap superuser is always there.
+    pub fn role(&self, name: &str) -> Option<Arc<RoleSchema>> {
+        match self.roles.get(name) {
+            Some((role, _)) => Some(role.clone()),
+            None => (name == BOOTSTRAP).then(|| Arc::new(RoleSchema::bootstrap())),
         }
     }
 
@@ -220,6 +262,8 @@ impl Catalog {
                 table.or_else(|| self.index_names.get(name.as_ref()).map(|(_, version)| *version))
             }
             Some(&PROCEDURE) => self.procedures.get(name.as_ref()).map(|(_, version)| *version),
+            Some(&ROLE) => self.roles.get(name.as_ref()).map(|(_, version)| *version),
+            Some(&SECRET) => self.secret.as_ref().map(|(_, version)| *version),
             _ => Some(self.next.1),
         };
         version.unwrap_or(Timestamp::ZERO)

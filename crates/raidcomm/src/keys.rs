@@ -9,6 +9,7 @@
 //! one has proved anew who is at its ends.
 
 pub mod authority;
+pub mod clients;
 #[cfg(test)]
 pub(crate) mod tests;
 

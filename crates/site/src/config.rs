@@ -95,12 +95,45 @@ pub struct SiteConfig {
     /// Which of its servers share a process: "merged", "two-process" or "separate".
     #[serde(default)]
     pub layout: Layout,
+    /// How clients come in.
+    #[serde(default, skip_serializing_if = "Clients::is_default")]
+    pub clients: Clients,
     /// From the command line only: after a total failure it restarts the instance without the other sites.
     #[serde(skip)]
     pub alone: bool,
     /// From the command line only: what memory servers have lost of its log is given up.
     #[serde(skip)]
     pub accept_lost_memory: bool,
+}
+
+/// How clients come in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clients {
+    /// The file with the certificate that clients are shown, and those that sign it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+    /// The file with its private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
+    /// The file with the certificates that sign those of clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<PathBuf>,
+    /// Rules as in `pg_hba.conf`, one a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hba: Option<Vec<String>>,
+    /// A file with rules instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hba_file: Option<PathBuf>,
+    /// Clients of other hosts come in clear, or as they say they are.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub insecure: bool,
+}
+
+impl Clients {
+    fn is_default(&self) -> bool {
+        *self == Clients::default()
+    }
 }
 
 /// The oracle.
@@ -261,6 +294,17 @@ layout = \"merged\"                  # or \"two-process\": the clients' part in 
 [peers]                            # where the other sites listen, by their number
 2 = \"10.0.0.2:7401\"
 3 = \"10.0.0.3:7401\"
+
+[clients]                          # how PostgreSQL clients come in: docs/security.md. Read again at SIGHUP
+certificate = \"/var/lib/raid/keys/sql.pem\"   # what they are shown, and its key (`raid keys --sql`); without them they come in clear,
+key = \"/var/lib/raid/keys/sql.key\"           # which `sql` allows on loopback only
+# authority = \"/var/lib/raid/keys/sql-authority.pem\"   # signs certificates of clients, for `cert` and `clientcert`
+hba = [                            # rules as in pg_hba.conf; these are the ones without this key. Or hba_file = \"FILE\"
+    \"host    all all 127.0.0.0/8 trust\",
+    \"host    all all ::1/128     trust\",
+    \"hostssl all all all         scram-sha-256\",
+]
+# insecure = true                  # clients of other hosts may come in clear, or be trusted, if nobody else can reach this network
 
 # The oracle: `raid oracle --config FILE`
 # instance = 81985529216486895

@@ -8,7 +8,7 @@
 //! * [`clock`]: the two clocks; `channels`: by what messages go to other sites;
 //! * [`core`]: the domain with its log, store and connections, and its lives; [`site_log`]: the log, on disk or in the memory of servers as well;
 //! * [`lease_thread`]: the thread that keeps leases, whatever the others do; `lateness`: how late it was;
-//! * [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
+//! * `entrance`: how clients come in; `certificates`: what theirs say; [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
 //! * [`layout`]: servers in processes of their own;
 //! * `query_host`: DataFusion on threads of its own;
 //! * [`oracle_process`]: the embedded oracle;
@@ -17,10 +17,12 @@
 //!   others should not notice.
 
 mod back_seat;
+mod certificates;
 mod channels;
 pub mod clock;
 pub mod config;
 pub mod core;
+mod entrance;
 mod huge_pages;
 mod lateness;
 pub mod layout;

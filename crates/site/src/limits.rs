@@ -48,6 +48,8 @@ pub const LOG_CLOSE_TIME: Duration = Duration::from_secs(10);
 pub const LOG_CARRY_TIME: Duration = Duration::from_secs(600);
 /// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.
 pub const REFUSALS_MAX: usize = 64;
+/// Clients of a worker that have not shown who they are; of more the one that has had longest to do so goes.
+pub const UNKNOWN_CLIENTS_MAX: usize = 256;
 /// A silent client's host is probed after this long, and then as often.
 pub const CLIENT_KEEPALIVE: Duration = Duration::from_secs(5);
 /// Probes without an answer after which a client's host has vanished.
@@ -138,6 +140,7 @@ const _: () = assert!(
     OUTPUTS_WAITING_MAX > 16 * (CLIENTS_MAX + REFUSALS_MAX),
     "every client may have its answer several times over"
 );
+const _: () = assert!(UNKNOWN_CLIENTS_MAX < CLIENTS_MAX, "strangers leave places for clients");
 const _: () = assert!(LINE_BYTES <= raidcomm::limits::SLOT_BYTES_MAX && LINE_BYTES > 1);
 const _: () = assert!(
     PROCESS_END_MAX.as_nanos() < PROCESS_START_MAX.as_nanos(),

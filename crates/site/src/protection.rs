@@ -15,6 +15,7 @@ use thiserror::Error;
 
 pub use raidcomm::keys::KeysError;
 pub use raidcomm::keys::authority::make as make_keys;
+pub use raidcomm::keys::clients::{ForClients, make as make_client_keys};
 
 /// Why a process must not talk with others.
 #[derive(Debug, Error)]

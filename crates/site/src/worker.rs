@@ -9,6 +9,8 @@
 //!
 //! Invariant: a session is at one worker at a time. Its number says at which, unless `shared` says another.
 
+mod client;
+mod encrypted;
 mod moving;
 mod peers;
 
@@ -16,21 +18,22 @@ pub(crate) use moving::MovedClient;
 
 use crate::config::SiteConfig;
 use crate::core::{Core, Wiring};
+use crate::entrance::Entrance;
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::layout::{Layout, orders};
 use crate::shared::{Heart, Mail, SESSION_BITS, Shared, first_worker_of};
 use crate::{clock, huge_pages, limits};
-use bytes::BytesMut;
+use client::{Client, peer_of, prepare};
+use encrypted::Encrypted;
 use messages::access::AccessReply;
 use messages::{Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SessionId};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
-use rustix::net::sockopt;
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use user_interface::UserInterface;
@@ -41,22 +44,6 @@ const TOKEN_CONSOLE: Token = Token(2);
 /// Something has come from another site, or from a memory server: the core has a poll of its own for those.
 const TOKEN_CORE: Token = Token(3);
 const TOKENS_CLIENTS: usize = 1 << 16;
-/// A client's connection.
-pub(crate) struct Client {
-    socket: TcpStream,
-    session: SessionId,
-    input: BytesMut,
-    /// The operating system has reported the end of its side, which may stand behind bytes that are still to be read.
-    ending: bool,
-    /// Its side of the connection is closed.
-    ended: bool,
-    /// The socket may have more to read.
-    readable: bool,
-    /// The socket takes more.
-    writable: bool,
-    /// When a long message of it came (boot clock).
-    long_at: u64,
-}
 
 /// Runs a site until `stop` is set. An error is what ended it instead.
 pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
@@ -114,6 +101,9 @@ fn listen(
 /// A process whose workers can begin.
 pub(crate) struct Prepared {
     config: Arc<SiteConfig>,
+    entrance: Arc<Entrance>,
+    /// Set by SIGHUP.
+    reload: Arc<AtomicBool>,
     polls: Vec<Poll>,
     listeners: Listeners,
     shared: Arc<Shared>,
@@ -128,6 +118,9 @@ impl Prepared {
         build: impl FnOnce(&Arc<SiteConfig>, &Registry, Arc<Waker>) -> Result<(Heart, Listeners, usize), String>,
     ) -> Result<Prepared, String> {
         let config = Arc::new(config);
+        let entrance = Entrance::open(&config)?;
+        let reload = Arc::<AtomicBool>::default();
+        signal_hook::flag::register(signal_hook::consts::SIGHUP, reload.clone()).map_err(text)?;
         let poll = || -> Result<(Poll, Arc<Waker>), String> {
             let poll = Poll::new().map_err(text)?;
             let waker = Arc::new(Waker::new(poll.registry(), TOKEN_WAKE).map_err(text)?);
@@ -146,7 +139,7 @@ impl Prepared {
         if serves_clients {
             shared.query().start(&shared).map_err(|error| format!("the query processor does not start: {error}"))?;
         }
-        Ok(Prepared { config, polls, listeners, shared })
+        Ok(Prepared { config, entrance, reload, polls, listeners, shared })
     }
 
     /// What its threads share.
@@ -156,12 +149,12 @@ impl Prepared {
 
     /// Runs until it is told to stop. An error is what ended it instead.
     pub(crate) fn run(self) -> Result<(), String> {
-        let Prepared { config, polls, listeners, shared } = self;
+        let Prepared { config, entrance, reload, polls, listeners, shared } = self;
         let mut threads = Vec::new();
         let mut polls = polls.into_iter().enumerate();
         let (_, poll) = polls.next().expect("there is at least one worker");
         for (number, poll) in polls {
-            let worker = Worker::new(number, poll, Listeners::default(), shared.clone(), &config);
+            let worker = Worker::new(number, poll, Listeners::default(), shared.clone(), &config, &entrance);
             let name = if number < shared.short_workers() { "worker" } else { "long" };
             let thread = std::thread::Builder::new().name(name.to_owned());
             threads.push(thread.spawn(move || worker.run()).map_err(text)?);
@@ -171,7 +164,9 @@ impl Prepared {
             let thread = std::thread::Builder::new().name("peers".to_owned());
             threads.push(thread.spawn(move || peers::run(&shared, poll)).map_err(text)?);
         }
-        Worker::new(0, poll, listeners, shared.clone(), &config).run();
+        let mut first = Worker::new(0, poll, listeners, shared.clone(), &config, &entrance);
+        first.reload = Some(reload);
+        first.run();
         for thread in threads {
             drop(thread.join());
         }
@@ -193,6 +188,9 @@ struct Worker {
     listeners: Listeners,
     shared: Arc<Shared>,
     config: Arc<SiteConfig>,
+    entrance: Arc<Entrance>,
+    /// Of the first worker: set when it is to read rules and certificates again.
+    reload: Option<Arc<AtomicBool>>,
     user_interface: UserInterface,
     clients: BTreeMap<SessionId, Client>,
     next_session: u64,
@@ -211,15 +209,23 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(number: usize, poll: Poll, listeners: Listeners, shared: Arc<Shared>, config: &Arc<SiteConfig>) -> Worker {
+    fn new(
+        number: usize,
+        poll: Poll,
+        listeners: Listeners,
+        shared: Arc<Shared>,
+        config: &Arc<SiteConfig>,
+        entrance: &Arc<Entrance>,
+    ) -> Worker {
         let takes_long = number >= shared.short_workers();
-        let interface = user_interface::Config::new(
+        let mut interface = user_interface::Config::new(
             config.site(),
             &format!("{:016x}", config.instance),
             env!("CARGO_PKG_VERSION"),
             (u32::from(config.id) << 20) | ((number as u32) << 14),
             clock::wall_micros() ^ ((number as u64) << 56),
         );
+        interface.doorkeeper = entrance.doorkeeper();
         let mut user_interface = UserInterface::new(interface);
         if !takes_long {
             user_interface.leave_long_messages();
@@ -230,6 +236,8 @@ impl Worker {
             listeners,
             shared,
             config: config.clone(),
+            entrance: entrance.clone(),
+            reload: None,
             user_interface,
             clients: BTreeMap::new(),
             next_session: 1,
@@ -279,6 +287,7 @@ impl Worker {
             self.ticked_at = now.boot;
             self.user_interface.tick(now, &mut self.outbox);
             self.collect();
+            self.reload();
         }
         self.read_clients(now);
         self.exchange(now, tick);
@@ -286,6 +295,16 @@ impl Worker {
         // Clients first: a process of this host that is woken may take this thread's processor, and it is about to sleep anyway.
         // The first worker turns for the connections.
         self.turn_at = self.shared.flush().filter(|_| self.number == 0).unwrap_or(u64::MAX);
+    }
+
+    /// Reads again how clients come in, if it was told to.
+    fn reload(&self) {
+        if self.reload.as_ref().is_some_and(|reload| reload.swap(false, Ordering::Relaxed)) {
+            self.entrance.reload();
+            if let Some(core) = self.shared.core() {
+                core.processes().reload_clients();
+            }
+        }
     }
 
     /// Runs requests and takes answers until neither is left.
@@ -389,17 +408,24 @@ impl Worker {
             return;
         }
         if self.shared.client_came() < limits::CLIENTS_MAX {
-            self.user_interface.open(session);
+            self.user_interface.open_from(session, peer_of(&socket));
+            self.make_room();
         } else {
             tracing::warn!(max = limits::CLIENTS_MAX, "too many clients: a connection is refused");
             self.user_interface.open_refused(session);
         }
-        let input = BytesMut::new();
-        self.clients.insert(
-            session,
-            Client { socket, session, input, ending: false, ended: false, readable: true, writable: true, long_at: 0 },
-        );
+        self.clients.insert(session, Client::new(socket, session));
         self.touched.push(session);
+    }
+
+    /// Clients that do not show who they are hold up nobody else.
+    fn make_room(&mut self) {
+        if self.user_interface.unknown_clients() > limits::UNKNOWN_CLIENTS_MAX
+            && let Some(oldest) = self.user_interface.oldest_unknown()
+        {
+            tracing::debug!(session = oldest.0, "too many clients have not shown who they are: the oldest goes");
+            self.close_client(oldest);
+        }
     }
 
     fn client_event(&mut self, token: usize, event: &mio::event::Event) {
@@ -420,10 +446,22 @@ impl Worker {
             let wanted = client.input.is_empty() || self.user_interface.wants_input(session);
             if client.readable && wanted && backlog < limits::CLIENT_OUTPUT_BYTES_MAX {
                 client.read(&mut self.scratch);
+                client.begin_directly(&self.entrance);
+                self.tell_established(session);
             }
             self.let_interface_read(now, session);
         }
         self.collect();
+    }
+
+    /// Tells the user interface who is at the end of a connection whose encryption has just come about.
+    fn tell_established(&mut self, session: SessionId) {
+        let Some(client) = self.clients.get_mut(&session) else { return };
+        match client.tls.as_mut().map(Encrypted::established) {
+            Some(Ok(Some(encryption))) => self.user_interface.encrypted(session, encryption),
+            Some(Err(error)) => client.broken(&error),
+            _ => {}
+        }
     }
 
     fn let_interface_read(&mut self, now: Now, session: SessionId) {
@@ -450,12 +488,17 @@ impl Worker {
         for session in touched.drain(..) {
             let Some(client) = self.clients.get_mut(&session) else { continue };
             let held = self.user_interface.holds_output(session);
-            let gone = match self.user_interface.output(session) {
+            let mut gone = match self.user_interface.output(session) {
                 Some(_) if held => false,
                 Some(output) => !client.write(output),
                 None => true,
             };
+            if self.user_interface.wants_encryption(session) && client.tls.is_none() {
+                let is_told = self.user_interface.output(session).is_none_or(|output| output.is_empty());
+                gone |= is_told && !client.begin(&self.entrance);
+            }
             let finished = self.user_interface.finished(session)
+                && !client.holds()
                 && self.user_interface.output(session).is_none_or(|output| output.is_empty());
             if gone || finished || client.ended {
                 self.close_client(session);
@@ -473,6 +516,9 @@ impl Worker {
 
     fn close_client(&mut self, session: SessionId) {
         let Some(mut client) = self.clients.remove(&session) else { return };
+        if let Some(tls) = &mut client.tls {
+            tls.end(&mut client.socket);
+        }
         self.user_interface.close(session, &mut self.outbox);
         self.shared.query().forget(session);
         self.shared.note_place(session, first_worker_of(session));
@@ -494,99 +540,4 @@ impl Worker {
 /// As what a client's connection is watched.
 fn token_of(session: SessionId) -> Token {
     Token(TOKENS_CLIENTS + session.0 as usize)
-}
-
-/// Answers leave at once; a client whose host has vanished is noticed, and its locks released.
-fn prepare(socket: &TcpStream) -> std::io::Result<()> {
-    socket.set_nodelay(true)?;
-    sockopt::set_socket_keepalive(socket, true)?;
-    sockopt::set_tcp_keepidle(socket, limits::CLIENT_KEEPALIVE)?;
-    sockopt::set_tcp_keepintvl(socket, limits::CLIENT_KEEPALIVE)?;
-    sockopt::set_tcp_keepcnt(socket, limits::CLIENT_KEEPALIVE_PROBES)?;
-    if is_of_this_host(socket) {
-        // Nothing can be congested in between, so what costs least is best: others keep a model of the path up to date with every segment. It is
-        // part of every kernel (tcp(7)); one that refuses it keeps its own choice.
-        let _ = sockopt::set_tcp_congestion(socket, "reno");
-    }
-    Ok(())
-}
-
-/// Whether the two ends of a connection are at one host, as far as their addresses tell.
-fn is_of_this_host(socket: &TcpStream) -> bool {
-    let (Ok(peer), Ok(local)) = (socket.peer_addr(), socket.local_addr()) else { return false };
-    let [peer, local] = [peer, local].map(|address| address.ip().to_canonical());
-    peer.is_loopback() || peer == local
-}
-
-impl Client {
-    /// Reads what is there, up to a bound. `buffer` is for what comes in at once.
-    fn read(&mut self, buffer: &mut [u8]) {
-        let mut room = limits::CLIENT_READ_BYTES;
-        while room > 0 {
-            match self.socket.read(buffer) {
-                Ok(0) => {
-                    self.ended = true;
-                    self.readable = false;
-                    return;
-                }
-                Ok(bytes) => {
-                    self.input.extend_from_slice(&buffer[..bytes]);
-                    room = room.saturating_sub(bytes);
-                    if bytes < buffer.len() && !self.ending {
-                        // Edge-triggered: a short read means that the next bytes come with an event of their own. An end that was
-                        // reported already does not.
-                        self.readable = false;
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.readable = false;
-                    return;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => {
-                    tracing::debug!(session = self.session.0, %error, "a client is gone");
-                    self.ended = true;
-                    self.readable = false;
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Writes what the socket takes. `false`: the client is gone.
-    fn write(&mut self, output: &mut BytesMut) -> bool {
-        use bytes::Buf;
-        while !output.is_empty() && self.writable {
-            match self.socket.write(output) {
-                Ok(0) => return false,
-                Ok(bytes) => output.advance(bytes),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return false,
-            }
-        }
-        true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// If this failed, clients of this host would pay for a model of a path that has nothing to model, or a system that does without would not
-    /// serve them at all.
-    #[test]
-    fn a_client_of_this_host_has_the_cheapest_congestion_control() {
-        for host in ["127.0.0.1", "::1"] {
-            // A system may lack one of them.
-            let Ok(listener) = std::net::TcpListener::bind((host, 0)) else { continue };
-            let _made = std::net::TcpStream::connect(listener.local_addr().expect("an address")).expect("it listens");
-            let (accepted, _) = listener.accept().expect("it was made");
-            let accepted = TcpStream::from_std(accepted);
-            prepare(&accepted).expect("options of a socket");
-            assert!(is_of_this_host(&accepted));
-            assert_eq!(sockopt::tcp_congestion(&accepted).expect("an option of it"), "reno", "from {host}");
-        }
-    }
 }

@@ -97,6 +97,12 @@ pub mod sqlstate {
     pub const QUERY_CANCELED: &str = "57014";
     /// `cannot_connect_now`.
     pub const CANNOT_CONNECT_NOW: &str = "57P03";
+    /// `insufficient_privilege`.
+    pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
+    /// `duplicate_object`.
+    pub const DUPLICATE_OBJECT: &str = "42710";
+    /// `invalid_password`.
+    pub const INVALID_PASSWORD: &str = "28P01";
     /// `invalid_authorization_specification`.
     pub const INVALID_AUTHORIZATION: &str = "28000";
     /// `internal_error`.
@@ -295,6 +301,7 @@ fn catalog_name(key: &[u8]) -> String {
     match key.split_first() {
         Some((b'n', name)) => format!("\"{}\"", String::from_utf8_lossy(name)),
         Some((b'p', name)) => format!("procedure \"{}\"", String::from_utf8_lossy(name)),
+        Some((b'r', name)) => format!("role \"{}\"", String::from_utf8_lossy(name)),
         _ => "the object counter".to_string(),
     }
 }

@@ -17,4 +17,6 @@ pub mod sql;
 pub mod user_interface;
 
 pub use protocol::frontend::announces_long;
+pub use session::doorkeeper::Doorkeeper;
+pub use session::login::{Encryption, Peer};
 pub use user_interface::{CancelKey, Config, Moving, UserInterface};

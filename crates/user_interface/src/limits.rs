@@ -10,6 +10,8 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 pub const LONG_MESSAGE_BYTES: usize = 8 << 10;
 /// Longest startup message, in bytes (PostgreSQL's `MAX_STARTUP_PACKET_LENGTH`).
 pub const STARTUP_BYTES_MAX: usize = 10_000;
+/// Longest message of a client that has not been let in yet, in bytes, its length word included.
+pub const MESSAGE_BYTES_MAX_UNKNOWN: usize = authentication::limits::MESSAGE_BYTES_MAX;
 /// Longest SQL text, in bytes. A token in memory takes some 100 bytes, so this bounds a parse to a few hundred MiB at worst.
 pub const SQL_BYTES_MAX: usize = 4 << 20;
 /// Depth of an expression that compiles; AND and OR chains count once. The query processor follows deeper ones.

@@ -6,6 +6,8 @@
 use crate::limits::STARTUP_PATIENCE;
 use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
+use crate::session::doorkeeper::Doorkeeper;
+use crate::session::login::{Encryption, Peer};
 use crate::session::queries::cancelled;
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Step, Work};
@@ -17,6 +19,7 @@ use messages::session::SessionRequest;
 use messages::{Envelope, Incarnation, Key, Message, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Who the server is, as its clients see it.
 #[derive(Clone, Debug)]
@@ -33,10 +36,12 @@ pub struct Config {
     pub process_base: u32,
     /// Where the secrets of cancel keys come from.
     pub seed: u64,
+    /// Who lets clients in: one for all user interfaces of a process.
+    pub doorkeeper: Arc<Doorkeeper>,
 }
 
 impl Config {
-    /// For a program of this version: `server_version` starts with the PostgreSQL version that is spoken, as drivers parse it.
+    /// For a program of this version, which lets everybody in unless it is given a doorkeeper: `server_version` starts with the PostgreSQL version that is spoken, as drivers parse it.
     pub fn new(site: SiteId, instance: &str, version: &str, process_base: u32, seed: u64) -> Config {
         Config {
             site,
@@ -45,6 +50,7 @@ impl Config {
             version: format!("PostgreSQL 15.0 (Raid {version}, instance {instance}, site {})", site.0),
             process_base,
             seed,
+            doorkeeper: Doorkeeper::trusting(seed),
         }
     }
 }
@@ -69,6 +75,8 @@ pub struct UserInterface {
     processes: BTreeMap<i32, SessionId>,
     pending: Vec<SessionId>,
     cancels: Vec<CancelKey>,
+    /// Sessions that have not been let in.
+    unknown: usize,
     next_process: u32,
     random: u64,
     now: Now,
@@ -79,9 +87,11 @@ impl UserInterface {
     pub fn new(config: Config) -> UserInterface {
         UserInterface {
             random: config.seed,
+            unknown: 0,
             now: Now { boot: 0, wall_micros: 0 },
             next_process: config.process_base,
             shared: Shared {
+                doorkeeper: config.doorkeeper.clone(),
                 config,
                 catalog: SharedCatalog::default(),
                 cache: FxHashMap::default(),
@@ -97,18 +107,27 @@ impl UserInterface {
         }
     }
 
-    /// A client has connected.
+    /// A client of this host has connected.
     ///
     /// # Panics
     /// If the session exists already.
     pub fn open(&mut self, session: SessionId) {
+        self.open_from(session, Peer::LOCAL);
+    }
+
+    /// A client has connected from there.
+    ///
+    /// # Panics
+    /// If the session exists already.
+    pub fn open_from(&mut self, session: SessionId, peer: Peer) {
         self.next_process = self.next_process.wrapping_add(1);
         // Drivers print it as a positive number.
         let process = (self.next_process & i32::MAX as u32) as i32;
         let secret = self.next_secret();
         self.processes.insert(process, session);
-        let before = self.sessions.insert(session, Session::new(session, self.shared.life, process, secret));
+        let before = self.sessions.insert(session, Session::new(session, peer, self.shared.life, process, secret));
         assert!(before.is_none(), "{session} was opened twice");
+        self.unknown += 1;
     }
 
     /// A client has connected for whom there is no place: it may cancel another session's statement, and is otherwise refused as soon as it
@@ -122,6 +141,29 @@ impl UserInterface {
         if let Some(session) = self.sessions.get_mut(&session) {
             session.is_refused = true;
         }
+    }
+
+    /// Whether a client was told to begin with encryption, once what is to be sent is sent.
+    pub fn wants_encryption(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.login.wants_encryption)
+    }
+
+    /// A client's connection is encrypted from now on.
+    pub fn encrypted(&mut self, session: SessionId, encryption: Encryption) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.login.wants_encryption = false;
+            session.login.encryption = Some(encryption);
+        }
+    }
+
+    /// How many clients have not been let in yet.
+    pub fn unknown_clients(&self) -> usize {
+        self.unknown
+    }
+
+    /// The client that has waited longest to be let in.
+    pub fn oldest_unknown(&self) -> Option<SessionId> {
+        self.sessions.values().find(|session| session.phase == Phase::Startup).map(|session| session.id)
     }
 
     /// SplitMix64 (Steele, Lea and Flood, 2014): secrets that other clients do not guess by counting.
@@ -286,6 +328,9 @@ impl UserInterface {
         let result = handle(&mut turn);
         turn.pump();
         let after = (session.output.len(), session.takes_input(), session.phase);
+        if before.2 == Phase::Startup && after.2 != Phase::Startup {
+            self.unknown -= 1;
+        }
         if after != before && !session.listed {
             session.listed = true;
             self.pending.push(id);
@@ -333,6 +378,7 @@ impl Server for UserInterface {
             session.deadline.get_or_insert(now.boot + STARTUP_PATIENCE);
         }
         self.turn_where(now, outbox, is_silent, |turn| turn.leave());
+        self.turn_where(now, outbox, is_login_due, |turn| turn.login_due());
         self.turn_where(now, outbox, is_late, |turn| {
             turn.session.deadline = None;
             cancel_statement(turn, CancelReason::Timeout);
@@ -353,7 +399,7 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
     match turn.session.phase {
         Phase::Finished => return input.len(),
         Phase::Startup => {
-            return match turn.startup(input) {
+            return match turn.before_session(input) {
                 Ok(Started::Incomplete) => 0,
                 Ok(Started::Taken(length)) => length,
                 Ok(Started::Cancel(length, process, secret)) => {
@@ -414,6 +460,11 @@ fn leaves_long(turn: &Turn, input: &[u8]) -> bool {
 /// Whether a connection has not said who it is for too long.
 fn is_silent(session: &Session, now: Now) -> bool {
     session.phase == Phase::Startup && session.deadline.is_some_and(|deadline| deadline <= now.boot)
+}
+
+/// Whether a login that waits goes on.
+fn is_login_due(session: &Session, now: Now) -> bool {
+    session.phase == Phase::Startup && session.login.due().is_some_and(|due| due <= now.boot)
 }
 
 /// Whether a statement has taken longer than the session allows.

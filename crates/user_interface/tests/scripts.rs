@@ -81,3 +81,9 @@ fn doubts() {
 fn procedures() {
     run("procedures");
 }
+
+/// CREATE, ALTER and DROP ROLE: rows of the catalog, PostgreSQL's errors, and no password in what is said.
+#[test]
+fn roles() {
+    run("roles");
+}

@@ -1,9 +1,8 @@
-//! What roles may do. There is one role, the session's own, which owns everything and may do all; others do not exist, and neither do objects that
-//! the catalog does not know.
+//! What roles may do: all of them everything, for nothing is granted or taken away yet. Roles and objects that the catalog does not know are not there.
 
 use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
-use crate::system_catalog::{OWNER_OID, SystemCatalog};
+use crate::system_catalog::{SystemCatalog, role_name, role_oid};
 use datafusion::logical_expr::ScalarUDF;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -86,23 +85,41 @@ impl RowImplementation for Privilege {
             return Ok(Value::Null);
         }
         self.check_privilege(privilege)?;
+        if self.name == "pg_has_role" {
+            return Ok(Value::Boolean(self.is_member(role, object)));
+        }
         Ok(if is_there { Value::Boolean(true) } else { Value::Null })
     }
 }
 
 impl Privilege {
-    /// Errors: 42704 for a role that is not the session's own.
+    /// Errors: 42704 for a role that there is not.
     fn check_role(&self, role: &Value) -> Result<(), QueryError> {
         let missing = |name: String| Err(QueryError::new("42704", format!("role {name} does not exist")));
         match role {
-            Value::Text(name) if **name == *self.catalog.session().user => Ok(()),
+            Value::Text(name) if role_oid(&self.catalog, name).is_some() => Ok(()),
             Value::Text(name) if &**name == "public" => {
-                Err(QueryError::unsupported("privileges of public are not supported: there is one role"))
+                Err(QueryError::unsupported("privileges of public are not supported"))
             }
             Value::Text(name) => missing(format!("\"{name}\"")),
-            other if other.as_integer() == Some(i64::from(OWNER_OID)) => Ok(()),
+            other if self.oid_of(other).is_some_and(|oid| role_name(&self.catalog, oid).is_some()) => Ok(()),
             other => missing(format!("with OID {}", other.as_integer().unwrap_or_default())),
         }
+    }
+
+    fn oid_of(&self, role: &Value) -> Option<u32> {
+        match role {
+            Value::Text(name) => role_oid(&self.catalog, name),
+            other => other.as_integer().and_then(|oid| u32::try_from(oid).ok()),
+        }
+    }
+
+    /// Whether a role, the session's own if none is given, may act as another: superusers as any, others as themselves.
+    fn is_member(&self, role: Option<&Value>, other: &Value) -> bool {
+        let own = || role_oid(&self.catalog, &self.catalog.session().user);
+        let member = role.map_or_else(own, |role| self.oid_of(role));
+        let is_super = |oid| self.catalog.is_super(oid);
+        member.is_some_and(|member| is_super(member) || self.oid_of(other) == Some(member))
     }
 
     /// Errors: 22023 for a privilege that there is not on such an object.

@@ -178,8 +178,9 @@ const COMPUTED: [(&str, Type, Compute); 25] = [
         definition_texts::index_definition(catalog, relation(catalog, arguments, 0)?, column as i32).map(Value::text)
     }),
     ("pg_get_userbyid", Type::Text, |catalog, arguments| {
-        let known = oid(arguments, 0)? == crate::system_catalog::OWNER_OID;
-        Some(Value::text(if known { catalog.session().user.clone() } else { "unknown (OID)".to_owned() }))
+        let oid = oid(arguments, 0)?;
+        let name = crate::system_catalog::role_name(catalog, oid);
+        Some(Value::text(name.unwrap_or_else(|| format!("unknown (OID={oid})"))))
     }),
     // There are no advisory locks, so none is left.
     ("pg_advisory_unlock_all", Type::Text, |_, _| Some(Value::text(""))),

@@ -128,7 +128,10 @@ pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Resul
         (CatalogType::RegClass, Some(name)) => oid(catalog.relation_oid(&name)?),
         (CatalogType::RegType, Some(name)) => oid(catalog.type_oid(&name)?),
         (CatalogType::RegNamespace, Some(name)) => oid(catalog.namespace_oid(&name)?),
-        (CatalogType::RegRole, Some(_)) => oid(crate::system_catalog::OWNER_OID),
+        (CatalogType::RegRole, Some(name)) => {
+            let missing = || QueryError::new("42704", format!("role \"{name}\" does not exist"));
+            oid(crate::system_catalog::role_oid(catalog, &name).ok_or_else(missing)?)
+        }
         // A parameter is a name, to be compared with identifiers.
         (CatalogType::RegClass, None) if is_parameter(&inner) => call("regclass_oid", vec![inner]),
         (CatalogType::RegType, None) if is_parameter(&inner) => call("regtype_oid", vec![inner]),

@@ -12,7 +12,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "information_schema_catalog_name" => vec![row! { catalog_name: database }],
         "schemata" => ["pg_catalog", "public", "information_schema"]
             .map(|name| {
-                row! { catalog_name: database, schema_name: name, schema_owner: catalog.session().user.as_str() }
+                row! { catalog_name: database, schema_name: name, schema_owner: super::roles::owner(catalog) }
             })
             .into(),
         "tables" => catalog.tables().map(|table| self::table(database, table)).collect(),

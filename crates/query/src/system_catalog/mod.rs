@@ -3,7 +3,7 @@
 //! Every relation of PostgreSQL 15's system schemas exists with its columns (`relations.txt`), so that tools find what they
 //! look for; the ones that describe what we have are filled from the catalog snapshot, the others have no rows. A table is
 //! built when a query names it. Texts of all kinds are `text` here, and numbers of transactions `bigint`. In
-//! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`information_schema`],
+//! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`roles`] in it, [`information_schema`],
 //! [`procedures`] in both, [`names`] resolved to identifiers, [`definition_texts`].
 
 pub mod definition_texts;
@@ -12,9 +12,11 @@ mod information_schema;
 mod names;
 mod procedures;
 mod relations;
+mod roles;
 mod rows;
 
 pub use names::quoted;
+pub use roles::{role_name, role_oid};
 
 use crate::error::QueryError;
 use datafusion::catalog::MemTable;
@@ -24,8 +26,8 @@ use messages::schema::{Catalog, IndexSchema, TableSchema};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Identifier of the one role, who owns everything.
-pub const OWNER_OID: u32 = 10;
+/// Identifier of the bootstrap superuser, who owns everything.
+pub const OWNER_OID: u32 = messages::role::BOOTSTRAP_OID;
 /// Identifier of the schema `pg_catalog`.
 pub const PG_CATALOG_OID: u32 = 11;
 /// Identifier of the schema `public`.
@@ -96,6 +98,9 @@ impl SystemCatalog {
     pub fn table(&self, schema: &str, name: &str) -> Option<Result<MemTable, QueryError>> {
         let relation = DEFINITIONS.find(schema, name)?;
         self.show();
+        if let Some(denied) = self.denied(schema, name) {
+            return Some(Err(denied));
+        }
         let rows = match schema {
             "pg_catalog" => relations::rows(self, name),
             _ => information_schema::rows(self, name),
@@ -126,6 +131,17 @@ impl SystemCatalog {
         }
         let system = DEFINITIONS.find(schema.unwrap_or("pg_catalog"), relation)?;
         Some(system.columns.iter().map(|(name, _)| (*name).to_owned()).collect())
+    }
+
+    /// Errors: 42501 for what shows how passwords are checked, to anybody but superusers.
+    fn denied(&self, schema: &str, name: &str) -> Option<QueryError> {
+        let kind = match name {
+            "pg_authid" => "table",
+            "pg_shadow" => "view",
+            _ => return None,
+        };
+        let is_denied = schema == "pg_catalog" && !roles::is_superuser(self);
+        is_denied.then(|| QueryError::new("42501", format!("permission denied for {kind} {name}")))
     }
 
     fn find(&self, oid: u32) -> Option<Found<'_>> {

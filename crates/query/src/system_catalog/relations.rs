@@ -4,13 +4,13 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog,
-    definition_texts, procedures,
+    definition_texts, procedures, roles,
 };
 use messages::schema::{Column, TableSchema};
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 18] = [
+pub const FILLED: [&str; 19] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -25,6 +25,7 @@ pub const FILLED: [&str; 18] = [
     "pg_proc",
     "pg_roles",
     "pg_settings",
+    "pg_shadow",
     "pg_tables",
     "pg_tablespace",
     "pg_type",
@@ -62,7 +63,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
                 .into()
         }
         "pg_proc" => procedures::rows(catalog),
-        "pg_roles" | "pg_authid" => vec![role(catalog)],
+        "pg_authid" | "pg_roles" | "pg_shadow" | "pg_user" => roles::rows(catalog, name),
         "pg_settings" => {
             let mut settings: Vec<_> = catalog.settings().collect();
             settings.sort_by_key(|(name, _)| name.to_ascii_lowercase());
@@ -73,10 +74,6 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
         "pg_type" => DEFINITIONS.types.iter().map(type_row).collect(),
-        "pg_user" => vec![row! {
-            usename: catalog.session().user.as_str(), usesysid: OWNER_OID, usecreatedb: true, usesuper: true,
-            userepl: false, usebypassrls: true, passwd: "********",
-        }],
         _ => vec![],
     }
 }
@@ -237,7 +234,7 @@ fn index_text(relation: &Found) -> Option<Row> {
 
 fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
-        schemaname: "public", tablename: table.name.as_str(), tableowner: catalog.session().user.as_str(),
+        schemaname: "public", tablename: table.name.as_str(), tableowner: roles::owner(catalog),
         hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: false,
         rowsecurity: false,
     }
@@ -261,13 +258,6 @@ fn database(catalog: &SystemCatalog) -> Row {
         oid: DATABASE_OID, datname: catalog.session().database.as_str(), datdba: OWNER_OID, encoding: 6,
         datlocprovider: "c", datistemplate: false, datallowconn: true, datconnlimit: -1, datfrozenxid: 0, datminmxid: 0,
         dattablespace: 1663, datcollate: "C", datctype: "C",
-    }
-}
-
-fn role(catalog: &SystemCatalog) -> Row {
-    row! {
-        oid: OWNER_OID, rolname: catalog.session().user.as_str(), rolsuper: true, rolinherit: true, rolcreaterole: true,
-        rolcreatedb: true, rolcanlogin: true, rolreplication: true, rolconnlimit: -1, rolbypassrls: true,
     }
 }
 

@@ -12,6 +12,9 @@ use datafusion::error::Result;
 use std::sync::Arc;
 use values::Value;
 
+/// From 1970 to 2000, in microseconds.
+const MICROS_TO_2000: i64 = 946_684_800_000_000;
+
 /// What stands in one place of a row.
 #[derive(Clone, Debug)]
 pub enum Cell {
@@ -150,6 +153,8 @@ fn value(cell: &Cell, data_type: &DataType) -> Value {
         (Cell::Number(number), DataType::Int64) => Value::BigInt(*number),
         (Cell::Number(number), DataType::UInt32) => Value::Oid(*number as u32),
         (Cell::Number(number), DataType::Float32) => Value::Real(*number as f32),
+        // Microseconds since 1970, as Arrow counts them.
+        (Cell::Number(number), DataType::Timestamp(..)) => Value::TimestampTz(number - MICROS_TO_2000),
         (Cell::Text(text), DataType::Utf8) => Value::text(text.as_str()),
         (Cell::Null, _) => Value::Null,
         (other, _) => panic!("a system catalog has {other:?} in a column of type {data_type}"),

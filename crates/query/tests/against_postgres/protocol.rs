@@ -195,7 +195,13 @@ fn sessions_are_told_of_themselves() {
     for name in ["alice", "bob", "alice"] {
         let settings = vec![("application_name".to_owned(), format!("of {name}"))];
         let version = format!("for {name}");
-        let session = SessionFacts { user: name.to_owned(), database: format!("{name}'s"), version, settings };
+        let session = SessionFacts {
+            user: name.to_owned(),
+            is_bootstrap: true,
+            database: format!("{name}'s"),
+            version,
+            settings,
+        };
         let expected = format!("{name}|{name}|{name}'s|public|of {name}|of {name}|for {name}|8");
         assert_eq!(ask(session), expected);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Python with a module. `None`, said aloud, where one of them is not installed.
-fn python_with(module: &str) -> Option<Command> {
+pub fn python_with(module: &str) -> Option<Command> {
     let python = || Command::new("/usr/bin/python3");
     let found = python().args(["-c", &format!("import {module}")]).output();
     if !found.is_ok_and(|output| output.status.success()) {

@@ -10,7 +10,7 @@ use local_cluster::process::Name;
 use local_cluster::running::{Running, Statuses, all_is_repaired, is_up};
 use local_cluster::screen::Screen;
 use local_cluster::{Cluster, DESCRIPTION_FILE, Wish};
-use site::config::{Channels, DatagramFaults, SiteConfig};
+use site::config::{Channels, Clients, DatagramFaults, SiteConfig};
 use site::layout::Layout;
 use site::status::Status;
 use std::collections::BTreeSet;
@@ -93,6 +93,15 @@ fn worsen(cluster: &Cluster, faults: &str) {
         let path = cluster.config_of(Name::Site(*site));
         let config = SiteConfig::read(&path).expect("it was written");
         SiteConfig { datagram_faults: faults, ..config }.write(&path).expect("the folder can be written");
+    }
+}
+
+/// Has sites take clients in this way.
+fn let_in(cluster: &Cluster, clients: &Clients) {
+    for site in cluster.sites().keys() {
+        let path = cluster.config_of(Name::Site(*site));
+        let config = SiteConfig::read(&path).expect("it was written");
+        SiteConfig { clients: clients.clone(), ..config }.write(&path).expect("the folder can be written");
     }
 }
 
@@ -204,6 +213,16 @@ impl World {
         World::run(turn, folder, cluster, None)
     }
 
+    /// As `start`, with clients that come in as `clients` says, given the cluster's folder.
+    pub fn start_for(clients: impl FnOnce(&Path) -> Clients) -> World {
+        let turn = turn();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let wish = Wish { sites: Some(3), port: Some(0), layout: Some(layout()), ..Wish::default() };
+        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        let_in(&cluster, &clients(folder.path()));
+        World::run(turn, folder, cluster, None)
+    }
+
     /// Ends all processes as a person would who has had enough; returns what did not end well.
     pub fn stop(self) -> Vec<String> {
         self.running.stop()
@@ -227,6 +246,9 @@ impl World {
         }
         std::fs::write(folder.path().join(DESCRIPTION_FILE), description).expect("the folder can be written");
         let cluster = Cluster::open_or_create(folder.path(), &Wish::default()).expect("a new cluster");
+        // Nobody else reaches these networks.
+        let everybody = Some(vec!["host all all all trust".to_owned()]);
+        let_in(&cluster, &Clients { insecure: true, hba: everybody, ..Clients::default() });
         let mut world = World::run(turn, folder, cluster, Some(networks));
         world.all_is_encrypted();
         Some(world)

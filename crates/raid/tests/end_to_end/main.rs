@@ -26,6 +26,7 @@ mod queries;
 mod register;
 mod returning;
 mod schema_changes;
+mod security;
 mod sql_like_postgres;
 mod statements;
 mod throwaway_postgres;

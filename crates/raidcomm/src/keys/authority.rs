@@ -21,11 +21,11 @@ pub const AUTHORITY_KEY_FILE: &str = "authority.key";
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Certificates are valid from so long ago, because the clocks of hosts differ.
-const BEFORE: Duration = DAY;
+pub(super) const BEFORE: Duration = DAY;
 /// How long a site's certificate is valid.
-const SITE_VALID: Duration = DAY.saturating_mul(3_653);
+pub(super) const SITE_VALID: Duration = DAY.saturating_mul(3_653);
 /// How long the authority's is.
-const AUTHORITY_VALID: Duration = DAY.saturating_mul(10_958);
+pub(super) const AUTHORITY_VALID: Duration = DAY.saturating_mul(10_958);
 
 const _: () =
     assert!(SITE_VALID.as_secs() < AUTHORITY_VALID.as_secs(), "a site's certificate ends before its authority's");
@@ -152,17 +152,17 @@ fn params(instance: InstanceId, valid: Range<SystemTime>) -> Result<CertificateP
     Ok(params)
 }
 
-fn called(text: String) -> DistinguishedName {
+pub(super) fn called(text: String) -> DistinguishedName {
     let mut name = DistinguishedName::new();
     name.push(DnType::CommonName, text);
     name
 }
 
-fn library(error: rcgen::Error) -> KeysError {
+pub(super) fn library(error: rcgen::Error) -> KeysError {
     KeysError::Library(error.to_string())
 }
 
-fn write(path: PathBuf, text: &str, mode: u32, made: &mut Vec<PathBuf>) -> Result<(), KeysError> {
+pub(super) fn write(path: PathBuf, text: &str, mode: u32, made: &mut Vec<PathBuf>) -> Result<(), KeysError> {
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)

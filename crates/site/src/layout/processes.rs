@@ -13,6 +13,7 @@ use crate::{limits, repair};
 use commit_log::Log;
 use domain::{Domain, Lost, SERVERS};
 use messages::ServerKind;
+use rustix::process::{Pid, Signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Error;
 use std::net::SocketAddr;
@@ -89,6 +90,16 @@ impl Processes {
         let ended = self.check().is_some();
         let lost = std::mem::take(&mut self.clients_lost);
         self.end(!ended && !has_store && !lost);
+    }
+
+    /// The process with the clients reads again how they come in.
+    pub(crate) fn reload_clients(&self) {
+        let child = self.running.get(&CLIENTS).and_then(|running| running.child.as_ref());
+        if let Some(Owned(child)) = child
+            && let Err(error) = rustix::process::kill_process(Pid::from_child(child), Signal::HUP)
+        {
+            tracing::error!(%error, "the process with the clients was not told to read rules and certificates again");
+        }
     }
 
     /// This server is lost, and with it its process may be.

@@ -54,6 +54,36 @@ pub fn authentication_ok(out: &mut BytesMut) {
     message(out, b'R', |out| out.put_u32(0));
 }
 
+/// AuthenticationCleartextPassword.
+pub fn authentication_cleartext(out: &mut BytesMut) {
+    message(out, b'R', |out| out.put_u32(3));
+}
+
+/// AuthenticationSASL: the mechanisms, the best first.
+pub fn authentication_sasl(out: &mut BytesMut, mechanisms: &[&str]) {
+    message(out, b'R', |out| {
+        out.put_u32(10);
+        mechanisms.iter().for_each(|mechanism| put_string(out, mechanism));
+        out.put_u8(0);
+    });
+}
+
+/// AuthenticationSASLContinue.
+pub fn authentication_sasl_continue(out: &mut BytesMut, data: &[u8]) {
+    message(out, b'R', |out| {
+        out.put_u32(11);
+        out.extend_from_slice(data);
+    });
+}
+
+/// AuthenticationSASLFinal.
+pub fn authentication_sasl_final(out: &mut BytesMut, data: &[u8]) {
+    message(out, b'R', |out| {
+        out.put_u32(12);
+        out.extend_from_slice(data);
+    });
+}
+
 /// NegotiateProtocolVersion: the newest minor version spoken here, and startup options that are not known.
 pub fn negotiate_protocol_version(out: &mut BytesMut, unknown: &[&str]) {
     message(out, b'v', |out| {

@@ -4,7 +4,7 @@
 //! error and never a panic or an allocation.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{LONG_MESSAGE_BYTES, MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX};
+use crate::limits::{LONG_MESSAGE_BYTES, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX_UNKNOWN, STARTUP_BYTES_MAX};
 
 /// Request code of a CancelRequest packet.
 const CANCEL_REQUEST: u32 = 80_877_102;
@@ -33,7 +33,10 @@ pub enum Startup<'a> {
         secret: i32,
     },
     /// The client asks for encryption, which is answered by `N`.
-    Encryption,
+    Encryption {
+        /// By TLS; else by GSSAPI.
+        tls: bool,
+    },
 }
 
 /// A message of a session that is up.
@@ -236,7 +239,8 @@ pub fn startup(input: &[u8]) -> Result<Option<(Startup<'_>, usize)>> {
     let mut reader = Reader(body);
     let code = u32::from_be_bytes(reader.array()?);
     let packet = match code {
-        SSL_REQUEST | GSS_ENCRYPTION_REQUEST => Startup::Encryption,
+        SSL_REQUEST => Startup::Encryption { tls: true },
+        GSS_ENCRYPTION_REQUEST => Startup::Encryption { tls: false },
         CANCEL_REQUEST => Startup::Cancel {
             process: i32::from_be_bytes(reader.array()?),
             secret: i32::from_be_bytes(reader.array()?),
@@ -252,6 +256,49 @@ pub fn startup(input: &[u8]) -> Result<Option<(Startup<'_>, usize)>> {
         }
     };
     Ok(Some((packet, length)))
+}
+
+/// An answer to a request for authentication, and the client's first SASL message in it.
+#[derive(Clone, Copy, Debug)]
+pub struct SaslInitial<'a> {
+    /// The mechanism that the client has chosen.
+    pub mechanism: &'a str,
+    /// Its first message.
+    pub data: &'a [u8],
+}
+
+/// The answer to a request for authentication at the head of the input, and how many bytes it takes; `None` while it is not complete. Errors (the connection
+/// cannot go on): 08P01 for another message, or one that is too long.
+pub fn password_message(input: &[u8]) -> Result<Option<(&[u8], usize)>> {
+    let Some(((&kind, word), rest)) =
+        input.split_first().and_then(|(kind, rest)| Some(((kind, rest.first_chunk::<4>()?), rest)))
+    else {
+        return Ok(None);
+    };
+    let violation = |message: String| SqlError::new(sqlstate::PROTOCOL_VIOLATION, message);
+    if kind != b'p' {
+        return Err(violation(format!("expected password response, got message type {kind}")));
+    }
+    let length = u32::from_be_bytes(*word) as usize;
+    if !(4..=MESSAGE_BYTES_MAX_UNKNOWN).contains(&length) {
+        return Err(violation("invalid password packet size".to_owned()));
+    }
+    Ok(rest.get(4..length).map(|body| (body, length + 1)))
+}
+
+/// A password as it is. Errors: 08P01, 22021.
+pub fn password(body: &[u8]) -> Result<&str> {
+    let mut reader = Reader(body);
+    let password = reader.string()?;
+    if reader.0.is_empty() { Ok(password) } else { Err(invalid_format()) }
+}
+
+/// The client's choice of a mechanism. Errors: 08P01, 22021.
+pub fn sasl_initial(body: &[u8]) -> Result<SaslInitial<'_>> {
+    let mut reader = Reader(body);
+    let mechanism = reader.string()?;
+    let data = reader.field()?.unwrap_or_default();
+    if reader.0.is_empty() { Ok(SaslInitial { mechanism, data }) } else { Err(invalid_format()) }
 }
 
 fn startup_parameters<'a>(reader: &mut Reader<'a>) -> Result<Vec<(&'a str, &'a str)>> {

@@ -36,7 +36,7 @@ impl Turn<'_> {
         let relies_on: Arc<[_]> = relied.iter().filter(|(key, _)| !own.contains(key)).cloned().collect();
         let by_catalog = match &confirmed {
             Confirmed::Error(error) => error.sqlstate.starts_with(CLASS),
-            Confirmed::Parsed(..) => true,
+            Confirmed::Parsed(..) | Confirmed::Login => true,
         };
         let told = !by_catalog
             || relies_on.is_empty()
@@ -60,6 +60,7 @@ impl Turn<'_> {
     pub fn confirmed(&mut self, confirmed: Confirmed) {
         match confirmed {
             Confirmed::Error(error) => self.fail(&error),
+            Confirmed::Login => self.login_confirmed(true),
             Confirmed::Parsed(name, prepared) => self.parsed(name, Some(prepared)),
         }
     }
@@ -67,6 +68,10 @@ impl Turn<'_> {
     /// The catalog has changed: the statement is compiled once more.
     pub fn again(&mut self, again: Again) -> Result<()> {
         match again {
+            Again::Login => {
+                self.login_confirmed(false);
+                Ok(())
+            }
             Again::Simple(parsed) => {
                 if let Cycle::Simple(_, statements) = &mut self.session.cycle {
                     statements.push_front(parsed);

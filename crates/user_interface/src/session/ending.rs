@@ -58,6 +58,9 @@ impl Turn<'_> {
 
     /// Something failed: tells the client, and passes over what depends on it.
     pub fn fail(&mut self, error: &SqlError) {
+        if self.session.phase == Phase::Startup {
+            return self.fatal(error);
+        }
         backend::error(&mut self.session.output, Severity::Error, error);
         self.session.is_due = true;
         if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
@@ -83,7 +86,10 @@ impl Turn<'_> {
 
     /// Ends the session: nothing more is read, its transaction is rolled back.
     pub fn leave(&mut self) {
-        if self.session.phase == Phase::Ready {
+        self.give_back_connection();
+        // A login may have asked something, too.
+        let has_asked = self.session.phase == Phase::Startup && self.session.asked > 0;
+        if self.session.phase == Phase::Ready || has_asked {
             if self.session.query_portal.take().is_some() || is_querying(&self.session.work) {
                 self.query(QueryRequest::Stop);
             }

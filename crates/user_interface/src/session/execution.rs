@@ -8,9 +8,10 @@ use crate::protocol::backend::{self, Severity};
 use crate::session::state::{Block, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared};
-use crate::sql::ddl;
+use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
+use crate::sql::roles;
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
@@ -78,7 +79,7 @@ impl Turn<'_> {
             return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         // A program can be a transaction of its own; a query and what it feeds take several requests.
-        let alone = matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_));
+        let alone = matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_));
         if self.session.block == Block::None && !alone {
             self.begin_implicit();
             self.session.mode = self.implicit_mode(execution.prepared.writes);
@@ -142,18 +143,14 @@ impl Turn<'_> {
             }
             Plan::Schema(statement) => {
                 let catalog = self.catalog();
-                let mut change = ddl::plan(statement, &catalog, &self.session.overlay.keys())?;
-                for notice in std::mem::take(&mut change.notices) {
-                    self.notice(Severity::Notice, &notice);
-                }
-                let Some(program) = change.program.take() else {
-                    self.complete(execution);
-                    return Ok(());
-                };
-                execution.change = Some(change);
-                let program = Arc::new(program);
-                execution.sent_program(&program);
-                self.execute_program(&mut execution, program, Vec::new(), Step::Program);
+                let change = ddl::plan(statement, &catalog, &self.session.overlay.keys())?;
+                return Ok(self.launch_change(execution, change));
+            }
+            Plan::Roles(statement) => {
+                let (catalog, drawn) = (self.catalog(), self.shared.doorkeeper.draw());
+                let own = self.session.overlay.keys();
+                let change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
+                return Ok(self.launch_change(execution, change));
             }
             Plan::Query(_) | Plan::Feed(..) => self.run_query(&mut execution),
             Plan::Utility(_) => return self.launch_utility(execution),
@@ -161,6 +158,21 @@ impl Turn<'_> {
         }
         self.session.work = Work::Statement(execution);
         Ok(())
+    }
+
+    /// Has a planned change of the catalog done.
+    fn launch_change(&mut self, mut execution: Box<Execution>, mut change: SchemaChange) {
+        for notice in std::mem::take(&mut change.notices) {
+            self.notice(Severity::Notice, &notice);
+        }
+        let Some(program) = change.program.take() else {
+            return self.complete(execution);
+        };
+        execution.change = Some(change);
+        let program = Arc::new(program);
+        execution.sent_program(&program);
+        self.execute_program(&mut execution, program, Vec::new(), Step::Program);
+        self.session.work = Work::Statement(execution);
     }
 
     /// Sends a program to the action driver.

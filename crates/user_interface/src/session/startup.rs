@@ -1,10 +1,11 @@
-//! The start of a session: encryption refused, cancel requests, parameters, and the greeting.
+//! The start of a session: encryption, cancel requests, and the parameters of the greeting. Who the client is: [`super::login`].
 //!
-//! Invariant: before the greeting nothing is asked of any server.
+//! Invariant: of a client that has not greeted nothing is asked of any server, and nothing that it has sent before encryption is taken for sent within it.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
 use crate::protocol::frontend::{self, Startup};
+use crate::session::login::Step;
 use crate::session::state::Phase;
 use crate::session::turn::Turn;
 
@@ -20,12 +21,25 @@ pub enum Started {
 
 impl Turn<'_> {
     /// Handles one startup packet. Errors end the connection.
-    pub fn startup(&mut self, input: &[u8]) -> Result<Started> {
+    fn startup(&mut self, input: &[u8]) -> Result<Started> {
         let Some((packet, length)) = frontend::startup(input)? else {
             return Ok(Started::Incomplete);
         };
         match packet {
-            Startup::Encryption => self.session.output.extend_from_slice(b"N"),
+            Startup::Encryption { tls: true } if self.shared.doorkeeper.offers_encryption() => {
+                if self.session.login.encryption.is_some() {
+                    return Err(SqlError::new(sqlstate::PROTOCOL_VIOLATION, "the connection is encrypted already"));
+                }
+                if input.len() > length {
+                    let message = "received unencrypted data after SSL request";
+                    return Err(SqlError::new(sqlstate::PROTOCOL_VIOLATION, message).with_detail(
+                        "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.",
+                    ));
+                }
+                self.session.output.extend_from_slice(b"S");
+                self.session.login.wants_encryption = true;
+            }
+            Startup::Encryption { .. } => self.session.output.extend_from_slice(b"N"),
             Startup::Cancel { process, secret } => {
                 self.session.phase = Phase::Finished;
                 return Ok(Started::Cancel(length, process, secret));
@@ -67,17 +81,21 @@ impl Turn<'_> {
         if minor > 0 || !unknown.is_empty() {
             backend::negotiate_protocol_version(&mut self.session.output, &unknown);
         }
-        backend::authentication_ok(&mut self.session.output);
-        let reported = self.with_facts(|facts| facts.settings.reported(facts));
-        for (name, value) in reported {
-            backend::parameter_status(&mut self.session.output, name, &value);
+        self.authenticate()
+    }
+
+    /// Handles what a client sends before it is let in; returns how many bytes were taken. Errors end the connection.
+    pub fn before_session(&mut self, input: &[u8]) -> Result<Started> {
+        if !self.session.takes_input() {
+            return Ok(Started::Incomplete);
         }
-        backend::backend_key_data(&mut self.session.output, self.session.process, self.session.secret);
-        self.session.phase = Phase::Ready;
-        self.session.deadline = None;
-        backend::ready_for_query(&mut self.session.output, b'I');
-        self.session.is_due = true;
-        Ok(())
+        match self.session.login.step {
+            Step::Greeting => self.startup(input),
+            _ => match self.login_message(input)? {
+                0 => Ok(Started::Incomplete),
+                length => Ok(Started::Taken(length)),
+            },
+        }
     }
 
     /// `-c name=value --name=value`, with a backslash before blanks that belong to a value.

@@ -7,6 +7,7 @@ use crate::limits::OUTPUT_HELD_MAX;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
+use crate::session::login::{Login, Peer};
 use crate::sql::compile::Prepared;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::Parsed;
@@ -24,7 +25,7 @@ use values::Value;
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing but startup packets is understood.
+    /// Nothing but startup packets, and answers to who the client is, are understood.
     Startup,
     /// The session is up.
     Ready,
@@ -206,6 +207,8 @@ pub struct Doubt {
 pub enum Confirmed {
     /// A statement cannot be compiled.
     Error(Box<SqlError>),
+    /// The role that a client wants to be is what it is known to be.
+    Login,
     /// A statement of this name is compiled, and about to be described.
     Parsed(String, Arc<Prepared>),
 }
@@ -213,6 +216,8 @@ pub enum Confirmed {
 /// A statement to be compiled, as the client sent it.
 #[derive(Debug)]
 pub enum Again {
+    /// No statement: a client wants to be let in.
+    Login,
     /// By the simple protocol.
     Simple(Parsed),
     /// By Parse.
@@ -308,8 +313,12 @@ pub struct Session {
     pub is_due: bool,
     /// Whether the session is among those that the caller is to look at.
     pub listed: bool,
-    /// Who it says it is.
+    /// Who it is, once it is let in.
     pub user: String,
+    /// Whether that is the bootstrap superuser, under whatever name.
+    pub is_bootstrap: bool,
+    /// How it is let in.
+    pub login: Login,
     /// The database it says it wants.
     pub database: String,
     /// Its parameters.
@@ -358,7 +367,7 @@ pub struct Session {
 
 impl Session {
     /// A session that has just connected.
-    pub fn new(id: SessionId, life: Incarnation, process: i32, secret: i32) -> Session {
+    pub fn new(id: SessionId, peer: Peer, life: Incarnation, process: i32, secret: i32) -> Session {
         Session {
             id,
             process,
@@ -369,6 +378,8 @@ impl Session {
             is_due: false,
             listed: false,
             user: String::new(),
+            is_bootstrap: false,
+            login: Login::new(peer),
             database: String::new(),
             settings: SessionSettings::default(),
             life,
@@ -397,7 +408,7 @@ impl Session {
     /// Whether messages of the client are taken now.
     pub fn takes_input(&self) -> bool {
         match &self.work {
-            Work::Idle => true,
+            Work::Idle => !self.login.waits(),
             Work::Statement(execution) => execution.step == Step::CopyData,
             _ => false,
         }

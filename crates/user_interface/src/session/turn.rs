@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX, SQL_BYTES_MAX};
 use crate::protocol::backend::{self, Severity};
 use crate::session::catalog::SharedCatalog;
+use crate::session::doorkeeper::Doorkeeper;
 use crate::session::state::Session;
 use crate::sql::compile::{self, Context, Plan, Prepared};
 use crate::sql::parse::{self, Parsed};
@@ -24,6 +25,8 @@ use values::Type;
 pub struct Shared {
     /// Who we are.
     pub config: Config,
+    /// Who lets clients in.
+    pub doorkeeper: Arc<Doorkeeper>,
     /// The committed catalog.
     pub catalog: SharedCatalog,
     /// Compiled statements by text.
@@ -89,11 +92,19 @@ impl Turn<'_> {
         self.session.overlay.over(&self.shared.catalog)
     }
 
+    /// Whether the session may do everything. A role that was dropped since may nothing.
+    fn is_superuser(&self) -> bool {
+        let roles = &self.shared.catalog.catalog.roles;
+        self.session.is_bootstrap || roles.get(&self.session.user).is_some_and(|(role, _)| role.superuser)
+    }
+
     /// Runs `with` with what is special about the session.
     pub fn with_facts<T>(&self, with: impl FnOnce(&Facts) -> T) -> T {
         let config = &self.shared.config;
         with(&Facts {
             user: &self.session.user,
+            is_bootstrap: self.session.is_bootstrap,
+            is_superuser: self.is_superuser(),
             database: &self.session.database,
             version: &config.version,
             server_version: &config.server_version,
@@ -106,6 +117,7 @@ impl Turn<'_> {
     pub fn session_facts(&self) -> Arc<SessionFacts> {
         let facts = self.with_facts(|facts| SessionFacts {
             user: facts.user.to_owned(),
+            is_bootstrap: facts.is_bootstrap,
             database: facts.database.to_owned(),
             version: facts.version.to_owned(),
             settings: facts.settings.all(facts),
@@ -145,7 +157,7 @@ impl Turn<'_> {
     /// Whether what a statement was compiled with is still so.
     fn is_fresh(&self, prepared: &Prepared) -> bool {
         match &prepared.plan {
-            Plan::Utility(_) | Plan::SetConfig(..) | Plan::Schema(_) | Plan::Execute(..) => true,
+            Plan::Utility(_) | Plan::SetConfig(..) | Plan::Schema(_) | Plan::Roles(_) | Plan::Execute(..) => true,
             Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()

@@ -9,6 +9,7 @@ use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
+use crate::sql::roles::RoleStatement;
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
@@ -44,6 +45,8 @@ pub enum Plan {
     Feed(Arc<str>, Arc<Program>, Vec<Type>, bool),
     /// As a schema change, planned when it is executed.
     Schema(Box<ast::Statement>),
+    /// As a change of roles, planned when it is executed.
+    Roles(Arc<RoleStatement>),
     /// By the session.
     Utility(Utility),
     /// A setting from a SELECT of `set_config` alone: name, value, local.
@@ -189,6 +192,14 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Prepare(..) => "PREPARE",
         Utility::Explain(_) => "EXPLAIN",
         Utility::Copy(_) => "COPY",
+        Utility::Roles(roles) => {
+            let plan = Plan::Roles(Arc::new(RoleStatement::clone(roles)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(roles.tag()));
+            prepared.writes = true;
+            // Its text may have a password in it.
+            prepared.shareable = false;
+            return Ok(prepared);
+        }
         Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Nothing(tag) => tag,
     };
@@ -378,6 +389,7 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
         },
         Statement::Utility(utility) => match &**utility {
             Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![CatalogEntry::key(name)],
+            Utility::Roles(roles) => roles.mentioned(),
             _ => Vec::new(),
         },
         Statement::Procedure(create) => {

@@ -105,7 +105,7 @@ pub(super) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(base: &'a Catalog, own: &'a BTreeSet<Key>) -> Planner<'a> {
+    pub(super) fn new(base: &'a Catalog, own: &'a BTreeSet<Key>) -> Planner<'a> {
         Planner {
             base,
             own,
@@ -118,7 +118,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn finish(self) -> SchemaChange {
+    pub(super) fn finish(self) -> SchemaChange {
         if self.rows.is_empty() {
             return SchemaChange { program: None, rows: Vec::new(), makes: Vec::new(), notices: self.notices };
         }

@@ -7,7 +7,7 @@
 //! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
-//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`], [`roles`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 
 pub mod access;
 pub mod alter;
@@ -27,6 +27,7 @@ pub mod operators;
 pub mod parse;
 pub mod places;
 pub mod procedures;
+pub mod roles;
 pub mod select;
 pub mod settings;
 pub mod types;

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 pub struct Facts<'a> {
     /// The user's name.
     pub user: &'a str,
+    /// Whether it is the bootstrap superuser, under whatever name.
+    pub is_bootstrap: bool,
+    /// Whether it may do everything.
+    pub is_superuser: bool,
     /// The database's name.
     pub database: &'a str,
     /// What `version()` says.
@@ -25,7 +29,16 @@ pub struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// The facts of no session, for what no session may depend on.
     pub fn nobody(settings: &'a Settings) -> Facts<'a> {
-        Facts { user: "", database: "", version: "", server_version: "", process: 0, settings }
+        Facts {
+            user: "",
+            is_bootstrap: false,
+            is_superuser: false,
+            database: "",
+            version: "",
+            server_version: "",
+            process: 0,
+            settings,
+        }
     }
 }
 
@@ -103,6 +116,7 @@ const KNOWN: &[Known] = &[
     Known("max_connections", "1000", Kind::Fixed, false),
     Known("max_identifier_length", "63", Kind::Fixed, false),
     Known("max_parallel_workers_per_gather", "0", Kind::Integer, false),
+    Known("password_encryption", "scram-sha-256", Kind::OneOf(&["scram-sha-256"]), false),
     Known("plan_cache_mode", "auto", Kind::Free, false),
     Known("quote_all_identifiers", "off", Kind::Boolean, false),
     Known("random_page_cost", "4", Kind::Free, false),
@@ -139,6 +153,7 @@ impl Settings {
         match name.as_str() {
             "server_version" => return Ok(facts.server_version.to_string()),
             "session_authorization" => return Ok(facts.user.to_string()),
+            "is_superuser" => return Ok(if facts.is_superuser { "on" } else { "off" }.to_string()),
             _ => {}
         }
         match (known(&name), self.changed.get(&name)) {

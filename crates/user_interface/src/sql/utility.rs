@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::places::unexpected;
+use crate::sql::roles::{self, RoleStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -54,6 +55,8 @@ pub enum Utility {
     Copy(Copy),
     /// SET ROLE, SET SESSION AUTHORIZATION; no name: the session's own.
     Role(Option<String>),
+    /// CREATE ROLE and its like: compiled to a plan of its own.
+    Roles(Box<RoleStatement>),
     /// VACUUM and its like.
     Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
@@ -136,6 +139,9 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
         "grant" | "revoke" => return Err(SqlError::unsupported("GRANT and REVOKE")),
         "do" => return Err(SqlError::unsupported("DO")),
+        "create" | "alter" | "drop" if roles::begins(&words) => {
+            Utility::Roles(Box::new(roles::parse(&first, &mut words)?))
+        }
         other => match maintenance::parse(other, &mut words)? {
             Some(maintenance) => Utility::Maintenance(maintenance),
             None => return Ok(None),

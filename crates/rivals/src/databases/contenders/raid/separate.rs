@@ -23,6 +23,9 @@ const ORACLE: u16 = CLUSTER_PORTS - 1;
 /// Any number that no other instance here has; the port is added.
 const INSTANCE: u64 = 0x5241_4944_0000_0000;
 
+/// Clients come from other hosts' addresses, in clear, as the rivals' do.
+const CLIENTS: &str = "\n[clients]\ninsecure = true\nhba = [\"host all all all trust\"]\n";
+
 /// Starts the oracle and the sites; the sites come first in the answer.
 pub fn start(environment: &Environment, program: &Path, data: &Path, port: u16) -> Result<Vec<Process>, CompareError> {
     fs::create_dir(data).map_err(CompareError::system("cannot create", data))?;
@@ -55,7 +58,7 @@ pub fn start(environment: &Environment, program: &Path, data: &Path, port: u16) 
         let name = format!("site{}", index + 1);
         let sql = SocketAddrV4::new(host.address(), port + index as u16);
         let configuration = format!(
-            "{}id = {}\nmemory_mb = {MEMORY_MB}\nsql = \"{sql}\"\nconsole = \"127.0.0.1:{}\"\noracle = \"{oracle_address}\"\nchannels = \"datagrams\"\n\n[peers]\n{}",
+            "{}id = {}\nmemory_mb = {MEMORY_MB}\nsql = \"{sql}\"\nconsole = \"127.0.0.1:{}\"\noracle = \"{oracle_address}\"\nchannels = \"datagrams\"\n\n[peers]\n{}{CLIENTS}",
             common(&data.join(&name), listen(&host)),
             index + 1,
             port + CONSOLE,

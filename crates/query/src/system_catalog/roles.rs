@@ -1,0 +1,82 @@
+//! Roles as `pg_authid`, `pg_roles`, `pg_shadow` and `pg_user` show them.
+//!
+//! Invariant: verifiers are shown where PostgreSQL shows them, in pg_authid and pg_shadow, which superusers alone may read.
+
+use super::rows::{Row, row};
+use super::{OWNER_OID, SystemCatalog};
+use messages::role::{BOOTSTRAP, RoleSchema, Secret};
+use std::sync::Arc;
+
+/// What views show in a password's place.
+const HIDDEN: &str = "********";
+
+/// All roles. The bootstrap superuser is called what the session calls it: who logs in by a name that no role has, where the rules trust it to be whoever
+/// it says, is the bootstrap superuser.
+fn all(catalog: &SystemCatalog) -> Vec<Arc<RoleSchema>> {
+    let known = &catalog.catalog().roles;
+    let bootstrap = catalog.catalog().role(BOOTSTRAP).into_iter().map(|role| match catalog.session().is_bootstrap {
+        true => Arc::new(RoleSchema { name: owner(catalog), ..(*role).clone() }),
+        false => role,
+    });
+    let others = known.iter().filter(|(name, _)| *name != BOOTSTRAP).map(|(_, (role, _))| Arc::clone(role));
+    bootstrap.chain(others).collect()
+}
+
+/// What the owner of everything is called.
+pub(super) fn owner(catalog: &SystemCatalog) -> String {
+    let session = catalog.session();
+    if session.is_bootstrap { session.user.clone() } else { BOOTSTRAP.to_owned() }
+}
+
+/// Whether the session may do everything.
+pub(super) fn is_superuser(catalog: &SystemCatalog) -> bool {
+    let session = catalog.session();
+    session.is_bootstrap || catalog.catalog().roles.get(&session.user).is_some_and(|(role, _)| role.superuser)
+}
+
+impl SystemCatalog {
+    /// Whether the role with this identifier may do everything.
+    pub fn is_super(&self, oid: u32) -> bool {
+        all(self).iter().any(|role| role.oid == oid && role.superuser)
+    }
+}
+
+/// The name of the role with this identifier.
+pub fn role_name(catalog: &SystemCatalog, oid: u32) -> Option<String> {
+    all(catalog).iter().find(|role| role.oid == oid).map(|role| role.name.clone())
+}
+
+/// The identifier of the role with this name.
+pub fn role_oid(catalog: &SystemCatalog, name: &str) -> Option<u32> {
+    let is_bootstrap = name == owner(catalog) || name == BOOTSTRAP;
+    if is_bootstrap { Some(OWNER_OID) } else { catalog.catalog().role(name).map(|role| role.oid) }
+}
+
+/// The rows of one of the four.
+pub(super) fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
+    let all = all(catalog);
+    let verifier = |role: &RoleSchema| role.verifier.as_ref().map(|Secret(text)| text.clone());
+    let hidden = |_: &RoleSchema| Some(HIDDEN.to_owned());
+    match name {
+        "pg_authid" => all.iter().map(|role| of_role(role, verifier(role))).collect(),
+        "pg_roles" => all.iter().map(|role| of_role(role, hidden(role))).collect(),
+        "pg_shadow" => all.iter().filter(|role| role.login).map(|role| of_user(role, verifier(role))).collect(),
+        _ => all.iter().filter(|role| role.login).map(|role| of_user(role, hidden(role))).collect(),
+    }
+}
+
+fn of_role(role: &RoleSchema, password: Option<String>) -> Row {
+    row! {
+        oid: role.oid, rolname: role.name.as_str(), rolsuper: role.superuser, rolinherit: role.inherit,
+        rolcreaterole: role.create_role, rolcreatedb: role.create_database, rolcanlogin: role.login,
+        rolreplication: role.replication, rolbypassrls: role.bypass_row_security, rolconnlimit: role.connection_limit,
+        rolpassword: password, rolvaliduntil: role.valid_until,
+    }
+}
+
+fn of_user(role: &RoleSchema, password: Option<String>) -> Row {
+    row! {
+        usename: role.name.as_str(), usesysid: role.oid, usecreatedb: role.create_database, usesuper: role.superuser,
+        userepl: role.replication, usebypassrls: role.bypass_row_security, passwd: password, valuntil: role.valid_until,
+    }
+}
