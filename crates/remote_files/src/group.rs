@@ -28,6 +28,8 @@ use crate::settling::Settler;
 use crate::shared::{Pending, Shared, lock};
 use crate::status::Status;
 
+pub use crate::shared::Notify;
+
 /// See the module's description.
 pub struct RemoteFiles {
     shared: Arc<Shared>,

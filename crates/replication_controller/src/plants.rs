@@ -4,7 +4,7 @@ use crate::{ReplicationController, State};
 use messages::commit::EpochRequest;
 #[cfg(doc)]
 use messages::planted::Bug;
-use messages::{Epoch, EpochNumber, MemberState, Message, Now, Outbox, ServerKind};
+use messages::{Epoch, EpochNumber, MemberState, Message, Now, Outbox, ServerKind, SiteId};
 
 /// [`Bug::SealedUnseals`]: transactions are sealed only when they are resolved.
 pub(crate) fn seal_late(epoch: &Epoch, outbox: &mut Outbox) {
@@ -12,14 +12,14 @@ pub(crate) fn seal_late(epoch: &Epoch, outbox: &mut Outbox) {
     outbox.local(ServerKind::AtomicityController, Message::EpochRequest(seal));
 }
 
-impl ReplicationController {
-    /// [`Bug::RecoveringFormsEpoch`]: this site counts as up in the epoch that it proposes.
-    pub(crate) fn take_for_up(&self, epoch: &mut Epoch) {
-        if let Some(own) = epoch.members.get_mut(&self.site) {
-            own.state = MemberState::Up;
-        }
+/// [`Bug::RecoveringFormsEpoch`]: this site counts as up in the epoch that it proposes.
+pub(crate) fn take_for_up(epoch: &mut Epoch, own: SiteId) {
+    if let Some(own) = epoch.members.get_mut(&own) {
+        own.state = MemberState::Up;
     }
+}
 
+impl ReplicationController {
     /// [`Bug::SealedUnseals`]: a sealed member goes on after a time-out, though it has told what it knows.
     pub(crate) fn unseal(&mut self, now: Now, outbox: &mut Outbox) {
         if now.boot < self.sealed_at + self.lease.seal_patience() / 8 {

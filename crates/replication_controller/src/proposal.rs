@@ -353,7 +353,7 @@ impl ReplicationController {
             }
         }
         if planted!(self.planted, RecoveringFormsEpoch) {
-            self.take_for_up(&mut epoch);
+            crate::plants::take_for_up(&mut epoch, self.site);
         }
         take_in(&mut epoch, &reachable_joiners);
         let tag = now.boot.max(1);

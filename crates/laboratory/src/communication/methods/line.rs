@@ -22,6 +22,6 @@ impl Method for Line {
     fn caller(&self, meeting: &Meeting) -> Outcome<Caller> {
         let shape = Shape { slots: 1, slot_bytes: meeting.bytes().max(1) as u32 };
         let mut client = Client::connect(&meeting.folder.join("line"), shape).map_err(Failure::foreign)?;
-        Ok(Box::new(move |request, reply| client.call(request, reply, None).map(drop).map_err(Failure::foreign)))
+        Ok(Box::new(move |request, reply| client.call(request, reply, None).map_err(Failure::foreign)))
     }
 }
