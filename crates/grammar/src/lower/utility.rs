@@ -121,7 +121,6 @@ impl Lower<'_, '_> {
     }
 
     pub(super) fn copy(&mut self, node: Node) -> Lowered<Statement> {
-        let children = self.children(node);
         let (Some(program), Some(file), Some(options)) =
             (self.part(node, g::opt_program), self.part(node, g::copy_file_name), self.part(node, g::copy_options))
         else {
