@@ -45,6 +45,7 @@ impl Lower<'_, '_> {
         let mut words = Vec::new();
         for &part in &self.children(node)[first..] {
             match self.tree.token(part) {
+                Some(token) if token.kind == g::PAREN => break,
                 Some(token) if !matches!(token.kind, g::IF_P | g::NOT | g::EXISTS | g::ALL) => {
                     words.push(self.tree.source(token).to_ascii_uppercase());
                 }

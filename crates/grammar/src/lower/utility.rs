@@ -6,6 +6,7 @@ use crate::ast::{
     FetchDirection, IsolationLevel, Lock, Notify, OptionValue, Prepare, Reindex, SetConstraints, Statement,
     TableSource, Transaction, TransactionMode, Vacuum,
 };
+use crate::error::SyntaxError;
 use crate::parse::Node;
 use crate::tables::symbols as g;
 
@@ -120,7 +121,6 @@ impl Lower<'_, '_> {
     }
 
     pub(super) fn copy(&mut self, node: Node) -> Lowered<Statement> {
-        let children = self.children(node);
         let (Some(program), Some(file), Some(options)) =
             (self.part(node, g::opt_program), self.part(node, g::copy_file_name), self.part(node, g::copy_options))
         else {
@@ -129,11 +129,7 @@ impl Lower<'_, '_> {
         let is_program = !self.is_empty(program);
         let name = self.part(file, g::Sconst).map(|name| self.string(name));
         if is_program && name.is_none() {
-            // PostgreSQL points to what stands behind the file.
-            let behind = children.iter().skip_while(|part| **part != file).nth(1).copied().unwrap_or(file);
-            let mut error = self.error(behind, "STDIN/STDOUT not allowed with PROGRAM");
-            error.at = error.at.filter(|_| !self.is_empty(behind));
-            return Err(error);
+            return Err(self.program_without_name(node, file));
         }
         let from = self.part(node, g::copy_from).is_some_and(|from| self.has(from, g::FROM));
         let filter = self.filled(node, g::where_clause);
@@ -159,6 +155,14 @@ impl Lower<'_, '_> {
         all.extend(self.copy_options(options)?);
         let filter = filter.and_then(|filter| self.part(filter, g::a_expr)).map(|filter| self.expr(filter));
         Ok(Statement::Copy(Box::new(Copy { what, from, program: is_program, file: name, options: all, filter })))
+    }
+
+    /// PostgreSQL points to TO behind a query, and else to what stands behind the file, if anything does.
+    fn program_without_name(&self, node: Node, file: Node) -> SyntaxError {
+        let behind = self.children(node).iter().skip_while(|part| **part != file).nth(1).copied().unwrap_or(file);
+        let pointed = self.part(node, g::TO).unwrap_or(behind);
+        let error = self.error(pointed, "STDIN/STDOUT not allowed with PROGRAM");
+        SyntaxError { at: error.at.filter(|_| !self.is_empty(pointed)), ..error }
     }
 
     fn copy_options(&self, node: Node) -> Lowered<Vec<DefinitionOption>> {
