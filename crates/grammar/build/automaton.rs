@@ -41,10 +41,8 @@ impl Automaton {
                     }
                 }
             }
-            for symbol in grammar.terminals..grammar.names.len() {
-                if !reached[symbol] {
-                    continue;
-                }
+            let expected = reached.iter().enumerate().filter_map(|(symbol, reached)| reached.then_some(symbol));
+            for symbol in expected.filter(|symbol| *symbol >= grammar.terminals) {
                 for &rule in &grammar.rules_of[symbol] {
                     match grammar.rules[rule].right.first() {
                         None => complete.push(rule),

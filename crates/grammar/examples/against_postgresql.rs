@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{}: both take {both_take}, both refuse {both_refuse}, {} differ", file.display(), differences.len());
         let text = String::from_utf8_lossy(&std::fs::read(file)?).into_owned();
         let mut script = Script::new(&text, BTreeMap::new());
-        while let Some(item) = script.next() {
+        while let Some(item) = script.next_item() {
             let Item::Statement { sql, .. } = item else { continue };
             let ours = grammar::parse(&sql);
             if let Ok(parsed) = &ours

@@ -90,7 +90,7 @@ impl<'a> Player<'a> {
     /// Plays a script to its end. Statements count only if asked for.
     pub fn play(&mut self, sql: &str, variables: BTreeMap<String, String>, counts: bool) {
         let mut script = Script::new(sql, variables);
-        while let Some(item) = script.next() {
+        while let Some(item) = script.next_item() {
             match item {
                 Item::Statement { sql, line, end } => self.statement(&mut script, &sql, line, &end, counts),
                 Item::Command(name, rest) => self.command(&mut script, &name, &rest, counts),

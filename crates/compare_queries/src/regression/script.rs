@@ -39,7 +39,7 @@ impl Script {
     }
 
     /// What comes next.
-    pub fn next(&mut self) -> Option<Item> {
+    pub fn next_item(&mut self) -> Option<Item> {
         loop {
             let item = self.scan()?;
             if let Item::Command(name, rest) = &item
@@ -423,7 +423,7 @@ mod tests {
         let variables = BTreeMap::from([("file".to_string(), "/a'b".to_string())]);
         let mut script = Script::new(text, variables);
         let mut found = Vec::new();
-        while let Some(item) = script.next() {
+        while let Some(item) = script.next_item() {
             found.push(match item {
                 Item::Statement { sql, line, end } => format!("{line}: {sql} [{}{}]", end.0, end.1),
                 Item::Command(name, rest) => format!("\\{name} {rest}"),
@@ -457,8 +457,8 @@ mod tests {
     #[test]
     fn data_of_copy_end_at_their_line() {
         let mut script = Script::new("COPY t FROM stdin;\n1\ta;b\n\\.\nSELECT 1;", BTreeMap::new());
-        assert!(script.next().is_some());
+        assert!(script.next_item().is_some());
         assert_eq!(script.copy_data(), "1\ta;b\n");
-        assert!(matches!(script.next(), Some(Item::Statement { line: 4, .. })));
+        assert!(matches!(script.next_item(), Some(Item::Statement { line: 4, .. })));
     }
 }

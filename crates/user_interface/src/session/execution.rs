@@ -144,13 +144,15 @@ impl Turn<'_> {
             Plan::Schema(statement) => {
                 let catalog = self.catalog();
                 let change = ddl::plan(statement, &catalog, &self.session.overlay.keys())?;
-                return Ok(self.launch_change(execution, change));
+                self.launch_change(execution, change);
+                return Ok(());
             }
             Plan::Roles(statement) => {
                 let (catalog, drawn) = (self.catalog(), self.shared.doorkeeper.draw());
                 let own = self.session.overlay.keys();
                 let change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
-                return Ok(self.launch_change(execution, change));
+                self.launch_change(execution, change);
+                return Ok(());
             }
             Plan::Query(_) | Plan::Feed(..) => self.run_query(&mut execution),
             Plan::Utility(_) => return self.launch_utility(execution),
