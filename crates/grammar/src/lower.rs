@@ -214,9 +214,9 @@ impl<'t> Lower<'t, '_> {
         self.list(list).into_iter().map(|node| self.expr(node)).collect()
     }
 
-    /// `message at or near` the token behind a node: PostgreSQL's grammar has read it when it looks at the node.
+    /// `message at or near` the last token that had been looked at when a node was complete: mostly the one behind it.
     fn error_behind(&self, node: Node, message: &str) -> SyntaxError {
-        self.near(message, self.tree.next_token(node))
+        self.near(message, self.tree.read_token(node))
     }
 
     fn near(&self, message: &str, token: &Token) -> SyntaxError {
