@@ -41,11 +41,8 @@ impl Automaton {
                     }
                 }
             }
-            for symbol in grammar.terminals..grammar.names.len() {
-                if !reached[symbol] {
-                    continue;
-                }
-                for &rule in &grammar.rules_of[symbol] {
+            for (rules, _) in grammar.rules_of.iter().zip(&reached).filter(|(_, reached)| **reached) {
+                for &rule in rules {
                     match grammar.rules[rule].right.first() {
                         None => complete.push(rule),
                         Some(&symbol) => next.entry(symbol).or_default().push(first_item[rule] + 1),

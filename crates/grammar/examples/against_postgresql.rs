@@ -125,6 +125,7 @@ struct Server {
 impl Server {
     fn connect(address: &str, user: &str) -> Result<Server, Box<dyn Error>> {
         let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
         let mut body = 196_608u32.to_be_bytes().to_vec();
         for word in ["user", user, "database", "postgres", "client_encoding", "UTF8", ""] {
             body.extend_from_slice(word.as_bytes());
@@ -164,10 +165,11 @@ impl Server {
     /// How PostgreSQL's scanner or grammar refuses a text: SQLSTATE, words, place.
     fn refusal(&mut self, sql: &str) -> Result<Option<(String, String, Option<String>)>, Box<dyn Error>> {
         let text = format!("{BEFORE}{sql}");
-        self.stream.get_mut().write_all(b"Q")?;
-        self.stream.get_mut().write_all(&(text.len() as u32 + 5).to_be_bytes())?;
-        self.stream.get_mut().write_all(text.as_bytes())?;
-        self.stream.get_mut().write_all(&[0])?;
+        let mut frame = vec![b'Q'];
+        frame.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
+        frame.extend_from_slice(text.as_bytes());
+        frame.push(0);
+        self.stream.get_mut().write_all(&frame)?;
         let mut fields = self.answer()?.ok_or("something was executed")?;
         let mut field = |kind: u8| fields.remove(&kind);
         let (code, message) = (field(b'C').unwrap_or_default(), field(b'M').unwrap_or_default());
