@@ -39,6 +39,7 @@ impl Script {
     }
 
     /// What comes next.
+    #[allow(clippy::should_implement_trait, reason = "between two items the caller may take data and set variables")]
     pub fn next(&mut self) -> Option<Item> {
         loop {
             let item = self.scan()?;
