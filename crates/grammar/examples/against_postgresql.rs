@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use compare_queries::regression::script::{Item, Script};
 use grammar::ast::{CopyWhat, Statement};
 
+/// SQLSTATE, words, place.
+type Refusal = (String, String, Option<String>);
+
 /// What PostgreSQL executes if it can read the rest.
 const BEFORE: &str = "SELECT 1/0;";
 /// What it then says.
@@ -87,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if differences == known { Ok(()) } else { Err("the differences are not those of known.txt".into()) }
 }
 
-fn told(refusal: Option<(String, String, Option<String>)>) -> String {
+fn told(refusal: Option<Refusal>) -> String {
     match refusal {
         None => "takes it".to_string(),
         Some((code, message, position)) => {
@@ -163,7 +166,7 @@ impl Server {
     }
 
     /// How PostgreSQL's scanner or grammar refuses a text: SQLSTATE, words, place.
-    fn refusal(&mut self, sql: &str) -> Result<Option<(String, String, Option<String>)>, Box<dyn Error>> {
+    fn refusal(&mut self, sql: &str) -> Result<Option<Refusal>, Box<dyn Error>> {
         let text = format!("{BEFORE}{sql}");
         let mut frame = vec![b'Q'];
         frame.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());

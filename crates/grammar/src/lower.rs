@@ -97,7 +97,7 @@ impl<'t> Lower<'t, '_> {
         let number = match kind(symbol) {
             Some(Kind::Expression) => self.expression(node)?.0,
             Some(Kind::Query) => self.query_node(node)?.0,
-            Some(Kind::From) => self.from_node(node)?.0,
+            Some(Kind::From) => self.item_node(node)?.0,
             Some(Kind::Grouping) => self.grouping(node)?.0,
             Some(Kind::Statement) => self.statement_node(node)?.0,
             None => return Ok(None),
@@ -192,7 +192,7 @@ impl<'t> Lower<'t, '_> {
         QueryId(self.made_of(node))
     }
 
-    fn from_item(&mut self, node: Node) -> FromId {
+    fn item(&mut self, node: Node) -> FromId {
         FromId(self.made_of(node))
     }
 
