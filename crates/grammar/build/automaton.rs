@@ -41,9 +41,8 @@ impl Automaton {
                     }
                 }
             }
-            let expected = reached.iter().enumerate().filter_map(|(symbol, reached)| reached.then_some(symbol));
-            for symbol in expected.filter(|symbol| *symbol >= grammar.terminals) {
-                for &rule in &grammar.rules_of[symbol] {
+            for (rules, _) in grammar.rules_of.iter().zip(&reached).filter(|(_, reached)| **reached) {
+                for &rule in rules {
                     match grammar.rules[rule].right.first() {
                         None => complete.push(rule),
                         Some(&symbol) => next.entry(symbol).or_default().push(first_item[rule] + 1),

@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use compare_queries::regression::script::{Item, Script};
 use grammar::ast::{CopyWhat, Statement};
 
+/// SQLSTATE, words, place.
+type Refusal = (String, String, Option<String>);
+
 /// What PostgreSQL executes if it can read the rest.
 const BEFORE: &str = "SELECT 1/0;";
 /// What it then says.
@@ -87,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if differences == known { Ok(()) } else { Err("the differences are not those of known.txt".into()) }
 }
 
-fn told(refusal: Option<(String, String, Option<String>)>) -> String {
+fn told(refusal: Option<Refusal>) -> String {
     match refusal {
         None => "takes it".to_string(),
         Some((code, message, position)) => {
@@ -125,6 +128,7 @@ struct Server {
 impl Server {
     fn connect(address: &str, user: &str) -> Result<Server, Box<dyn Error>> {
         let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
         let mut body = 196_608u32.to_be_bytes().to_vec();
         for word in ["user", user, "database", "postgres", "client_encoding", "UTF8", ""] {
             body.extend_from_slice(word.as_bytes());
@@ -162,12 +166,13 @@ impl Server {
     }
 
     /// How PostgreSQL's scanner or grammar refuses a text: SQLSTATE, words, place.
-    fn refusal(&mut self, sql: &str) -> Result<Option<(String, String, Option<String>)>, Box<dyn Error>> {
+    fn refusal(&mut self, sql: &str) -> Result<Option<Refusal>, Box<dyn Error>> {
         let text = format!("{BEFORE}{sql}");
-        self.stream.get_mut().write_all(b"Q")?;
-        self.stream.get_mut().write_all(&(text.len() as u32 + 5).to_be_bytes())?;
-        self.stream.get_mut().write_all(text.as_bytes())?;
-        self.stream.get_mut().write_all(&[0])?;
+        let mut frame = vec![b'Q'];
+        frame.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
+        frame.extend_from_slice(text.as_bytes());
+        frame.push(0);
+        self.stream.get_mut().write_all(&frame)?;
         let mut fields = self.answer()?.ok_or("something was executed")?;
         let mut field = |kind: u8| fields.remove(&kind);
         let (code, message) = (field(b'C').unwrap_or_default(), field(b'M').unwrap_or_default());

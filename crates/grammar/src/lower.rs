@@ -97,7 +97,7 @@ impl<'t> Lower<'t, '_> {
         let number = match kind(symbol) {
             Some(Kind::Expression) => self.expression(node)?.0,
             Some(Kind::Query) => self.query_node(node)?.0,
-            Some(Kind::From) => self.from_node(node)?.0,
+            Some(Kind::From) => self.item_node(node)?.0,
             Some(Kind::Grouping) => self.grouping(node)?.0,
             Some(Kind::Statement) => self.statement_node(node)?.0,
             None => return Ok(None),
@@ -192,7 +192,7 @@ impl<'t> Lower<'t, '_> {
         QueryId(self.made_of(node))
     }
 
-    fn from_item(&mut self, node: Node) -> FromId {
+    fn item(&mut self, node: Node) -> FromId {
         FromId(self.made_of(node))
     }
 
@@ -214,9 +214,9 @@ impl<'t> Lower<'t, '_> {
         self.list(list).into_iter().map(|node| self.expr(node)).collect()
     }
 
-    /// `message at or near` the token behind a node: PostgreSQL's grammar has read it when it looks at the node.
+    /// `message at or near` the last token that had been looked at when a node was complete: mostly the one behind it.
     fn error_behind(&self, node: Node, message: &str) -> SyntaxError {
-        self.near(message, self.tree.next_token(node))
+        self.near(message, self.tree.read_token(node))
     }
 
     fn near(&self, message: &str, token: &Token) -> SyntaxError {

@@ -27,6 +27,8 @@ struct Complete {
     first: u32,
     /// The token behind it.
     next: u32,
+    /// The last token that had been looked at when it became complete: the one behind it or its own last one.
+    read: u32,
     children: u32,
 }
 
@@ -87,6 +89,14 @@ impl<'a> Tree<'a> {
         &self.scanned.tokens[number as usize]
     }
 
+    /// The last token that had been looked at when a rule became complete. PostgreSQL points to it with errors that its rules' actions find.
+    pub fn read_token(&self, node: Node) -> &Token {
+        match node.0 & TOKEN_BIT {
+            0 => &self.scanned.tokens[self.complete[node.number()].read as usize],
+            _ => self.first_token(node),
+        }
+    }
+
     /// The last token of a node that is not empty.
     pub fn last_token(&self, node: Node) -> &Token {
         let next = if node.0 & TOKEN_BIT != 0 { (node.0 & !TOKEN_BIT) + 1 } else { self.complete[node.number()].next };
@@ -125,6 +135,12 @@ fn action(state: u16, token: u16) -> i16 {
     find(&t::ROW_KEY_START, &t::ROW_KEY, &t::ROW_VALUE, row, token).unwrap_or(t::STATE_DEFAULT[state as usize])
 }
 
+/// Whether a state does the same at any token.
+fn is_settled(state: u16) -> bool {
+    let row = t::STATE_ROW[state as usize] as usize;
+    t::ROW_KEY_START[row] == t::ROW_KEY_START[row + 1]
+}
+
 fn after(state: u16, symbol: u16) -> u16 {
     let row = (symbol - t::TERMINALS) as usize;
     find(&t::GOTO_KEY_START, &t::GOTO_KEY, &t::GOTO_VALUE, row, state).unwrap_or(t::GOTO_DEFAULT[row])
@@ -139,10 +155,15 @@ pub fn parse(text: &str, mut scanned: Scanned) -> (Tree<'_>, Option<SyntaxError>
     let mut states: Vec<u16> = vec![0];
     let mut open: Vec<Node> = Vec::new();
     let mut position = 0;
+    let mut read = 0;
     let error = loop {
         let token = tree.scanned.tokens[position];
         let state = states[states.len() - 1];
         let action = action(state, token.kind);
+        // Where a rule is complete whatever comes, the next token is not looked at.
+        if !is_settled(state) {
+            read = position;
+        }
         if action == t::REFUSE {
             break Some(match failure {
                 Some(failure) if token.kind == FAILED => failure,
@@ -166,7 +187,7 @@ pub fn parse(text: &str, mut scanned: Scanned) -> (Tree<'_>, Option<SyntaxError>
             };
             let node = Node(tree.complete.len() as u32);
             let children = tree.children.len() as u32;
-            tree.complete.push(Complete { rule, first, next: position as u32, children });
+            tree.complete.push(Complete { rule, first, next: position as u32, read: read as u32, children });
             tree.children.extend(open.drain(kept..));
             states.truncate(kept + 1);
             states.push(after(states[kept], t::RULE_LEFT[rule as usize]));

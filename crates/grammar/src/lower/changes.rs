@@ -142,7 +142,7 @@ impl Lower<'_, '_> {
             table,
             alias,
             set: self.assignments(set)?,
-            from: self.from_list(from),
+            from: self.item_list(from),
             filter: self.row_filter(filter),
             returning: self.targets(returning),
         };
@@ -155,7 +155,7 @@ impl Lower<'_, '_> {
         };
         let with = self.opt_with(with)?;
         let (table, alias) = self.relation_and_alias(target);
-        let (using, filter) = (self.from_list(using), self.row_filter(filter));
+        let (using, filter) = (self.item_list(using), self.row_filter(filter));
         let delete = Delete { with, table, alias, using, filter, returning: self.targets(returning) };
         Ok(Statement::Delete(Box::new(delete)))
     }
@@ -166,7 +166,7 @@ impl Lower<'_, '_> {
         };
         let with = self.opt_with(with)?;
         let (table, alias) = self.relation_and_alias(target);
-        let (source, condition) = (self.from_item(source), self.expr(condition));
+        let (source, condition) = (self.item(source), self.expr(condition));
         let arms = self.list(arms).into_iter().map(|arm| self.merge_arm(arm)).collect::<Lowered<_>>()?;
         Ok(Statement::Merge(Box::new(Merge { with, table, alias, source, condition, arms })))
     }

@@ -40,6 +40,7 @@ impl Lower<'_, '_> {
             g::ColQualList => self.check_collations(node),
             g::ConstraintElem => self.check_constraint(node),
             g::opt_float => self.check_float(node),
+            g::xmltable_column_el => self.check_xml_column(node),
             g::zone_value => self.check_zone(node),
             g::CreatePublicationStmt | g::AlterPublicationStmt => self.check_publication(node),
             g::PartitionBoundSpec => self.check_hash_bound(node),
@@ -214,6 +215,32 @@ impl Lower<'_, '_> {
             _ => "precision for type float must be less than 54 bits",
         };
         Err(SyntaxError::new(INVALID_PARAMETER, message, self.at(precision)))
+    }
+
+    /// A column of XMLTABLE has each option once.
+    fn check_xml_column(&self, node: Node) -> Lowered<()> {
+        let Some(options) = self.part(node, g::xmltable_column_option_list) else { return Ok(()) };
+        let (mut default, mut path, mut nulls) = (false, false, false);
+        for option in self.list(options) {
+            let word = self.first_word(option);
+            let (seen, message) = match self.shape(option) {
+                [g::DEFAULT, _] => (&mut default, "only one DEFAULT value is allowed".to_string()),
+                [g::IDENT, _] if word == "path" => (&mut path, "only one PATH value per column is allowed".to_string()),
+                [g::IDENT, _] if word == "__pg__is_not_null" => {
+                    return Err(self.error(option, format!("option name \"{word}\" cannot be used in XMLTABLE")));
+                }
+                [g::IDENT, _] => return Err(self.error(option, format!("unrecognized column option \"{word}\""))),
+                _ => {
+                    let column = self.first_word(node);
+                    let words = "conflicting or redundant NULL / NOT NULL declarations for column";
+                    (&mut nulls, format!("{words} \"{column}\""))
+                }
+            };
+            if std::mem::replace(seen, true) {
+                return Err(self.error(option, message));
+            }
+        }
+        Ok(())
     }
 
     fn check_zone(&self, node: Node) -> Lowered<()> {

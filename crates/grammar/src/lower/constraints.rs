@@ -160,7 +160,8 @@ impl Lower<'_, '_> {
         match refused.into_iter().find(|(refused, _)| *refused) {
             Some((_, word)) => {
                 let message = format!("{kind} constraints cannot be marked {word}");
-                Err(SyntaxError::new(FEATURE_NOT_SUPPORTED, message, self.at(node)))
+                // PostgreSQL knows no place of a list that begins with nothing.
+                Err(SyntaxError { at: None, ..SyntaxError::new(FEATURE_NOT_SUPPORTED, message, 0) })
             }
             None => Ok(attributes),
         }

@@ -76,17 +76,16 @@ impl Lower<'_, '_> {
         let &[_, distinct, targets, into, from, filter, group, having, windows] = children else {
             return Err(self.unexpected(children[0]));
         };
-        let mut select = Select::default();
-        select.distinct = match (self.shape(distinct), self.children(distinct)) {
+        let distinct = match (self.shape(distinct), self.children(distinct)) {
             ([g::DISTINCT], _) => Distinct::All,
             ([g::DISTINCT, ..], &[_, _, _, list, _]) => Distinct::On(self.exprs(list)),
             _ => Distinct::No,
         };
-        select.targets = self.targets(targets);
+        let mut select = Select { distinct, targets: self.targets(targets), ..Select::default() };
         if let [_, table] = *self.children(into) {
-            select.into = Some(Box::new(self.into_table(table)?));
+            select.into = Some(Box::new(self.table_of_into(table)?));
         }
-        select.from = self.from_list(from);
+        select.from = self.item_list(from);
         select.filter = self.part(filter, g::a_expr).map(|filter| self.expr(filter));
         if let [_, _, quantifier, list] = *self.children(group) {
             select.group_distinct = self.has(quantifier, g::DISTINCT);
@@ -100,7 +99,7 @@ impl Lower<'_, '_> {
     }
 
     /// `OptTempTableName`.
-    fn into_table(&mut self, node: Node) -> Lowered<IntoTable> {
+    fn table_of_into(&mut self, node: Node) -> Lowered<IntoTable> {
         let name = self.part(node, g::qualified_name).ok_or_else(|| self.unexpected(node))?;
         let persistence = if self.has(node, g::UNLOGGED) {
             Persistence::Unlogged

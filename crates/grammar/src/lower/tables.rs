@@ -10,15 +10,15 @@ use crate::tables::symbols as g;
 
 impl Lower<'_, '_> {
     /// `from_list`, `from_clause`, `using_clause`.
-    pub(super) fn from_list(&mut self, node: Node) -> Vec<FromId> {
+    pub(super) fn item_list(&mut self, node: Node) -> Vec<FromId> {
         let list = self.part(node, g::from_list);
-        list.map(|list| self.list(list).into_iter().map(|item| self.from_item(item)).collect()).unwrap_or_default()
+        list.map(|list| self.list(list).into_iter().map(|item| self.item(item)).collect()).unwrap_or_default()
     }
 
-    pub(super) fn from_node(&mut self, node: Node) -> Lowered<FromId> {
+    pub(super) fn item_node(&mut self, node: Node) -> Lowered<FromId> {
         let (shape, children) = self.parts(node);
         if shape[0] == g::PAREN {
-            let number = self.from_item(children[1]);
+            let number = self.item(children[1]);
             if let Some(alias) = children.get(3) {
                 self.arena[number].alias = Some(self.alias(*alias));
             }
@@ -134,7 +134,7 @@ impl Lower<'_, '_> {
             _ if self.has(node, g::CROSS) => JoinKind::Cross,
             _ => JoinKind::Inner,
         };
-        let (left, right) = (self.from_item(left), self.from_item(right));
+        let (left, right) = (self.item(left), self.item(right));
         let condition = match self.part(node, g::join_qual) {
             Some(condition) => match *self.children(condition) {
                 [_, expression] => JoinCondition::On(self.expr(expression)),
