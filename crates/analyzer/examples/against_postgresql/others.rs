@@ -1,0 +1,211 @@
+//! Operators, casts and common types: what is asked, and our answers.
+
+use std::collections::BTreeSet;
+
+use analyzer::coercion::{SourceKind, Step, clause, explicit_cast};
+use analyzer::common_type::{common_type_of, to_common};
+use analyzer::facts::{CastContext, Facts};
+use analyzer::operators::{OperatorName, binary, of_array, prefix};
+use analyzer::parameters::Parameters;
+use analyzer::types::{RECORD, TypeId, TypeKind, UNKNOWN};
+use analyzer::{AnalysisError, BuiltIns, Catalog};
+
+use crate::tree::{argument, converted};
+use crate::{Answer, Case, answer, null, sample};
+
+/// Names of operators with two sides, or with one.
+fn names(sides: usize) -> BTreeSet<String> {
+    let operators = Facts::postgresql15().operators.iter();
+    operators.filter(|row| (row.left == TypeId(0)) == (sides == 1)).map(|row| row.name.to_string()).collect()
+}
+
+fn one_each(sources: &[TypeId], targets: &[TypeId]) -> Vec<String> {
+    sources
+        .iter()
+        .zip(targets)
+        .flat_map(|(source, target)| argument(&BuiltIns, *source, *target, CastContext::Implicit))
+        .collect()
+}
+
+/// Every operator with every pair of types.
+pub fn operators() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for name in names(2) {
+        for left in sample() {
+            for right in sample() {
+                let ours = binary(&BuiltIns, OperatorName::new(&name), left, right).map(|found| {
+                    let first = vec![format!("OPEXPR {}", found.operator.0)];
+                    answer(found.result, [first, one_each(&[left, right], &found.arguments)].concat())
+                });
+                cases.push(Case { sql: format!("select {} {name} {}", null(left), null(right)), ours });
+            }
+        }
+    }
+    for name in names(1) {
+        for right in sample() {
+            let ours = prefix(&BuiltIns, OperatorName::new(&name), right).map(|found| {
+                let first = vec![format!("OPEXPR {}", found.operator.0)];
+                answer(found.result, [first, one_each(&[right], &found.arguments)].concat())
+            });
+            cases.push(Case { sql: format!("select {name} {}", null(right)), ours });
+        }
+    }
+    cases
+}
+
+/// Some operators with ANY.
+pub fn of_arrays() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for name in ["=", "<", "~~", "||", "@>", "+"] {
+        for left in sample() {
+            for element in sample() {
+                let right = if element == UNKNOWN {
+                    UNKNOWN
+                } else {
+                    BuiltIns.type_row(element).map(|row| row.array).unwrap_or_default()
+                };
+                let right = if right == TypeId(0) { element } else { right };
+                let ours = of_array(&BuiltIns, OperatorName::new(name), left, right).map(|found| {
+                    let first = vec![format!("SCALARARRAYOPEXPR {}", found.operator.0)];
+                    answer(found.result, [first, one_each(&[left, right], &found.arguments)].concat())
+                });
+                cases.push(Case { sql: format!("select {} {name} any({})", null(left), null(right)), ours });
+            }
+        }
+    }
+    cases
+}
+
+/// Every operator between a parameter and every type.
+pub fn of_parameters() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for name in names(2) {
+        for other in sample() {
+            let ours = with_parameter(&name, other);
+            cases.push(Case { sql: format!("select $1 {name} {}", null(other)), ours });
+        }
+        cases.push(Case { sql: format!("select $1 {name} $1"), ours: twice(&name) });
+    }
+    cases
+}
+
+fn with_parameter(name: &str, other: TypeId) -> Answer {
+    let mut parameters = Parameters::open(&[]);
+    let source = parameters.use_of(1)?;
+    let found = binary(&BuiltIns, OperatorName::new(name), source, other)?;
+    if found.arguments[0] != source && !found.arguments[0].is_polymorphic() {
+        parameters.decide(&BuiltIns, 1, found.arguments[0])?;
+    }
+    let id = parameters.settled()?[0];
+    let nodes = [
+        vec![format!("OPEXPR {}", found.operator.0), format!("PARAM {id}")],
+        argument(&BuiltIns, other, found.arguments[1], CastContext::Implicit),
+    ];
+    Ok(format!("${id} {}", answer(found.result, nodes.concat())))
+}
+
+fn twice(name: &str) -> Answer {
+    let mut parameters = Parameters::open(&[]);
+    let source = parameters.use_of(1)?;
+    let found = binary(&BuiltIns, OperatorName::new(name), source, source)?;
+    for wanted in &found.arguments {
+        parameters.decide(&BuiltIns, 1, *wanted)?;
+    }
+    let id = parameters.settled()?[0];
+    let nodes = vec![format!("OPEXPR {}", found.operator.0), format!("PARAM {id}"), format!("PARAM {id}")];
+    Ok(format!("${id} {}", answer(found.result, nodes)))
+}
+
+/// Casts between all types that a NULL can have, and what WHERE and LIMIT take.
+pub fn casts() -> Vec<Case> {
+    let rows = || Facts::postgresql15().types.iter();
+    let plain = |id: TypeId, kind: TypeKind| kind != TypeKind::Pseudo && kind != TypeKind::Composite && id != UNKNOWN;
+    let ids: BTreeSet<TypeId> = rows()
+        .filter(|row| plain(row.id, row.kind) && row.element.known().is_none())
+        .map(|row| row.id)
+        .chain(sample())
+        .collect();
+    let mut cases = Vec::new();
+    for source in &ids {
+        for target in ids.iter().filter(|id| **id != UNKNOWN && **id != RECORD) {
+            let ours =
+                explicit_cast(&BuiltIns, *source, kind(*source), *target).map(|steps| cast(*source, *target, &steps));
+            let name = BuiltIns.type_row(*target).map(|row| row.name.clone()).unwrap_or_default();
+            cases.push(Case { sql: format!("select ({})::pg_catalog.\"{name}\"", null(*source)), ours });
+        }
+        let limit = clause(&BuiltIns, *source, kind(*source), analyzer::types::INT8, "LIMIT")
+            .map(|_| answer(analyzer::types::INT4, vec!["CONST 23".into()]));
+        if limit.is_err() {
+            cases.push(Case { sql: format!("select 1 limit {}", null(*source)), ours: limit });
+        }
+        let limit = clause(&BuiltIns, *source, kind(*source), analyzer::types::BOOL, "WHERE")
+            .map(|_| answer(analyzer::types::INT4, vec!["CONST 23".into()]));
+        cases.push(Case { sql: format!("select 1 where {}", null(*source)), ours: limit });
+    }
+    cases
+}
+
+fn kind(source: TypeId) -> SourceKind {
+    if source == UNKNOWN { SourceKind::Literal } else { SourceKind::Other }
+}
+
+fn cast(source: TypeId, target: TypeId, steps: &[Step]) -> String {
+    answer(target, converted(&BuiltIns, steps, vec![format!("CONST {source}")]))
+}
+
+/// Common types of two and three expressions.
+pub fn common_types() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for first in sample() {
+        for second in sample() {
+            let pair = [first, second];
+            let (a, b) = (null(first), null(second));
+            cases.push(Case { sql: format!("select coalesce({a}, {b})"), ours: common(&pair, "COALESCE", "COALESCE") });
+            cases.push(Case { sql: format!("select greatest({a}, {b})"), ours: comparable(&pair) });
+            cases.push(Case { sql: format!("select array[{a}, {b}]"), ours: array(&pair) });
+            for third in sample().into_iter().step_by(7) {
+                let c = null(third);
+                let all = [first, second, third];
+                cases.push(Case {
+                    sql: format!("select coalesce({a}, {b}, {c})"),
+                    ours: common(&all, "COALESCE", "COALESCE"),
+                });
+            }
+        }
+    }
+    cases
+}
+
+fn common(types: &[TypeId], name: &str, node: &str) -> Answer {
+    let common = common_type_of(&BuiltIns, types, name).map_err(|(error, _)| error)?;
+    let mut nodes = vec![format!("{node} {common}")];
+    for source in types {
+        let steps = to_common(&BuiltIns, *source, kind(*source), common, name)?;
+        nodes.extend(converted(&BuiltIns, &steps, vec![format!("CONST {source}")]));
+    }
+    Ok(answer(common, nodes))
+}
+
+fn comparable(types: &[TypeId]) -> Answer {
+    common(types, "GREATEST", "MINMAX")
+}
+
+fn array(types: &[TypeId]) -> Answer {
+    let element = common_type_of(&BuiltIns, types, "ARRAY").map_err(|(error, _)| error)?;
+    // Arrays in an array are its dimensions.
+    let array = match BuiltIns.type_row(element) {
+        Some(row) if row.is_array => Some(element),
+        row => row.and_then(|row| row.array.known()),
+    };
+    let array = array.ok_or_else(|| no_array(element))?;
+    let mut nodes = vec![format!("ARRAY {array}")];
+    for source in types {
+        let steps = to_common(&BuiltIns, *source, kind(*source), element, "ARRAY")?;
+        nodes.extend(converted(&BuiltIns, &steps, vec![format!("CONST {source}")]));
+    }
+    Ok(answer(array, nodes))
+}
+
+fn no_array(element: TypeId) -> AnalysisError {
+    analyzer::operators::no_array(&BuiltIns, element)
+}
