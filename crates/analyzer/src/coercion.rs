@@ -3,7 +3,7 @@
 //! [`pathway`] says how; [`conversion`] does it for an expression, where an unknown literal or a parameter takes the type that is asked for.
 
 use crate::catalog::Catalog;
-use crate::error::{AnalysisError, CANNOT_COERCE, DATATYPE_MISMATCH};
+use crate::error::{AnalysisError, CANNOT_COERCE, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED};
 use crate::facts::{CastContext, CastMethod};
 use crate::names::type_name;
 use crate::polymorphism;
@@ -19,8 +19,8 @@ pub enum Pathway {
     Relabel,
     /// A function makes it.
     Function(FunctionId),
-    /// Each element goes this way.
-    Array(Box<Pathway>),
+    /// Each element goes this way; none if elements of both have the same type.
+    Array(Option<Box<Pathway>>),
     /// The text of the one is read as the other.
     ThroughText,
 }
@@ -74,11 +74,7 @@ pub fn pathway(catalog: &dyn Catalog, source: TypeId, target: TypeId, context: C
         && let (Some(from), Some(to)) = (catalog.element_type(source), catalog.element_type(target))
         && let Some(path) = pathway(catalog, from, to, context)
     {
-        return Some(match path {
-            // Elements through text are elements each through text; the array as a whole is not printed.
-            Pathway::ThroughText => Pathway::Array(Box::new(Pathway::ThroughText)),
-            path => Pathway::Array(Box::new(path)),
-        });
+        return Some(Pathway::Array((from != to).then(|| Box::new(path))));
     }
     let text = |id| catalog.category(id) == CATEGORY_STRING;
     let through_text =
@@ -146,7 +142,10 @@ pub fn conversion(
     }
     if source == UNKNOWN {
         match kind {
-            SourceKind::Literal => return Ok(into_domain(vec![Step::Literal(base)])),
+            SourceKind::Literal => {
+                readable(catalog, base)?;
+                return Ok(into_domain(vec![Step::Literal(base)]));
+            }
             SourceKind::Parameter => return Ok(vec![Step::Parameter(target)]),
             SourceKind::Other => {}
         }
@@ -171,6 +170,18 @@ pub fn conversion(
         return Ok(vec![Step::Parent(target)]);
     }
     Err(cannot_cast(catalog, source, target))
+}
+
+/// 0A000 for a pseudo-type of which no value can be written.
+fn readable(catalog: &dyn Catalog, id: TypeId) -> Result<(), AnalysisError> {
+    let Some(row) = catalog.type_row(id).filter(|row| row.kind == TypeKind::Pseudo) else { return Ok(()) };
+    // Their input functions are there to say so, and to say it of NULL as well.
+    let mut inputs = catalog.functions_named(None, &row.input).into_iter();
+    if inputs.any(|input| !input.row.strict) {
+        let message = format!("cannot accept a value of type {}", row.name);
+        return Err(AnalysisError::new(FEATURE_NOT_SUPPORTED, message));
+    }
+    Ok(())
 }
 
 /// The function that applies a modifier to a type's values, and whether it does so to each element of an array; `None` if the type takes none.

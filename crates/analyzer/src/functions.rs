@@ -1,10 +1,12 @@
 //! Which function a call means, what its arguments become, and what it yields (manual, 10.3).
 //!
-//! A call that no function takes just so may be a cast, as `int4(x)`. What stands around the arguments, such as OVER or FILTER, is held against the kind of function
-//! afterwards, by [`misuse`](misuse::check).
+//! A call that no function takes just so may be a cast, as `int4(x)`. What stands around the arguments, such as OVER or FILTER, does not decide which
+//! function is meant; it is held against that function's kind afterwards (`misuse`).
 
 mod matching;
-pub mod misuse;
+mod misuse;
+
+pub use misuse::Form;
 
 use crate::candidates::{self, Choice};
 use crate::catalog::Catalog;
@@ -28,6 +30,8 @@ pub struct Call<'a> {
     pub arguments: &'a [Argument<'a>],
     /// Whether VARIADIC stands before the last argument.
     pub variadic: bool,
+    /// What stands around the arguments.
+    pub form: Form,
 }
 
 /// An argument of a call.
@@ -133,6 +137,7 @@ fn finish(
     candidate: matching::Candidate,
     function: &Function,
 ) -> Result<Resolved, AnalysisError> {
+    misuse::of_kind(catalog, call, function)?;
     let mut arguments = candidate.types;
     // Defaults have the types of their parameters, once these are real.
     let mut all = sources.to_vec();
@@ -153,6 +158,7 @@ fn finish(
     {
         return Err(AnalysisError::new(DATATYPE_MISMATCH, "VARIADIC argument must be an array"));
     }
+    misuse::of_form(call, function)?;
     Ok(Resolved {
         function: function.id,
         kind: function.kind,
@@ -175,6 +181,11 @@ fn not_unique(catalog: &dyn Catalog, call: &Call) -> AnalysisError {
 
 fn not_found(catalog: &dyn Catalog, call: &Call) -> AnalysisError {
     let message = format!("function {} does not exist", signature(catalog, call));
+    if call.form.ordered > 1 && !call.form.within_group {
+        let hint = "No aggregate function matches the given name and argument types. Perhaps you misplaced ORDER BY; ORDER BY must appear \
+                    after all regular arguments of the aggregate.";
+        return AnalysisError::new(UNDEFINED_FUNCTION, message).with_hint(hint);
+    }
     let hint = "No function matches the given name and argument types. You might need to add explicit type casts.";
     AnalysisError::new(UNDEFINED_FUNCTION, message).with_hint(hint)
 }

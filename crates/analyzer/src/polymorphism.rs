@@ -3,7 +3,7 @@
 //! [`is_consistent`] asks whether a candidate's arguments agree. [`settle`] puts real types in the place of the pseudo-types, or says as PostgreSQL what does not agree.
 
 use crate::catalog::Catalog;
-use crate::common_type::common_type;
+use crate::common_type::{common_type, suits_all};
 use crate::error::{AnalysisError, DATATYPE_MISMATCH};
 use crate::names::type_name;
 use crate::operators::no_array;
@@ -16,7 +16,7 @@ use crate::types::{
 pub fn is_consistent(catalog: &dyn Catalog, sources: &[TypeId], declared: &[TypeId]) -> bool {
     let Ok(seen) = Seen::gather(catalog, sources, declared) else { return false };
     (!seen.exact.used || seen.exact_solution(catalog, false).is_ok())
-        && (!seen.compatible.used || seen.compatible_solution(catalog).is_ok())
+        && (!seen.compatible.used || seen.compatible_solution(catalog, false).is_ok())
 }
 
 /// Puts real types in the place of the polymorphic ones among `declared`, which are those of the arguments, and of the result.
@@ -31,7 +31,7 @@ pub fn settle(
         return Ok(result);
     }
     let exact = if seen.exact.used { Some(seen.exact_solution(catalog, true)?) } else { None };
-    let compatible = if seen.compatible.used { Some(seen.compatible_solution(catalog)?) } else { None };
+    let compatible = if seen.compatible.used { Some(seen.compatible_solution(catalog, true)?) } else { None };
     for (index, declared) in declared.iter_mut().enumerate() {
         let source = sources.get(index).copied().unwrap_or(UNKNOWN);
         if declared.is_compatible_family() {
@@ -207,7 +207,7 @@ impl Seen {
     }
 
     /// What anycompatible's family stands for; text if all is unknown.
-    fn compatible_solution(&self, catalog: &dyn Catalog) -> Result<Solution, AnalysisError> {
+    fn compatible_solution(&self, catalog: &dyn Catalog, strict: bool) -> Result<Solution, AnalysisError> {
         let family = &self.compatible;
         let mut elements = family.elements.clone();
         let mut range = family.range;
@@ -225,7 +225,7 @@ impl Seen {
         }
         let multirange =
             family.multirange.or_else(|| range.and_then(|range| catalog.range(range)).map(|row| row.multirange));
-        if elements.is_empty() {
+        if strict && elements.is_empty() {
             if family.wants_range && range.is_none() {
                 return Err(undetermined("anycompatiblerange"));
             }
@@ -250,12 +250,16 @@ impl Seen {
     }
 }
 
+/// The common type that all of the family can become.
 fn common(catalog: &dyn Catalog, elements: &[TypeId]) -> Result<TypeId, AnalysisError> {
-    common_type(catalog, elements).map_err(|found| {
+    let common = common_type(catalog, elements).map_err(|found| {
         let (one, other) = (type_name(catalog, found.so_far), type_name(catalog, found.other));
-        mismatch("arguments of anycompatible family cannot be cast to a common type".to_string())
-            .with_detail(format!("{one} versus {other}"))
-    })
+        mismatch(format!("argument types {one} and {other} cannot be matched"))
+    })?;
+    if !suits_all(catalog, elements, common) {
+        return Err(mismatch("arguments of anycompatible family cannot be cast to a common type".to_string()));
+    }
+    Ok(common)
 }
 
 impl Family {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use analyzer::coercion::explicit_cast;
 use analyzer::facts::{CastContext, Facts, Function, FunctionKind};
-use analyzer::functions::misuse::{self, Form};
-use analyzer::functions::{Argument, Call, Meaning, resolve};
+use analyzer::functions::{Argument, Call, Form, Meaning, resolve};
 use analyzer::types::*;
 use analyzer::{BuiltIns, Catalog};
 
@@ -158,7 +157,8 @@ fn ours(name: &str, trial: &Trial, over: bool) -> Answer {
         .zip(&trial.names)
         .map(|(id, name)| Argument { type_id: *id, name: name.as_deref() })
         .collect();
-    let call = Call { schema: None, name, arguments: &arguments, variadic: trial.variadic };
+    let form = Form { over, ..Form::default() };
+    let call = Call { schema: None, name, arguments: &arguments, variadic: trial.variadic, form };
     let found = match resolve(&BuiltIns, &call)? {
         Meaning::Cast(target) => {
             let source = trial.types[0];
@@ -172,7 +172,6 @@ fn ours(name: &str, trial: &Trial, over: bool) -> Answer {
         }
         Meaning::Function(found) => found,
     };
-    misuse::check(&BuiltIns, &call, &Form { over, ..Form::default() }, &found)?;
     let node = match found.kind {
         FunctionKind::Aggregate if !over => "AGGREF",
         FunctionKind::Aggregate | FunctionKind::Window => "WINDOWFUNC",
@@ -184,9 +183,9 @@ fn ours(name: &str, trial: &Trial, over: bool) -> Answer {
         if let Some((_, array)) = found.collected
             && index == trial.types.len() - collected
         {
-            nodes.push(format!("ARRAY {array}"));
+            nodes.push(format!("ARRAYEXPR {array}"));
         }
-        nodes.extend(argument(&BuiltIns, *source, found.arguments[index], CastContext::Implicit));
+        nodes.extend(argument(&BuiltIns, *source, found.arguments[index], CastContext::Implicit)?);
     }
     Ok(answer(found.result, nodes))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use analyzer::coercion::{SourceKind, Step, clause, explicit_cast};
 use analyzer::common_type::{common_type_of, to_common};
 use analyzer::facts::{CastContext, Facts};
-use analyzer::operators::{OperatorName, binary, of_array, prefix};
+use analyzer::operators::{OperatorName, Resolved, binary, of_array, prefix};
 use analyzer::parameters::Parameters;
 use analyzer::types::{RECORD, TypeId, TypeKind, UNKNOWN};
 use analyzer::{AnalysisError, BuiltIns, Catalog};
@@ -19,12 +19,18 @@ fn names(sides: usize) -> BTreeSet<String> {
     operators.filter(|row| (row.left == TypeId(0)) == (sides == 1)).map(|row| row.name.to_string()).collect()
 }
 
-fn one_each(sources: &[TypeId], targets: &[TypeId]) -> Vec<String> {
-    sources
-        .iter()
-        .zip(targets)
-        .flat_map(|(source, target)| argument(&BuiltIns, *source, *target, CastContext::Implicit))
-        .collect()
+fn one_each(sources: &[TypeId], targets: &[TypeId]) -> Result<Vec<String>, AnalysisError> {
+    let mut nodes = Vec::new();
+    for (source, target) in sources.iter().zip(targets) {
+        nodes.extend(argument(&BuiltIns, *source, *target, CastContext::Implicit)?);
+    }
+    Ok(nodes)
+}
+
+/// What an operator is resolved to, with its sides.
+fn told(node: &str, found: &Resolved, sources: &[TypeId]) -> Answer {
+    let first = vec![format!("{node} {}", found.operator.0)];
+    Ok(answer(found.result, [first, one_each(sources, &found.arguments)?].concat()))
 }
 
 /// Every operator with every pair of types.
@@ -33,20 +39,16 @@ pub fn operators() -> Vec<Case> {
     for name in names(2) {
         for left in sample() {
             for right in sample() {
-                let ours = binary(&BuiltIns, OperatorName::new(&name), left, right).map(|found| {
-                    let first = vec![format!("OPEXPR {}", found.operator.0)];
-                    answer(found.result, [first, one_each(&[left, right], &found.arguments)].concat())
-                });
+                let found = binary(&BuiltIns, OperatorName::new(&name), left, right);
+                let ours = found.and_then(|found| told("OPEXPR", &found, &[left, right]));
                 cases.push(Case { sql: format!("select {} {name} {}", null(left), null(right)), ours });
             }
         }
     }
     for name in names(1) {
         for right in sample() {
-            let ours = prefix(&BuiltIns, OperatorName::new(&name), right).map(|found| {
-                let first = vec![format!("OPEXPR {}", found.operator.0)];
-                answer(found.result, [first, one_each(&[right], &found.arguments)].concat())
-            });
+            let found = prefix(&BuiltIns, OperatorName::new(&name), right);
+            let ours = found.and_then(|found| told("OPEXPR", &found, &[right]));
             cases.push(Case { sql: format!("select {name} {}", null(right)), ours });
         }
     }
@@ -65,10 +67,8 @@ pub fn of_arrays() -> Vec<Case> {
                     BuiltIns.type_row(element).map(|row| row.array).unwrap_or_default()
                 };
                 let right = if right == TypeId(0) { element } else { right };
-                let ours = of_array(&BuiltIns, OperatorName::new(name), left, right).map(|found| {
-                    let first = vec![format!("SCALARARRAYOPEXPR {}", found.operator.0)];
-                    answer(found.result, [first, one_each(&[left, right], &found.arguments)].concat())
-                });
+                let found = of_array(&BuiltIns, OperatorName::new(name), left, right);
+                let ours = found.and_then(|found| told("SCALARARRAYOPEXPR", &found, &[left, right]));
                 cases.push(Case { sql: format!("select {} {name} any({})", null(left), null(right)), ours });
             }
         }
@@ -99,7 +99,7 @@ fn with_parameter(name: &str, other: TypeId) -> Answer {
     let id = parameters.settled()?[0];
     let nodes = [
         vec![format!("OPEXPR {}", found.operator.0), format!("PARAM {id}")],
-        argument(&BuiltIns, other, found.arguments[1], CastContext::Implicit),
+        argument(&BuiltIns, other, found.arguments[1], CastContext::Implicit)?,
     ];
     Ok(format!("${id} {}", answer(found.result, nodes.concat())))
 }
@@ -198,7 +198,7 @@ fn array(types: &[TypeId]) -> Answer {
         row => row.and_then(|row| row.array.known()),
     };
     let array = array.ok_or_else(|| no_array(element))?;
-    let mut nodes = vec![format!("ARRAY {array}")];
+    let mut nodes = vec![format!("ARRAYEXPR {array}")];
     for source in types {
         let steps = to_common(&BuiltIns, *source, kind(*source), element, "ARRAY")?;
         nodes.extend(converted(&BuiltIns, &steps, vec![format!("CONST {source}")]));

@@ -1,9 +1,9 @@
 //! What was resolved, in a short form that PostgreSQL's printed trees and our answers share: the nodes from the outside in, each with the number that tells what it is.
 
-use analyzer::Catalog;
 use analyzer::coercion::{Pathway, SourceKind, Step, conversion};
 use analyzer::facts::CastContext;
 use analyzer::types::{TypeId, UNKNOWN};
+use analyzer::{AnalysisError, Catalog};
 
 /// Nodes that are compared, with the field of a printed node that has the number.
 const NODES: &[(&str, &str)] = &[
@@ -18,7 +18,6 @@ const NODES: &[(&str, &str)] = &[
     ("COERCETODOMAIN", ":resulttype"),
     ("CONVERTROWTYPEEXPR", ":resulttype"),
     ("ARRAYEXPR", ":array_typeid"),
-    ("ARRAY", ":array_typeid"),
     ("COALESCE", ":coalescetype"),
     ("MINMAX", ":minmaxtype"),
     ("CASE", ":casetype"),
@@ -62,12 +61,15 @@ pub fn of_printed(tree: &str) -> String {
 }
 
 /// The short form of a NULL of the source's type that is converted.
-pub fn argument(catalog: &dyn Catalog, source: TypeId, target: TypeId, context: CastContext) -> Vec<String> {
+pub fn argument(
+    catalog: &dyn Catalog,
+    source: TypeId,
+    target: TypeId,
+    context: CastContext,
+) -> Result<Vec<String>, AnalysisError> {
     let kind = if source == UNKNOWN { SourceKind::Literal } else { SourceKind::Other };
-    match conversion(catalog, source, kind, target, context) {
-        Ok(steps) => converted(catalog, &steps, vec![format!("CONST {source}")]),
-        Err(error) => vec![format!("no conversion: {error}")],
-    }
+    let steps = conversion(catalog, source, kind, target, context)?;
+    Ok(converted(catalog, &steps, vec![format!("CONST {source}")]))
 }
 
 /// The short form of something that steps are taken with.
@@ -79,7 +81,8 @@ pub fn converted(catalog: &dyn Catalog, steps: &[Step], inner: Vec<String>) -> V
             Step::Parameter(id) => vec![format!("PARAM {id}")],
             Step::Path(path, id) => way(catalog, path, *id, words),
             Step::Domain(id) => before(format!("COERCETODOMAIN {id}"), words),
-            Step::AnyRow(id) => before(format!("RELABELTYPE {id}"), words),
+            // The row stays as it is.
+            Step::AnyRow(_) => words,
             Step::Row(id) | Step::Parent(id) => before(format!("CONVERTROWTYPEEXPR {id}"), words),
         };
     }
@@ -104,7 +107,11 @@ fn way(catalog: &dyn Catalog, path: &Pathway, id: TypeId, inner: Vec<String>) ->
         Pathway::Array(path) => {
             let element = catalog.element_type(id).unwrap_or_default();
             let mut words = before(format!("ARRAYCOERCEEXPR {id}"), inner);
-            words.extend(way(catalog, path, element, vec!["CASETESTEXPR".to_string()]));
+            let inner = vec!["CASETESTEXPR".to_string()];
+            words.extend(match path {
+                Some(path) => way(catalog, path, element, inner),
+                None => inner,
+            });
             words
         }
     }

@@ -1,9 +1,9 @@
 //! What stands around the arguments of a call, held against the kind of function: an aggregate may be DISTINCT, a window function needs OVER.
 
-use super::{Call, Resolved, shown_name, signature};
+use super::{Call, shown_name, signature};
 use crate::catalog::Catalog;
 use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, UNDEFINED_FUNCTION, WRONG_OBJECT_TYPE};
-use crate::facts::{Aggregate, FunctionKind};
+use crate::facts::{Aggregate, Function, FunctionKind};
 use crate::types::NONE;
 
 /// What stands around the arguments.
@@ -23,38 +23,46 @@ pub struct Form {
     pub over: bool,
 }
 
-/// Refuses what does not go with the kind of function, as PostgreSQL does.
-pub fn check(catalog: &dyn Catalog, call: &Call, form: &Form, resolved: &Resolved) -> Result<(), AnalysisError> {
-    let name = shown_name(call);
-    match resolved.kind {
+/// Refuses what does not go with the kind of function.
+pub fn of_kind(catalog: &dyn Catalog, call: &Call, function: &Function) -> Result<(), AnalysisError> {
+    let (name, form) = (shown_name(call), &call.form);
+    match function.kind {
         FunctionKind::Function => plain(form, &name),
         FunctionKind::Procedure => {
-            Err(wrong(format!("{} is a procedure", signature(catalog, call)))
-                .with_hint("To call a procedure, use CALL."))
+            let message = format!("{} is a procedure", signature(catalog, call));
+            Err(wrong(message).with_hint("To call a procedure, use CALL."))
         }
-        FunctionKind::Window => {
-            if form.within_group {
-                return Err(wrong(format!("window function {name} cannot have WITHIN GROUP")));
-            }
-            if !form.over {
-                return Err(wrong(format!("window function {name} requires an OVER clause")));
-            }
-            window(form, &name)
+        FunctionKind::Window if !form.over => Err(wrong(format!("window function {name} requires an OVER clause"))),
+        FunctionKind::Window if form.within_group => {
+            Err(wrong(format!("window function {name} cannot have WITHIN GROUP")))
         }
-        FunctionKind::Aggregate => {
-            let row = catalog.aggregate(resolved.function);
-            match row.filter(|row| row.kind != 'n') {
-                Some(row) => ordered_set(catalog, call, form, resolved, row)?,
-                None if form.within_group => {
-                    return Err(wrong(format!(
-                        "{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
-                    )));
-                }
-                None => {}
+        FunctionKind::Window => Ok(()),
+        FunctionKind::Aggregate => match catalog.aggregate(function.id).filter(|row| row.kind != 'n') {
+            Some(row) => ordered_set(catalog, call, function, row),
+            None if form.within_group => {
+                Err(wrong(format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP")))
             }
-            if form.over { aggregate_as_window(form) } else { aggregate(call, form, &name) }
+            None => Ok(()),
+        },
+    }
+}
+
+/// Refuses what the kind of function has no meaning for, once the arguments are settled.
+pub fn of_form(call: &Call, function: &Function) -> Result<(), AnalysisError> {
+    let (name, form) = (shown_name(call), &call.form);
+    let aggregate = function.kind == FunctionKind::Aggregate;
+    if form.over && (aggregate || function.kind == FunctionKind::Window) {
+        return as_window(call, aggregate, &name);
+    }
+    if aggregate {
+        if call.arguments.is_empty() && !form.star && !form.within_group {
+            return Err(wrong(format!("{name}(*) must be used to call a parameterless aggregate function")));
+        }
+        if call.arguments.iter().any(|argument| argument.name.is_some()) {
+            return Err(unsupported("aggregates cannot use named arguments"));
         }
     }
+    Ok(())
 }
 
 fn wrong(message: String) -> AnalysisError {
@@ -88,51 +96,33 @@ fn plain(form: &Form, name: &str) -> Result<(), AnalysisError> {
     Ok(())
 }
 
-fn window(form: &Form, name: &str) -> Result<(), AnalysisError> {
+fn as_window(call: &Call, aggregate: bool, name: &str) -> Result<(), AnalysisError> {
+    let form = &call.form;
     if form.distinct {
         return Err(unsupported("DISTINCT is not implemented for window functions"));
     }
-    if form.star {
+    if aggregate && call.arguments.is_empty() && !form.star {
         return Err(wrong(format!("{name}(*) must be used to call a parameterless aggregate function")));
     }
     if form.ordered > 0 {
         return Err(unsupported("aggregate ORDER BY is not implemented for window functions"));
     }
-    if form.filter {
+    if form.filter && !aggregate {
         return Err(unsupported("FILTER is not implemented for non-aggregate window functions"));
     }
-    Ok(())
-}
-
-fn aggregate_as_window(form: &Form) -> Result<(), AnalysisError> {
-    if form.distinct {
-        return Err(unsupported("DISTINCT is not implemented for window functions"));
-    }
-    if form.ordered > 0 {
-        return Err(unsupported("aggregate ORDER BY is not implemented for window functions"));
+    if has_names(call) {
+        return Err(unsupported("window functions cannot use named arguments"));
     }
     Ok(())
 }
 
-fn aggregate(call: &Call, form: &Form, name: &str) -> Result<(), AnalysisError> {
-    if call.arguments.is_empty() && !form.star && !form.within_group {
-        return Err(wrong(format!("{name}(*) must be used to call a parameterless aggregate function")));
-    }
-    if call.arguments.iter().any(|argument| argument.name.is_some()) {
-        return Err(unsupported("aggregates cannot use named arguments"));
-    }
-    Ok(())
+fn has_names(call: &Call) -> bool {
+    call.arguments.iter().any(|argument| argument.name.is_some())
 }
 
 /// An aggregate over an ordered set has as many arguments before WITHIN GROUP as it says, or, a hypothetical row, as many as are ordered.
-fn ordered_set(
-    catalog: &dyn Catalog,
-    call: &Call,
-    form: &Form,
-    resolved: &Resolved,
-    row: &Aggregate,
-) -> Result<(), AnalysisError> {
-    let name = shown_name(call);
+fn ordered_set(catalog: &dyn Catalog, call: &Call, function: &Function, row: &Aggregate) -> Result<(), AnalysisError> {
+    let (name, form) = (shown_name(call), &call.form);
     if !form.within_group {
         return Err(wrong(format!("WITHIN GROUP is required for ordered-set aggregate {name}")));
     }
@@ -140,7 +130,7 @@ fn ordered_set(
         return Err(unsupported(&format!("OVER is not supported for ordered-set aggregate {name}")));
     }
     let direct = call.arguments.len().saturating_sub(form.ordered);
-    let variadic = catalog.function(resolved.function).is_some_and(|function| function.variadic != NONE);
+    let variadic = function.variadic != NONE;
     let missing =
         || AnalysisError::new(UNDEFINED_FUNCTION, format!("function {} does not exist", signature(catalog, call)));
     if !variadic && direct != row.direct_arguments {
