@@ -51,6 +51,8 @@ pub enum SourceKind {
     Literal,
     /// A parameter: as long as its type is unknown, the first that asks decides.
     Parameter,
+    /// A row constructor or a whole row: its columns are known although its type is `record`.
+    Row,
     /// Anything else.
     Other,
 }
@@ -147,7 +149,7 @@ pub fn conversion(
                 return Ok(into_domain(vec![Step::Literal(base)]));
             }
             SourceKind::Parameter => return Ok(vec![Step::Parameter(target)]),
-            SourceKind::Other => {}
+            SourceKind::Row | SourceKind::Other => {}
         }
     }
     if let Some(path) = pathway(catalog, source, target, context) {
@@ -158,7 +160,7 @@ pub fn conversion(
         };
         return Ok(into_domain(steps));
     }
-    if source == RECORD && catalog.is_composite(target) {
+    if source == RECORD && kind == SourceKind::Row && catalog.is_composite(target) {
         return Ok(into_domain(vec![Step::Row(base)]));
     }
     if (target == RECORD && catalog.is_composite(source))

@@ -5,7 +5,8 @@ use crate::coercion::{SourceKind, Step, can_coerce, conversion};
 use crate::error::{AnalysisError, CANNOT_COERCE, DATATYPE_MISMATCH};
 use crate::facts::CastContext;
 use crate::names::type_name;
-use crate::types::{NO_MODIFIER, TEXT, TypeId, Typed, UNKNOWN};
+use crate::operators::no_array;
+use crate::types::{INT2VECTOR, NO_MODIFIER, OIDVECTOR, TEXT, TypeId, Typed, UNKNOWN};
 
 /// An expression whose type cannot go with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,4 +83,19 @@ pub fn common_modifier(all: &[Typed], common: TypeId) -> i32 {
         Some(first) if all.iter().all(|typed| typed.id == common && typed.modifier == first.modifier) => first.modifier,
         _ => NO_MODIFIER,
     }
+}
+
+/// The type of ARRAY[...] over expressions that are converted to a common type; 42704 if there are no arrays of it. Arrays in it are its further dimensions.
+pub fn array_constructor(catalog: &dyn Catalog, common: TypeId) -> Result<TypeId, AnalysisError> {
+    promoted_array(catalog, common).ok_or_else(|| no_array(catalog, common))
+}
+
+/// The array type of values that may be arrays already: these stay as they are, except the two vectors, which have arrays of their own.
+pub fn promoted_array(catalog: &dyn Catalog, id: TypeId) -> Option<TypeId> {
+    if matches!(id, INT2VECTOR | OIDVECTOR) {
+        return catalog.array_type(id);
+    }
+    let base = catalog.base_type(id);
+    let is_array = id == base && catalog.element_type(id).is_some();
+    if is_array { Some(id) } else { catalog.array_type(id) }
 }

@@ -100,8 +100,8 @@ pub fn of_array(
     if catalog.function(row.function).is_some_and(|function| function.returns_set) {
         return Err(wrong("requires operator not to return a set"));
     }
-    // An array of a type that still is polymorphic stays as it is.
-    if row.right.is_polymorphic() {
+    // What still is polymorphic takes the array as it is.
+    if arguments[1].is_polymorphic() {
         arguments[1] = right;
     } else {
         let element = arguments[1];

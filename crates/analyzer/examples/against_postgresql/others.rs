@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analyzer::coercion::{SourceKind, Step, clause, explicit_cast};
-use analyzer::common_type::{common_type_of, to_common};
+use analyzer::common_type::{array_constructor, common_type_of, to_common};
 use analyzer::facts::{CastContext, Facts};
 use analyzer::operators::{OperatorName, Resolved, binary, of_array, prefix};
 use analyzer::parameters::Parameters;
@@ -160,7 +160,10 @@ pub fn common_types() -> Vec<Case> {
         for second in sample() {
             let pair = [first, second];
             let (a, b) = (null(first), null(second));
-            cases.push(Case { sql: format!("select coalesce({a}, {b})"), ours: common(&pair, "COALESCE", "COALESCE") });
+            cases.push(Case {
+                sql: format!("select coalesce({a}, {b})"),
+                ours: common(&pair, "COALESCE", "COALESCEEXPR"),
+            });
             cases.push(Case { sql: format!("select greatest({a}, {b})"), ours: comparable(&pair) });
             cases.push(Case { sql: format!("select array[{a}, {b}]"), ours: array(&pair) });
             for third in sample().into_iter().step_by(7) {
@@ -168,7 +171,7 @@ pub fn common_types() -> Vec<Case> {
                 let all = [first, second, third];
                 cases.push(Case {
                     sql: format!("select coalesce({a}, {b}, {c})"),
-                    ours: common(&all, "COALESCE", "COALESCE"),
+                    ours: common(&all, "COALESCE", "COALESCEEXPR"),
                 });
             }
         }
@@ -187,25 +190,16 @@ fn common(types: &[TypeId], name: &str, node: &str) -> Answer {
 }
 
 fn comparable(types: &[TypeId]) -> Answer {
-    common(types, "GREATEST", "MINMAX")
+    common(types, "GREATEST", "MINMAXEXPR")
 }
 
 fn array(types: &[TypeId]) -> Answer {
     let element = common_type_of(&BuiltIns, types, "ARRAY").map_err(|(error, _)| error)?;
-    // Arrays in an array are its dimensions.
-    let array = match BuiltIns.type_row(element) {
-        Some(row) if row.is_array => Some(element),
-        row => row.and_then(|row| row.array.known()),
-    };
-    let array = array.ok_or_else(|| no_array(element))?;
+    let array = array_constructor(&BuiltIns, element)?;
     let mut nodes = vec![format!("ARRAYEXPR {array}")];
     for source in types {
         let steps = to_common(&BuiltIns, *source, kind(*source), element, "ARRAY")?;
         nodes.extend(converted(&BuiltIns, &steps, vec![format!("CONST {source}")]));
     }
     Ok(answer(array, nodes))
-}
-
-fn no_array(element: TypeId) -> AnalysisError {
-    analyzer::operators::no_array(&BuiltIns, element)
 }
