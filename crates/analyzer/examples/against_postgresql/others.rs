@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use analyzer::coercion::{SourceKind, Step, clause, explicit_cast};
+use analyzer::coercion::{SourceKind, Step, assignment, clause, explicit_cast};
 use analyzer::common_type::{array_constructor, common_type_of, to_common};
 use analyzer::facts::{CastContext, Facts};
 use analyzer::operators::{OperatorName, Resolved, binary, of_array, prefix};
 use analyzer::parameters::Parameters;
-use analyzer::types::{RECORD, TypeId, TypeKind, UNKNOWN};
+use analyzer::types::*;
 use analyzer::{AnalysisError, BuiltIns, Catalog};
 
 use crate::tree::{argument, converted};
@@ -202,4 +202,58 @@ fn array(types: &[TypeId]) -> Answer {
         nodes.extend(converted(&BuiltIns, &steps, vec![format!("CONST {source}")]));
     }
     Ok(answer(array, nodes))
+}
+
+/// Columns of system catalogs, of many types. Nothing is ever changed: the statement is not executed.
+const COLUMNS: &[(&str, &str, TypeId)] = &[
+    ("pg_proc", "proname", NAME),
+    ("pg_proc", "procost", FLOAT4),
+    ("pg_proc", "proisstrict", BOOL),
+    ("pg_proc", "prokind", CHAR),
+    ("pg_proc", "prosrc", TEXT),
+    ("pg_proc", "pronargs", INT2),
+    ("pg_proc", "proargtypes", OIDVECTOR),
+    ("pg_proc", "proargnames", TEXT_ARRAY),
+    ("pg_proc", "prosupport", REGPROC),
+    ("pg_proc", "prorettype", OID),
+    ("pg_class", "relpages", INT4),
+    ("pg_authid", "rolvaliduntil", TIMESTAMPTZ),
+    ("pg_largeobject", "data", BYTEA),
+    ("pg_sequence", "seqstart", INT8),
+    ("pg_index", "indkey", INT2VECTOR),
+];
+
+/// What an assignment to a column takes.
+pub fn assignments() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for source in sample() {
+        for (table, column, target) in COLUMNS {
+            let steps = assignment(&BuiltIns, source, kind(source), *target, column);
+            let ours = steps.map(|steps| answer(NONE, converted(&BuiltIns, &steps, vec![format!("CONST {source}")])));
+            cases.push(Case { sql: format!("update {table} set {column} = {}", null(source)), ours });
+        }
+    }
+    cases
+}
+
+/// The types of a result of UNION, VALUES and CASE, whose trees have more in them than the conversions.
+pub fn results() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for first in sample() {
+        for second in sample() {
+            let (a, b) = (null(first), null(second));
+            let only_type = |types: &[TypeId], name| common(types, name, "").map(|answer| until_colon(&answer));
+            let union = only_type(&[first, second], "UNION");
+            cases.push(Case { sql: format!("select {a} union all select {b}"), ours: union });
+            let case = only_type(&[second, first], "CASE");
+            cases.push(Case { sql: format!("select case when true then {a} else {b} end"), ours: case });
+            cases.push(Case { sql: format!("values ({a}), ({b})"), ours: only_type(&[first, second], "VALUES") });
+        }
+    }
+    cases
+}
+
+/// An answer without its nodes.
+pub fn until_colon(answer: &str) -> String {
+    answer.split(':').next().unwrap_or_default().to_string()
 }

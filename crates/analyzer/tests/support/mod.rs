@@ -3,3 +3,4 @@
 
 pub mod selections;
 pub mod server;
+pub mod throwaway;
