@@ -4,8 +4,7 @@ use crate::catalog::Catalog;
 use crate::coercion::{SourceKind, Step, can_coerce, conversion};
 use crate::error::{AnalysisError, CANNOT_COERCE, DATATYPE_MISMATCH};
 use crate::facts::CastContext;
-use crate::names::type_name;
-use crate::operators::no_array;
+use crate::names::{no_array, type_name};
 use crate::types::{INT2VECTOR, NO_MODIFIER, OIDVECTOR, TEXT, TypeId, Typed, UNKNOWN};
 
 /// An expression whose type cannot go with those before it.

@@ -14,8 +14,7 @@ use crate::coercion::{Pathway, pathway};
 use crate::error::{AMBIGUOUS_FUNCTION, AnalysisError, DATATYPE_MISMATCH, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION};
 use crate::facts::{CastContext, Function, FunctionKind, Volatility};
 use crate::limits;
-use crate::names::type_name;
-use crate::operators::no_array;
+use crate::names::{no_array, type_name};
 use crate::polymorphism;
 use crate::types::{ANY, CATEGORY_STRING, FunctionId, NONE, RECORD, TypeId, UNKNOWN};
 

@@ -1,6 +1,7 @@
 //! Names of types as they are printed, in messages and by `format_type` (manual, 9.26).
 
 use crate::catalog::Catalog;
+use crate::error::{AnalysisError, UNDEFINED_OBJECT};
 use crate::facts::Facts;
 use crate::types::{
     BIT, BOOL, BPCHAR, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, NONE, NUMERIC, TIME, TIMESTAMP, TIMESTAMPTZ, TIMETZ,
@@ -98,7 +99,7 @@ fn interval_modifier(modifier: i32) -> String {
         let mut fields = FIELDS.iter().filter(|(bit, _)| range & bit != 0).map(|(_, name)| *name);
         if let Some(first) = fields.next() {
             text = format!(" {first}");
-            if let Some(last) = fields.last() {
+            if let Some(last) = fields.next_back() {
                 text = format!(" {first} to {last}");
             }
         }
@@ -116,4 +117,10 @@ pub fn quoted(name: &str) -> String {
         name.chars().next().is_some_and(plain) && name.chars().all(|letter| plain(letter) || letter.is_ascii_digit());
     let reserved = Facts::postgresql15().keywords.get(name).is_some_and(|keyword| keyword.category != 'U');
     if simple && !reserved { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// 42704 for a type that has no arrays.
+pub fn no_array(catalog: &dyn Catalog, element: TypeId) -> AnalysisError {
+    let name = type_name(catalog, element);
+    AnalysisError::new(UNDEFINED_OBJECT, format!("could not find array type for data type {name}"))
 }

@@ -2,9 +2,9 @@
 
 use crate::candidates::{self, Choice};
 use crate::catalog::{Catalog, Found};
-use crate::error::{AMBIGUOUS_FUNCTION, AnalysisError, UNDEFINED_FUNCTION, UNDEFINED_OBJECT, WRONG_OBJECT_TYPE};
+use crate::error::{AMBIGUOUS_FUNCTION, AnalysisError, UNDEFINED_FUNCTION, WRONG_OBJECT_TYPE};
 use crate::facts::Operator;
-use crate::names::type_name;
+use crate::names::{no_array, type_name};
 use crate::polymorphism;
 use crate::types::{BOOL, FunctionId, NONE, OperatorId, TypeId, UNKNOWN};
 
@@ -108,12 +108,6 @@ pub fn of_array(
         arguments[1] = catalog.array_type(element).ok_or_else(|| no_array(catalog, element))?;
     }
     Ok(Resolved { operator: row.id, function: row.function, arguments, result })
-}
-
-/// 42704 for a type that has no arrays.
-pub fn no_array(catalog: &dyn Catalog, element: TypeId) -> AnalysisError {
-    let name = type_name(catalog, element);
-    AnalysisError::new(UNDEFINED_OBJECT, format!("could not find array type for data type {name}"))
 }
 
 fn taken(row: &Operator) -> Vec<TypeId> {

@@ -5,8 +5,7 @@
 use crate::catalog::Catalog;
 use crate::common_type::{common_type, suits_all};
 use crate::error::{AnalysisError, DATATYPE_MISMATCH};
-use crate::names::type_name;
-use crate::operators::no_array;
+use crate::names::{no_array, type_name};
 use crate::types::{
     ANYARRAY, ANYCOMPATIBLE, ANYCOMPATIBLEARRAY, ANYCOMPATIBLEMULTIRANGE, ANYCOMPATIBLENONARRAY, ANYCOMPATIBLERANGE,
     ANYELEMENT, ANYENUM, ANYMULTIRANGE, ANYNONARRAY, ANYRANGE, TEXT, TypeId, TypeKind, UNKNOWN,

@@ -10,6 +10,7 @@
 mod support;
 
 mod calls;
+mod forms;
 mod others;
 mod tree;
 
@@ -125,6 +126,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("common types", others::common_types),
         ("assignments", others::assignments),
         ("results", others::results),
+        ("forms", forms::forms),
         ("calls", calls::calls),
     ];
     for (name, cases) in parts {
@@ -136,7 +138,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let statements: Vec<String> = some.iter().map(|case| case.sql.clone()).collect();
             for (case, described) in some.iter().zip(server.describe(&statements)?) {
                 let (mut theirs, ours) = (told(&described), case.ours.as_ref().map_or_else(words, Clone::clone));
-                if *name == "results" && described.error.is_none() {
+                if matches!(*name, "results" | "forms") && described.error.is_none() {
                     theirs = others::until_colon(&theirs);
                 }
                 if theirs != ours {

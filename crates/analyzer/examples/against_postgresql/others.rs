@@ -182,7 +182,12 @@ pub fn common_types() -> Vec<Case> {
 fn common(types: &[TypeId], name: &str, node: &str) -> Answer {
     let common = common_type_of(&BuiltIns, types, name).map_err(|(error, _)| error)?;
     let mut nodes = vec![format!("{node} {common}")];
-    for source in types {
+    for (index, source) in types.iter().enumerate() {
+        let name = match (name, index) {
+            ("CASE", 0) => "CASE/ELSE",
+            ("CASE", _) => "CASE/WHEN",
+            _ => name,
+        };
         let steps = to_common(&BuiltIns, *source, kind(*source), common, name)?;
         nodes.extend(converted(&BuiltIns, &steps, vec![format!("CONST {source}")]));
     }
