@@ -1,0 +1,76 @@
+//! What is wrong with a statement whose text is right, as PostgreSQL says it: its SQLSTATE, words, detail, hint and place.
+
+use std::fmt;
+
+/// A statement that cannot be given a meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnalysisError {
+    /// Five characters.
+    pub sqlstate: &'static str,
+    /// PostgreSQL's words.
+    pub message: String,
+    /// More about it, where PostgreSQL says more.
+    pub detail: Option<String>,
+    /// What to do, where PostgreSQL says so.
+    pub hint: Option<String>,
+    /// Where in the text, in bytes from its beginning; some errors have no place.
+    pub at: Option<u32>,
+}
+
+/// SQLSTATE feature_not_supported.
+pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
+/// SQLSTATE undefined_function: no operator or function takes these arguments.
+pub const UNDEFINED_FUNCTION: &str = "42883";
+/// SQLSTATE ambiguous_function: several operators or functions take these arguments, none better than the others.
+pub const AMBIGUOUS_FUNCTION: &str = "42725";
+/// SQLSTATE datatype_mismatch.
+pub const DATATYPE_MISMATCH: &str = "42804";
+/// SQLSTATE cannot_coerce.
+pub const CANNOT_COERCE: &str = "42846";
+/// SQLSTATE wrong_object_type: it is there, and of another kind.
+pub const WRONG_OBJECT_TYPE: &str = "42809";
+/// SQLSTATE undefined_object.
+pub const UNDEFINED_OBJECT: &str = "42704";
+/// SQLSTATE undefined_parameter.
+pub const UNDEFINED_PARAMETER: &str = "42P02";
+/// SQLSTATE ambiguous_parameter: its uses want it of different types.
+pub const AMBIGUOUS_PARAMETER: &str = "42P08";
+/// SQLSTATE indeterminate_datatype.
+pub const INDETERMINATE_DATATYPE: &str = "42P18";
+/// SQLSTATE syntax_error, which covers some misuse of calls, too.
+pub const SYNTAX_ERROR: &str = "42601";
+/// SQLSTATE too_many_arguments.
+pub const TOO_MANY_ARGUMENTS: &str = "54023";
+
+impl AnalysisError {
+    /// An error that has no place yet.
+    pub fn new(sqlstate: &'static str, message: impl Into<String>) -> AnalysisError {
+        AnalysisError { sqlstate, message: message.into(), detail: None, hint: None, at: None }
+    }
+
+    /// The same with a detail.
+    #[must_use]
+    pub fn with_detail(self, detail: impl Into<String>) -> AnalysisError {
+        AnalysisError { detail: Some(detail.into()), ..self }
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> AnalysisError {
+        AnalysisError { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same at a place, unless it has one.
+    #[must_use]
+    pub fn at(self, at: u32) -> AnalysisError {
+        AnalysisError { at: self.at.or(Some(at)), ..self }
+    }
+}
+
+impl fmt::Display for AnalysisError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for AnalysisError {}
