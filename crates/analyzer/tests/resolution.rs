@@ -121,7 +121,6 @@ fn several_expressions_have_one_type() {
     assert_eq!(common_type(&BuiltIns, &[UNKNOWN, UNKNOWN]), Ok(TEXT));
     assert_eq!(common_type(&BuiltIns, &[INT4, UNKNOWN, NUMERIC, INT2]), Ok(NUMERIC));
     assert_eq!(common_type(&BuiltIns, &[VARCHAR, TEXT]), Ok(VARCHAR));
-    assert_eq!(common_type(&BuiltIns, &[NAME, TEXT]), Ok(TEXT));
     let (error, index) = common_type_of(&BuiltIns, &[INT4, UNKNOWN, TEXT], "UNION").expect_err("they do not match");
     assert_eq!((error.message.as_str(), index), ("UNION types integer and text cannot be matched", 2));
 }

@@ -75,6 +75,16 @@ const SAMPLE: &[&str] = &[
     "pg_class",
 ];
 
+/// How many connections are asked at the same time.
+const CONNECTIONS: usize = 8;
+
+/// How many statements a connection is asked at a time.
+const AT_ONCE: usize = 100;
+
+/// Has trees told to the client, and kept out of the server's log.
+const SETTINGS: [&str; 4] =
+    ["log_min_messages = panic", "debug_pretty_print = off", "debug_print_parse = on", "client_min_messages = log"];
+
 /// A statement, and what we say to it.
 pub struct Case {
     /// The statement.
@@ -110,11 +120,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: against_postgresql ADDRESS USER [PART]".into());
     };
     let only = arguments.next();
-    let mut server = Server::connect(&address, &user)?;
-    for setting in
-        ["log_min_messages = panic", "debug_pretty_print = off", "debug_print_parse = on", "client_min_messages = log"]
-    {
-        server.copy(&format!("set {setting}"))?;
+    let mut servers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut server = Server::connect(&address, &user)?;
+        for setting in SETTINGS {
+            server.copy(&format!("set {setting}"))?;
+        }
+        servers.push(server);
     }
     let mut differences = BTreeSet::new();
     type Part = (&'static str, fn() -> Vec<Case>);
@@ -134,9 +146,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let (mut same, mut refused, mut differ) = (0, 0, 0);
-        for some in cases().chunks(1000) {
-            let statements: Vec<String> = some.iter().map(|case| case.sql.clone()).collect();
-            for (case, described) in some.iter().zip(server.describe(&statements)?) {
+        let cases = cases();
+        for some in cases.chunks(CONNECTIONS * AT_ONCE) {
+            for (case, described) in some.iter().zip(describe(&mut servers, some)?) {
                 let (mut theirs, ours) = (told(&described), case.ours.as_ref().map_or_else(words, Clone::clone));
                 if matches!(*name, "results" | "forms") && described.error.is_none() {
                     theirs = others::until_colon(&theirs);
@@ -154,6 +166,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{name}: {same} resolved alike, {refused} refused alike, {differ} differ");
     }
     compare(&differences, only.is_some())
+}
+
+/// What PostgreSQL says to the cases: every connection has its share of them at the same time.
+fn describe(servers: &mut [Server], cases: &[Case]) -> Result<Vec<Described>, Box<dyn Error>> {
+    let shares = || cases.chunks(AT_ONCE);
+    for (server, share) in servers.iter_mut().zip(shares()) {
+        let statements: Vec<String> = share.iter().map(|case| case.sql.clone()).collect();
+        server.ask(&statements)?;
+    }
+    let mut all = Vec::with_capacity(cases.len());
+    for (server, share) in servers.iter_mut().zip(shares()) {
+        for _ in share {
+            all.push(server.described()?);
+        }
+    }
+    Ok(all)
 }
 
 /// Holds the differences against the file of known ones.

@@ -53,22 +53,20 @@ impl Server {
         }
     }
 
-    /// Has statements parsed and described, each by itself.
-    pub fn describe(&mut self, statements: &[String]) -> Result<Vec<Described>, Box<dyn Error>> {
-        let mut all = Vec::with_capacity(statements.len());
-        for some in statements.chunks(100) {
-            let mut bytes = Vec::new();
-            for sql in some {
-                bytes.extend(message(b'P', &[&[0], sql.as_bytes(), &[0, 0, 0]].concat()));
-                bytes.extend(message(b'D', b"S\0"));
-                bytes.extend(message(b'S', b""));
-            }
-            self.stream.get_mut().write_all(&bytes)?;
-            for _ in some {
-                all.push(self.answer()?.0);
-            }
+    /// Asks to have statements parsed and described, each by itself: at most some hundred, so that neither side waits for the other to read.
+    pub fn ask(&mut self, statements: &[String]) -> Result<(), Box<dyn Error>> {
+        let mut bytes = Vec::new();
+        for sql in statements {
+            bytes.extend(message(b'P', &[&[0], sql.as_bytes(), &[0, 0, 0]].concat()));
+            bytes.extend(message(b'D', b"S\0"));
+            bytes.extend(message(b'S', b""));
         }
-        Ok(all)
+        Ok(self.stream.get_mut().write_all(&bytes)?)
+    }
+
+    /// The next of the answers.
+    pub fn described(&mut self) -> Result<Described, Box<dyn Error>> {
+        Ok(self.answer()?.0)
     }
 
     /// Reads up to ReadyForQuery.
