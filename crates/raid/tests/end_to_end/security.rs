@@ -139,7 +139,9 @@ fn who_is_let_in_and_who_is_not() {
     let other = world.running.cluster().folder().join("other keys");
     make_keys(&other);
     let options = format!("user=alice sslmode=verify-full sslrootcert='{}'", other.join("sql-authority.pem").display());
-    assert!(refusal(two, &options, Some("secret")).is_some_and(|told| told.contains("certificate verify failed")));
+    let told = refusal(two, &options, Some("secret")).expect("psql is there");
+    // OpenSSL has several words for a signature that does not verify.
+    assert!(told.starts_with("SSL error: "), "{told}");
     let options = format!(
         "user=carol sslmode=require sslcert='{}' sslkey='{}'",
         other.join("role-carol.pem").display(),
