@@ -1,4 +1,4 @@
-//! What a name means, by examples whose answers are PostgreSQL's. `examples/against_postgresql` tries far more of them against a running one.
+//! What a name means, by examples whose answers are PostgreSQL's. `examples/resolution_against_postgresql` tries far more of them against a running one.
 
 use analyzer::coercion::{SourceKind, Step, assignment, condition, explicit_cast};
 use analyzer::common_type::{common_type, common_type_of};

@@ -3,9 +3,10 @@
 //! Invariants: the contenders run interleaved, so that a machine that gets slower hurts all of them; every figure stands beside
 //! the disk's latency at that time; and every process that was started is ended, by its process id, however the program ends. It knows Raid as a
 //! program only.
-//! Reading order: [`comparison`] (the plan), [`loads`] and [`targets`], [`contenders`] (a file each, behind one trait), [`clients`],
-//! [`books`] (the audit), [`report`] (the figures), [`sites`] (Raid by the number of its sites), [`queries`],
-//! [`regression`] and [`smith`] (answers instead of speed, of two systems [`beside`] each other), [`environment`], [`endpoint`], [`hosts`], [`machine`], [`scheduling`] and [`process`].
+//! Reading order: `comparison` (the plan), `loads` and `targets`, `contenders` (a file each, behind one trait), `clients`,
+//! `books` (the audit), `report` (the figures), `sites` (Raid by the number of its sites), `queries`,
+//! `regression` and `smith` (answers instead of speed, of two systems `beside` each other), `environment`, `endpoint`, `hosts`, `machine`,
+//! `scheduling` and `process`.
 
 mod beside;
 mod books;

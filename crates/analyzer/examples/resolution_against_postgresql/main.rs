@@ -1,6 +1,6 @@
 //! Holds resolution against PostgreSQL 15: what an operator, a call, a cast or a common type means there and here.
 //!
-//! `cargo run -p analyzer --example against_postgresql -- ADDRESS USER`: a server of PostgreSQL 15 that asks a superuser for no password. Statements are parsed and
+//! `cargo run -p analyzer --example resolution_against_postgresql -- ADDRESS USER`: a server of PostgreSQL 15 that asks a superuser for no password. Statements are parsed and
 //! described there and never executed; the session has the trees of what it analyzed told (`debug_print_parse`), so that not only types but operators, functions and
 //! conversions are compared, or else SQLSTATE, message, detail and hint.
 //!
@@ -117,7 +117,7 @@ pub fn answer(result: TypeId, nodes: Vec<String>) -> String {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(address), Some(user)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: against_postgresql ADDRESS USER [PART]".into());
+        return Err("usage: resolution_against_postgresql ADDRESS USER [PART]".into());
     };
     let only = arguments.next();
     let mut servers = Vec::new();

@@ -1,6 +1,6 @@
 //! Holds the grammar against PostgreSQL 15's own: every statement of PostgreSQL's test suites is given to both.
 //!
-//! `cargo run -p grammar --example against_postgresql -- FOLDER ADDRESS USER`: FOLDER is PostgreSQL's source, ADDRESS a running server of PostgreSQL 15 that asks
+//! `cargo run -p grammar --example grammar_against_postgresql -- FOLDER ADDRESS USER`: FOLDER is PostgreSQL's source, ADDRESS a running server of PostgreSQL 15 that asks
 //! for no password. The statement follows one that divides by zero in the same message: PostgreSQL reads the whole message before it executes anything, so that
 //! either the text is refused, by scanner or grammar, or the division is, and nothing is ever done.
 //!
@@ -27,7 +27,7 @@ const DIVISION_BY_ZERO: &str = "22012";
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(folder), Some(address), Some(user)) = (arguments.next(), arguments.next(), arguments.next()) else {
-        return Err("usage: against_postgresql FOLDER ADDRESS USER".into());
+        return Err("usage: grammar_against_postgresql FOLDER ADDRESS USER".into());
     };
     let mut server = Server::connect(&address, &user)?;
     let mut files = Vec::new();
