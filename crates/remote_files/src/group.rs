@@ -13,7 +13,7 @@
 //! * after a failure nothing is taken any more, and nothing written: whether what failed is in the log decides the next recovery, and nobody
 //!   before it.
 //!
-//! What its threads share is in [`shared`](crate::shared).
+//! What its threads share is in `shared`.
 
 use network_memory::host::log_folder::LogFolder;
 use network_memory::names::Receipt;
