@@ -216,6 +216,14 @@ fn schemas_change_in_some_runs() {
     assert!(changes > 100 && again > 20, "{changes} schema changes, {again} programs compiled again");
 }
 
+/// If this fails, a fresh client's one transaction is waited for until the client pauses, which it may not do for half a minute while the load goes on: meanwhile
+/// a site whose votes are lost comes back and falls out again and again, and a table that is rebuilt row by row is not done in time.
+#[test]
+fn one_transaction_is_over_when_it_is_over() {
+    let turns = turns_of(791);
+    must_hold(&run(791, 3, Planted::none(), Bounds { turns, ..Bounds::default() }));
+}
+
 /// If this fails, a client is told that its commit failed though it is there: with an oracle that was set back a life had the number of the one that had asked
 /// for the votes, and its last words took the place of that one's.
 #[test]

@@ -158,7 +158,12 @@ impl World {
         self.clients[number].begin(self.now, plan);
         self.go_on(number);
         let deadline = self.now + ANSWER_MAX;
-        while self.failure.is_none() && self.clients[number].is_busy() && self.now < deadline {
+        // As long as the load goes on, the client begins another one as soon as this is over.
+        let is_over = |world: &World| {
+            let mut done = world.history.transactions[before..].iter();
+            done.any(|done| done.client == number) || !world.clients[number].is_busy()
+        };
+        while self.failure.is_none() && !is_over(self) && self.now < deadline {
             self.run_until(self.now + 5 * MILLISECOND, EVENTS_MAX);
         }
         self.history.transactions[before..].iter().find(|done| done.client == number)
