@@ -31,14 +31,17 @@ fn parse(text: &str) -> Vec<Known> {
 }
 
 impl Known {
-    /// Whether a difference is this one. Statements that were not minimised count only if the message tells.
+    /// Whether a difference is this one. Statements that were not minimised count only if the message tells. A statement that Raid refuses before it comes to
+    /// the error that PostgreSQL has found is the same difference.
     pub fn matches(&self, difference: &str, script: &str, message: &str, is_minimised: bool) -> bool {
         let by_message = self.fragments.iter().any(|fragment| fragment.starts_with("message:"));
         let holds = |fragment: &String| match fragment.strip_prefix("message:") {
             Some(rest) => message.contains(rest),
             None => script.contains(fragment.as_str()),
         };
-        (is_minimised || by_message) && self.difference == difference && self.fragments.iter().all(holds)
+        let is_this = difference == self.difference
+            || difference.strip_prefix(&self.difference).is_some_and(|rest| rest.starts_with(" instead of "));
+        (is_minimised || by_message) && is_this && self.fragments.iter().all(holds)
     }
 }
 
@@ -66,5 +69,8 @@ mod tests {
         assert!(!known[0].matches("other rows", "SELECT 1 FROM t0 EXCEPT ALL SELECT 2", "", false));
         assert!(!known[0].matches("other rows", "SELECT 1 EXCEPT ALL SELECT 2", "", true));
         assert!(!known[0].matches("takes too long", "SELECT 1 FROM t0 EXCEPT ALL SELECT 2", "", true));
+        let refused = parse("refused with 42601 | message:no windows | windows in subqueries");
+        assert!(refused[0].matches("refused with 42601 instead of 23502", "", "no windows here", false));
+        assert!(!refused[0].matches("refused with 426010", "", "no windows here", false));
     }
 }
