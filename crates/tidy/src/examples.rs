@@ -130,13 +130,16 @@ struct Folder {
 
 impl Folder {
     fn make() -> Result<Folder, String> {
-        let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-        let unused = (0_u32..)
-            .map(|number| std::env::temp_dir().join(format!("raid-examples-{}-{number}", std::process::id())))
-            .find(|path| !path.exists());
-        let path = unused.ok_or("no name for a folder")?;
-        fs::create_dir(&path).map_err(|error| failed(&path, error))?;
-        Ok(Folder { path })
+        for number in 0_u32.. {
+            let path = std::env::temp_dir().join(format!("raid-examples-{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Folder { path }),
+                // Another thread has it.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(format!("{}: {error}", path.display())),
+            }
+        }
+        Err("no name for a folder".to_owned())
     }
 }
 

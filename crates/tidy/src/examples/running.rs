@@ -81,8 +81,9 @@ impl Surroundings {
 
     fn spawn(&self, command: &str) -> Result<Background, String> {
         fs::create_dir_all(&self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
-        let mut child = std::process::Command::new("bash")
-            .args(["-c", &format!("exec 2>&1; {command}")])
+        // Whoever was started in the background ignores Ctrl-C, and so would all that it starts.
+        let mut child = std::process::Command::new("env")
+            .args(["--default-signal=INT", "bash", "-c", &format!("exec 2>&1; {command}")])
             .current_dir(&self.folder)
             .env("PATH", &self.path)
             .envs([("PSQLRC", "/dev/null"), ("PAGER", "cat"), ("LC_ALL", "C.UTF-8")])
