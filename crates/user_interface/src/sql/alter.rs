@@ -11,6 +11,7 @@ use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::parse;
 use messages::program::Action;
+use messages::role::BOOTSTRAP_OID;
 use messages::schema::TableSchema;
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
@@ -18,6 +19,18 @@ use values::Value;
 use values::cast::{Context, context};
 
 impl Planner<'_> {
+    /// All tables are the superuser's. Errors: 0A000 for a role that a table would be kept from others for.
+    fn check_owner(&self, owner: &ast::Owner) -> Result<()> {
+        let ast::Owner::Ident(name) = owner else { return Ok(()) };
+        match self.catalog.role(&names::identifier(name)) {
+            Some(role) if role.oid != BOOTSTRAP_OID => {
+                Err(SqlError::unsupported("an owner of a table other than the superuser"))
+            }
+            // A name without a role is one of those that pass for the superuser.
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
         let name = names::own_relation(&alter.name)?;
         if alter.if_exists && !self.catalog.tables.contains_key(&name) {
@@ -71,7 +84,7 @@ impl Planner<'_> {
             AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
                 return self.add_column(to, column_def, *if_not_exists);
             }
-            AlterTableOperation::OwnerTo { .. } => return Ok(()),
+            AlterTableOperation::OwnerTo { new_owner } => return self.check_owner(new_owner),
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_ascii_whitespace().take(2).collect();
