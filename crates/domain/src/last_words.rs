@@ -8,7 +8,7 @@ use crate::{Domain, index};
 use commit_log::Log;
 use messages::commit::CommitReply;
 use messages::last_words::{LastWords, Left, LeftRequest, OpenTransaction, Testimony};
-use messages::{Incarnation, Message, ServerKind, SessionId, TransactionId};
+use messages::{Incarnation, Message, ServerKind, SessionId, TransactionId, planted};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<L: Log> Domain<L> {
@@ -38,7 +38,9 @@ impl<L: Log> Domain<L> {
             _ => return None,
         };
         left.values_mut().for_each(|left| settle(left, &open, &committed));
-        if !self.is_repeated {
+        if planted!(self.settings.planted, RepeatedLifeSpeaks) {
+            words.lives.insert(self.settings.incarnation, left);
+        } else if !self.is_repeated {
             leave(&mut words, self.settings.incarnation, left);
         }
         Some(words)

@@ -168,5 +168,6 @@ bugs! {
     AbsentTakenForAbort = "absent-taken-for-abort", rule 14: "a client's transaction counts as failed where nobody knows of its site's life any more";
     OutcomesForgottenEarly = "outcomes-forgotten-early", rule 14: "the others forget what became of a life when its site is taken in, not when it has heard";
     ToldBeforeServing = "told-before-serving", rule 14: "a returning site tells outcomes before the epoch that has found them is active";
+    RepeatedLifeSpeaks = "repeated-life-speaks", rule 14: "the last words of a life take the place of those of an earlier one with its number";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
 }

@@ -14,6 +14,7 @@ const SELDOM: &[Bug] = &[
     Bug::EmptyUnlooked,
     Bug::GroupMemberAlone,
     Bug::OutcomesForgottenEarly,
+    Bug::RepeatedLifeSpeaks,
     Bug::ToldBeforeServing,
     Bug::ErrorsUnconfirmed,
     Bug::ToldBeforeLogged,
