@@ -354,7 +354,14 @@ fn network(text: &str) -> Result<Addresses, String> {
 }
 
 fn ip(text: &str) -> Result<IpAddr, String> {
-    text.parse().map_err(|_| format!("\"{text}\" is no address; host names are not looked up"))
+    let address: IpAddr =
+        text.parse().map_err(|_| format!("\"{text}\" is no address; host names are not looked up"))?;
+    match address.to_canonical() == address {
+        true => Ok(address),
+        false => {
+            Err(format!("\"{text}\" is an IPv4 address as IPv6 writes it: no client has one; write it as IPv4 does"))
+        }
+    }
 }
 
 /// How many bits of an address a mask keeps.
@@ -402,6 +409,13 @@ mod tests {
         let address = address.parse().expect("an address");
         let attempt = Attempt { database: "shop", role, address, same_host: false, encrypted };
         rules.find(&attempt).map(|rule| rule.method)
+    }
+
+    /// If this failed, a rule that refuses would refuse nobody, for clients have their IPv4 addresses as such.
+    #[test]
+    fn a_network_that_no_client_is_in_is_no_rule() {
+        let wrong = Rules::parse("host all all ::ffff:10.0.0.0/104 reject").expect_err("it fits nobody");
+        assert!(wrong.to_string().contains("write it as IPv4 does"), "{wrong}");
     }
 
     /// If this failed, a database would be open to its network, or closed to its own host.

@@ -1,7 +1,8 @@
 //! Guessing takes time: each failed login of a role from an address makes the next ones wait, longer and longer.
 //!
-//! Attempts of one role from one address, however many connections they come by, have one queue: each that has failed moves the moment from which the next
-//! is looked at. Other roles, and the same role from other addresses, wait for nothing, until an address has failed with many. Invariant: it remembers a
+//! An attempt that has failed moves the moment from which the next ones of its role and address are looked at, and each that waits moves it further, up to the
+//! longest wait. So whoever has many connections tries one password on each of them in that time: the bound of clients that are not let in yet bounds the
+//! rate. Other roles, and the same role from other addresses, wait for nothing, until an address has failed with many. Invariant: it remembers a
 //! bounded number of failures, the latest.
 
 use crate::limits::{DELAY_FIRST, DELAY_MAX, FAILURES_OF_ADDRESS, FORGET_AFTER, REMEMBERED_MAX};
@@ -78,8 +79,16 @@ impl Throttle {
 }
 
 fn keys(address: IpAddr, role: &str) -> [(IpAddr, Option<Arc<str>>); 2] {
-    let address = address.to_canonical();
+    let address = network_of(address);
     [(address, Some(Arc::from(role))), (address, None)]
+}
+
+/// What one host has: an IPv4 address, or a network of 64 bits of IPv6 (RFC 6177), in which it may take any address.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((u128::from(address) & (u128::MAX << 64)).into()),
+        address => address,
+    }
 }
 
 fn delay(failures: u32) -> u64 {
@@ -94,6 +103,19 @@ mod tests {
     use super::*;
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    /// If this failed, whoever has a network of IPv6 could guess from each of its addresses anew.
+    #[test]
+    fn a_network_is_one_guesser() {
+        let at = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let mut throttle = Throttle::default();
+        throttle.failed(1_000, at("2001:db8::1"), "alice");
+        assert!(throttle.begin(1_000, at("2001:db8::ffff:2"), "alice") > 1_000);
+        assert_eq!(throttle.begin(1_000, at("2001:db8:0:1::1"), "alice"), 1_000, "that is another one");
+        throttle.failed(1_000, at("10.0.0.1"), "alice");
+        assert!(throttle.begin(1_000, at("::ffff:10.0.0.1"), "alice") > 1_000, "one address, written in two ways");
+        assert_eq!(throttle.begin(1_000, at("10.0.0.2"), "alice"), 1_000);
+    }
 
     /// If this failed, passwords could be guessed as fast as connections can be made, or one guesser would lock a role out everywhere.
     #[test]

@@ -4,6 +4,7 @@
 //! has opened before. A session has at most one query under way. All of it stays within a site.
 
 use crate::program::ResultColumn;
+use crate::role::BOOTSTRAP_OID;
 use crate::schema::Catalog;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -14,14 +15,21 @@ use values::{Type, Value};
 pub struct SessionFacts {
     /// The user's name.
     pub user: String,
-    /// Whether the session is the bootstrap superuser's, under whatever name.
-    pub is_bootstrap: bool,
+    /// The role's number: that of the bootstrap superuser under whatever name. Another role may have the name by now.
+    pub role: u32,
     /// The database's name.
     pub database: String,
     /// What `version()` says.
     pub version: String,
     /// Its parameters, as SHOW names and prints them.
     pub settings: Vec<(String, String)>,
+}
+
+impl SessionFacts {
+    /// Whether the session is the bootstrap superuser's.
+    pub fn is_bootstrap(&self) -> bool {
+        self.role == BOOTSTRAP_OID
+    }
 }
 
 /// User interface to query processor.

@@ -48,7 +48,7 @@ pub const LOG_CLOSE_TIME: Duration = Duration::from_secs(10);
 pub const LOG_CARRY_TIME: Duration = Duration::from_secs(600);
 /// Connections beyond those that are told that there are too many, or may cancel a statement; still more are dropped without a word.
 pub const REFUSALS_MAX: usize = 64;
-/// Clients of a worker that have not shown who they are; of more the one that has had longest to do so goes.
+/// Clients of a process that have not shown who they are, divided among its workers; of more the one that has had longest to do so goes.
 pub const UNKNOWN_CLIENTS_MAX: usize = 256;
 /// A silent client's host is probed after this long, and then as often.
 pub const CLIENT_KEEPALIVE: Duration = Duration::from_secs(5);

@@ -287,6 +287,9 @@ impl Worker {
             self.ticked_at = now.boot;
             self.user_interface.tick(now, &mut self.outbox);
             self.collect();
+            for session in self.user_interface.overdue(now) {
+                self.close_client(session);
+            }
             self.reload();
         }
         self.read_clients(now);
@@ -420,7 +423,8 @@ impl Worker {
 
     /// Clients that do not show who they are hold up nobody else.
     fn make_room(&mut self) {
-        if self.user_interface.unknown_clients() > limits::UNKNOWN_CLIENTS_MAX
+        let unknown_max = (limits::UNKNOWN_CLIENTS_MAX / self.shared.short_workers().max(1)).max(1);
+        if self.user_interface.unknown_clients() > unknown_max
             && let Some(oldest) = self.user_interface.oldest_unknown()
         {
             tracing::debug!(session = oldest.0, "too many clients have not shown who they are: the oldest goes");
@@ -447,7 +451,9 @@ impl Worker {
             if client.readable && wanted && backlog < limits::CLIENT_OUTPUT_BYTES_MAX {
                 client.read(&mut self.scratch);
                 client.begin_directly(&self.entrance);
-                self.tell_established(session);
+                if client.tls.is_some() {
+                    self.tell_established(session);
+                }
             }
             self.let_interface_read(now, session);
         }
@@ -493,7 +499,7 @@ impl Worker {
                 Some(output) => !client.write(output),
                 None => true,
             };
-            if self.user_interface.wants_encryption(session) && client.tls.is_none() {
+            if client.tls.is_none() && self.user_interface.wants_encryption(session) {
                 let is_told = self.user_interface.output(session).is_none_or(|output| output.is_empty());
                 gone |= is_told && !client.begin(&self.entrance);
             }

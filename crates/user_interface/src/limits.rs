@@ -46,6 +46,8 @@ pub const CATALOG_PATIENCE: u64 = SECOND;
 /// How long a connection may take until it has said who it is, in nanoseconds (PostgreSQL's `authentication_timeout`): silent ones
 /// would take the places of clients.
 pub const STARTUP_PATIENCE: u64 = 60 * SECOND;
+/// How long a client may take to take what it was told last, in nanoseconds: then its connection ends.
+pub const FAREWELL_PATIENCE: u64 = 60 * SECOND;
 /// Output of a statement under way is sent once it is so many bytes: PostgreSQL's buffer (`PQ_SEND_BUFFER_SIZE`).
 pub const OUTPUT_HELD_MAX: usize = 8 << 10;
 /// Bytes of output above which no more rows of a query are asked for.

@@ -151,8 +151,7 @@ impl UserInterface {
     /// A client's connection is encrypted from now on.
     pub fn encrypted(&mut self, session: SessionId, encryption: Encryption) {
         if let Some(session) = self.sessions.get_mut(&session) {
-            session.login.wants_encryption = false;
-            session.login.encryption = Some(encryption);
+            session.login.encrypted(encryption);
         }
     }
 
@@ -253,6 +252,14 @@ impl UserInterface {
     /// Whether the socket is to be closed once the output is sent.
     pub fn finished(&self, session: SessionId) -> bool {
         self.sessions.get(&session).is_none_or(|session| session.phase == Phase::Finished)
+    }
+
+    /// Sessions whose clients have had long enough to take what was said last: their connections end.
+    pub fn overdue(&self, now: Now) -> Vec<SessionId> {
+        let is_overdue = |session: &&Session| {
+            session.phase == Phase::Finished && session.deadline.is_some_and(|deadline| deadline <= now.boot)
+        };
+        self.sessions.values().filter(is_overdue).map(|session| session.id).collect()
     }
 
     /// Whether the session takes messages now: while it does not, reading its socket only fills memory.
@@ -374,11 +381,13 @@ impl Server for UserInterface {
     }
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
-        for session in self.sessions.values_mut().filter(|session| session.phase == Phase::Startup) {
-            session.deadline.get_or_insert(now.boot + STARTUP_PATIENCE);
+        if self.unknown > 0 {
+            for session in self.sessions.values_mut().filter(|session| session.phase == Phase::Startup) {
+                session.deadline.get_or_insert(now.boot + STARTUP_PATIENCE);
+            }
+            self.turn_where(now, outbox, is_silent, |turn| turn.leave());
+            self.turn_where(now, outbox, is_login_due, |turn| turn.login_due());
         }
-        self.turn_where(now, outbox, is_silent, |turn| turn.leave());
-        self.turn_where(now, outbox, is_login_due, |turn| turn.login_due());
         self.turn_where(now, outbox, is_late, |turn| {
             turn.session.deadline = None;
             cancel_statement(turn, CancelReason::Timeout);

@@ -346,3 +346,85 @@ fn nothing_but_answers_is_read_of_a_stranger() {
     let told = world.send(b"\0\0\0\x08\x04\xd2\x16\x2fQ\0\0\0\x05\0");
     assert_eq!(error(&told), "FATAL 08P01 received unencrypted data after SSL request");
 }
+
+/// If this failed, a client that takes nothing could hold a place for ever, or have more said to it than is bounded.
+#[test]
+fn who_takes_nothing_holds_no_place() {
+    let mut world = World::new();
+    world.interface.open_from(CLIENT, ELSEWHERE);
+    world.clients = 1;
+    let (tls, gss) = (b"\0\0\0\x08\x04\xd2\x16\x2f", b"\0\0\0\x08\x04\xd2\x16\x30");
+    assert_eq!(&world.send(gss)[..], b"N");
+    let refused = "FATAL 0A000 unsupported frontend protocol 1234.5680: server supports 3.0 to 3.0";
+    assert_eq!(error(&world.send(gss)), refused);
+    assert!(world.interface.overdue(world.now).is_empty(), "it has its time to take that");
+    world.now.boot += user_interface::limits::FAREWELL_PATIENCE;
+    assert_eq!(world.interface.overdue(world.now), [CLIENT]);
+    let mut world = World::new();
+    world.interface.open_from(CLIENT, ELSEWHERE);
+    world.clients = 1;
+    world.interface.encrypted(CLIENT, Encryption::default());
+    let refused = "FATAL 0A000 unsupported frontend protocol 1234.5679: server supports 3.0 to 3.0";
+    assert_eq!(error(&world.send(tls)), refused, "it is encrypted already");
+}
+
+/// What `CREATE ROLE` of the last client asks for, or the error.
+fn makes_a_role(world: &mut World) -> Result<usize, String> {
+    let mut query = BytesMut::from(&b"Q\0\0\0\x14create role made\0"[..]);
+    query[4] = (query.len() - 1) as u8;
+    let mut outbox = Outbox::default();
+    let session = world.session();
+    world.interface.receive(world.now, session, &mut query, &mut outbox);
+    let asked = outbox.messages.iter().find_map(|outgoing| match &outgoing.message {
+        Message::SessionRequest(_, SessionRequest::Execute { program, .. }) if !program.read_only => {
+            Some(program.relies_on.len())
+        }
+        _ => None,
+    });
+    asked.ok_or_else(|| {
+        // What it is told is confirmed first.
+        world.answer(outbox);
+        error(&world.output())
+    })
+}
+
+/// If this failed, a session would have the rights of another role that came to have its role's name; or use rights that another site has taken from it.
+#[test]
+fn a_session_has_the_rights_of_its_role_not_of_its_name() {
+    let maker = |oid| RoleSchema { create_role: true, ..RoleSchema { oid, ..role("maker", Some("secret")) } };
+    let mut world = World::new();
+    world.deliver(Message::AccessReply(AccessReply::CatalogRows { rows: vec![row(maker(30_000), 6)] }));
+    world.log_in("maker", "secret");
+    assert_eq!(makes_a_role(&mut world), Ok(1), "it holds only while the role's row is the same");
+    let mut world = World::new();
+    world.deliver(Message::AccessReply(AccessReply::CatalogRows { rows: vec![row(maker(30_000), 6)] }));
+    world.log_in("maker", "secret");
+    let another = RoleSchema { superuser: true, ..maker(30_001) };
+    world.deliver(Message::AccessReply(AccessReply::CatalogRows { rows: vec![row(another, 7)] }));
+    assert_eq!(makes_a_role(&mut world), Err("ERROR 42501 permission denied to create role".to_owned()));
+}
+
+/// If this failed, taking the superuser's right to log in would take nothing, for it goes by any name where it is trusted.
+#[test]
+fn a_superuser_that_may_not_log_in_may_not_by_another_name() {
+    let mut world = World::new();
+    let shut = RoleSchema { login: false, ..RoleSchema::bootstrap() };
+    world.deliver(Message::AccessReply(AccessReply::CatalogRows { rows: vec![row(shut, 6)] }));
+    assert_eq!(error(&world.greet(Peer::LOCAL, None, "anybody")), "FATAL 28000 role \"anybody\" does not exist");
+}
+
+/// If this failed, a site whose catalog is known to be behind would let in by what it was.
+#[test]
+fn a_catalog_that_stays_behind_lets_nobody_in() {
+    let mut world = World::new();
+    let key = CatalogEntry::role_key("alice");
+    world.confirms = (0..20).map(|_| SessionReply::Failed(Failure::SchemaChanged { key: key.clone() })).collect();
+    let mut told = world.greet(ELSEWHERE, None, "alice");
+    for _ in 0..20 {
+        if !told.is_empty() {
+            break;
+        }
+        told = world.wait(2_000_000_000);
+    }
+    assert!(error(&told).starts_with("FATAL 57P03 the roles cannot be confirmed"), "{}", error(&told));
+}

@@ -14,7 +14,7 @@ const HIDDEN: &str = "********";
 /// it says, is the bootstrap superuser.
 fn all(catalog: &SystemCatalog) -> Vec<Arc<RoleSchema>> {
     let known = &catalog.catalog().roles;
-    let bootstrap = catalog.catalog().role(BOOTSTRAP).into_iter().map(|role| match catalog.session().is_bootstrap {
+    let bootstrap = catalog.catalog().role(BOOTSTRAP).into_iter().map(|role| match catalog.session().is_bootstrap() {
         true => Arc::new(RoleSchema { name: owner(catalog), ..(*role).clone() }),
         false => role,
     });
@@ -25,13 +25,14 @@ fn all(catalog: &SystemCatalog) -> Vec<Arc<RoleSchema>> {
 /// What the owner of everything is called.
 pub(super) fn owner(catalog: &SystemCatalog) -> String {
     let session = catalog.session();
-    if session.is_bootstrap { session.user.clone() } else { BOOTSTRAP.to_owned() }
+    if session.is_bootstrap() { session.user.clone() } else { BOOTSTRAP.to_owned() }
 }
 
 /// Whether the session may do everything.
 pub(super) fn is_superuser(catalog: &SystemCatalog) -> bool {
     let session = catalog.session();
-    session.is_bootstrap || catalog.catalog().roles.get(&session.user).is_some_and(|(role, _)| role.superuser)
+    let named = catalog.catalog().roles.get(&session.user);
+    session.is_bootstrap() || named.is_some_and(|(role, _)| role.oid == session.role && role.superuser)
 }
 
 impl SystemCatalog {

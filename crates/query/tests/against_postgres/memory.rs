@@ -198,7 +198,7 @@ pub struct World {
 pub fn session() -> SessionFacts {
     SessionFacts {
         user: "postgres".to_owned(),
-        is_bootstrap: true,
+        role: messages::role::BOOTSTRAP_OID,
         database: "raid".to_owned(),
         version: "PostgreSQL 15.0 (Raid)".to_owned(),
         settings: vec![("application_name".to_owned(), "tests".to_owned())],

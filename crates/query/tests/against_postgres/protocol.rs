@@ -197,7 +197,7 @@ fn sessions_are_told_of_themselves() {
         let version = format!("for {name}");
         let session = SessionFacts {
             user: name.to_owned(),
-            is_bootstrap: true,
+            role: messages::role::BOOTSTRAP_OID,
             database: format!("{name}'s"),
             version,
             settings,

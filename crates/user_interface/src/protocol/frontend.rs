@@ -9,9 +9,9 @@ use crate::limits::{LONG_MESSAGE_BYTES, MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX_UNK
 /// Request code of a CancelRequest packet.
 const CANCEL_REQUEST: u32 = 80_877_102;
 /// Request code of an SSLRequest packet.
-const SSL_REQUEST: u32 = 80_877_103;
+pub const SSL_REQUEST: u32 = 80_877_103;
 /// Request code of a GSSENCRequest packet.
-const GSS_ENCRYPTION_REQUEST: u32 = 80_877_104;
+pub const GSS_ENCRYPTION_REQUEST: u32 = 80_877_104;
 /// Major number of the protocol that is spoken here.
 const PROTOCOL_MAJOR: u32 = 3;
 
@@ -249,13 +249,17 @@ pub fn startup(input: &[u8]) -> Result<Option<(Startup<'_>, usize)>> {
             Startup::Session { minor: (code & 0xffff) as u16, parameters: startup_parameters(&mut reader)? }
         }
         _ => {
-            return Err(SqlError::new(
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                format!("unsupported frontend protocol {}.{}: server supports 3.0 to 3.0", code >> 16, code & 0xffff),
-            ));
+            return Err(unsupported_version(code));
         }
     };
     Ok(Some((packet, length)))
+}
+
+/// 0A000: the version of the protocol that a client asks for.
+pub fn unsupported_version(code: u32) -> Box<SqlError> {
+    let (major, minor) = (code >> 16, code & 0xffff);
+    let message = format!("unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0");
+    SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
 }
 
 /// An answer to a request for authentication, and the client's first SASL message in it.

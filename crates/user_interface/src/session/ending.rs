@@ -3,7 +3,7 @@
 //! Invariant: success is told after the commit that it speaks of; each cycle ends with exactly one ReadyForQuery.
 
 use crate::errors::SqlError;
-use crate::limits::CATALOG_PATIENCE;
+use crate::limits::{CATALOG_PATIENCE, FAREWELL_PATIENCE};
 use crate::protocol::backend::{self, Severity};
 use crate::protocol::copy;
 use crate::session::catalog::shows;
@@ -96,6 +96,7 @@ impl Turn<'_> {
             self.ask(SessionRequest::Close);
         }
         self.session.phase = Phase::Finished;
+        self.session.deadline = Some(self.now.boot + FAREWELL_PATIENCE);
         self.session.work = Work::Idle;
         self.session.cycle = Cycle::Idle;
         self.session.open = false;

@@ -14,6 +14,8 @@ use crate::sql::parse::Parsed;
 use crate::sql::roles;
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
+use messages::role::BOOTSTRAP_OID;
+use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use messages::{Key, Timestamp};
 use std::sync::Arc;
@@ -150,7 +152,10 @@ impl Turn<'_> {
             Plan::Roles(statement) => {
                 let (catalog, drawn) = (self.catalog(), self.shared.doorkeeper.draw());
                 let own = self.session.overlay.keys();
-                let change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
+                let mut change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
+                if let Some(program) = &mut change.program {
+                    program.relies_on = self.own_rights();
+                }
                 self.launch_change(execution, change);
                 return Ok(());
             }
@@ -160,6 +165,13 @@ impl Turn<'_> {
         }
         self.session.work = Work::Statement(execution);
         Ok(())
+    }
+
+    /// What the session may do with roles, as it is known here: at another site it may have been taken from it.
+    fn own_rights(&self) -> CatalogVersions {
+        let key = CatalogEntry::role_key(&self.session.user);
+        let is_known = self.session.role != BOOTSTRAP_OID && !self.session.overlay.keys().contains(&key);
+        self.relied(if is_known { vec![key] } else { Vec::new() })
     }
 
     /// Has a planned change of the catalog done.

@@ -15,7 +15,7 @@ use authentication::hba::ClientCertificate;
 use authentication::scram::{MECHANISM, MECHANISM_PLUS};
 use authentication::{Attempt, Exchange, Method, ScramError, Verifier};
 use messages::program::Program;
-use messages::role::{BOOTSTRAP, RoleSchema};
+use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema};
 use messages::schema::CatalogEntry;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -80,6 +80,8 @@ pub struct Login {
     /// The client was told to begin with encryption.
     pub(crate) wants_encryption: bool,
     pub(crate) step: Step,
+    /// Whether it has asked for encryption: by GSSAPI, by TLS.
+    asked_for: [bool; 2],
     /// The role whose connection it is counted as.
     counted: Option<Arc<str>>,
 }
@@ -87,7 +89,26 @@ pub struct Login {
 impl Login {
     /// Of a client that has just connected.
     pub fn new(peer: Peer) -> Login {
-        Login { peer, encryption: None, wants_encryption: false, step: Step::Greeting, counted: None }
+        Login {
+            peer,
+            encryption: None,
+            wants_encryption: false,
+            step: Step::Greeting,
+            asked_for: [false; 2],
+            counted: None,
+        }
+    }
+
+    /// The connection is encrypted from now on.
+    pub(crate) fn encrypted(&mut self, encryption: Encryption) {
+        self.wants_encryption = false;
+        self.encryption = Some(encryption);
+        self.asked_for[usize::from(true)] = true;
+    }
+
+    /// Notes that it asks for encryption. Whether it may: once for each kind, so that what it is told before it is let in is bounded.
+    pub(super) fn may_ask_for_encryption(&mut self, tls: bool) -> bool {
+        !std::mem::replace(&mut self.asked_for[usize::from(tls)], true)
     }
 
     /// Whether the client has to wait.
@@ -116,7 +137,7 @@ impl Turn<'_> {
             Some(asked) if asked.method == Method::Trust && self.trusts_bootstrap() && self.role().is_none() => {
                 // Whoever may say that it is the bootstrap superuser may call it by any name.
                 self.check_certificate(asked)?;
-                self.session.is_bootstrap = true;
+                self.session.role = BOOTSTRAP_OID;
                 self.let_in()
             }
             Some(asked) => self.confirm(asked),
@@ -136,9 +157,11 @@ impl Turn<'_> {
 
     fn trusts_bootstrap(&self) -> bool {
         let rules = self.shared.doorkeeper.rules();
-        rules
-            .find(&self.attempt(BOOTSTRAP))
-            .is_some_and(|rule| rule.method == Method::Trust && rule.certificate == ClientCertificate::None)
+        let may_log_in = self.shared.catalog.catalog.role(BOOTSTRAP).is_some_and(|role| role.login);
+        may_log_in
+            && rules
+                .find(&self.attempt(BOOTSTRAP))
+                .is_some_and(|rule| rule.method == Method::Trust && rule.certificate == ClientCertificate::None)
     }
 
     fn role(&self) -> Option<Arc<RoleSchema>> {
@@ -158,7 +181,10 @@ impl Turn<'_> {
     /// Has the catalog confirmed to have the role as it is known here, with its password.
     fn confirm(&mut self, asked: Asked) -> Result<()> {
         if self.session.doubts >= DOUBTS_MAX {
-            return self.confirmed_role(asked);
+            let message = "the roles cannot be confirmed: this site's catalog is not up to date";
+            return Err(
+                SqlError::new(sqlstate::CANNOT_CONNECT_NOW, message).with_hint("Try again, or at another site.")
+            );
         }
         self.session.doubts += 1;
         let keys = vec![CatalogEntry::role_key(&self.session.user), CatalogEntry::secret_key()];
@@ -342,7 +368,7 @@ impl Turn<'_> {
 
     /// It is who it says it is. Errors: the role may not connect.
     fn let_in(&mut self) -> Result<()> {
-        if !self.session.is_bootstrap {
+        if self.session.role != BOOTSTRAP_OID {
             let user = &self.session.user;
             let refused =
                 |what: &str| Err(SqlError::new(sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" {what}")));
@@ -361,7 +387,7 @@ impl Turn<'_> {
                 ));
             }
             self.session.login.counted = Some(name);
-            self.session.is_bootstrap = role.oid == messages::role::BOOTSTRAP_OID;
+            self.session.role = role.oid;
         }
         self.session.login.step = Step::Over;
         self.welcome();

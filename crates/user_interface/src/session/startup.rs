@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
-use crate::protocol::frontend::{self, Startup};
+use crate::protocol::frontend::{self, GSS_ENCRYPTION_REQUEST, SSL_REQUEST, Startup};
 use crate::session::login::Step;
 use crate::session::state::Phase;
 use crate::session::turn::Turn;
@@ -26,10 +26,11 @@ impl Turn<'_> {
             return Ok(Started::Incomplete);
         };
         match packet {
+            // As PostgreSQL: asked again, it is no request any more but a version that nobody speaks.
+            Startup::Encryption { tls } if !self.session.login.may_ask_for_encryption(tls) => {
+                return Err(frontend::unsupported_version(if tls { SSL_REQUEST } else { GSS_ENCRYPTION_REQUEST }));
+            }
             Startup::Encryption { tls: true } if self.shared.doorkeeper.offers_encryption() => {
-                if self.session.login.encryption.is_some() {
-                    return Err(SqlError::new(sqlstate::PROTOCOL_VIOLATION, "the connection is encrypted already"));
-                }
                 if input.len() > length {
                     let message = "received unencrypted data after SSL request";
                     return Err(SqlError::new(sqlstate::PROTOCOL_VIOLATION, message).with_detail(

@@ -315,8 +315,8 @@ pub struct Session {
     pub listed: bool,
     /// Who it is, once it is let in.
     pub user: String,
-    /// Whether that is the bootstrap superuser, under whatever name.
-    pub is_bootstrap: bool,
+    /// Its number, once it is let in: that of the bootstrap superuser under whatever name. Another role may have the name by now.
+    pub role: u32,
     /// How it is let in.
     pub login: Login,
     /// The database it says it wants.
@@ -378,7 +378,7 @@ impl Session {
             is_due: false,
             listed: false,
             user: String::new(),
-            is_bootstrap: false,
+            role: 0,
             login: Login::new(peer),
             database: String::new(),
             settings: SessionSettings::default(),

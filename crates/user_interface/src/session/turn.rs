@@ -14,6 +14,7 @@ use crate::sql::settings::Facts;
 use crate::user_interface::Config;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
+use messages::role::{BOOTSTRAP_OID, RoleSchema};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
 use messages::{Incarnation, Message, Now, Outbox, ServerKind};
@@ -94,8 +95,9 @@ impl Turn<'_> {
 
     /// Whether the session may do everything. A role that was dropped since may nothing.
     fn is_superuser(&self) -> bool {
-        let roles = &self.shared.catalog.catalog.roles;
-        self.session.is_bootstrap || roles.get(&self.session.user).is_some_and(|(role, _)| role.superuser)
+        let named = self.shared.catalog.catalog.roles.get(&self.session.user);
+        let may = |role: &RoleSchema| role.oid == self.session.role && role.superuser;
+        self.session.role == BOOTSTRAP_OID || named.is_some_and(|(role, _)| may(role))
     }
 
     /// Runs `with` with what is special about the session.
@@ -103,7 +105,7 @@ impl Turn<'_> {
         let config = &self.shared.config;
         with(&Facts {
             user: &self.session.user,
-            is_bootstrap: self.session.is_bootstrap,
+            role: self.session.role,
             is_superuser: self.is_superuser(),
             database: &self.session.database,
             version: &config.version,
@@ -117,7 +119,7 @@ impl Turn<'_> {
     pub fn session_facts(&self) -> Arc<SessionFacts> {
         let facts = self.with_facts(|facts| SessionFacts {
             user: facts.user.to_owned(),
-            is_bootstrap: facts.is_bootstrap,
+            role: facts.role,
             database: facts.database.to_owned(),
             version: facts.version.to_owned(),
             settings: facts.settings.all(facts),

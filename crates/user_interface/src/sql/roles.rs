@@ -10,7 +10,7 @@ use crate::sql::words::Words;
 use authentication::Verifier;
 use authentication::limits::{PASSWORD_BYTES_MAX, SALT_BYTES};
 use messages::Key;
-use messages::role::{BOOTSTRAP, RoleSchema, Secret};
+use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret};
 use messages::schema::{Catalog, CatalogEntry};
 use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
@@ -299,10 +299,13 @@ pub fn plan(
     facts: &Facts,
     drawn: Drawn,
 ) -> Result<SchemaChange> {
-    let actor = match facts.is_bootstrap {
-        true => RoleSchema::bootstrap(),
-        // A role that was dropped since it logged in may nothing.
-        false => catalog.role(facts.user).map_or_else(|| RoleSchema::new(String::new(), 0), |role| (*role).clone()),
+    let actor = match facts.role {
+        BOOTSTRAP_OID => RoleSchema::bootstrap(),
+        // A role that was dropped since it logged in may nothing, and another one of its name is another one.
+        number => {
+            let role = catalog.role(facts.user).filter(|role| role.oid == number);
+            role.map_or_else(|| RoleSchema::new(String::new(), 0), |role| (*role).clone())
+        }
     };
     let mut planner = Planner::new(catalog, own);
     match statement {
@@ -327,7 +330,7 @@ pub fn plan(
 fn resolved(name: &Named, facts: &Facts) -> String {
     match name {
         Named::Is(name) => name.clone(),
-        Named::Own(_) if facts.is_bootstrap => BOOTSTRAP.to_owned(),
+        Named::Own(_) if facts.role == BOOTSTRAP_OID => BOOTSTRAP.to_owned(),
         Named::Own(_) => facts.user.to_owned(),
     }
 }

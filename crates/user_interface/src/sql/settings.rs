@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub struct Facts<'a> {
     /// The user's name.
     pub user: &'a str,
-    /// Whether it is the bootstrap superuser, under whatever name.
-    pub is_bootstrap: bool,
+    /// The role's number: that of the bootstrap superuser under whatever name. Another role may have the name by now.
+    pub role: u32,
     /// Whether it may do everything.
     pub is_superuser: bool,
     /// The database's name.
@@ -31,7 +31,7 @@ impl<'a> Facts<'a> {
     pub fn nobody(settings: &'a Settings) -> Facts<'a> {
         Facts {
             user: "",
-            is_bootstrap: false,
+            role: 0,
             is_superuser: false,
             database: "",
             version: "",
