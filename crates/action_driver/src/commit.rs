@@ -41,7 +41,8 @@ impl Work {
             ConflictKind::Deadlock
             | ConflictKind::PreparedElsewhere
             | ConflictKind::YoungerDies
-            | ConflictKind::OlderWaits => conflict.item.as_deref().is_some_and(is_unseen),
+            | ConflictKind::OlderWaits
+            | ConflictKind::LateAccess => conflict.item.as_deref().is_some_and(is_unseen),
             // Without a rival the row has gone, and stays away.
             ConflictKind::StaleRead => conflict.other.is_some() && conflict.item.as_deref().is_some_and(is_unseen),
             ConflictKind::SchemaChanged

@@ -13,12 +13,13 @@
 //!
 //! What a transaction has been granted that executes alone is in its own list and not in the table: most calls of procedures come and go so.
 
+mod waits;
+
 use crate::commit_locks::CommitLocks;
-use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, HOLDS_ASKED_MAX, OWED_TIME, PRECEDENCE_TIME};
+use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, PRECEDENCE_TIME};
 use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
-use crate::sequencer::Sequencer;
+use crate::sequencer::{Judgement, Judges, Sequencer};
 use messages::concurrency::Target;
-use messages::reached;
 use messages::{Age, Conflict, ConflictKind, History, Item, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -66,8 +67,14 @@ impl Request {
 struct Transaction {
     /// What it has been granted: what to remove from the table of accesses.
     holds: Vec<(Target, Mode)>,
+    /// Of that, the items for which it has been granted more since than `holds` says.
+    upgraded: Vec<Target>,
     request: Option<Request>,
     doomed: Option<Conflict>,
+    /// Its age, from its first access on.
+    age: Option<Age>,
+    /// Its prepare has been sent with those of others: it executes no more.
+    is_gathered: bool,
     /// What younger ones owe it.
     owed: Option<Owed>,
 }
@@ -110,6 +117,9 @@ pub struct Doomed {
 /// What was accessed or waited for and is so no more: who waits behind it may go on. Nothing if nobody waits at all.
 pub type Freed = Vec<Target>;
 
+/// Requests that waited, and what became of them: nothing said against them, they go on.
+pub type Answers = Vec<(TransactionId, Option<Conflict>)>;
+
 /// All executing transactions of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Executing {
@@ -119,6 +129,8 @@ pub struct Executing {
     alone: Option<TransactionId>,
     waiting: LockTable,
     transactions: FxHashMap<TransactionId, Transaction>,
+    /// Who waits, in the order in which they asked.
+    queue: BTreeMap<u64, TransactionId>,
     requests: u64,
     /// When the last who is owed something will be so no more (boot clock).
     owed_until: u64,
@@ -165,6 +177,57 @@ impl Executing {
         self.transactions.get(&transaction)?.doomed.as_ref()
     }
 
+    /// Who has waited longest, and the order of its request.
+    pub fn first_waiting(&self) -> Option<(u64, TransactionId)> {
+        self.queue.first_key_value().map(|(order, transaction)| (*order, *transaction))
+    }
+
+    /// What waits, in the order in which it came.
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.queue.values().map(|transaction| self.request_of(*transaction).expect("who is queued has a request"))
+    }
+
+    /// What this transaction has been granted.
+    pub fn holds_of(&self, transaction: TransactionId) -> impl Iterator<Item = (&Target, Mode)> {
+        let known = self.transactions.get(&transaction).into_iter();
+        known.flat_map(|known| {
+            known.holds.iter().map(|(target, mode)| match known.upgraded.contains(target) {
+                true => (target, Mode::Exclusive),
+                false => (target, *mode),
+            })
+        })
+    }
+
+    /// All that are known here, in no order.
+    pub fn known(&self) -> impl Iterator<Item = TransactionId> {
+        self.transactions.keys().copied()
+    }
+
+    /// Whether it has been granted something and goes on with it: it is neither doomed nor being prepared with others.
+    pub fn is_under_way(&self, transaction: TransactionId) -> bool {
+        let goes_on = |known: &Transaction| known.doomed.is_none() && !known.is_gathered && !known.holds.is_empty();
+        self.transactions.get(&transaction).is_some_and(goes_on)
+    }
+
+    /// Those that have been granted something and go on with it, oldest first.
+    pub fn under_way(&self) -> Vec<(Age, TransactionId)> {
+        let of_age = |(transaction, known): (&TransactionId, &Transaction)| {
+            let age = known.age.unwrap_or(Age { clock: 0, first: *transaction });
+            self.is_under_way(*transaction).then_some((age, *transaction))
+        };
+        let mut under_way: Vec<_> = self.transactions.iter().filter_map(of_age).collect();
+        under_way.sort_unstable();
+        under_way
+    }
+
+    /// Those that are being prepared with others, oldest first: no switch of the method may doom them.
+    pub fn gathered(&self) -> Vec<(Age, TransactionId)> {
+        let gathered = self.transactions.iter().filter(|(_, known)| known.is_gathered && !known.holds.is_empty());
+        let mut gathered: Vec<_> = gathered.filter_map(|(one, known)| Some((known.age?, *one))).collect();
+        gathered.sort_unstable();
+        gathered
+    }
+
     /// A transaction wants to access something. It has no request waiting.
     pub fn access(
         &mut self,
@@ -173,33 +236,48 @@ impl Executing {
         How { mode, may_wait, precedence }: How,
         now: u64,
         commit_locks: &mut CommitLocks,
-        sequencer: &dyn Sequencer,
+        sequencer: &mut dyn Sequencer,
     ) -> Answer {
         let known = self.transactions.entry(transaction).or_default();
         assert!(known.request.is_none(), "a transaction has one access under way at most: {transaction}");
         if let Some(conflict) = &known.doomed {
             return Answer::Refused(conflict.clone());
         }
+        (known.age, known.is_gathered) = (Some(age), false);
         let standing = match self.is_alone(transaction) {
             true if self.transactions[&transaction].has(&target, mode) => Standing::Covered,
             true => Standing::Free,
             false => self.held.standing(transaction, Place::from(&target), mode),
         };
-        if standing == Standing::Covered {
+        let judges = sequencer.judges();
+        if standing == Standing::Covered && judges < Judges::Everything {
             return Answer::Granted;
         }
         self.requests += 1;
         let request = Request { transaction, target, mode, order: self.requests, age, since: now, precedence };
-        let uncontested = standing == Standing::Free && self.waiting.is_empty();
-        if !is_commit_locked(&request, commit_locks) && (uncontested || !self.is_blocked(&request, sequencer)) {
-            self.grant(request, now);
-            return Answer::Granted;
+        sequencer.asks(&request);
+        let uncontested = standing == Standing::Free && self.waiting.is_empty() && judges == Judges::Contested;
+        let judgement = match standing != Standing::Covered && is_commit_locked(&request, commit_locks) {
+            true => Judgement::Wait,
+            false if uncontested => Judgement::Go,
+            false => sequencer.judge(self, &request),
+        };
+        match judgement {
+            Judgement::Go if standing == Standing::Covered => {
+                sequencer.granted(&request, now);
+                return Answer::Granted;
+            }
+            Judgement::Go => {
+                self.grant(request, now, sequencer);
+                return Answer::Granted;
+            }
+            Judgement::Refuse(conflict) => {
+                sequencer.refused(transaction);
+                return Answer::Refused(conflict);
+            }
+            Judgement::Wait if !may_wait => return Answer::Busy,
+            Judgement::Wait => self.wait(request),
         }
-        if !may_wait {
-            return Answer::Busy;
-        }
-        self.waiting.add(request.place(), transaction, mode);
-        self.transactions.get_mut(&transaction).expect("entered above").request = Some(request);
         match self.refused_for_a_circle(transaction, sequencer) {
             Some(conflict) => Answer::Refused(conflict),
             None => Answer::Waits,
@@ -227,11 +305,15 @@ impl Executing {
         }
     }
 
-    fn is_blocked(&self, request: &Request, sequencer: &dyn Sequencer) -> bool {
-        sequencer.blockers(self, request, &mut |_| ControlFlow::Break(())).is_break()
+    fn wait(&mut self, request: Request) {
+        let transaction = request.transaction;
+        self.waiting.add(request.place(), transaction, request.mode);
+        self.queue.insert(request.order, transaction);
+        self.transactions.get_mut(&transaction).expect("who asks is known").request = Some(request);
     }
 
-    fn grant(&mut self, request: Request, now: u64) {
+    fn grant(&mut self, request: Request, now: u64, sequencer: &mut dyn Sequencer) {
+        sequencer.granted(&request, now);
         let time = match request.precedence {
             true => PRECEDENCE_TIME,
             false if now >= request.since + ACCESS_PATIENCE => OWED_TIME,
@@ -249,56 +331,18 @@ impl Executing {
         } else if self.held.add(request.place(), request.transaction, request.mode) {
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             known.holds.push((request.target, request.mode));
-        }
-    }
-
-    /// Takes back a request that closes a circle of waits: its transaction is the victim. What waited behind it came later or not at
-    /// all, as it has only just come itself or the method has just changed.
-    fn refused_for_a_circle(&mut self, transaction: TransactionId, sequencer: &dyn Sequencer) -> Option<Conflict> {
-        let before = self.closes_circle(transaction, sequencer)?;
-        let request = self.withdraw(transaction).expect("who closes a circle waits");
-        reached!("deadlock");
-        Some(Conflict::on(request.place().item(), ConflictKind::Deadlock, Some(before)))
-    }
-
-    /// Whether this transaction waits for itself by way of others; then the one of them that waits for it directly.
-    fn closes_circle(&self, transaction: TransactionId, sequencer: &dyn Sequencer) -> Option<TransactionId> {
-        if !self.may_be_waited_for(transaction) {
-            return None;
-        }
-        let mut seen = FxHashSet::default();
-        let mut open = vec![transaction];
-        while let Some(next) = open.pop() {
-            let Some(request) = self.request_of(next) else { continue };
-            let closed = sequencer.blockers(self, request, &mut |blocker| {
-                if blocker == transaction {
-                    return ControlFlow::Break(());
-                }
-                if seen.insert(blocker) {
-                    open.push(blocker);
-                }
-                ControlFlow::Continue(())
-            });
-            if closed.is_break() {
-                return Some(next);
+        } else if matches!(request.target, Target::Item(_)) {
+            // Two modes of which neither covers the other have been joined.
+            let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
+            if !known.has(&request.target, request.mode) && !known.upgraded.contains(&request.target) {
+                known.upgraded.push(request.target);
             }
         }
-        None
-    }
-
-    /// A cheap question before the search: nobody waits for its request, which is the newest, so somebody must wait for what it
-    /// holds.
-    fn may_be_waited_for(&self, transaction: TransactionId) -> bool {
-        let holds = &self.transactions[&transaction].holds;
-        holds.len() > HOLDS_ASKED_MAX
-            || holds.iter().any(|(target, _)| {
-                let waited_for = |_| ControlFlow::Break(());
-                self.waiting.conflicts(target.into(), transaction, Mode::Exclusive, waited_for).is_break()
-            })
     }
 
     fn withdraw(&mut self, transaction: TransactionId) -> Option<Request> {
         let request = self.transactions.get_mut(&transaction)?.request.take()?;
+        self.queue.remove(&request.order);
         self.waiting.remove(request.place(), transaction, request.mode);
         Some(request)
     }
@@ -325,12 +369,19 @@ impl Executing {
     }
 
     /// A transaction ends, and what it has been granted belongs to another one, which waits for nothing: so no circle closes.
-    pub fn hand_over(&mut self, transaction: TransactionId, to: TransactionId) -> Freed {
+    pub fn hand_over(&mut self, transaction: TransactionId, to: TransactionId, sequencer: &mut dyn Sequencer) -> Freed {
         self.list();
+        if self.transactions.contains_key(&transaction) {
+            sequencer.handed_over(transaction, to);
+        }
         let freed = self.withdraw(transaction).map(|request| request.target);
         let Some(ended) = self.transactions.remove(&transaction) else { return Freed::new() };
         let heir = self.transactions.entry(to).or_default();
+        heir.age = heir.age.or(ended.age);
         let is_doomed = heir.doomed.is_some();
+        if !is_doomed {
+            heir.upgraded.extend(ended.upgraded);
+        }
         let mut freed: Freed = freed.into_iter().collect();
         for (target, mode) in ended.holds {
             self.held.remove(Place::from(&target), transaction, mode);
@@ -345,7 +396,10 @@ impl Executing {
     }
 
     /// Forgets a transaction: it has ended, or is committing and now has commit-locks in place of its accesses.
-    pub fn forget(&mut self, transaction: TransactionId) -> Freed {
+    pub fn forget(&mut self, transaction: TransactionId, sequencer: &mut dyn Sequencer) -> Freed {
+        if self.transactions.contains_key(&transaction) {
+            sequencer.ended(self, transaction);
+        }
         let Some(known) = self.transactions.remove(&transaction) else { return Freed::new() };
         if known.owed.is_some_and(|owed| owed.until >= self.owed_until) {
             let others = self.transactions.values().filter_map(|known| known.owed);
@@ -354,9 +408,18 @@ impl Executing {
         self.free(transaction, known.request, known.holds)
     }
 
+    /// A transaction is being prepared together with others: it executes no more.
+    pub fn gather(&mut self, transaction: TransactionId, sequencer: &mut dyn Sequencer) {
+        if let Some(known) = self.transactions.get_mut(&transaction) {
+            known.is_gathered = true;
+            sequencer.ended(self, transaction);
+        }
+    }
+
     /// A transaction no longer waits for this, and no longer holds that.
     fn free(&mut self, transaction: TransactionId, request: Option<Request>, holds: Vec<(Target, Mode)>) -> Freed {
         if let Some(request) = &request {
+            self.queue.remove(&request.order);
             self.waiting.remove(request.place(), transaction, request.mode);
         }
         if self.alone.take_if(|alone| *alone == transaction).is_none() {
@@ -404,7 +467,7 @@ impl Executing {
             };
             let _ = self.waiting.conflicts(place, other, mode, &mut look);
             // What has been granted needs it only where it would be doomed.
-            let _ = self.held.conflicts(place, other, mode, |holder| match sequencer.loses(holder.mode, mode) {
+            let _ = self.held.conflicts(place, other, mode, |holder| match sequencer.loses(holder, mode) {
                 true => look(holder),
                 false => ControlFlow::Continue(()),
             });
@@ -422,14 +485,14 @@ impl Executing {
         prepared: TransactionId,
         gathered: &[TransactionId],
         (placing, history): (Placing, &History),
-        sequencer: &dyn Sequencer,
+        sequencer: &mut dyn Sequencer,
     ) -> (Vec<Doomed>, Freed) {
         self.list();
         let mut losers = BTreeMap::new();
         if !self.held.is_empty() {
             for (place, mode) in placing.places(history) {
                 let _ = self.held.conflicts(place, prepared, mode, |holder| {
-                    if sequencer.loses(holder.mode, mode) && !gathered.contains(&holder.transaction) {
+                    if sequencer.loses(holder, mode) && !gathered.contains(&holder.transaction) {
                         losers.entry(holder.transaction).or_insert(place);
                     }
                     ControlFlow::Continue(())
@@ -444,80 +507,28 @@ impl Executing {
                 false => ConflictKind::PreparedElsewhere,
             };
             let conflict = Conflict::on(place.item(), kind, Some(prepared));
-            let known = self.transactions.get_mut(&transaction).expect("it has accesses");
-            known.doomed = Some(conflict.clone());
-            let (request, holds) = (known.request.take(), std::mem::take(&mut known.holds));
-            let waited = request.is_some();
-            freed.extend(self.free(transaction, request, holds));
-            doomed.push(Doomed { transaction, conflict, waited });
+            let (loser, more) = self.doom_one(transaction, conflict, sequencer);
+            freed.extend(more);
+            doomed.push(loser);
         }
         (doomed, freed)
     }
 
-    /// Places are no longer accessed, waited for or commit-locked: grants the requests that waited for that alone, in the order in
-    /// which they came.
-    pub fn go_on<'a>(
+    /// Dooms a transaction that is known here.
+    pub fn doom_one(
         &mut self,
-        freed: impl IntoIterator<Item = Place<'a>>,
-        now: u64,
-        commit_locks: &mut CommitLocks,
-        sequencer: &dyn Sequencer,
-    ) -> Vec<TransactionId> {
-        let mut candidates = BTreeMap::new();
-        if self.waiting.is_empty() {
-            return Vec::new();
-        }
-        for place in freed {
-            let _ = self.waiting.conflicts(place, TransactionId::ZERO, Mode::Exclusive, |waiting| {
-                let request = self.request_of(waiting.transaction).expect("who is listed as waiting has a request");
-                candidates.insert(request.order, waiting.transaction);
-                ControlFlow::Continue(())
-            });
-        }
-        self.grant_free(candidates, now, commit_locks, sequencer)
-    }
-
-    fn grant_free(
-        &mut self,
-        candidates: BTreeMap<u64, TransactionId>,
-        now: u64,
-        commit_locks: &mut CommitLocks,
-        sequencer: &dyn Sequencer,
-    ) -> Vec<TransactionId> {
-        let mut granted = Vec::new();
-        for transaction in candidates.into_values() {
-            let request = self.request_of(transaction).expect("a candidate waits");
-            if !is_commit_locked(request, commit_locks) && !self.is_blocked(request, sequencer) {
-                let request = self.withdraw(transaction).expect("a candidate waits");
-                self.grant(request, now);
-                granted.push(transaction);
-            }
-        }
-        granted
-    }
-
-    /// The method has changed: requests that now wait in a circle are refused, those that now wait for nobody are granted, all in the
-    /// order in which they came. (Accesses that the old method let conflict stay: versions are checked at the end, whatever
-    /// the method.)
-    pub fn method_changed(
-        &mut self,
-        now: u64,
-        commit_locks: &mut CommitLocks,
-        sequencer: &dyn Sequencer,
-    ) -> Vec<(TransactionId, Option<Conflict>)> {
-        let waiting = self.transactions.values().filter_map(|known| known.request.as_ref());
-        let waiting: BTreeMap<u64, TransactionId> =
-            waiting.map(|request| (request.order, request.transaction)).collect();
-        let mut answers = Vec::new();
-        for transaction in waiting.values() {
-            if let Some(conflict) = self.refused_for_a_circle(*transaction, sequencer) {
-                answers.push((*transaction, Some(conflict)));
-            }
-        }
-        let waiting = waiting.into_iter().filter(|(_, transaction)| self.request_of(*transaction).is_some()).collect();
-        let granted = self.grant_free(waiting, now, commit_locks, sequencer);
-        answers.extend(granted.into_iter().map(|transaction| (transaction, None)));
-        answers
+        transaction: TransactionId,
+        conflict: Conflict,
+        sequencer: &mut dyn Sequencer,
+    ) -> (Doomed, Freed) {
+        let known = self.transactions.get_mut(&transaction).expect("who is doomed is known");
+        known.doomed = Some(conflict.clone());
+        let (request, holds) = (known.request.take(), std::mem::take(&mut known.holds));
+        known.upgraded.clear();
+        let waited = request.is_some();
+        let freed = self.free(transaction, request, holds);
+        sequencer.ended(self, transaction);
+        (Doomed { transaction, conflict, waited }, freed)
     }
 }
 

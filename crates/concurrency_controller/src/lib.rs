@@ -10,11 +10,15 @@
 //! * [`lock_table`] and [`segments`]: who locks which items and ranges;
 //! * [`commit_locks`]: transactions that are being prepared, and readers of snapshots;
 //! * [`sequencer`]: what a method is; [`executing`]: what all methods have in common;
-//! * [`locking`], [`optimistic`]: the methods; [`recommend`]: which to choose when;
+//! * [`locking`], [`simple_locking`], [`optimistic`], [`serial`], [`timestamp`] with its [`ghosts`]: the methods; [`methods`] lists them;
+//! * [`switching`], with [`both`] and [`breakers`]: from one method to another, in three ways; [`recommend`]: which to choose when;
 //! * [`limits`] names the bounds.
 
+pub mod both;
+pub mod breakers;
 pub mod commit_locks;
 pub mod executing;
+pub mod ghosts;
 pub mod limits;
 pub mod lock_table;
 pub mod locking;
@@ -23,20 +27,26 @@ pub mod optimistic;
 pub mod recommend;
 pub mod segments;
 pub mod sequencer;
+pub mod serial;
+pub mod simple_locking;
+pub mod switching;
+pub mod timestamp;
 
 use commit_locks::{CommitLocks, Finished, Verdict};
-use executing::{Answer, Executing, How};
+use executing::{Answer, Answers, Doomed, Executing, How};
 use lock_table::{Mode, Place, Placing};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
 use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
-use messages::{Age, Conflict, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, TransactionId};
+use messages::{
+    Age, Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, TransactionId,
+};
 use messages::{planted, reached};
-use methods::sequencer_of;
-use sequencer::Sequencer;
+use methods::Ruling;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use switching::Switching;
 
 /// What the load has come to, for status and [`recommend`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +59,10 @@ pub struct Counters {
     pub deadlocks: u64,
     /// Executing transactions that lost an access to a prepared one.
     pub doomed: u64,
+    /// Of the accesses, those refused because they came too late for the order of the method.
+    pub late: u64,
+    /// Executing transactions that a switch of the method doomed.
+    pub doomed_by_switches: u64,
     /// Histories to commit-lock.
     pub commit_locks: u64,
     /// Of them, those that waited.
@@ -60,8 +74,9 @@ pub struct Counters {
 /// The concurrency controller of one site.
 #[derive(Serialize, Deserialize)]
 pub struct ConcurrencyController {
-    #[serde(with = "methods::by_name")]
-    sequencer: Box<dyn Sequencer + Send>,
+    ruling: Ruling,
+    /// The last switch of the method, until nothing executes from before it.
+    switching: Option<Switching>,
     executing: Executing,
     commit_locks: CommitLocks,
     counters: Counters,
@@ -73,7 +88,8 @@ impl ConcurrencyController {
     pub fn new(method: Method, points_max: usize, planted: Planted) -> ConcurrencyController {
         let placing = Placing { points_max, planted };
         ConcurrencyController {
-            sequencer: sequencer_of(method),
+            ruling: Ruling::new(method, planted),
+            switching: None,
             executing: Executing::default(),
             commit_locks: CommitLocks::new(placing),
             counters: Counters::default(),
@@ -83,7 +99,7 @@ impl ConcurrencyController {
 
     /// The method in force.
     pub fn method(&self) -> Method {
-        self.sequencer.method()
+        self.ruling.sequencer().method()
     }
 
     /// What the load has come to.
@@ -94,20 +110,6 @@ impl ConcurrencyController {
     /// Whether nothing is under way: nobody executes, is being prepared or waits.
     pub fn is_idle(&self) -> bool {
         self.executing.is_empty() && self.commit_locks.is_empty()
-    }
-
-    /// Goes on with another method. Nothing stops: what is under way is kept, what now waits for nobody is granted, and what now
-    /// waits in a circle is refused.
-    pub fn switch(&mut self, now: Now, method: Method, outbox: &mut Outbox) {
-        if method == self.method() {
-            return;
-        }
-        self.sequencer = sequencer_of(method);
-        for (transaction, conflict) in self.executing.method_changed(now.boot, &mut self.commit_locks, &*self.sequencer)
-        {
-            self.counters.deadlocks += u64::from(conflict.is_some());
-            reply_access(transaction, conflict, outbox);
-        }
     }
 
     fn request(&mut self, now: Now, request: ConcurrencyRequest, outbox: &mut Outbox) {
@@ -130,7 +132,8 @@ impl ConcurrencyController {
                 self.go_on(now, freed.iter().map(Place::from), outbox);
             }
             ConcurrencyRequest::HandOver { transaction, to } => {
-                let freed = self.executing.hand_over(transaction, to);
+                let freed = self.executing.hand_over(transaction, to, self.ruling.sequencer_mut());
+                self.inherits(transaction, to);
                 self.go_on(now, freed.iter().map(Place::from), outbox);
             }
             ConcurrencyRequest::Finish { transaction } => self.finish(now, transaction, outbox),
@@ -155,7 +158,7 @@ impl ConcurrencyController {
         if planted!(self.placing.planted, RangeNotChecked) && matches!(target, Target::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
-        let (locks, sequencer) = (&mut self.commit_locks, &*self.sequencer);
+        let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
             Answer::Granted => reply_access(transaction, None, outbox),
             Answer::Waits => {
@@ -164,7 +167,7 @@ impl ConcurrencyController {
             }
             Answer::Busy => busy(transaction, outbox),
             Answer::Refused(conflict) => {
-                self.counters.deadlocks += u64::from(conflict.kind == messages::ConflictKind::Deadlock);
+                self.count_refusal(&conflict);
                 reply_access(transaction, Some(conflict), outbox);
             }
         }
@@ -177,7 +180,7 @@ impl ConcurrencyController {
         (transaction, age): (TransactionId, Age),
         accesses: Vec<(Item, AccessKind)>,
     ) -> u32 {
-        let (locks, sequencer) = (&mut self.commit_locks, &*self.sequencer);
+        let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let mut granted = 0;
         for (item, kind) in accesses {
             let target = Target::Item(item);
@@ -215,7 +218,7 @@ impl ConcurrencyController {
             now.boot,
             (transaction, age, gathered),
             (self.placing, &history),
-            &*self.sequencer,
+            self.ruling.sequencer(),
         );
         if let Some(conflict) = first.filter(|_| !planted!(self.placing.planted, LongWaiterPassed)) {
             reached!("long-waiter-first");
@@ -227,19 +230,16 @@ impl ConcurrencyController {
             self.counters.commit_lock_deaths += 1;
             reply_commit_lock(dead.transaction, Some(dead.conflict.clone()), outbox);
         }
-        let mut freed = self.executing.forget(transaction);
+        let mut freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
+        gathered.iter().for_each(|member| self.executing.gather(*member, self.ruling.sequencer_mut()));
         if !matches!(verdict, Verdict::Dies(_)) {
-            let (doomed, more) = self.executing.doom(transaction, gathered, (self.placing, &history), &*self.sequencer);
+            let locks = (self.placing, &*history);
+            let (doomed, more) = self.executing.doom(transaction, gathered, locks, self.ruling.sequencer_mut());
             freed.extend(more);
             for loser in doomed {
                 reached!("executing-doomed");
                 self.counters.doomed += 1;
-                let (transaction, conflict) = (loser.transaction, loser.conflict);
-                let message = ConcurrencyReply::Doomed { transaction, conflict: conflict.clone() };
-                outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(message));
-                if loser.waited {
-                    reply_access(transaction, Some(conflict), outbox);
-                }
+                tell_doomed(loser, outbox);
             }
         }
         match verdict {
@@ -256,7 +256,7 @@ impl ConcurrencyController {
     }
 
     fn finish(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {
-        let freed = self.executing.forget(transaction);
+        let freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
         self.go_on(now, freed.iter().map(Place::from), outbox);
         let Some(Finished { history, granted, readers }) = self.commit_locks.finish(transaction) else {
             return;
@@ -271,15 +271,37 @@ impl ConcurrencyController {
     }
 
     fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
-        for transaction in self.executing.go_on(freed, now.boot, &mut self.commit_locks, &*self.sequencer) {
-            reply_access(transaction, None, outbox);
+        let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
+        let answers = self.executing.go_on(freed, now.boot, locks, sequencer);
+        self.answer(answers, outbox);
+        self.ends_switch(now, outbox);
+    }
+
+    fn answer(&mut self, answers: Answers, outbox: &mut Outbox) {
+        for (transaction, conflict) in answers {
+            conflict.iter().for_each(|conflict| self.count_refusal(conflict));
+            reply_access(transaction, conflict, outbox);
         }
+    }
+
+    fn count_refusal(&mut self, conflict: &Conflict) {
+        self.counters.deadlocks += u64::from(conflict.kind == ConflictKind::Deadlock);
+        self.counters.late += u64::from(conflict.kind == ConflictKind::LateAccess);
     }
 }
 
 fn reply_access(transaction: TransactionId, conflict: Option<Conflict>, outbox: &mut Outbox) {
     let reply = ConcurrencyReply::AccessReply { transaction, conflict };
     outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
+}
+
+fn tell_doomed(loser: Doomed, outbox: &mut Outbox) {
+    let (transaction, conflict) = (loser.transaction, loser.conflict);
+    let message = ConcurrencyReply::Doomed { transaction, conflict: conflict.clone() };
+    outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(message));
+    if loser.waited {
+        reply_access(transaction, Some(conflict), outbox);
+    }
 }
 
 fn busy(transaction: TransactionId, outbox: &mut Outbox) {
@@ -307,7 +329,12 @@ impl Server for ConcurrencyController {
         }
     }
 
-    fn tick(&mut self, _: Now, _: &mut Outbox) {}
+    fn tick(&mut self, now: Now, outbox: &mut Outbox) {
+        if self.ruling.sequencer_mut().passes(&self.executing, now.boot) {
+            self.go_on(now, std::iter::empty(), outbox);
+        }
+        self.loses_patience(now, outbox);
+    }
 
     fn replay(&mut self, _: &LogRecord, _: &mut Outbox) {}
 }

@@ -27,3 +27,18 @@ pub const PRECEDENCE_TIME: u64 = 600 * SECOND;
 
 /// Accesses below which a load says nothing about the method.
 pub const RECOMMENDATION_SAMPLE_MIN: u64 = 1_000;
+
+/// Under `serial` who has the turn leaves it to others when it has asked for nothing for so long: its client thinks.
+pub const SERIAL_IDLE: u64 = 50 * MILLISECOND;
+
+/// Under `timestamp` so many accesses of ended transactions are remembered for older ones that execute.
+pub const GHOSTS_MAX: usize = 10_000;
+/// Who has come too late so often gets no stamp, and waits for locks instead.
+pub const REFUSALS_MAX: u8 = 4;
+/// Transactions of which it is remembered how often they came too late; beyond it the youngest are forgotten.
+pub const REFUSED_MAX: usize = 4_096;
+
+/// A switch that waits for transactions from before it dooms the rest of them after so long.
+pub const SWITCH_PATIENCE: u64 = 5 * SECOND;
+
+const _: () = assert!(SERIAL_IDLE < ACCESS_PATIENCE && ACCESS_PATIENCE < SWITCH_PATIENCE);

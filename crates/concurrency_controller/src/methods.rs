@@ -1,34 +1,70 @@
-//! The methods that there are, by name.
+//! The methods that there are, as data: the one in force is moved with everything that it knows.
 
+use crate::both::Both;
+use crate::locking::Locking;
+use crate::optimistic::Optimistic;
 use crate::sequencer::Sequencer;
+use crate::serial::Serial;
+use crate::simple_locking::SimpleLocking;
+use crate::timestamp::Timestamp;
 use messages::epoch::Method;
-
-/// A method has no state of its own: it is moved by its name.
-pub(crate) mod by_name {
-    use super::{Sequencer, sequencer_of};
-    use messages::epoch::Method;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[expect(clippy::borrowed_box, reason = "serde hands over a reference to the field")]
-    pub(crate) fn serialize<S: Serializer>(
-        sequencer: &Box<dyn Sequencer + Send>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        sequencer.method().serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Box<dyn Sequencer + Send>, D::Error> {
-        Method::deserialize(deserializer).map(sequencer_of)
-    }
-}
+use messages::planted::Planted;
+use serde::{Deserialize, Serialize};
 
 /// Every method: what the conformance suite runs on, each alone and each switched to and from every other.
-pub const METHODS: [Method; 2] = [Method::Locking, Method::Optimistic];
+pub const METHODS: [Method; 5] =
+    [Method::Locking, Method::Optimistic, Method::Serial, Method::SimpleLocking, Method::Timestamp];
 
-/// The implementation of a method.
-pub fn sequencer_of(method: Method) -> Box<dyn Sequencer + Send> {
-    match method {
-        Method::Locking => Box::new(crate::locking::Locking),
-        Method::Optimistic => Box::new(crate::optimistic::Optimistic),
+/// The method in force, or two of them during a switch.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Ruling {
+    /// See [`crate::serial`].
+    Serial(Serial),
+    /// See [`crate::simple_locking`].
+    SimpleLocking(SimpleLocking),
+    /// See [`crate::locking`].
+    Locking(Locking),
+    /// See [`crate::timestamp`].
+    Timestamp(Box<Timestamp>),
+    /// See [`crate::optimistic`].
+    Optimistic(Optimistic),
+    /// See [`crate::both`].
+    Both(Both),
+}
+
+impl Ruling {
+    /// A method that has seen nothing yet.
+    pub fn new(method: Method, planted: Planted) -> Ruling {
+        match method {
+            Method::Serial => Ruling::Serial(Serial::new(planted)),
+            Method::SimpleLocking => Ruling::SimpleLocking(SimpleLocking),
+            Method::Locking => Ruling::Locking(Locking),
+            Method::Timestamp => Ruling::Timestamp(Box::new(Timestamp::new(planted))),
+            Method::Optimistic => Ruling::Optimistic(Optimistic),
+        }
+    }
+
+    /// What it does.
+    pub fn sequencer(&self) -> &dyn Sequencer {
+        match self {
+            Ruling::Serial(serial) => serial,
+            Ruling::SimpleLocking(simple) => simple,
+            Ruling::Locking(locking) => locking,
+            Ruling::Timestamp(timestamp) => &**timestamp,
+            Ruling::Optimistic(optimistic) => optimistic,
+            Ruling::Both(both) => both,
+        }
+    }
+
+    /// The same, to change its state.
+    pub fn sequencer_mut(&mut self) -> &mut dyn Sequencer {
+        match self {
+            Ruling::Serial(serial) => serial,
+            Ruling::SimpleLocking(simple) => simple,
+            Ruling::Locking(locking) => locking,
+            Ruling::Timestamp(timestamp) => &mut **timestamp,
+            Ruling::Optimistic(optimistic) => optimistic,
+            Ruling::Both(both) => both,
+        }
     }
 }

@@ -9,13 +9,15 @@
 //! Concurrency Control Schemes" (1984).
 
 use crate::executing::{Executing, Request};
-use crate::lock_table::Mode;
-use crate::sequencer::Sequencer;
-use messages::TransactionId;
+use crate::lock_table::{Holder, Mode};
+use crate::sequencer::{Breaker, Sequencer};
 use messages::epoch::Method;
+use messages::{Age, TransactionId};
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 /// Optimistic validation.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Optimistic;
 
 impl Sequencer for Optimistic {
@@ -32,7 +34,17 @@ impl Sequencer for Optimistic {
         ControlFlow::Continue(())
     }
 
-    fn loses(&self, accessed: Mode, commit_locked: Mode) -> bool {
-        accessed != Mode::Increment && commit_locked != Mode::Shared
+    fn loses(&self, accessed: Holder, commit_locked: Mode) -> bool {
+        accessed.mode != Mode::Increment && commit_locked != Mode::Shared
+    }
+
+    /// What any other method lets be granted it lets be granted, too.
+    fn adopt(&mut self, _: &Executing, _: &[(Age, TransactionId)]) -> Vec<Breaker> {
+        Vec::new()
+    }
+
+    /// That nobody waits for one that executes: nobody does from the moment at which what waits has been judged by it.
+    fn holds(&self, _: &Executing) -> bool {
+        true
     }
 }

@@ -41,6 +41,20 @@ impl AccessKind {
     }
 }
 
+/// How a site goes over from one concurrency-control method to another while transactions execute (Bhargava and Riedl, "A Model for
+/// Adaptable Systems for Transaction Processing", 1989).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Way {
+    /// The new method judges from now on, over what has been accessed so far. Nobody is aborted; its property holds once the
+    /// transactions from before have ended.
+    #[default]
+    Generic,
+    /// What contradicts the new method is aborted, so that its property holds at once.
+    Converting,
+    /// Both methods judge until the transactions from before have ended, or until patience with them has.
+    SuffixSufficient,
+}
+
 /// To the concurrency controller.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ConcurrencyRequest {

@@ -34,11 +34,13 @@ pub enum ConflictKind {
     SnapshotGivenUp,
     /// A program that ran in the same transaction, to be committed with it, was ended by its client.
     CompanionGone,
+    /// It came too late for its place in the order that the site keeps among executing transactions: one behind it was there first.
+    LateAccess,
 }
 
 impl ConflictKind {
     /// Every kind, for counters and tests.
-    pub const ALL: [ConflictKind; 13] = [
+    pub const ALL: [ConflictKind; 14] = [
         ConflictKind::Deadlock,
         ConflictKind::StaleRead,
         ConflictKind::PreparedElsewhere,
@@ -52,6 +54,7 @@ impl ConflictKind {
         ConflictKind::IncrementRefused,
         ConflictKind::SnapshotGivenUp,
         ConflictKind::CompanionGone,
+        ConflictKind::LateAccess,
     ];
 
     /// Its name, as `raid.contention` shows it.
@@ -70,6 +73,7 @@ impl ConflictKind {
             ConflictKind::IncrementRefused => "increment refused",
             ConflictKind::SnapshotGivenUp => "snapshot given up",
             ConflictKind::CompanionGone => "companion gone",
+            ConflictKind::LateAccess => "late access",
         }
     }
 
@@ -88,6 +92,9 @@ impl ConflictKind {
             ConflictKind::OlderWaits => "an older transaction has waited for it for long",
             ConflictKind::IncrementRefused => "cannot be added to without being read at this moment",
             ConflictKind::CompanionGone => "a program that was to commit with it was cancelled",
+            ConflictKind::LateAccess => {
+                "a transaction that comes later in the order of this site has accessed it already"
+            }
             ConflictKind::SnapshotGivenUp => {
                 "given up as the oldest snapshot, because row versions kept for readers took more memory than this site gives them"
             }
@@ -114,6 +121,10 @@ impl ConflictKind {
             }
             ConflictKind::SchemaChanged | ConflictKind::IncrementRefused | ConflictKind::CompanionGone => {
                 "The transaction might succeed if retried."
+            }
+            ConflictKind::LateAccess => {
+                "The transaction might succeed if retried: it then comes last in the order. If it is lost often, access rows that many use early \
+                 in the transaction, or choose another concurrency-control method for this site."
             }
             ConflictKind::TooOld => "Retry the transaction, and let less time pass between its first read and its end.",
             ConflictKind::Cancelled => "Nothing of the transaction remains.",

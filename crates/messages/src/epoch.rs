@@ -43,6 +43,12 @@ pub enum Method {
     Locking,
     /// Optimistic validation.
     Optimistic,
+    /// One transaction executes at a time.
+    Serial,
+    /// Two-phase locking of which every lock is exclusive.
+    SimpleLocking,
+    /// Strict timestamp ordering.
+    Timestamp,
 }
 
 /// Names one proposal of an epoch, so that a lost answer of the oracle can be settled by reading it.

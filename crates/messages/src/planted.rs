@@ -170,4 +170,37 @@ bugs! {
     ToldBeforeServing = "told-before-serving", rule 14: "a returning site tells outcomes before the epoch that has found them is active";
     RepeatedLifeSpeaks = "repeated-life-speaks", rule 14: "the last words of a life take the place of those of an earlier one with its number";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
+    SwitchDropsCommitLocks = "switch-drops-commit-locks", rule 3: "a switch of the method forgets the commit-locks";
+    SwitchAnswersTwice = "switch-answers-twice", rule 1: "an access that a switch of the method grants is answered again";
+    SwitchForgetsWaiter = "switch-forgets-waiter", rule 1: "what waits is not judged again when the method is switched";
+    ConversionDoomsPrepared = "conversion-dooms-prepared", rule 4: "a conversion dooms what has sent its prepare as the member of a group";
+    ConversionKeepsBreaker = "conversion-keeps-breaker", rule 1: "a conversion lets go on what contradicts the new method";
+    SuffixEndsEarly = "suffix-ends-early", rule 1: "the old method goes while transactions from before the switch execute";
+    SuffixNeverEnds = "suffix-never-ends", rule 1: "the old method stays when the transactions from before the switch have ended";
+    UnionCircleMissed = "union-circle-missed", rule 1: "circles of waits that a second method closes are not looked for";
+    GhostDropped = "ghost-dropped", rule 1: "what an ended transaction has accessed is forgotten while an older one executes";
+    StampKeptOnRetry = "stamp-kept-on-retry", rule 1: "a retry keeps the stamp with which it came too late";
+    IncrementStamped = "increment-stamped", rule 1: "what is only added to is ordered by stamps";
+    SerialTurnLost = "serial-turn-lost", rule 1: "the turn of a transaction that ends goes to nobody";
+    ParkedNotChecked = "parked-not-checked", rule 3: "who has left its turn is not doomed by a prepare that takes what it has read";
+}
+
+impl Bug {
+    /// Found by the conformance suite of the concurrency controller, and not by the simulator: a method decides who waits and who begins again,
+    /// never what is correct. Whatever it lets pass, every vote checks the versions of the whole history.
+    pub const OF_METHODS: &'static [Bug] = &[
+        Bug::SwitchDropsCommitLocks,
+        Bug::SwitchAnswersTwice,
+        Bug::SwitchForgetsWaiter,
+        Bug::ConversionDoomsPrepared,
+        Bug::ConversionKeepsBreaker,
+        Bug::SuffixEndsEarly,
+        Bug::SuffixNeverEnds,
+        Bug::UnionCircleMissed,
+        Bug::GhostDropped,
+        Bug::StampKeptOnRetry,
+        Bug::IncrementStamped,
+        Bug::SerialTurnLost,
+        Bug::ParkedNotChecked,
+    ];
 }

@@ -1,7 +1,7 @@
 //! Planted bugs must be found: otherwise their clauses of the design are not checked at all.
 //!
 //! `raid sim --plant NAME` looks for one for a minute of a core; `cargo run --release -p mini_raid --example plants` does so for all. A test has
-//! less time: it looks for those that are found soon on average.
+//! less time: it looks for those that are found soon on average. Those of concurrency-control methods the suite of `concurrency_controller` finds.
 
 use messages::planted::{Bug, Planted};
 use mini_raid::Sweep;
@@ -59,7 +59,8 @@ const RUNS_MAX: u64 = 300;
 #[test]
 fn planted_bugs_are_found() {
     let mut missed = Vec::new();
-    for bug in Bug::ALL.iter().filter(|bug| !SELDOM.contains(bug)) {
+    let by_simulation = |bug: &&Bug| !SELDOM.contains(bug) && !Bug::OF_METHODS.contains(bug);
+    for bug in Bug::ALL.iter().filter(by_simulation) {
         let sweep = Sweep { runs: RUNS_MAX, planted: Planted::only(*bug), ..Sweep::default() };
         if sweep.run(|_, _| {}).failed.is_empty() {
             missed.push(bug.name());

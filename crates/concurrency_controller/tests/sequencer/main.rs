@@ -1,7 +1,11 @@
-//! Tests of the concurrency controller: what each method and commit-locks do in single cases ([`cases`]), the contract of all methods
-//! under random schedules ([`conformance`]), and the index under them ([`tables`]).
+//! Tests of the concurrency controller: what each method and commit-locks do in single cases ([`cases`], [`method_cases`]), the contract of all
+//! methods and switches ([`conformance`]) under random schedules ([`model`]) with checkers of its own ([`properties`]), and the index under them
+//! ([`tables`]).
 
 mod cases;
 mod conformance;
+mod method_cases;
+mod model;
+mod properties;
 mod support;
 mod tables;

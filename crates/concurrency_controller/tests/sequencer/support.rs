@@ -3,7 +3,7 @@
 
 use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::POINTS_MAX;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target, Way};
 use messages::epoch::Method;
 use messages::item::{ItemRead, RangeRead};
 use messages::planted::Planted;
@@ -110,9 +110,21 @@ impl Site {
         Now { boot: self.now, wall_micros: 0 }
     }
 
+    /// The generic way.
     pub fn switch(&mut self, method: Method) -> Vec<ConcurrencyReply> {
+        self.switch_by(method, Way::Generic)
+    }
+
+    pub fn switch_by(&mut self, method: Method, way: Way) -> Vec<ConcurrencyReply> {
         let mut outbox = Outbox::default();
-        self.controller.switch(self.clock(), method, &mut outbox);
+        self.controller.switch(self.clock(), method, way, &mut outbox);
+        replies(outbox)
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self) -> Vec<ConcurrencyReply> {
+        let mut outbox = Outbox::default();
+        self.controller.tick(self.clock(), &mut outbox);
         replies(outbox)
     }
 
@@ -129,6 +141,13 @@ impl Site {
             may_wait: true,
             precedence: false,
         })
+    }
+
+    /// A read by a transaction of this age.
+    pub fn read_as(&mut self, transaction: TransactionId, clock: u64, target: Target) -> Vec<ConcurrencyReply> {
+        let age = Age { clock, first: own(clock) };
+        let kind = AccessKind::Read;
+        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: true, precedence: false })
     }
 
     /// An access with precedence.
@@ -248,6 +267,7 @@ fn kind(kind: ConflictKind) -> &'static str {
         ConflictKind::PreparedElsewhere => "taken elsewhere",
         ConflictKind::StaleRead => "stale",
         ConflictKind::OlderWaits => "older waits",
+        ConflictKind::LateAccess => "late",
         other => other.describe(),
     }
 }
