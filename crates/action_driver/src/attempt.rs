@@ -6,10 +6,10 @@
 
 use crate::commit::settle_first;
 use crate::exchange::Exchange;
-use crate::need::{Event, Need};
+use crate::need::{Event, Need, catalog_item};
 use crate::reads::{self, Progress, Reading};
 use crate::release::release;
-use crate::scene::Step;
+use crate::scene::{Numbers, Step};
 use crate::session::Session;
 use crate::settling::{Settling, Then, ToCommit};
 use crate::transaction::Transaction;
@@ -23,7 +23,7 @@ use messages::planted;
 use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
-use messages::{Age, History, Row, TableId, Timestamp, TransactionId};
+use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
 use std::sync::Arc;
 
 impl Session {
@@ -199,7 +199,9 @@ impl Session {
     pub(crate) fn run(&mut self, event: Event, exchange: &mut Exchange) {
         let mut event = event;
         loop {
-            let (work, transaction) = self.parts();
+            let work = self.work.as_mut().expect("a request is under way");
+            let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
+            let given = &mut self.given;
             work.waits = Waits::Nothing;
             let answer = std::mem::replace(&mut event, Event::Go);
             let step = match work.settling.take() {
@@ -211,8 +213,12 @@ impl Session {
                 None => match &mut work.job {
                     Job::Execute(execution) => {
                         let shared = &mut *exchange.shared;
-                        let (generator, hidden_keys) = (&shared.generator, &mut shared.hidden_keys);
-                        execution.resume(transaction, generator, hidden_keys, &shared.sums, shared.rules, answer)
+                        let numbers = Numbers {
+                            generator: &shared.generator,
+                            hidden_keys: &mut shared.hidden_keys,
+                            sequences: &mut shared.sequences,
+                        };
+                        execution.resume(transaction, given, numbers, &shared.sums, shared.rules, answer)
                     }
                     Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
                     Job::Commit => {
@@ -224,9 +230,15 @@ impl Session {
             };
             match step {
                 Ok(Step::Done) => return self.ran(None, exchange),
-                Ok(Step::Need(Need::Chunk | Need::Claim(..))) if transaction.is_guest() => return self.leave(exchange),
+                Ok(Step::Need(Need::Chunk | Need::Claim(..) | Need::Block(..))) if transaction.is_guest() => {
+                    return self.leave(exchange);
+                }
                 Ok(Step::Need(Need::Claim(seen, row))) => {
-                    return begin_chunk(work, Arc::new(claim(seen, row)), exchange);
+                    let item = catalog_item(&CatalogEntry::next_key());
+                    return begin_chunk(work, Arc::new(claim(item, seen, row)), exchange);
+                }
+                Ok(Step::Need(Need::Block(item, seen, row))) => {
+                    return begin_chunk(work, Arc::new(claim(item, seen, row)), exchange);
                 }
                 Ok(Step::Need(Need::Chunk)) => {
                     let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });
@@ -342,7 +354,7 @@ impl Session {
             Waits::ChunkCommit { chunk, .. } => {
                 work.tries = 0;
                 work.deadline = exchange.now.boot + SERVICE_PATIENCE;
-                if is_claim(&chunk) {
+                if is_claim(&chunk) && is_of_numbers(&chunk) {
                     self.parts().1.note_claim(timestamp);
                 }
                 self.run(Event::ChunkCommitted, exchange);
@@ -375,6 +387,9 @@ impl Session {
                 self.finish(SessionReply::Failed(failure), exchange);
             }
             Waits::ChunkCommit { chunk, .. } if is_claim(&chunk) && conflict.kind == ConflictKind::StaleRead => {
+                if !is_of_numbers(&chunk) {
+                    return self.run(Event::BlockLost, exchange);
+                }
                 self.ran(Some(numbers_taken()), exchange);
             }
             Waits::ChunkCommit { chunk, .. } => match work.delay(exchange) {
@@ -475,9 +490,9 @@ impl Session {
     }
 }
 
-/// The row of numbers, committed ahead where it still has this version.
-fn claim(seen: Timestamp, row: Row) -> History {
-    let (table, key) = (TableId::CATALOG, CatalogEntry::next_key());
+/// The row of numbers, or of a sequence, committed ahead where it still has this version.
+fn claim(item: Item, seen: Timestamp, row: Row) -> History {
+    let Item { table, key } = item;
     let read = ItemRead { table, key: key.clone(), seen };
     History { reads: vec![read], writes: vec![Write { table, key, row: Some(row) }], ..History::default() }
 }
@@ -485,6 +500,11 @@ fn claim(seen: Timestamp, row: Row) -> History {
 /// Rows are committed ahead without having been read.
 fn is_claim(chunk: &History) -> bool {
     !chunk.reads.is_empty()
+}
+
+/// Whether a claim is of the row of numbers, not of a sequence.
+fn is_of_numbers(claim: &History) -> bool {
+    claim.writes.iter().any(|write| write.table == TableId::CATALOG)
 }
 
 /// Somebody else has taken the numbers that a program was compiled with.

@@ -48,7 +48,7 @@ pub struct RangeCursor {
 }
 
 /// A row found.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Found {
     /// Its key.
     pub key: Key,

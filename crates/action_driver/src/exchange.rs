@@ -10,6 +10,7 @@ use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::leftovers::Leftovers;
 use crate::scene::Rules;
+use crate::sequences::Sequences;
 use crate::snapshots::Snapshots;
 use crate::sums::Sums;
 use messages::access::AccessRequest;
@@ -36,6 +37,8 @@ pub struct Shared {
     pub generator: Generator,
     /// Keys for rows without a primary key.
     pub hidden_keys: HiddenKeys,
+    /// Values of sequences.
+    pub sequences: Sequences,
     /// Where rows are added to without being read.
     pub sums: Sums,
     /// What transactions lose conflicts on and wait for.
@@ -61,6 +64,7 @@ impl Shared {
             answers: Answers::default(),
             generator: Generator::new(seed),
             hidden_keys: HiddenKeys::default(),
+            sequences: Sequences::default(),
             sums: Sums::default(),
             contention: Contention::default(),
             companions: Companions::default(),

@@ -4,16 +4,16 @@
 
 use crate::executors::Running;
 use crate::expression::Scope;
-use crate::generator::Generator;
-use crate::hidden_keys::HiddenKeys;
 use crate::limits::AHEAD_ACTIONS_MAX;
 use crate::need::{Access, Ahead, Event, Need};
 use crate::reliance::Reliance;
-use crate::scene::{Results, Rules, Scene, Step};
+use crate::scene::{Numbers, Results, Rules, Scene, Step};
+use crate::sequences::{self, Given, Sequences, State, Taking};
 use crate::sums::Sums;
 use crate::transaction::Transaction;
 use messages::planted;
 use messages::program::{Action, Program};
+use messages::schema::{CatalogEntry, TableSchema};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ pub struct Execution {
     results: Results,
     /// Whether the numbers that it takes are its own: a try that is lost does not give them back.
     has_numbers: bool,
+    /// The sequence of which a block is wanted, and the block while it is committed.
+    wanted: Option<(Arc<TableSchema>, Option<Taking>)>,
 }
 
 impl Execution {
@@ -57,6 +59,7 @@ impl Execution {
             ahead: Ahead::default(),
             results: Results::default(),
             has_numbers: false,
+            wanted: None,
         }
     }
 
@@ -70,6 +73,7 @@ impl Execution {
         self.begun.clear();
         self.ahead = Ahead::default();
         self.results = Results::default();
+        self.wanted = None;
     }
 
     /// Whether it neither writes nor locks.
@@ -112,12 +116,71 @@ impl Execution {
     pub fn resume(
         &mut self,
         transaction: &mut Transaction,
-        generator: &Generator,
-        hidden_keys: &mut HiddenKeys,
+        given: &mut Given,
+        numbers: Numbers,
         sums: &Sums,
         rules: Rules,
         event: Event,
     ) -> Result<Step, Failure> {
+        let Numbers { generator, hidden_keys, sequences } = numbers;
+        sequences.exchange(&mut transaction.sequences, given);
+        let step = match self.take_block(sequences, event) {
+            Ok(event) => {
+                let numbers = Numbers { generator, hidden_keys, sequences };
+                self.go_on(transaction, numbers, sums, rules, event)
+            }
+            Err(step) => step,
+        };
+        let step = match step {
+            Err(failure) => self.want_block(sequences).map_or(Err(failure), |need| Ok(Step::Need(need))),
+            step => {
+                sequences.settle();
+                step
+            }
+        };
+        sequences.exchange(&mut transaction.sequences, given);
+        step
+    }
+
+    /// Has a block of a sequence that evaluation has lacked read and committed. What to go on with, or what is needed for it.
+    fn take_block(&mut self, sequences: &mut Sequences, event: Event) -> Result<Event, Result<Step, Failure>> {
+        let Some((sequence, taking)) = &mut self.wanted else { return Ok(event) };
+        match event {
+            Event::Sequence(seen, Some(row)) => {
+                let begun = State::decode(&row).and_then(|state| sequences.begin_taking(sequence, state));
+                if let Some((block, row)) = begun.map_err(Err)? {
+                    *taking = Some(block);
+                    return Err(Ok(Step::Need(Need::Block(sequences::item(sequence), seen, row))));
+                }
+            }
+            Event::Sequence(_, None) => {
+                return Err(Err(Failure::SchemaChanged { key: CatalogEntry::key(&sequence.name) }));
+            }
+            Event::ChunkCommitted => sequences.taken(taking.as_ref().expect("a block was committed")),
+            _ => {}
+        }
+        self.wanted = None;
+        Ok(Event::Go)
+    }
+
+    /// Evaluation has failed: for want of a block of a sequence, what is needed for one.
+    fn want_block(&mut self, sequences: &Sequences) -> Option<Need> {
+        let sequence = sequences.take_wanted()?;
+        let item = sequences::item(&sequence);
+        self.wanted = Some((sequence, None));
+        Some(Need::Sequence(item))
+    }
+
+    fn go_on(
+        &mut self,
+        transaction: &mut Transaction,
+        numbers: Numbers,
+        sums: &Sums,
+        rules: Rules,
+        event: Event,
+    ) -> Result<Step, Failure> {
+        let Numbers { generator, hidden_keys, sequences } = numbers;
+        let sequences = &*sequences;
         let mut event = event;
         if let Event::Unchanged(_, ahead) = &mut event {
             self.ahead = std::mem::take(ahead);
@@ -127,7 +190,7 @@ impl Execution {
         let may_ask_ahead = std::mem::take(&mut self.is_fresh) && !confirms && !transaction.is_snapshot();
         let program = Arc::clone(&self.program);
         let time_micros = transaction.time_micros;
-        let mut scope = Scope { parameters: &self.parameters, time_micros, generator };
+        let mut scope = Scope { parameters: &self.parameters, time_micros, generator, sequences };
         if let (None, Some(Action::Bind { arguments })) = (&self.bound, program.actions.first())
             && (need.is_none() || may_ask_ahead)
         {
@@ -135,7 +198,7 @@ impl Execution {
                 Ok(bound) => (self.bound, self.action) = (Some(bound), 1),
                 Err(failure) if need.is_none() => return Err(failure),
                 // It may be of a program that is not to be executed.
-                Err(_) => {}
+                Err(_) => drop(sequences.take_wanted()),
             }
         }
         scope.parameters = self.bound.as_ref().unwrap_or(&self.parameters);
@@ -152,6 +215,7 @@ impl Execution {
         if may_ask_ahead {
             let actions = program.actions[self.action..].iter();
             let accesses = begin_ahead(actions, &mut scene, &mut self.begun);
+            drop(sequences.take_wanted());
             // One access goes along with a question about the catalog; by itself it costs no less so.
             match need {
                 Some(Need::Unchanged(rows, _)) => return Ok(Step::Need(Need::Unchanged(rows, accesses))),

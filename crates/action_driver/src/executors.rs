@@ -5,6 +5,7 @@ mod delete;
 mod insert;
 mod rebuild;
 mod select;
+mod sequence;
 mod update;
 
 use crate::failure;
@@ -17,6 +18,7 @@ use messages::program::Action;
 use messages::session::Failure;
 use rebuild::RebuildRun;
 use select::SelectRun;
+use sequence::SequenceRun;
 use serde::{Deserialize, Serialize};
 use update::UpdateRun;
 
@@ -29,6 +31,7 @@ pub(crate) enum Running {
     Delete(DeleteRun),
     Catalog(CatalogRun),
     Rebuild(RebuildRun),
+    Sequence(SequenceRun),
 }
 
 impl Running {
@@ -44,6 +47,7 @@ impl Running {
             Action::Delete { .. } => Running::Delete(DeleteRun::begin(action, scene)?),
             Action::Catalog { .. } => Running::Catalog(CatalogRun::default()),
             Action::Rebuild { from, .. } => Running::Rebuild(RebuildRun::begin(from)),
+            Action::SetSequence { .. } => Running::Sequence(SequenceRun),
         })
     }
 
@@ -53,7 +57,10 @@ impl Running {
         scene: &mut Scene,
         accesses: &mut Vec<Access>,
     ) -> Result<Option<Running>, Failure> {
-        if matches!(action, Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. }) {
+        if matches!(
+            action,
+            Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } | Action::SetSequence { .. }
+        ) {
             return Ok(None);
         }
         let mut running = Running::begin(action, scene)?;
@@ -62,7 +69,7 @@ impl Running {
             Running::Insert(run) => accesses.extend(run.begin_ahead(action, scene)?),
             Running::Update(run) => accesses.extend(run.access(action)),
             Running::Delete(run) => accesses.extend(run.access(action)),
-            Running::Catalog(_) | Running::Rebuild(_) => {}
+            Running::Catalog(_) | Running::Rebuild(_) | Running::Sequence(_) => {}
         }
         Ok(Some(running))
     }
@@ -76,6 +83,7 @@ impl Running {
             Running::Delete(run) => run.resume(action, scene, event),
             Running::Catalog(run) => run.resume(action, scene, event),
             Running::Rebuild(run) => run.resume(action, scene, event),
+            Running::Sequence(run) => run.resume(action, scene, event),
         }
     }
 }

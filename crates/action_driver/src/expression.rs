@@ -5,6 +5,7 @@
 
 use crate::failure;
 use crate::generator::Generator;
+use crate::sequences::Sequences;
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
 use messages::session::Failure;
 use smallvec::SmallVec;
@@ -25,6 +26,8 @@ pub struct Scope<'a> {
     pub time_micros: i64,
     /// The source of random numbers.
     pub generator: &'a Generator,
+    /// Where values of sequences come from.
+    pub sequences: &'a Sequences,
 }
 
 type Evaluated<'v> = Result<Cow<'v, Value>, ValueError>;
@@ -111,6 +114,9 @@ impl Scope<'_> {
                 Cow::Owned(cast(&operand, *target)?)
             }
             Expression::Call(name, arguments) => Cow::Owned(self.call(name, arguments, row)?),
+            Expression::NextValue(sequence) => Cow::Owned(self.sequences.next(sequence)?),
+            Expression::CurrentValue(sequence, name) => Cow::Owned(self.sequences.current(*sequence, name)?),
+            Expression::LastValue => Cow::Owned(self.sequences.last()?),
         })
     }
 
@@ -232,8 +238,12 @@ mod tests {
 
     fn evaluate(expression: &Expression) -> Result<Value, Failure> {
         let generator = Generator::new(3);
-        let scope =
-            Scope { parameters: &[Value::Integer(7)], time_micros: MICROS_1970_TO_2000 + 5, generator: &generator };
+        let scope = Scope {
+            parameters: &[Value::Integer(7)],
+            time_micros: MICROS_1970_TO_2000 + 5,
+            generator: &generator,
+            sequences: &Sequences::default(),
+        };
         scope.evaluate(expression, &[Value::text("row")]).map(Cow::into_owned)
     }
 

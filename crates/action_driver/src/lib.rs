@@ -17,7 +17,7 @@
 //! * `scan`: batches for the query processor; `execution`: a program action by action; `reliance`: the check of its catalog rows; `scene`: what executors
 //!   work with; `executors`: one file each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
-//! * `expression`: values and conditions; `generator`, `hidden_keys`: numbers;
+//! * `expression`: values and conditions; `generator`, `hidden_keys`, `sequences`: numbers;
 //! * `exchange`: what sessions share; `answers`: who wants which answer; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `contention`: what
 //!   conflicts were lost on;
 //! * `left_behind`: what became of requests that earlier lives of the site have not answered;
@@ -54,6 +54,7 @@ mod row_write;
 mod rows;
 mod scan;
 mod scene;
+mod sequences;
 mod session;
 mod settling;
 mod snapshots;

@@ -31,6 +31,10 @@ pub enum Need {
     Numbers,
     /// This row of numbers written and committed ahead, where this version of it still stands.
     Claim(Timestamp, Row),
+    /// The row of a sequence, of which the transaction records nothing: a block of values is committed ahead.
+    Sequence(Item),
+    /// This row of a sequence written and committed ahead, where this version of it still stands.
+    Block(Item, Timestamp, Row),
 }
 
 /// A batch of rows.
@@ -61,8 +65,12 @@ pub enum Event {
     Unchanged(bool, Ahead),
     /// The version of the catalog row, or of the row of numbers.
     Relied(Timestamp),
-    /// The chunk, or the claim, is committed.
+    /// The chunk, or the claim, or the block, is committed.
     ChunkCommitted,
+    /// The row of a sequence and its version, `None` when absent.
+    Sequence(Timestamp, Option<Row>),
+    /// Somebody else has taken the block.
+    BlockLost,
 }
 
 impl Need {
@@ -73,6 +81,7 @@ impl Need {
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
             Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
             Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
+            Need::Sequence(item) | Need::Block(item, ..) => Some(item.clone()),
             Need::Unchanged(..) | Need::Chunk | Need::Claim(..) => None,
         }
     }

@@ -106,6 +106,7 @@ fn behind(bytes: Vec<u8>) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::generator::Generator;
+    use crate::sequences::Sequences;
     use proptest::prelude::*;
 
     const TABLE: TableId = TableId(20);
@@ -137,7 +138,7 @@ mod tests {
                 high: high.map(|(value, included)| (constant(value), included)),
             };
             let generator = Generator::new(0);
-            let scope = Scope { parameters: &[], time_micros: 0, generator: &generator };
+            let scope = Scope { parameters: &[], time_micros: 0, generator: &generator, sequences: &Sequences::default() };
             let found = range(TABLE, &bounds, &scope).unwrap();
 
             let values = columns.map(|column| column.map_or(Value::Null, Value::Integer));

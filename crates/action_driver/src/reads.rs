@@ -65,7 +65,7 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
         Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => None,
-        Need::Numbers | Need::Chunk | Need::Claim(..) => None,
+        Need::Numbers | Need::Chunk | Need::Claim(..) | Need::Sequence(_) | Need::Block(..) => None,
     }
 }
 
@@ -78,6 +78,7 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> VecDeque<Need> {
         Need::Range(need) => file.added_to_in_order(Some(&need.range)).into_iter().map(written).collect(),
         Need::Item(..) | Need::Lock(_) | Need::Presence(_) | Need::Unchanged(..) => VecDeque::new(),
         Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => VecDeque::new(),
+        Need::Sequence(_) | Need::Block(..) => VecDeque::new(),
     }
 }
 
@@ -125,12 +126,12 @@ impl Reading {
                 return;
             }
             // Outside of snapshots the prepare checks the version: no lock on the catalog is needed.
-            Need::Unchanged(..) | Need::Relied(_) | Need::Numbers if !transaction.is_snapshot() => {
+            Need::Unchanged(..) | Need::Relied(_) | Need::Numbers | Need::Sequence(_) if !transaction.is_snapshot() => {
                 return self.fetch(transaction, exchange);
             }
             Need::Relied(key) | Need::Confirmed(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
-            Need::Unchanged(..) | Need::Numbers => unreachable!("not asked of a snapshot"),
-            Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
+            Need::Unchanged(..) | Need::Numbers | Need::Sequence(_) => unreachable!("not asked of a snapshot"),
+            Need::Chunk | Need::Claim(..) | Need::Block(..) => unreachable!("it is committed, not read"),
         };
         let (may_wait, takes_precedence) = (!transaction.is_guest(), transaction.takes_precedence);
         let of_all = matches!(self.need, Need::Confirmed(_)).then_some(Timestamp::MAX);
@@ -155,7 +156,7 @@ impl Reading {
         let tag = exchange.tag();
         let snapshot = transaction.snapshot;
         let request = match &self.need {
-            Need::Item(item, _) | Need::Presence(item) => {
+            Need::Item(item, _) | Need::Presence(item) | Need::Sequence(item) => {
                 AccessRequest::Read { tag, table: item.table, key: item.key.clone(), snapshot }
             }
             Need::Relied(key) | Need::Confirmed(key) => {
@@ -176,7 +177,7 @@ impl Reading {
                 limit: need.limit,
                 reverse: need.reverse,
             },
-            Need::Lock(_) | Need::Chunk | Need::Claim(..) => unreachable!("nothing is read for it"),
+            Need::Lock(_) | Need::Chunk | Need::Claim(..) | Need::Block(..) => unreachable!("nothing is read for it"),
         };
         exchange.access(request);
         self.stage = Stage::Fetching { tag };
@@ -241,7 +242,7 @@ impl Reading {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
                 Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => {}
-                Need::Numbers | Need::Chunk | Need::Claim(..) => {}
+                Need::Numbers | Need::Chunk | Need::Claim(..) | Need::Sequence(_) | Need::Block(..) => {}
             }
         }
         self.fetch(transaction, exchange);
@@ -365,6 +366,7 @@ pub fn item_read(
             Event::Relied(if row.is_some() { version } else { Timestamp::ZERO })
         }
         Need::Numbers => Event::Relied(if row.is_some() { version } else { Timestamp::ZERO }),
+        Need::Sequence(_) => Event::Sequence(version, row),
         Need::Item(item, _) => {
             transaction.note_item_read(item, version)?;
             Event::Item(transaction.settle(item, row)?)

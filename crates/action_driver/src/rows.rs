@@ -37,6 +37,7 @@ impl ColumnSet {
         match expression {
             Expression::Column(column) => self.add_column(usize::from(*column)),
             Expression::Constant(_) | Expression::Parameter(_) | Expression::TransactionTime => {}
+            Expression::NextValue(_) | Expression::CurrentValue(..) | Expression::LastValue => {}
             Expression::Unary(_, operand) | Expression::IsNull(operand, _) | Expression::Cast(operand, _, _) => {
                 self.add(operand);
             }

@@ -4,13 +4,15 @@
 
 use crate::expression::Scope;
 use crate::failure;
+use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::limits::RESULT_BYTES_MAX;
 use crate::need::Need;
+use crate::sequences::Sequences;
 use crate::sums::Sums;
 use crate::transaction::Transaction;
 use messages::planted::Planted;
-use messages::program::Action;
+use messages::program::{Action, SequenceValue};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -32,6 +34,16 @@ pub struct Rules {
     pub chunk_rows: usize,
     /// Which clause the simulator leaves out.
     pub planted: Planted,
+}
+
+/// Where numbers come from.
+pub struct Numbers<'a> {
+    /// The source of random numbers.
+    pub generator: &'a Generator,
+    /// Keys for rows without a primary key.
+    pub hidden_keys: &'a mut HiddenKeys,
+    /// Values of sequences.
+    pub sequences: &'a mut Sequences,
 }
 
 /// What an executor works with.
@@ -72,6 +84,7 @@ impl Results {
             Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
                 !returning.is_empty()
             }
+            Action::SetSequence { value, .. } => matches!(value, SequenceValue::Set { .. }),
             Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
         };
         if returns_rows {

@@ -9,6 +9,7 @@ use crate::execution::Execution;
 use crate::failure;
 use crate::release::{give_back, release};
 use crate::scan::ScanJob;
+use crate::sequences::Given;
 use crate::transaction::Transaction;
 use crate::work::{Job, Waits, Work};
 use messages::commit::CommitRequest;
@@ -30,6 +31,8 @@ pub struct Session {
     pub(crate) queued: Option<(ServerKind, SessionRequest)>,
     /// Requests of the user interface that have come, but for `Cancel`.
     pub(crate) taken: u64,
+    /// What it was given of sequences.
+    pub(crate) given: Given,
 }
 
 impl Session {

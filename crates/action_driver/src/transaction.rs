@@ -9,6 +9,7 @@ use crate::failure;
 use crate::limits::{
     JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED,
 };
+use crate::sequences::{self, OwnSequence};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
@@ -70,6 +71,8 @@ pub struct Transaction {
     claimed: Option<Timestamp>,
     /// Items that statements could add to without reading them, and whether they were read nevertheless.
     summed: BTreeMap<Item, bool>,
+    /// Sequences that it has made or set, the last definition of each last. While a program of it runs they are with [`crate::sequences::Sequences`].
+    pub(crate) sequences: Vec<OwnSequence>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -92,6 +95,7 @@ struct Moment {
     mark: Mark,
     drops: usize,
     makes: usize,
+    sequences: usize,
 }
 
 impl Transaction {
@@ -127,6 +131,7 @@ impl Transaction {
             relied_on: Vec::new(),
             claimed: None,
             summed: BTreeMap::new(),
+            sequences: Vec::new(),
         }
     }
 
@@ -501,13 +506,15 @@ impl Transaction {
     }
 
     fn moment(&self) -> Moment {
-        Moment { mark: self.file.mark(), drops: self.drops.len(), makes: self.makes.len() }
+        let (drops, makes, sequences) = (self.drops.len(), self.makes.len(), self.sequences.len());
+        Moment { mark: self.file.mark(), drops, makes, sequences }
     }
 
     fn undo_to(&mut self, moment: Moment) {
         self.file.undo_to(moment.mark);
         self.drops.truncate(moment.drops);
         self.makes.truncate(moment.makes);
+        self.sequences.truncate(moment.sequences);
     }
 
     /// A statement begins.
@@ -565,7 +572,10 @@ impl Transaction {
     }
 
     /// What it read and wrote. Storages made and given up again after rows were committed ahead are dropped with it.
-    pub fn into_history(self) -> History {
+    pub fn into_history(mut self) -> History {
+        for own in std::mem::take(&mut self.sequences) {
+            self.file.put(sequences::item(&own.schema), Some(own.state.encode(&own.schema)));
+        }
         let mut drops = self.drops;
         for table in self.ahead {
             if !self.makes.contains(&table) && !drops.contains(&table) {

@@ -74,6 +74,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         not_null: false,
         default: None,
         dropped: false,
+        identity: None,
         missing: Value::Null,
     };
     Arc::new(TableSchema {
@@ -86,6 +87,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         primary_key_oid: 0,
         indexes: Vec::new(),
         options: Vec::new(),
+        sequence: None,
     })
 });
 

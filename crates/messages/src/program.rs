@@ -120,6 +120,35 @@ pub enum Action {
         to: Arc<TableSchema>,
         /// `None`: the table and all its indexes; else only the index at this position of `to.indexes`.
         index: Option<usize>,
+        /// Columns of `to` that are computed for each row: a new column's default.
+        fill: Vec<(usize, Expression)>,
+    },
+    /// Sets a sequence whose catalog row the same program writes. Errors: 22003 and 22023 for a value out of its bounds.
+    SetSequence {
+        /// As it will be.
+        sequence: Arc<TableSchema>,
+        /// Where it goes on.
+        value: SequenceValue,
+    },
+}
+
+/// Where a sequence goes on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum SequenceValue {
+    /// It is new.
+    First,
+    /// Where it stands.
+    Kept,
+    /// With this value (`RESTART`).
+    Next(i64),
+    /// `setval`. The value is returned.
+    Set {
+        /// Its last value, a bigint.
+        value: Expression,
+        /// Whether that has been given out.
+        is_called: Expression,
+        /// Once for each supplied row, over whose columns both are; else once.
+        supplied: bool,
     },
 }
 
@@ -263,6 +292,12 @@ pub enum Expression {
     Cast(Box<Expression>, Type, bool),
     /// A scalar function of `values::functions`, by name.
     Call(Arc<str>, Vec<Expression>),
+    /// `nextval`: the next value of this sequence. Only in inserted rows, assignments and selections without a source.
+    NextValue(Arc<TableSchema>),
+    /// `currval`: the value that the session was given last of the sequence with this object identifier and name.
+    CurrentValue(u32, Arc<str>),
+    /// `lastval`: the value that the session was given last of any sequence.
+    LastValue,
 }
 
 /// Operators with one operand.

@@ -5,7 +5,7 @@
 use crate::key::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
-    RowLock, Source, UnaryOperator, Values,
+    RowLock, SequenceValue, Source, UnaryOperator, Values,
 };
 use crate::schema::{IndexSchema, TableSchema};
 use std::fmt::{self, Display, Formatter};
@@ -78,8 +78,28 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             lines.extend(writes.iter().map(|(key, _, row)| catalog_write(key, row.is_some())));
             lines.extend(drops.iter().map(|storage| format!("drop {storage}")));
         }
-        Action::Rebuild { from, to, index } => {
+        Action::SetSequence { sequence, value } => {
+            let names = Names::default();
+            lines.push(match value {
+                SequenceValue::First => format!("begin sequence {}", sequence.name),
+                SequenceValue::Kept => format!("go on with sequence {}", sequence.name),
+                SequenceValue::Next(value) => format!("go on with sequence {} at {value}", sequence.name),
+                SequenceValue::Set { value, is_called, .. } => {
+                    format!(
+                        "set sequence {} to {}, given out: {}",
+                        sequence.name,
+                        names.show(value),
+                        names.show(is_called)
+                    )
+                }
+            });
+        }
+        Action::Rebuild { from, to, index, fill } => {
             lines.push(format!("read all of {}", from.name));
+            if !fill.is_empty() {
+                let pairs = fill.iter().map(|(column, value)| (*column, value));
+                lines.push(format!("compute {}", assigned(to, pairs, &Names::of_table(from))));
+            }
             lines.push(match index.and_then(|position| to.indexes.get(position)) {
                 Some(index) => format!("write index {}, ahead of the commit", index.name),
                 None => format!("write {}, ahead of the commit", with_indexes(to)),
@@ -345,6 +365,9 @@ impl Names {
             Expression::Cast(operand, _, false) => self.show(operand),
             Expression::Cast(operand, target, true) => format!("{}::{target}", self.nested(operand)),
             Expression::Call(name, arguments) => format!("{name}({})", self.list(arguments)),
+            Expression::NextValue(sequence) => format!("nextval({})", sequence.name),
+            Expression::CurrentValue(_, name) => format!("currval({name})"),
+            Expression::LastValue => "lastval()".to_string(),
         }
     }
 
@@ -362,7 +385,10 @@ impl Names {
             | Expression::Case(..)
             | Expression::Coalesce(_)
             | Expression::Array(..)
-            | Expression::Call(..) => self.show(expression),
+            | Expression::Call(..)
+            | Expression::NextValue(_)
+            | Expression::CurrentValue(..)
+            | Expression::LastValue => self.show(expression),
             Expression::Cast(operand, _, false) => self.nested(operand),
             _ => format!("({})", self.show(expression)),
         }

@@ -78,6 +78,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         not_null,
         default: None,
         dropped: false,
+        identity: None,
         missing: Value::Null,
     };
     let values = match storage {
@@ -94,6 +95,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         primary_key_oid: storage.0 + 1_000,
         indexes: Vec::new(),
         options: Vec::new(),
+        sequence: None,
     })
 }
 

@@ -221,7 +221,7 @@ impl Plan<'_> {
                 });
                 to.options.push(format!("index {token}"));
                 let to = Arc::new(to.clone());
-                actions.push(Action::Rebuild { from: Arc::clone(from), to, index: Some(0) });
+                actions.push(Action::Rebuild { from: Arc::clone(from), to, index: Some(0), fill: Vec::new() });
             }
             (Some(_), SchemaChange::Index) => {
                 drops.extend(to.indexes.drain(..).map(|index| index.storage));
@@ -237,7 +237,12 @@ impl Plan<'_> {
                 to.options.push(format!("rebuild {token}"));
                 let to = Arc::new(to.clone());
                 if let Some(from) = from {
-                    actions.push(Action::Rebuild { from: Arc::clone(from), to: Arc::clone(&to), index: None });
+                    actions.push(Action::Rebuild {
+                        from: Arc::clone(from),
+                        to: Arc::clone(&to),
+                        index: None,
+                        fill: Vec::new(),
+                    });
                 }
                 actions.push(insert(&to, rebuilt_keys(token, rows_each), true));
             }
@@ -328,6 +333,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         not_null,
         default: None,
         dropped: false,
+        identity: None,
         missing: Value::Null,
     };
     TableSchema {
@@ -340,6 +346,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         primary_key_oid: 0,
         indexes: Vec::new(),
         options: Vec::new(),
+        sequence: None,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::row_write::{self, Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictTarget};
+use messages::program::{Action, ConflictTarget, Expression};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
@@ -26,6 +26,14 @@ pub struct RebuildRun {
     write: Option<RowWrite>,
 }
 
+/// The parts of the action.
+struct Copy<'a> {
+    from: &'a TableSchema,
+    to: &'a TableSchema,
+    index: Option<usize>,
+    fill: &'a [(usize, Expression)],
+}
+
 impl RebuildRun {
     /// Reads all of a table.
     pub fn begin(from: &TableSchema) -> RebuildRun {
@@ -38,7 +46,7 @@ impl RebuildRun {
 
     /// Goes on. Errors: 23505, 23502, 54000.
     pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
-        let Action::Rebuild { from, to, index } = action else { unreachable!("begun for a copy") };
+        let Action::Rebuild { from, to, index, fill } = action else { unreachable!("begun for a copy") };
         let mut event = match event {
             Event::Batch(rows, left) => {
                 self.cursor.take(rows, left);
@@ -61,25 +69,23 @@ impl RebuildRun {
             match self.cursor.next(AccessKind::Read) {
                 Err(Some(need)) => return Ok(Step::Need(need)),
                 Err(None) => return Ok(Step::Done),
-                Ok((key, row)) => self.write = Some(self.plan(from, to, *index, scene, &key, &row)?),
+                Ok((key, row)) => {
+                    self.write = Some(self.plan(&Copy { from, to, index: *index, fill }, scene, &key, &row)?)
+                }
             }
         }
     }
 
-    fn plan(
-        &mut self,
-        from: &TableSchema,
-        to: &TableSchema,
-        index: Option<usize>,
-        scene: &mut Scene,
-        key: &Key,
-        row: &Row,
-    ) -> Result<RowWrite, Failure> {
+    fn plan(&mut self, copy: &Copy, scene: &mut Scene, key: &Key, row: &Row) -> Result<RowWrite, Failure> {
+        let Copy { from, to, index, fill } = *copy;
         rows::decode_into(from, ColumnSet::ALL, key, row, &mut self.values)?;
         for (column, (old, new)) in from.columns.iter().zip(&to.columns).enumerate() {
             let value = &mut self.values[column];
             if old.column_type != new.column_type && !new.dropped {
                 *value = values::cast::assign(value, new.column_type).map_err(failure::of_value)?;
+            }
+            if let Some((_, computed)) = fill.iter().find(|(filled, _)| *filled == column) {
+                *value = scene.scope.evaluate(computed, &[])?.into_owned();
             }
             if new.not_null && value.is_null() {
                 return Err(failure::contains_null(to, column));

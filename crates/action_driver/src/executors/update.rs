@@ -40,6 +40,8 @@ pub struct UpdateRun {
 #[derive(Debug, Serialize, Deserialize)]
 enum Stage {
     Finding,
+    /// Computing a row's new values, for which a sequence's was wanting.
+    Computing(Found),
     /// Writing one row in place.
     Writing(Change, RowWrite),
     /// Removing the old keys of the change at this position.
@@ -152,6 +154,7 @@ impl UpdateRun {
         loop {
             let step = match std::mem::replace(&mut self.stage, Stage::Finding) {
                 Stage::Finding => self.find(&update, scene, event)?,
+                Stage::Computing(found) => self.computed(&update, scene, found)?,
                 stage => self.write(&update, scene, stage, event)?,
             };
             match step {
@@ -169,21 +172,34 @@ impl UpdateRun {
                 let write = self.changes[0].plan(&update.source.table, Part::Removals);
                 self.stage = Stage::Removing(0, write);
             }
-            Next::Row(found) => {
-                let bytes = found.key.as_bytes().len() + found.row.len();
-                if let Some(change) = compute(update, self.in_place, scene, found)? {
-                    if self.in_place {
-                        let write = change.plan(&update.source.table, Part::Both);
-                        self.stage = Stage::Writing(change, write);
-                        return Ok(None);
-                    }
-                    self.collected_bytes += bytes;
-                    if self.collected_bytes > COLLECTED_BYTES_MAX {
-                        return Err(failure::too_large("statement updates keys of too many rows"));
-                    }
-                    self.changes.push(change);
+            Next::Row(found) => return self.computed(update, scene, found),
+        }
+        Ok(None)
+    }
+
+    /// A row was found. Errors: those of the expressions; for want of a sequence's value it is computed again.
+    fn computed(&mut self, update: &Update, scene: &mut Scene, found: Found) -> Result<Option<Step>, Failure> {
+        let bytes = found.key.as_bytes().len() + found.row.len();
+        let change = match compute(update, self.in_place, scene, &found) {
+            Ok(change) => change,
+            Err(failure) => {
+                if scene.scope.sequences.is_wanting() {
+                    self.stage = Stage::Computing(found);
                 }
+                return Err(failure);
             }
+        };
+        if let Some(change) = change {
+            if self.in_place {
+                let write = change.plan(&update.source.table, Part::Both);
+                self.stage = Stage::Writing(change, write);
+                return Ok(None);
+            }
+            self.collected_bytes += bytes;
+            if self.collected_bytes > COLLECTED_BYTES_MAX {
+                return Err(failure::too_large("statement updates keys of too many rows"));
+            }
+            self.changes.push(change);
         }
         Ok(None)
     }
@@ -197,7 +213,7 @@ impl UpdateRun {
     ) -> Result<Option<Step>, Failure> {
         let table = &update.source.table;
         match stage {
-            Stage::Finding => unreachable!("nothing is written while finding"),
+            Stage::Finding | Stage::Computing(_) => unreachable!("nothing is written while finding"),
             Stage::Writing(change, mut write) => {
                 if let Some(need) = advance(&mut write, &change, table, scene, event)? {
                     self.stage = Stage::Writing(change, write);
@@ -232,7 +248,7 @@ impl UpdateRun {
 }
 
 /// The change of a row found; `None` when the filter rejects it.
-fn compute(update: &Update, in_place: bool, scene: &Scene, found: Found) -> Result<Option<Change>, Failure> {
+fn compute(update: &Update, in_place: bool, scene: &Scene, found: &Found) -> Result<Option<Change>, Failure> {
     let table = &update.source.table;
     let mut old = Vec::with_capacity(table.columns.len() + 1);
     rows::decode_into(table, ColumnSet::ALL, &found.key, &found.row, &mut old)?;
@@ -248,7 +264,7 @@ fn compute(update: &Update, in_place: bool, scene: &Scene, found: Found) -> Resu
     }
     rows::check_not_null(table, &new)?;
     let new_key = if in_place { found.key.clone() } else { rows::table_key(table, &new) };
-    Ok(Some(Change { old_key: found.key, old, new_key, new }))
+    Ok(Some(Change { old_key: found.key.clone(), old, new_key, new }))
 }
 
 /// What a row's writes need next; `None` when they are done.

@@ -416,7 +416,7 @@ fn a_rebuild_copies_every_row() {
     keyed.primary_key_name = Some("notes_pkey".into());
     let rebuild = program(vec![
         make(TableId(41)).actions[0].clone(),
-        Action::Rebuild { from: notes(NOTES), to: Arc::new(keyed.clone()), index: None },
+        Action::Rebuild { from: notes(NOTES), to: Arc::new(keyed.clone()), index: None, fill: Vec::new() },
     ]);
     world.run(&rebuild, &[]);
     let sorted = ["a", "b", "c"].map(|body| vec![Value::text(body)]);

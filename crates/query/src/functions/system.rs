@@ -83,7 +83,7 @@ const FALSE: Compute = |_, _| Some(Value::Boolean(false));
 const ZERO: Compute = |_, _| Some(Value::BigInt(0));
 
 /// Names with one meaning each: NULL texts.
-const NULL_TEXTS: [&str; 17] = [
+const NULL_TEXTS: [&str; 16] = [
     "col_description",
     "obj_description",
     "pg_get_function_arg_default",
@@ -92,7 +92,6 @@ const NULL_TEXTS: [&str; 17] = [
     "pg_get_partition_constraintdef",
     "pg_get_partkeydef",
     "pg_get_ruledef",
-    "pg_get_serial_sequence",
     "pg_get_statisticsobjdef",
     "pg_get_statisticsobjdef_columns",
     "pg_get_triggerdef",
@@ -151,7 +150,7 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 25] = [
+const COMPUTED: [(&str, Type, Compute); 26] = [
     ("format_type", Type::Text, |catalog, arguments| {
         let modifier = arguments.get(1).and_then(Value::as_integer).and_then(|modifier| i32::try_from(modifier).ok());
         Some(Value::text(catalog.type_text(oid(arguments, 0)?, modifier)))
@@ -176,6 +175,10 @@ const COMPUTED: [(&str, Type, Compute); 25] = [
     ("pg_get_indexdef", Type::Text, |catalog, arguments| {
         let column = arguments.get(1).and_then(Value::as_integer).unwrap_or(0);
         definition_texts::index_definition(catalog, relation(catalog, arguments, 0)?, column as i32).map(Value::text)
+    }),
+    ("pg_get_serial_sequence", Type::Text, |catalog, arguments| {
+        let table = catalog.relation_oid(text(arguments, 0)?).ok()?;
+        catalog.serial_sequence(table, text(arguments, 1)?).map(Value::text)
     }),
     ("pg_get_userbyid", Type::Text, |catalog, arguments| {
         let oid = oid(arguments, 0)?;

@@ -2,7 +2,7 @@
 
 use super::rows::{Row, row};
 use super::{Found, SystemCatalog, procedures};
-use messages::schema::{Column, TableSchema};
+use messages::schema::{Column, Identity, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The rows of a view of `information_schema`.
@@ -15,8 +15,9 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
                 row! { catalog_name: database, schema_name: name, schema_owner: super::roles::owner(catalog) }
             })
             .into(),
-        "tables" => catalog.tables().map(|table| self::table(database, table)).collect(),
-        "columns" => catalog.tables().flat_map(|table| columns(database, table)).collect(),
+        "sequences" => catalog.sequences().map(|(table, sequence)| self::sequence(database, table, sequence)).collect(),
+        "tables" => catalog.plain_tables().map(|table| self::table(database, table)).collect(),
+        "columns" => catalog.plain_tables().flat_map(|table| columns(catalog, database, table)).collect(),
         "routines" => procedures::routines(catalog),
         "parameters" => procedures::parameters(catalog),
         "table_constraints" => catalog.relations().filter_map(|relation| constraint(database, &relation)).collect(),
@@ -35,9 +36,46 @@ fn table(database: &str, table: &TableSchema) -> Row {
     }
 }
 
-fn columns(database: &str, table: &TableSchema) -> Vec<Row> {
+fn sequence(database: &str, table: &TableSchema, sequence: &SequenceSchema) -> Row {
+    let bits = match sequence.data_type {
+        Type::SmallInt => 16_i64,
+        Type::Integer => 32,
+        _ => 64,
+    };
+    row! {
+        sequence_catalog: database, sequence_schema: "public", sequence_name: table.name.as_str(),
+        data_type: sequence.data_type.base_name(), numeric_precision: bits, numeric_precision_radix: 2_i64,
+        numeric_scale: 0_i64, start_value: sequence.start.to_string(), minimum_value: sequence.minimum.to_string(),
+        maximum_value: sequence.maximum.to_string(), increment: sequence.increment.to_string(),
+        cycle_option: if sequence.cycle { "YES" } else { "NO" },
+    }
+}
+
+/// What an identity column's row says of its sequence.
+fn identity(catalog: &SystemCatalog, table: &TableSchema, position: usize) -> Row {
+    let generation = match table.columns[position].identity {
+        None => return row! { is_identity: "NO", identity_cycle: "NO" },
+        Some(Identity::Always) => "ALWAYS",
+        Some(Identity::ByDefault) => "BY DEFAULT",
+    };
+    let owned = catalog.sequences().find(|(_, sequence)| sequence.owned_by == Some((table.oid, position)));
+    let number = |of: fn(&SequenceSchema) -> i64| owned.map(|(_, sequence)| of(sequence).to_string());
+    let cycles = owned.is_some_and(|(_, sequence)| sequence.cycle);
+    row! {
+        is_identity: "YES", identity_generation: generation, identity_start: number(|sequence| sequence.start),
+        identity_increment: number(|sequence| sequence.increment), identity_maximum: number(|sequence| sequence.maximum),
+        identity_minimum: number(|sequence| sequence.minimum), identity_cycle: if cycles { "YES" } else { "NO" },
+    }
+}
+
+fn columns(catalog: &SystemCatalog, database: &str, table: &TableSchema) -> Vec<Row> {
     let live = (1_i64..).zip(&table.columns).filter(|(_, column)| !column.dropped);
-    live.map(|(number, column)| self::column(database, &table.name, number, column)).collect()
+    live.map(|(number, column)| {
+        let mut row = self::column(database, &table.name, number, column);
+        row.extend(identity(catalog, table, number as usize - 1));
+        row
+    })
+    .collect()
 }
 
 fn column(database: &str, table: &str, number: i64, column: &Column) -> Row {
@@ -67,12 +105,12 @@ fn column(database: &str, table: &str, number: i64, column: &Column) -> Row {
     };
     row! {
         table_catalog: database, table_schema: "public", table_name: table, column_name: column.name.as_str(),
-        ordinal_position: number, column_default: column.default.as_deref(),
+        ordinal_position: number, column_default: column.default.as_deref().filter(|_| column.identity.is_none()),
         is_nullable: if column.not_null { "NO" } else { "YES" }, data_type: column.column_type.base_name(),
         character_maximum_length: length, character_octet_length: octets, numeric_precision: precision,
         numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, udt_catalog: database,
         udt_schema: "pg_catalog", udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
-        is_self_referencing: "NO", is_identity: "NO", identity_cycle: "NO", is_generated: "NEVER", is_updatable: "YES",
+        is_self_referencing: "NO", is_generated: "NEVER", is_updatable: "YES",
     }
 }
 

@@ -22,7 +22,7 @@ use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
 use messages::query::SessionFacts;
-use messages::schema::{Catalog, IndexSchema, TableSchema};
+use messages::schema::{Catalog, IndexSchema, SequenceSchema, TableSchema};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -113,10 +113,29 @@ impl SystemCatalog {
         self.catalog.tables.values().map(|versioned| versioned.table.as_ref())
     }
 
+    /// Those that are no sequences.
+    fn plain_tables(&self) -> impl Iterator<Item = &TableSchema> {
+        self.tables().filter(|table| table.sequence.is_none())
+    }
+
+    /// All sequences.
+    fn sequences(&self) -> impl Iterator<Item = (&TableSchema, &SequenceSchema)> {
+        self.tables().filter_map(|table| Some((table, table.sequence.as_deref()?)))
+    }
+
+    /// The sequence that a column takes its values from because it is `serial` or an identity, as SQL writes its name.
+    pub fn serial_sequence(&self, table: u32, column: &str) -> Option<String> {
+        let owner = self.plain_tables().find(|owner| owner.oid == table)?;
+        let of = (owner.oid, owner.column(column)?);
+        let (sequence, _) = self.sequences().find(|(_, sequence)| sequence.owned_by == Some(of))?;
+        Some(format!("public.{}", quoted(&sequence.name)))
+    }
+
     /// All relations of the user, each table before its indexes.
     fn relations(&self) -> impl Iterator<Item = Found<'_>> {
         self.tables().flat_map(|table| {
-            let key = (!table.has_hidden_key()).then_some(Found::PrimaryKey(table));
+            let has_key = !table.has_hidden_key() && table.sequence.is_none();
+            let key = has_key.then_some(Found::PrimaryKey(table));
             let indexes = table.indexes.iter().map(move |index| Found::Index(table, index));
             std::iter::once(Found::Table(table)).chain(key).chain(indexes)
         })

@@ -6,11 +6,11 @@ use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog,
     definition_texts, procedures, roles,
 };
-use messages::schema::{Column, TableSchema};
+use messages::schema::{Column, Identity, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 19] = [
+pub const FILLED: [&str; 22] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -18,12 +18,15 @@ pub const FILLED: [&str; 19] = [
     "pg_class",
     "pg_constraint",
     "pg_database",
+    "pg_depend",
     "pg_index",
     "pg_indexes",
     "pg_language",
     "pg_namespace",
     "pg_proc",
     "pg_roles",
+    "pg_sequence",
+    "pg_sequences",
     "pg_settings",
     "pg_shadow",
     "pg_tables",
@@ -32,6 +35,8 @@ pub const FILLED: [&str; 19] = [
     "pg_user",
 ];
 
+/// Identifier of `pg_class` itself.
+const PG_CLASS: u32 = 1259;
 /// Access method of tables.
 const HEAP: u32 = 2;
 /// Access method of indexes.
@@ -51,6 +56,9 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_class" => classes(catalog),
         "pg_constraint" => catalog.relations().filter_map(|relation| constraint(&relation)).collect(),
         "pg_database" => vec![database(catalog)],
+        "pg_depend" => {
+            catalog.sequences().filter_map(|(table, sequence)| dependence(catalog, table, sequence)).collect()
+        }
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
         "pg_indexes" => catalog.relations().filter_map(|relation| index_text(&relation)).collect(),
         "pg_language" => vec![row! {
@@ -64,12 +72,16 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }
         "pg_proc" => procedures::rows(catalog),
         "pg_authid" | "pg_roles" | "pg_shadow" | "pg_user" => roles::rows(catalog, name),
+        "pg_sequence" => catalog.sequences().map(|(table, sequence)| self::sequence(table, sequence)).collect(),
+        "pg_sequences" => {
+            catalog.sequences().map(|(table, sequence)| sequence_text(catalog, table, sequence)).collect()
+        }
         "pg_settings" => {
             let mut settings: Vec<_> = catalog.settings().collect();
             settings.sort_by_key(|(name, _)| name.to_ascii_lowercase());
             settings.into_iter().map(|(name, value)| setting(name, value)).collect()
         }
-        "pg_tables" => catalog.tables().map(|table| table_text(catalog, table)).collect(),
+        "pg_tables" => catalog.plain_tables().map(|table| table_text(catalog, table)).collect(),
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
@@ -86,8 +98,12 @@ fn classes(catalog: &SystemCatalog) -> Vec<Row> {
 fn class(relation: &Found) -> Row {
     let table = relation.table();
     let is_table = matches!(relation, Found::Table(_));
-    let (access_method, kind, columns) =
-        if is_table { (HEAP, "r", table.columns.len()) } else { (BTREE, "i", relation.columns().len()) };
+    let (access_method, kind, columns) = match (is_table, &table.sequence) {
+        (true, None) => (HEAP, "r", table.columns.len()),
+        (true, Some(_)) => (0, "S", table.columns.len()),
+        (false, _) => (BTREE, "i", relation.columns().len()),
+    };
+    let is_table = is_table && table.sequence.is_none();
     let options = (is_table && !table.options.is_empty()).then(|| table.options.clone());
     row! {
         oid: relation.oid(), relname: relation.name(), relnamespace: PUBLIC_OID, reltype: 0, reloftype: 0,
@@ -140,9 +156,55 @@ fn column_attribute(relation: u32, number: i64, column: &Column, of_table: bool)
     let system_type = DEFINITIONS.type_of_oid(column.column_type.oid())?;
     let modifier = i64::from(column.column_type.typmod());
     let name = if column.dropped { format!("........pg.dropped.{number}........") } else { column.name.clone() };
-    let has_default = of_table && column.default.is_some();
+    let has_default = of_table && column.default.is_some() && column.identity.is_none();
     let not_null = of_table && column.not_null;
-    Some(attribute(relation, &name, number, system_type, modifier, not_null, has_default, column.dropped))
+    let mut attribute =
+        attribute(relation, &name, number, system_type, modifier, not_null, has_default, column.dropped);
+    for (name, cell) in &mut attribute {
+        if *name == "attidentity" {
+            *cell = identity(column, of_table).into();
+        }
+    }
+    Some(attribute)
+}
+
+/// `a`, `d`, or nothing.
+fn identity(column: &Column, of_table: bool) -> &'static str {
+    match column.identity.filter(|_| of_table) {
+        Some(Identity::Always) => "a",
+        Some(Identity::ByDefault) => "d",
+        None => "",
+    }
+}
+
+fn sequence(table: &TableSchema, sequence: &SequenceSchema) -> Row {
+    row! {
+        seqrelid: table.oid, seqtypid: sequence.data_type.oid(), seqstart: sequence.start,
+        seqincrement: sequence.increment, seqmax: sequence.maximum, seqmin: sequence.minimum,
+        seqcache: sequence.cache, seqcycle: sequence.cycle,
+    }
+}
+
+/// Where it stands is in its own row, not in the catalog.
+fn sequence_text(catalog: &SystemCatalog, table: &TableSchema, sequence: &SequenceSchema) -> Row {
+    row! {
+        schemaname: "public", sequencename: table.name.as_str(), sequenceowner: roles::owner(catalog),
+        data_type: sequence.data_type.base_name(), start_value: sequence.start, min_value: sequence.minimum,
+        max_value: sequence.maximum, increment_by: sequence.increment, cycle: sequence.cycle,
+        cache_size: sequence.cache,
+    }
+}
+
+/// A sequence is dropped with the column that owns it.
+fn dependence(catalog: &SystemCatalog, table: &TableSchema, sequence: &SequenceSchema) -> Option<Row> {
+    let (owner, position) = sequence.owned_by?;
+    let owner = catalog.plain_tables().find(|table| table.oid == owner)?;
+    let column = owner.columns.get(position)?;
+    let kind = if column.identity.is_some() { "i" } else { "a" };
+    Some(row! {
+        classid: PG_CLASS, objid: table.oid, objsubid: 0, refclassid: PG_CLASS, refobjid: owner.oid,
+        refobjsubid: position as i64 + 1, deptype: kind,
+    })
 }
 
 #[expect(clippy::too_many_arguments, reason = "a row of pg_attribute has this many independent columns")]
@@ -178,7 +240,7 @@ fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
     let mut rows = Vec::new();
     for table in catalog.tables() {
         for (number, column) in (1_i64..).zip(&table.columns) {
-            if let Some(default) = &column.default {
+            if let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) {
                 let oid = (i64::from(table.oid) << 16) | number;
                 rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: default.as_str() });
             }

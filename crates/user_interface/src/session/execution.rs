@@ -12,6 +12,7 @@ use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use crate::sql::roles;
+use crate::sql::sequences;
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::role::BOOTSTRAP_OID;
@@ -81,7 +82,11 @@ impl Turn<'_> {
             return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         // A program can be a transaction of its own; a query and what it feeds take several requests.
-        let alone = matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_));
+        let alone = match &execution.prepared.plan {
+            Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::Sequence(_) => true,
+            Plan::SetValue(set) => set.source.is_none(),
+            _ => false,
+        };
         if self.session.block == Block::None && !alone {
             self.begin_implicit();
             self.session.mode = self.implicit_mode(execution.prepared.writes);
@@ -146,9 +151,15 @@ impl Turn<'_> {
             Plan::Schema(statement) => {
                 let catalog = self.catalog();
                 let change = ddl::plan(statement, &catalog, &self.session.overlay.keys())?;
-                self.launch_change(execution, change);
+                self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
+            Plan::Sequence(statement) => {
+                let change = sequences::plan(statement, &self.catalog(), &self.session.overlay.keys())?;
+                self.launch_change(execution, change, Vec::new());
+                return Ok(());
+            }
+            Plan::SetValue(set) if set.source.is_none() => return self.set_value(execution, Vec::new()),
             Plan::Roles(statement) => {
                 let (catalog, drawn) = (self.catalog(), self.shared.doorkeeper.draw());
                 let own = self.session.overlay.keys();
@@ -156,10 +167,10 @@ impl Turn<'_> {
                 if let Some(program) = &mut change.program {
                     program.relies_on = self.own_rights();
                 }
-                self.launch_change(execution, change);
+                self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
-            Plan::Query(_) | Plan::Feed(..) => self.run_query(&mut execution),
+            Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => self.run_query(&mut execution),
             Plan::Utility(_) => return self.launch_utility(execution),
             Plan::SetConfig(..) | Plan::Execute(..) => unreachable!("resolved before it was launched"),
         }
@@ -174,8 +185,17 @@ impl Turn<'_> {
         self.relied(if is_known { vec![key] } else { Vec::new() })
     }
 
-    /// Has a planned change of the catalog done.
-    fn launch_change(&mut self, mut execution: Box<Execution>, mut change: SchemaChange) {
+    /// Has a sequence set, to what came with the source's rows if it has one.
+    pub fn set_value(&mut self, execution: Box<Execution>, rows: Vec<Vec<Value>>) -> Result<()> {
+        let Plan::SetValue(set) = &execution.prepared.plan else { unreachable!("only setval sets a sequence") };
+        let (catalog, own) = (self.catalog(), self.session.overlay.keys());
+        let change = sequences::plan_set(set, &catalog, &own, &execution.prepared.parameters)?;
+        self.launch_change(execution, change, rows);
+        Ok(())
+    }
+
+    /// Has a planned change of the catalog done, supplied with rows.
+    fn launch_change(&mut self, mut execution: Box<Execution>, mut change: SchemaChange, rows: Vec<Vec<Value>>) {
         for notice in std::mem::take(&mut change.notices) {
             self.notice(Severity::Notice, &notice);
         }
@@ -185,7 +205,7 @@ impl Turn<'_> {
         execution.change = Some(change);
         let program = Arc::new(program);
         execution.sent_program(&program);
-        self.execute_program(&mut execution, program, Vec::new(), Step::Program);
+        self.execute_program(&mut execution, program, rows, Step::Program);
         self.session.work = Work::Statement(execution);
     }
 
@@ -487,6 +507,7 @@ impl Turn<'_> {
         self.stop_query();
         let (sql, step) = match &execution.prepared.plan {
             Plan::Feed(sql, ..) => (sql.clone(), Step::Source),
+            Plan::SetValue(set) => (set.source.clone().expect("it has a query"), Step::Source),
             Plan::Query(sql) => (sql.clone(), Step::Rows),
             _ => unreachable!("only these have a query"),
         };

@@ -160,10 +160,11 @@ impl Turn<'_> {
             self.session.work = Work::Statement(execution);
             return self.fail(&cancelled(reason));
         }
-        let Plan::Feed(_, _, key_types, reads_target) = &execution.prepared.plan else {
-            unreachable!("only a program that is fed has a source");
+        let (key_types, reads_target) = match &execution.prepared.plan {
+            Plan::Feed(_, _, key_types, reads_target) => (key_types.clone(), *reads_target),
+            Plan::SetValue(_) => (Vec::new(), true),
+            _ => unreachable!("only a program that is fed has a source"),
         };
-        let (key_types, reads_target) = (key_types.clone(), *reads_target);
         execution.supply.last = last;
         if let Err(error) = keep(&mut execution, rows, &key_types) {
             self.session.work = Work::Statement(execution);
@@ -171,6 +172,11 @@ impl Turn<'_> {
         }
         if reads_target && !last {
             self.more(execution, Step::Source);
+        } else if let Plan::SetValue(_) = execution.prepared.plan {
+            let rows = execution.supply.rows.drain(..).collect();
+            if let Err(error) = self.set_value(execution, rows) {
+                self.fail(&error);
+            }
         } else {
             self.supply(execution);
         }

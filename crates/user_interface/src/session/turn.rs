@@ -160,7 +160,8 @@ impl Turn<'_> {
     fn is_fresh(&self, prepared: &Prepared) -> bool {
         match &prepared.plan {
             Plan::Utility(_) | Plan::SetConfig(..) | Plan::Schema(_) | Plan::Roles(_) | Plan::Execute(..) => true,
-            Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) => {
+            Plan::Sequence(_) => true,
+            Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
                     && (prepared.generation == shared.generation || prepared.stands(&shared.catalog))

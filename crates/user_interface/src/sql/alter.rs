@@ -6,13 +6,13 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
 use crate::sql::ddl::Planner;
-use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, table_key};
+use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
 use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::parse;
-use messages::program::Action;
+use messages::program::{Action, Expression};
 use messages::role::BOOTSTRAP_OID;
-use messages::schema::TableSchema;
+use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
 use values::Value;
@@ -76,8 +76,8 @@ impl Planner<'_> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 let name = names::identifier(column_name);
                 let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
-                if alter_column(&mut to, position, op)? {
-                    self.rebuild(from, to);
+                if alter_column(&mut to, position, op, &self.catalog)? {
+                    self.rebuild(from, to, Vec::new());
                     return Ok(());
                 }
             }
@@ -98,7 +98,7 @@ impl Planner<'_> {
     /// Rows that were written before are shorter than the schema: the default, if it is the same for all, is what they lack. Any other
     /// column that refuses NULL has the rows looked through.
     fn add_column(&mut self, mut table: TableSchema, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
-        let mut column = column(definition)?;
+        let mut column = column(definition, &self.catalog)?;
         if table.column(&column.name).is_some() {
             let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, table.name);
             if if_not_exists {
@@ -108,14 +108,13 @@ impl Planner<'_> {
             return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
         }
         let keys = column_keys(definition, table.columns.len());
+        let mut is_computed = false;
         if let Some(default) = &column.default {
-            column.missing = check_default(&parse::expression(default)?, &column)?.ok_or_else(|| {
-                SqlError::unsupported("ALTER TABLE ADD COLUMN with a default that is computed for each row")
-                    .with_hint("Add the column without it, then set the default and UPDATE the rows.")
-            })?;
+            match check_default(&parse::expression(default)?, &column, &self.catalog)? {
+                Some(same) => column.missing = same,
+                None => is_computed = true,
+            }
         }
-        let refuses = column.not_null && column.missing.is_null();
-        column.not_null &= !refuses;
         if table.columns.len() >= COLUMNS_MAX {
             return Err(SqlError::new(
                 sqlstate::TOO_MANY_COLUMNS,
@@ -123,13 +122,25 @@ impl Planner<'_> {
             ));
         }
         table.columns.push(column);
+        let position = table.columns.len() - 1;
+        if let Some(default) = self.column_sequence(&table, position, definition)? {
+            table.columns[position].default = Some(default);
+            is_computed = true;
+        }
+        let column = &mut table.columns[position];
+        let refuses = column.not_null && column.missing.is_null();
+        let not_null = column.not_null;
+        column.not_null &= !refuses;
         let mut from = Arc::new(table.clone());
         self.write_table(table.clone());
-        if refuses {
-            if let Some(last) = table.columns.last_mut() {
-                last.not_null = true;
-            }
-            self.rebuild(from, table.clone());
+        if refuses || is_computed {
+            table.columns[position].not_null = not_null;
+            let fill = if is_computed {
+                vec![(position, default_expression(&table, position, &self.catalog)?)]
+            } else {
+                Vec::new()
+            };
+            self.rebuild(from, table.clone(), fill);
             from = self.table(&table.name)?;
         }
         for key in keys {
@@ -140,7 +151,7 @@ impl Planner<'_> {
     }
 
     /// Gives the table and its indexes new storages, and has the rows copied into them.
-    fn rebuild(&mut self, from: Arc<TableSchema>, mut to: TableSchema) {
+    fn rebuild(&mut self, from: Arc<TableSchema>, mut to: TableSchema, fill: Vec<(usize, Expression)>) {
         let storage = self.make_storage();
         self.drops.push(std::mem::replace(&mut to.storage, storage));
         for index in &mut to.indexes {
@@ -152,7 +163,7 @@ impl Planner<'_> {
             column.missing = Value::Null;
         }
         self.write_table(to.clone());
-        self.rebuilds.push(Action::Rebuild { from, to: Arc::new(to), index: None });
+        self.rebuilds.push(Action::Rebuild { from, to: Arc::new(to), index: None, fill });
     }
 
     /// A unique constraint becomes an index; a primary key gives the table and its indexes new storages.
@@ -165,11 +176,11 @@ impl Planner<'_> {
         let mut to = TableSchema::clone(&from);
         self.add_key(&mut to, key)?;
         if primary {
-            self.rebuild(from, to);
+            self.rebuild(from, to, Vec::new());
         } else {
             let index = Some(to.indexes.len() - 1);
             self.write_table(to.clone());
-            self.rebuilds.push(Action::Rebuild { from, to: Arc::new(to), index });
+            self.rebuilds.push(Action::Rebuild { from, to: Arc::new(to), index, fill: Vec::new() });
         }
         Ok(())
     }
@@ -182,7 +193,7 @@ impl Planner<'_> {
         }
         to.primary_key.clear();
         to.primary_key_oid = 0;
-        self.rebuild(from, to);
+        self.rebuild(from, to, Vec::new());
     }
 
     fn drop_constraint(&mut self, table: Arc<TableSchema>, name: &str, if_exists: bool) -> Result<()> {
@@ -223,10 +234,12 @@ impl Planner<'_> {
             self.drops.push(index.storage);
             self.forget_name(&index.name);
         }
+        self.drop_owned_sequences(table.oid, Some(position));
         let column = &mut table.columns[position];
         column.dropped = true;
         column.not_null = false;
         column.default = None;
+        column.identity = None;
         column.name = format!("........pg.dropped.{}........", position + 1);
         Ok(())
     }
@@ -262,21 +275,46 @@ impl Planner<'_> {
     }
 }
 
+/// Errors: 42601.
+fn check_is_no_identity(column: &Column, table: &str) -> Result<()> {
+    match column.identity {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("column \"{}\" of relation \"{table}\" is an identity column", column.name);
+            Err(SqlError::new(sqlstate::SYNTAX_ERROR, message))
+        }
+    }
+}
+
 /// True: the rows have to be copied, because they may not be what the column asks for.
-fn alter_column(table: &mut TableSchema, position: usize, operation: &AlterColumnOperation) -> Result<bool> {
+fn alter_column(
+    table: &mut TableSchema,
+    position: usize,
+    operation: &AlterColumnOperation,
+    catalog: &Catalog,
+) -> Result<bool> {
     let in_key = table.primary_key.contains(&position);
+    let table_name = &table.name;
     let column = &mut table.columns[position];
     match operation {
         AlterColumnOperation::SetDefault { value } => {
-            check_default(value, column)?;
+            check_is_no_identity(column, table_name)?;
+            check_default(value, column, catalog)?;
             column.default = Some(value.to_string());
         }
-        AlterColumnOperation::DropDefault => column.default = None,
+        AlterColumnOperation::DropDefault => {
+            check_is_no_identity(column, table_name)?;
+            column.default = None;
+        }
         AlterColumnOperation::DropNotNull if in_key => {
             return Err(SqlError::new(
                 sqlstate::INVALID_TABLE_DEFINITION,
                 format!("column \"{}\" is in a primary key", column.name),
             ));
+        }
+        AlterColumnOperation::DropNotNull if column.identity.is_some() => {
+            let message = format!("column \"{}\" of relation \"{table_name}\" is an identity column", column.name);
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
         }
         AlterColumnOperation::DropNotNull => column.not_null = false,
         AlterColumnOperation::SetNotNull if column.not_null => {}
@@ -300,7 +338,7 @@ fn alter_column(table: &mut TableSchema, position: usize, operation: &AlterColum
             }
             column.column_type = target;
             if let Some(default) = &column.default {
-                check_default(&parse::expression(default)?, column)?;
+                check_default(&parse::expression(default)?, column, catalog)?;
             }
             return Ok(true);
         }

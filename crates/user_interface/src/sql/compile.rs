@@ -10,6 +10,7 @@ use crate::sql::names;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
 use crate::sql::roles::RoleStatement;
+use crate::sql::sequences::{SequenceStatement, SetValue};
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
@@ -47,6 +48,10 @@ pub enum Plan {
     Schema(Box<ast::Statement>),
     /// As a change of roles, planned when it is executed.
     Roles(Arc<RoleStatement>),
+    /// As a change of a sequence, planned when it is executed.
+    Sequence(Arc<SequenceStatement>),
+    /// As `setval`, planned when it is executed.
+    SetValue(Arc<SetValue>),
     /// By the session.
     Utility(Utility),
     /// A setting from a SELECT of `set_config` alone: name, value, local.
@@ -200,6 +205,12 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
             prepared.shareable = false;
             return Ok(prepared);
         }
+        Utility::Sequence(sequence) => {
+            let plan = Plan::Sequence(Arc::new(SequenceStatement::clone(sequence)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(sequence.tag()));
+            prepared.writes = true;
+            return Ok(prepared);
+        }
         Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Nothing(tag) => tag,
     };
@@ -261,9 +272,15 @@ fn of_sql(
                 prepared.columns = vec![text_column("set_config")];
                 return Ok(prepared);
             }
+            if let Some((set, column)) = compiler.set_value(query).map_err(Stop::into_error)? {
+                return of_set_value(parsed, set, column, compiler, described);
+            }
             let locks = !query.locks.is_empty();
             match compiler.select(query) {
-                Ok(program) => (Plan::Program(Arc::new(program)), Tag::Select, locks),
+                Ok(mut program) => {
+                    compiler.rely(&mut program);
+                    (Plan::Program(Arc::new(program)), Tag::Select, locks || compiler.draws)
+                }
                 Err(Stop::Beyond(_)) if locks => {
                     return Err(SqlError::unsupported("FOR UPDATE with joins, grouping, subqueries or sorting"));
                 }
@@ -273,8 +290,12 @@ fn of_sql(
         }
         ast::Statement::Insert(insert) => {
             let fed = described.map(|(columns, _)| columns.len());
+            compiler.overriding = parsed.overriding;
             let plan = match compiler.insert(insert, context.made, fed).map_err(Stop::into_error)? {
-                Insertion::Program(program) => Plan::Program(Arc::new(program)),
+                Insertion::Program(mut program) => {
+                    compiler.rely(&mut program);
+                    Plan::Program(Arc::new(program))
+                }
                 Insertion::Feed(feed) => fed_plan(feed, &mut compiler)?,
             };
             (plan, Tag::Insert, true)
@@ -298,11 +319,37 @@ fn of_sql(
     prepared.writes = writes;
     prepared.shareable = !compiler.used_facts && context.made.is_empty();
     let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
-    prepared.mentions = relations.map(|key| (key.clone(), context.catalog.version_of(&key))).collect();
+    let relations = relations.map(|key| (key.clone(), context.catalog.version_of(&key)));
+    prepared.mentions = relations.chain(compiler.relies_on.iter().cloned()).collect();
     if let (ast::Statement::Call(_), Plan::Program(program)) = (statement, &prepared.plan) {
         prepared.mentions = program.relies_on.clone();
     }
     finish(&mut prepared, compiler, described);
+    Ok(prepared)
+}
+
+/// `SELECT setval(...)`.
+fn of_set_value(
+    parsed: &Parsed,
+    set: SetValue,
+    column: ResultColumn,
+    mut compiler: Compiler,
+    described: Option<(&[ResultColumn], &[Type])>,
+) -> Result<Prepared> {
+    let mut prepared = Prepared::simple(&parsed.text, Plan::Query(parsed.text.clone()), Tag::Select);
+    prepared.writes = true;
+    prepared.shareable = false;
+    prepared.columns = vec![column];
+    prepared.mentions = compiler.relies_on.as_slice().into();
+    match (&set.source, described) {
+        (None, _) => prepared.parameters = compiler.take_parameters()?,
+        (Some(_), None) => prepared.undescribed = true,
+        (Some(_), Some((columns, parameters))) => {
+            prepared.source = columns.to_vec();
+            prepared.parameters = parameters.to_vec();
+        }
+    }
+    prepared.plan = Plan::SetValue(Arc::new(set));
     Ok(prepared)
 }
 
@@ -332,7 +379,10 @@ fn finish(prepared: &mut Prepared, compiler: Compiler, described: Option<(&[Resu
 
 fn modified_plan(modification: Modification, compiler: &mut Compiler) -> Result<Plan> {
     match modification {
-        Modification::Program(program) => Ok(Plan::Program(Arc::new(program))),
+        Modification::Program(mut program) => {
+            compiler.rely(&mut program);
+            Ok(Plan::Program(Arc::new(program)))
+        }
         Modification::Feed(feed) => fed_plan(feed, compiler),
     }
 }
@@ -341,6 +391,7 @@ fn modified_plan(modification: Modification, compiler: &mut Compiler) -> Result<
 fn fed_plan(mut feed: Feed, compiler: &mut Compiler) -> Result<Plan> {
     let known = compiler.parameters.known().iter().map(|data_type| data_type.unwrap_or(Type::Text));
     feed.program.parameters = known.collect();
+    compiler.rely(&mut feed.program);
     Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.reads_target))
 }
 
@@ -390,6 +441,7 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
         Statement::Utility(utility) => match &**utility {
             Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![CatalogEntry::key(name)],
             Utility::Roles(roles) => roles.mentioned(),
+            Utility::Sequence(sequence) => sequence.mentioned(),
             _ => Vec::new(),
         },
         Statement::Procedure(create) => {

@@ -80,9 +80,9 @@ pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>) 
                 planner.drop_procedure(described, *if_exists)?;
             }
         }
-        S::Drop { object_type, if_exists, names, .. } => {
+        S::Drop { object_type, if_exists, names, cascade, .. } => {
             for name in names {
-                planner.drop_object(object_type, *if_exists, &names::own_relation(name)?)?;
+                planner.drop_object(object_type, *if_exists, &names::own_relation(name)?, *cascade)?;
             }
         }
         other => {
@@ -211,7 +211,8 @@ impl<'a> Planner<'a> {
     /// A table to change. Errors: 42P01, 42809.
     pub(super) fn table(&self, name: &str) -> Result<Arc<TableSchema>> {
         match self.catalog.tables.get(name) {
-            Some(versioned) => Ok(versioned.table.clone()),
+            Some(versioned) if versioned.table.sequence.is_none() => Ok(versioned.table.clone()),
+            Some(_) => Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table"))),
             None if self.catalog.index_names.contains_key(name) => {
                 Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table")))
             }
@@ -252,12 +253,13 @@ impl<'a> Planner<'a> {
             primary_key_oid: 0,
             indexes: Vec::new(),
             options: options(&create.table_options)?,
+            sequence: None,
         };
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());
         let mut keys = Vec::new();
         for definition in &create.columns {
-            let column = column(definition)?;
+            let column = column(definition, &self.catalog)?;
             if table.columns.iter().any(|other| other.name == column.name) {
                 return Err(SqlError::new(
                     sqlstate::DUPLICATE_COLUMN,
@@ -265,6 +267,10 @@ impl<'a> Planner<'a> {
                 ));
             }
             table.columns.push(column);
+            let position = table.columns.len() - 1;
+            if let Some(default) = self.column_sequence(&table, position, definition)? {
+                table.columns[position].default = Some(default);
+            }
             keys.extend(column_keys(definition, table.columns.len() - 1));
         }
         for constraint in &create.constraints {
@@ -363,7 +369,12 @@ impl<'a> Planner<'a> {
         };
         to.indexes.push(index);
         self.write_table(to.clone());
-        self.rebuilds.push(Action::Rebuild { index: Some(to.indexes.len() - 1), from, to: Arc::new(to) });
+        self.rebuilds.push(Action::Rebuild {
+            index: Some(to.indexes.len() - 1),
+            from,
+            to: Arc::new(to),
+            fill: Vec::new(),
+        });
         Ok(())
     }
 
@@ -380,18 +391,23 @@ impl<'a> Planner<'a> {
                 let storage = self.make_storage();
                 self.drops.push(std::mem::replace(&mut index.storage, storage));
             }
+            let oid = table.oid;
             self.write_table(table);
+            if truncate.identity == Some(ast::TruncateIdentityOption::Restart) {
+                self.restart_owned_sequences(oid)?;
+            }
         }
         Ok(())
     }
 
-    fn drop_object(&mut self, kind: &ast::ObjectType, if_exists: bool, name: &str) -> Result<()> {
+    fn drop_object(&mut self, kind: &ast::ObjectType, if_exists: bool, name: &str, cascade: bool) -> Result<()> {
+        let is_sequence = self.catalog.tables.get(name).is_some_and(|found| found.table.sequence.is_some());
         let (what, exists) = match kind {
-            ast::ObjectType::Table => ("table", self.catalog.tables.contains_key(name)),
+            ast::ObjectType::Table => ("table", self.catalog.tables.contains_key(name) && !is_sequence),
             ast::ObjectType::Index => ("index", self.catalog.index_names.contains_key(name)),
             ast::ObjectType::View => ("view", false),
             ast::ObjectType::MaterializedView => ("materialized view", false),
-            ast::ObjectType::Sequence => ("sequence", false),
+            ast::ObjectType::Sequence => ("sequence", is_sequence),
             other => return Err(SqlError::unsupported(format!("DROP {other}"))),
         };
         if !exists {
@@ -408,6 +424,7 @@ impl<'a> Planner<'a> {
         }
         match kind {
             ast::ObjectType::Table => self.drop_table(name),
+            ast::ObjectType::Sequence => self.drop_sequence(name, cascade),
             _ => self.drop_index(name, false),
         }
     }
@@ -415,6 +432,7 @@ impl<'a> Planner<'a> {
     fn drop_table(&mut self, name: &str) -> Result<()> {
         let table = self.table(name)?;
         self.drops.push(table.storage);
+        self.drop_owned_sequences(table.oid, None);
         if let Some(key_name) = &table.primary_key_name {
             self.forget_name(key_name);
         }

@@ -8,6 +8,7 @@ use crate::limits::KEY_COLUMNS_MAX;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::insert::no_column;
 use crate::sql::names;
+use crate::sql::sequences;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::data_type;
 use messages::program::Expression;
@@ -23,18 +24,21 @@ pub(super) struct KeyDefinition {
 }
 
 /// A column's definition, its keys left out. Errors: 0A000 for constraints that are not kept.
-pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
+pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<Column> {
     let name = names::identifier(&definition.name);
     let spelled = definition.data_type.to_string().to_ascii_lowercase();
-    if spelled.ends_with("serial") || matches!(spelled.as_str(), "serial2" | "serial4" | "serial8") {
-        return Err(SqlError::unsupported(format!("type {spelled}")).with_hint("Use an integer or uuid column."));
-    }
+    let serial = sequences::serial(&spelled);
+    let identity = sequences::identity(definition)?;
     let mut column = Column {
         name,
-        column_type: data_type(&definition.data_type)?,
-        not_null: false,
+        column_type: match serial {
+            Some(column_type) => column_type,
+            None => data_type(&definition.data_type)?,
+        },
+        not_null: serial.is_some() || identity.is_some(),
         default: None,
         dropped: false,
+        identity,
         missing: Value::Null,
     };
     for option in &definition.options {
@@ -42,8 +46,15 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
             ast::ColumnOption::NotNull => column.not_null = true,
             ast::ColumnOption::Default(default) => {
                 check_restricted(default)?;
-                check_default(default, &column)?;
+                if serial.is_some() || identity.is_some() {
+                    return Err(double_default(&column.name, serial.is_some()));
+                }
+                check_default(default, &column, catalog)?;
                 column.default = Some(default.to_string());
+            }
+            ast::ColumnOption::Null if serial.is_some() || identity.is_some() => {
+                let message = format!("conflicting NULL/NOT NULL declarations for column \"{}\"", column.name);
+                return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
             }
             ast::ColumnOption::Null => {}
             ast::ColumnOption::PrimaryKey(key) => check_characteristics(key.characteristics.as_ref())?,
@@ -56,13 +67,22 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
             }
             ast::ColumnOption::Collation(name) if names::function(name).is_some_and(|name| is_c(&name)) => {}
             ast::ColumnOption::Collation(name) => return Err(SqlError::unsupported(format!("collation {name}"))),
-            ast::ColumnOption::Generated { .. } | ast::ColumnOption::Identity(_) => {
+            ast::ColumnOption::Generated { .. } => {}
+            ast::ColumnOption::Identity(_) => {
                 return Err(SqlError::unsupported("a generated column"));
             }
             other => return Err(SqlError::unsupported(format!("the column option {other}"))),
         }
     }
     Ok(column)
+}
+
+fn double_default(column: &str, is_serial: bool) -> Box<SqlError> {
+    let message = match is_serial {
+        true => format!("multiple default values specified for column \"{column}\""),
+        false => format!("both default and identity specified for column \"{column}\""),
+    };
+    SqlError::new(sqlstate::SYNTAX_ERROR, message)
 }
 
 fn is_c(collation: &str) -> bool {
@@ -86,12 +106,13 @@ fn check_restricted(default: &ast::Expr) -> Result<()> {
 }
 
 /// Refuses a default that could not be evaluated at an insert. Returns its value if it is the same for all rows.
-pub(super) fn check_default(default: &ast::Expr, column: &Column) -> Result<Option<Value>> {
-    let (catalog, settings) = (Catalog::default(), Settings::default());
+pub(super) fn check_default(default: &ast::Expr, column: &Column, catalog: &Catalog) -> Result<Option<Value>> {
+    let settings = Settings::default();
     let facts = Facts::nobody(&settings);
     let text = default.to_string();
-    let mut compiler = Compiler::new(&catalog, &facts, &text, Vec::new());
-    let typed = compiler.expression(default, &Scope::empty()).map_err(|stop| stop.into_error())?;
+    let mut compiler = Compiler::new(catalog, &facts, &text, Vec::new());
+    let typed = compiler.drawing(|compiler| compiler.expression(default, &Scope::empty()));
+    let typed = typed.map_err(|stop| stop.into_error())?;
     let expression = compiler.parameters.assign(typed, &column.name, column.column_type)?;
     match compiler.parameters.known() {
         [] => Ok(match expression {
@@ -100,6 +121,15 @@ pub(super) fn check_default(default: &ast::Expr, column: &Column) -> Result<Opti
         }),
         _ => Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1")),
     }
+}
+
+/// A column's default as an expression, cast for it.
+pub(super) fn default_expression(table: &TableSchema, position: usize, catalog: &Catalog) -> Result<Expression> {
+    let settings = Settings::default();
+    let facts = Facts::nobody(&settings);
+    let mut compiler = Compiler::new(catalog, &facts, "", Vec::new());
+    let compiled = compiler.drawing(|compiler| Ok(compiler.default_of(table, position)?));
+    compiled.map_err(|stop| stop.into_error())
 }
 
 /// The keys that a column's definition makes.

@@ -10,10 +10,12 @@ use crate::sql::names;
 use crate::sql::operators::{
     is_comparison, no_operator, operator_of_syntax, operator_of_values, symbol, unknown_operand,
 };
+use crate::sql::parse::Overriding;
 use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, data_type};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema, TableSchema};
+use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
@@ -32,6 +34,14 @@ pub struct Compiler<'a> {
     pub parameters: Parameters,
     /// A fact of the session is part of what was compiled, so no other session may use it.
     pub used_facts: bool,
+    /// Catalog rows of sequences that the statement names.
+    pub relies_on: Vec<(Key, Timestamp)>,
+    /// Whether it takes values of sequences.
+    pub draws: bool,
+    /// OVERRIDING of an INSERT.
+    pub overriding: Option<Overriding>,
+    /// Whether what is compiled may take values of sequences.
+    pub(super) may_draw: bool,
     /// Of the procedure whose body it compiles.
     procedure: Option<&'a ProcedureSchema>,
     depth: usize,
@@ -82,7 +92,20 @@ impl<'a> Compiler<'a> {
     /// A compiler for one statement, whose client declared these parameter types.
     pub fn new(catalog: &'a Catalog, facts: &'a Facts<'a>, text: &'a str, declared: Vec<Option<Type>>) -> Compiler<'a> {
         let parameters = Parameters::new(declared);
-        Compiler { catalog, facts, text, parameters, used_facts: false, procedure: None, depth: 0, nodes: 0 }
+        Compiler {
+            catalog,
+            facts,
+            text,
+            parameters,
+            used_facts: false,
+            relies_on: Vec::new(),
+            draws: false,
+            overriding: None,
+            may_draw: false,
+            procedure: None,
+            depth: 0,
+            nodes: 0,
+        }
     }
 
     /// A compiler for one statement of a procedure's body.

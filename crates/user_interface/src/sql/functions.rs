@@ -89,6 +89,9 @@ impl Compiler<'_> {
         if !plain || is_aggregate(&name) {
             return Err(beyond("an aggregate or window function"));
         }
+        if let Some(typed) = self.of_sequence(&name, function)? {
+            return Ok(typed);
+        }
         let mut arguments = Vec::with_capacity(list.len());
         for argument in list {
             match argument {

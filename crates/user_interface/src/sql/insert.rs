@@ -8,12 +8,13 @@ use crate::limits::COLUMNS_MAX;
 use crate::sql::compile::Feed;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
-use crate::sql::parse;
+use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
+use crate::sql::sequences::check_is_table;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::TableId;
 use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict, Program};
-use messages::schema::{TableSchema, VersionedTable};
+use messages::schema::{Identity, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ impl Compiler<'_> {
         };
         let versioned = self.table(name)?;
         let table = versioned.table.clone();
+        check_is_table(&table)?;
         let alias = match &insert.table_alias {
             Some(alias) => names::identifier(&alias.alias),
             None => table.name.clone(),
@@ -47,7 +49,7 @@ impl Compiler<'_> {
                 targets.clear();
                 (InsertInput::Rows(vec![Vec::new()]), None)
             }
-            Some(source) => match self.rows(source, &table, &mut targets, explicit)? {
+            Some(source) => match self.drawing(|compiler| compiler.rows(source, &table, &mut targets, explicit))? {
                 Some(rows) => (InsertInput::Rows(rows), None),
                 None => {
                     check_count(fed, &mut targets, explicit)?;
@@ -56,7 +58,7 @@ impl Compiler<'_> {
             },
         };
         let from_feed = fed_by.is_some();
-        let values = self.values(&table, &targets, from_feed)?;
+        let values = self.drawing(|compiler| compiler.values(&table, &targets, from_feed))?;
         let on_conflict = match &insert.on {
             None => None,
             Some(ast::OnInsert::OnConflict(on)) => Some(self.on_conflict(on, &table, &alias)?),
@@ -98,7 +100,11 @@ impl Compiler<'_> {
         made: &[TableId],
     ) -> Result<Program> {
         let table = versioned.table.clone();
-        let mut values = self.values(&table, targets, false).map_err(|stop| stop.into_error())?;
+        check_is_table(&table)?;
+        let before = self.overriding.replace(Overriding::System);
+        let values = self.drawing(|compiler| compiler.values(&table, targets, false));
+        self.overriding = before;
+        let mut values = values.map_err(|stop| stop.into_error())?;
         for (place, target) in targets.iter().enumerate() {
             values[*target] = Expression::Column(place as u16);
         }
@@ -110,7 +116,9 @@ impl Compiler<'_> {
             on_conflict: None,
             returning: Vec::new(),
         };
-        Ok(program(action, versioned))
+        let mut program = program(action, versioned);
+        self.rely(&mut program);
+        Ok(program)
     }
 
     /// The input rows, each value cast for its column; `None` when a query has to find them.
@@ -196,6 +204,9 @@ impl Compiler<'_> {
                 if is_default(expression) {
                     return Ok(self.default_of(table, *target)?);
                 }
+                if self.overriding != Some(Overriding::System) {
+                    check_identity(table, *target)?;
+                }
                 let typed = self.expression(expression, &Scope::empty())?;
                 Ok(assigned(self, typed, table, *target)?)
             })
@@ -206,7 +217,13 @@ impl Compiler<'_> {
     fn values(&mut self, table: &TableSchema, targets: &[usize], cast: bool) -> Compiled<Vec<Expression>> {
         (0..table.columns.len())
             .map(|column| {
-                let Some(place) = targets.iter().position(|target| *target == column) else {
+                let is_identity = table.columns[column].identity.is_some();
+                let given = targets.iter().position(|target| *target == column);
+                let given = given.filter(|_| !(is_identity && self.overriding == Some(Overriding::User)));
+                if cast && given.is_some() && self.overriding.is_none() {
+                    check_identity(table, column)?;
+                }
+                let Some(place) = given else {
                     return Ok(self.default_of(table, column)?);
                 };
                 let input = Expression::Column(place as u16);
@@ -285,15 +302,36 @@ impl Compiler<'_> {
         let mut compiled: Vec<(usize, Expression)> = Vec::with_capacity(assignments.len());
         for (column, value) in pairs(assignments, table)? {
             let expression = if is_default(value) {
-                self.default_of(table, column)?
+                self.drawing(|compiler| Ok(compiler.default_of(table, column)?))?
             } else {
-                let typed = self.expression(value, scope)?;
+                if table.columns[column].identity == Some(Identity::Always) {
+                    let name = &table.columns[column].name;
+                    let message = format!("column \"{name}\" can only be updated to DEFAULT");
+                    return Err(SqlError::new("428C9", message).with_detail(always(name)).into());
+                }
+                let typed = self.drawing(|compiler| compiler.expression(value, scope))?;
                 assigned(self, typed, table, column)?
             };
             compiled.push((column, expression));
         }
         Ok(compiled)
     }
+}
+
+/// Errors: 428C9 for a value given to a column that is always generated.
+fn check_identity(table: &TableSchema, column: usize) -> Result<()> {
+    let column = &table.columns[column];
+    if column.identity != Some(Identity::Always) {
+        return Ok(());
+    }
+    let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+    Err(SqlError::new("428C9", message)
+        .with_detail(always(&column.name))
+        .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
+}
+
+fn always(column: &str) -> String {
+    format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.")
 }
 
 /// The columns that SET assigns to and the syntax of their values. Errors: 42703; 42601 for a column named twice.

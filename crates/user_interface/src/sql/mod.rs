@@ -29,6 +29,7 @@ pub mod places;
 pub mod procedures;
 pub mod roles;
 pub mod select;
+pub mod sequences;
 pub mod settings;
 pub mod types;
 pub mod utility;

@@ -10,6 +10,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::insert::{pairs, program, split, supplied};
 use crate::sql::names;
 use crate::sql::select::Output;
+use crate::sql::sequences::check_is_table;
 use crate::sql::types::{Compiled, Stop, beyond};
 use messages::program::{AccessPath, Action, Expression, Program, Source};
 use messages::schema::VersionedTable;
@@ -34,6 +35,7 @@ impl Compiler<'_> {
             return Err(SqlError::unsupported("UPDATE of this form").into());
         }
         let named = self.table_factor(&update.table.relation)?;
+        check_is_table(&named.1.table)?;
         let scope = Scope::table(&named.0, &named.1.table);
         let before = self.parameters.clone();
         let others: &[ast::TableWithJoins] = match &update.from {
@@ -93,6 +95,7 @@ impl Compiler<'_> {
             return Err(SqlError::unsupported("DELETE of this form").into());
         }
         let named = self.table_factor(&target.relation)?;
+        check_is_table(&named.1.table)?;
         let scope = Scope::table(&named.0, &named.1.table);
         let before = self.parameters.clone();
         let others = delete.using.as_deref().unwrap_or(&[]);

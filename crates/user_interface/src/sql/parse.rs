@@ -22,6 +22,17 @@ pub struct Parsed {
     pub statement: Statement,
     /// Its name, if it says CONCURRENTLY: it runs outside of transaction blocks only.
     pub concurrently: Option<&'static str>,
+    /// OVERRIDING of an INSERT.
+    pub overriding: Option<Overriding>,
+}
+
+/// What an INSERT says of the values that it gives to identity columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overriding {
+    /// They are taken.
+    System,
+    /// They are not: the sequence's are.
+    User,
 }
 
 /// What a statement is.
@@ -85,6 +96,7 @@ pub fn expression(text: &str) -> Result<ast::Expr> {
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Parsed> {
     let mut tokens = plain_locks(tokens);
     let is_procedure = procedure_as_function(&mut tokens);
+    let overriding = take_overriding(&mut tokens);
     let mut concurrently = drop_concurrently(&mut tokens).then_some("DROP INDEX CONCURRENTLY");
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
@@ -107,7 +119,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement, concurrently })
+    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding })
 }
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.
@@ -118,6 +130,22 @@ fn drop_concurrently(tokens: &mut Vec<TokenWithSpan>) -> bool {
         tokens.remove(2);
     }
     found
+}
+
+/// Takes OVERRIDING ... VALUE out of an INSERT, where the parser does not know it.
+fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
+    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    if !is(tokens.first(), "insert") {
+        return None;
+    }
+    let at = (1..tokens.len()).find(|at| is(tokens.get(*at), "overriding") && is(tokens.get(at + 2), "value"))?;
+    let overriding = match tokens.get(at + 1) {
+        token if is(token, "system") => Overriding::System,
+        token if is(token, "user") => Overriding::User,
+        _ => return None,
+    };
+    tokens.drain(at..at + 3);
+    Some(overriding)
 }
 
 /// Whether it is compiled, and then dropped: what others become is kept in parts.

@@ -97,7 +97,7 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
         };
         let mut compiler = Compiler::of_procedure(context, procedure);
         let compiled = statement.with(|statement| data_statement(&mut compiler, statement, context));
-        let program = compiled.map_err(|mut error| {
+        let mut program = compiled.map_err(|mut error| {
             error.position = None;
             let error = Box::new(*error);
             match error.detail {
@@ -105,6 +105,7 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
                 Some(_) => error,
             }
         })?;
+        compiler.rely(&mut program);
         body.used_facts |= compiler.used_facts;
         body.read_only &= program.read_only;
         for relied in program.relies_on.iter() {
@@ -151,7 +152,7 @@ fn silent(mut action: Action) -> Action {
         Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
             returning.clear();
         }
-        Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => {}
+        Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } | Action::SetSequence { .. } => {}
     }
     action
 }
@@ -187,13 +188,15 @@ pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context
     if *version != Timestamp::ZERO {
         relies_on.push((CatalogEntry::procedure_key(&name), *version));
     }
-    Ok(Program {
+    let mut program = Program {
         parameters: compiler.take_parameters()?,
         actions,
         columns: Vec::new(),
         relies_on: relies_on.into(),
         read_only: body.read_only,
-    })
+    };
+    compiler.rely(&mut program);
+    Ok(program)
 }
 
 fn arguments(compiler: &mut Compiler, function: &ast::Function) -> Result<Vec<Typed>> {
@@ -204,7 +207,7 @@ fn arguments(compiler: &mut Compiler, function: &ast::Function) -> Result<Vec<Ty
     };
     let argument = |argument: &ast::FunctionArg| match argument {
         ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression)) => {
-            compiler.expression(expression, &Scope::empty()).map_err(Stop::into_error)
+            compiler.drawing(|compiler| compiler.expression(expression, &Scope::empty())).map_err(Stop::into_error)
         }
         _ => Err(SqlError::unsupported("a named argument")),
     };

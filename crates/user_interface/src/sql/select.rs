@@ -51,7 +51,10 @@ impl Compiler<'_> {
         };
         let lock = self.lock(query, found.as_ref())?;
         let scope = found.as_ref().map_or_else(Scope::empty, |(name, table)| Scope::table(name, &table.table));
-        let outputs = self.select_list(&select.projection, &scope, found.as_ref())?;
+        let outputs = match found.is_none() {
+            true => self.drawing(|compiler| compiler.select_list(&select.projection, &scope, None))?,
+            false => self.select_list(&select.projection, &scope, found.as_ref())?,
+        };
         let condition = match &select.selection {
             Some(condition) => Some(self.condition(condition, "WHERE", &scope)?),
             None => None,

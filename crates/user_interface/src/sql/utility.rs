@@ -8,6 +8,7 @@ use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::places::unexpected;
 use crate::sql::roles::{self, RoleStatement};
+use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -57,6 +58,8 @@ pub enum Utility {
     Role(Option<String>),
     /// CREATE ROLE and its like: compiled to a plan of its own.
     Roles(Box<RoleStatement>),
+    /// CREATE and ALTER SEQUENCE: compiled to a plan of its own.
+    Sequence(Box<SequenceStatement>),
     /// VACUUM and its like.
     Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
@@ -141,6 +144,9 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "do" => return Err(SqlError::unsupported("DO")),
         "create" | "alter" | "drop" if roles::begins(&words) => {
             Utility::Roles(Box::new(roles::parse(&first, &mut words)?))
+        }
+        "create" | "alter" if sequences::begins(&words) => {
+            Utility::Sequence(Box::new(sequences::parse(&first, &mut words)?))
         }
         other => match maintenance::parse(other, &mut words)? {
             Some(maintenance) => Utility::Maintenance(maintenance),

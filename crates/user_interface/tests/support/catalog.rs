@@ -31,6 +31,7 @@ pub fn tables() -> Vec<(Key, Timestamp, Option<Row>)> {
             primary_key_oid: oid + 2,
             indexes: Vec::new(),
             options: Vec::new(),
+            sequence: None,
         };
         if name == "items" {
             table.columns[5].default = Some("'none'".to_string());
@@ -70,6 +71,7 @@ fn column(text: &str) -> Column {
         not_null: type_name.len() < rest.len(),
         default: None,
         dropped: false,
+        identity: None,
         missing: values::Value::Null,
     }
 }

@@ -1,0 +1,91 @@
+//! Executes `Action::SetSequence`: a sequence is made, or goes on elsewhere.
+//!
+//! Invariant: from then on the transaction counts the sequence itself, and its row is written when it commits.
+
+use crate::failure;
+use crate::need::{Event, Need};
+use crate::scene::{Scene, Step};
+use crate::sequences::{self, State};
+use messages::concurrency::AccessKind;
+use messages::program::{Action, Expression, SequenceValue};
+use messages::schema::{CatalogEntry, SequenceSchema, TableSchema};
+use messages::session::Failure;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use values::Value;
+
+/// A sequence being set.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SequenceRun;
+
+impl SequenceRun {
+    /// Goes on. Errors: 22003 for a value of `setval` out of bounds, 22023 for one that ALTER SEQUENCE leaves so, those of the expressions.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::SetSequence { sequence, value } = action else { unreachable!("begun for a sequence") };
+        let schema = sequences::definition(sequence);
+        let item = sequences::item(sequence);
+        let state = match (value, event) {
+            (SequenceValue::First, _) => State::first(schema),
+            (_, Event::Item(Some(row))) => {
+                let before = match scene.scope.sequences.own_state(sequence.storage) {
+                    Some(own) => own,
+                    None => State::decode(&row)?,
+                };
+                match value {
+                    SequenceValue::Set { value, is_called, supplied } => {
+                        let alone = [Vec::new()];
+                        let rows = if *supplied { scene.supplied } else { &alone };
+                        for row in rows {
+                            set(sequence, (value, is_called), row, scene)?;
+                        }
+                        return Ok(Step::Done);
+                    }
+                    SequenceValue::Next(next) => State { last: *next, is_called: false },
+                    SequenceValue::First | SequenceValue::Kept => before,
+                }
+            }
+            (_, Event::Item(None)) => return Err(Failure::SchemaChanged { key: CatalogEntry::key(&sequence.name) }),
+            _ => return Ok(Step::Need(Need::Item(item, AccessKind::Write))),
+        };
+        check_kept(schema, state)?;
+        scene.transaction.write(item, Some(state.encode(sequence)))?;
+        scene.scope.sequences.set_own(sequence, state, false);
+        Ok(Step::Done)
+    }
+}
+
+/// `setval`. NULL sets nothing.
+fn set(
+    sequence: &Arc<TableSchema>,
+    (value, is_called): (&Expression, &Expression),
+    supplied: &[Value],
+    scene: &mut Scene,
+) -> Result<(), Failure> {
+    let value = scene.scope.evaluate(value, supplied)?.into_owned();
+    let is_called = scene.scope.evaluate(is_called, supplied)?.as_boolean();
+    let (Some(last), Some(is_called)) = (value.as_integer(), is_called) else {
+        return scene.results.push(vec![Value::Null]);
+    };
+    let schema = sequences::definition(sequence);
+    if !(schema.minimum..=schema.maximum).contains(&last) {
+        let message = format!(
+            "setval: value {last} is out of bounds for sequence \"{}\" ({}..{})",
+            sequence.name, schema.minimum, schema.maximum
+        );
+        return Err(failure::statement("22003", message));
+    }
+    let state = State { last, is_called };
+    scene.transaction.write(sequences::item(sequence), Some(state.encode(sequence)))?;
+    scene.scope.sequences.set_own(sequence, state, true);
+    scene.results.push(vec![Value::BigInt(last)])
+}
+
+/// Errors: 22023.
+fn check_kept(schema: &SequenceSchema, state: State) -> Result<(), Failure> {
+    let (limit, bound) = match state.last {
+        last if last < schema.minimum => ("less than MINVALUE", schema.minimum),
+        last if last > schema.maximum => ("greater than MAXVALUE", schema.maximum),
+        _ => return Ok(()),
+    };
+    Err(failure::statement("22023", format!("RESTART value ({}) cannot be {limit} ({bound})", state.last)))
+}
