@@ -49,18 +49,41 @@ pub fn duplicate_key(table: &TableSchema, constraint: &str, columns: &[usize], v
 /// 23502: NULL in a column that refuses it.
 #[cold]
 pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure {
-    let texts: Vec<String> = (0..table.columns.len())
-        .filter(|&column| !table.columns[column].dropped)
-        .map(|column| text_of(table, column, &values[column]))
-        .collect();
     statement_with_detail(
         "23502",
         format!(
             "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
             table.columns[column].name, table.name
         ),
-        format!("Failing row contains ({}).", texts.join(", ")),
+        failing_row(table, values),
     )
+}
+
+/// 23514: a row does not satisfy a condition of its table.
+#[cold]
+pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value]) -> Failure {
+    let message = format!("new row for relation \"{}\" violates check constraint \"{constraint}\"", table.name);
+    wrong(StatementFailure {
+        sqlstate: "23514".into(),
+        message,
+        detail: Some(failing_row(table, values)),
+        constraint: Some(constraint.into()),
+    })
+}
+
+/// 23514: a row that is there does not satisfy a new condition.
+#[cold]
+pub fn check_violated_before(table: &TableSchema, constraint: &str) -> Failure {
+    let message = format!("check constraint \"{constraint}\" of relation \"{}\" is violated by some row", table.name);
+    wrong(StatementFailure { sqlstate: "23514".into(), message, detail: None, constraint: Some(constraint.into()) })
+}
+
+fn failing_row(table: &TableSchema, values: &[Value]) -> String {
+    let texts: Vec<String> = (0..table.columns.len())
+        .filter(|&column| !table.columns[column].dropped)
+        .map(|column| text_of(table, column, &values[column]))
+        .collect();
+    format!("Failing row contains ({}).", texts.join(", "))
 }
 
 /// 23502: a column that is to refuse NULL holds it.

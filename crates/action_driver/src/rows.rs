@@ -3,9 +3,10 @@
 //! Invariants: a stored row holds the columns of its table at some time, so columns added since read as what is said to be missing; the row at hand is
 //! the table's columns, then its hidden key if it has one, then what was supplied with the execution.
 
+use crate::expression::Scope;
 use crate::failure;
 use messages::program::Expression;
-use messages::schema::{IndexSchema, TableSchema};
+use messages::schema::{CheckSchema, IndexSchema, TableSchema};
 use messages::session::Failure;
 use messages::{Conflict, ConflictKind, Item, Key, Row};
 use serde::{Deserialize, Serialize};
@@ -191,8 +192,30 @@ pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Ro
     Ok(Key::new(&bytes))
 }
 
-/// Refuses NULL where the table does. Errors: 23502.
-pub fn check_not_null(table: &TableSchema, values: &[Value]) -> Result<(), Failure> {
+/// Refuses a new row that the table does. Errors: 23502, 23514, and those of the conditions.
+pub fn check(table: &TableSchema, values: &[Value], scope: &Scope) -> Result<(), Failure> {
+    check_not_null(table, values)?;
+    match violated(table, values, scope)? {
+        Some(check) => Err(failure::check_violated(table, &check.name, values)),
+        None => Ok(()),
+    }
+}
+
+/// The first condition that a row does not satisfy. Errors: those of the conditions.
+pub fn violated<'t>(
+    table: &'t TableSchema,
+    values: &[Value],
+    scope: &Scope,
+) -> Result<Option<&'t CheckSchema>, Failure> {
+    for check in &table.checks {
+        if scope.evaluate(&check.condition, values)?.as_boolean() == Some(false) {
+            return Ok(Some(check));
+        }
+    }
+    Ok(None)
+}
+
+fn check_not_null(table: &TableSchema, values: &[Value]) -> Result<(), Failure> {
     let wrong = |column: &usize| {
         let schema = &table.columns[*column];
         values[*column].is_null() && !schema.dropped && (schema.not_null || table.primary_key.contains(column))

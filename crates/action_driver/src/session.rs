@@ -41,6 +41,10 @@ impl Session {
         if matches!(request, SessionRequest::Cancel) {
             return self.cancel(exchange);
         }
+        if matches!(request, SessionRequest::ForgetSequences) {
+            self.given = Given::default();
+            return;
+        }
         if matches!(request, SessionRequest::Rollback) {
             // A scan that nobody waits for any more may itself wait, for a lock.
             self.cancel(exchange);
@@ -105,7 +109,10 @@ impl Session {
             }
             SessionRequest::RollbackTo { name } => self.at_savepoint(from, &name, Transaction::roll_back_to, exchange),
             SessionRequest::Release { name } => self.at_savepoint(from, &name, Transaction::release, exchange),
-            SessionRequest::Cancel | SessionRequest::Close | SessionRequest::Resume { .. } => {
+            SessionRequest::Cancel
+            | SessionRequest::Close
+            | SessionRequest::Resume { .. }
+            | SessionRequest::ForgetSequences => {
                 unreachable!("handled where they arrive")
             }
         }

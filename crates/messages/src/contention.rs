@@ -88,6 +88,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         indexes: Vec::new(),
         options: Vec::new(),
         sequence: None,
+        checks: Vec::new(),
     })
 });
 

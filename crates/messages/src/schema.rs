@@ -5,6 +5,7 @@
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 use crate::key::Key;
+use crate::program::Expression;
 use crate::role::{BOOTSTRAP, RoleSchema, Secret};
 use crate::timestamp::Timestamp;
 use identifiers::TableId;
@@ -30,6 +31,23 @@ pub struct Column {
     pub identity: Option<Identity>,
     /// What rows hold in it that were written before it was added: they end before it.
     pub missing: Value,
+}
+
+/// A CHECK constraint: satisfied by rows for which its condition is not false.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CheckSchema {
+    /// Its name, which no other constraint of the table has.
+    pub name: String,
+    /// Its object identifier.
+    pub oid: u32,
+    /// The condition as SQL text.
+    pub text: String,
+    /// The condition over the table's columns.
+    pub condition: Expression,
+    /// The columns that it names.
+    pub columns: Vec<usize>,
+    /// Whether all rows satisfy it; if not, new ones do.
+    pub is_valid: bool,
 }
 
 /// Who gives the values of an identity column.
@@ -107,6 +125,8 @@ pub struct TableSchema {
     pub options: Vec<String>,
     /// Set if it is a sequence.
     pub sequence: Option<Box<SequenceSchema>>,
+    /// What its rows have to satisfy.
+    pub checks: Vec<CheckSchema>,
 }
 
 impl TableSchema {

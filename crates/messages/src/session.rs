@@ -87,6 +87,8 @@ pub enum SessionRequest {
     },
     /// Ends what the session waits for with SQLSTATE 57014, where it still can. Not answered itself.
     Cancel,
+    /// `DISCARD SEQUENCES`: forgets what the session was given of sequences. Not answered.
+    ForgetSequences,
     /// The client has gone: roll back, forget the session. Not answered.
     Close,
 }

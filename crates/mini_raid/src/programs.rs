@@ -96,6 +96,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         indexes: Vec::new(),
         options: Vec::new(),
         sequence: None,
+        checks: Vec::new(),
     })
 }
 

@@ -347,6 +347,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         indexes: Vec::new(),
         options: Vec::new(),
         sequence: None,
+        checks: Vec::new(),
     }
 }
 

@@ -353,7 +353,7 @@ impl Core {
     fn refuse(&mut self, envelope: Envelope) {
         if let Message::SessionRequest(session, request) = envelope.message {
             use messages::session::{Failure, SessionReply, SessionRequest};
-            if matches!(request, SessionRequest::Close | SessionRequest::Cancel) {
+            if matches!(request, SessionRequest::Close | SessionRequest::Cancel | SessionRequest::ForgetSequences) {
                 return;
             }
             let reason = "this site is starting: it waits for the oracle to give it a new incarnation".to_owned();

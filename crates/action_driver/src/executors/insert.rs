@@ -135,7 +135,7 @@ impl InsertRun {
         };
         self.next += 1;
         let table = insertion.table;
-        rows::check_not_null(table, &new)?;
+        rows::check(table, &new, &scope)?;
         if table.has_hidden_key() {
             let (life, _) = scene.transaction.identity.expect("a transaction that writes has begun");
             new.push(scene.hidden_keys.next(life)?);
@@ -223,7 +223,7 @@ impl InsertRun {
         for (column, expression) in assignments {
             values[*column] = scene.scope.evaluate(expression, &both)?.into_owned();
         }
-        rows::check_not_null(table, &values)?;
+        rows::check(table, &values, &scene.scope)?;
         let new_key = rows::table_key(table, &values);
         let old = Image { key: &key, values: &old };
         let new = Image { key: &new_key, values: &values };

@@ -91,6 +91,11 @@ impl RebuildRun {
                 return Err(failure::contains_null(to, column));
             }
         }
+        if index.is_none()
+            && let Some(check) = rows::violated(to, &self.values, &scene.scope)?
+        {
+            return Err(failure::check_violated_before(to, &check.name));
+        }
         if to.has_hidden_key() && !from.has_hidden_key() {
             let (life, _) = scene.transaction.identity.expect("a transaction that writes has begun");
             self.values.push(scene.hidden_keys.next(life)?);

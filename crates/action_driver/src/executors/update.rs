@@ -262,7 +262,7 @@ fn compute(update: &Update, in_place: bool, scene: &Scene, found: &Found) -> Res
     for (column, expression) in update.assignments {
         new[*column] = scene.scope.evaluate(expression, &old)?.into_owned();
     }
-    rows::check_not_null(table, &new)?;
+    rows::check(table, &new, &scene.scope)?;
     let new_key = if in_place { found.key.clone() } else { rows::table_key(table, &new) };
     Ok(Some(Change { old_key: found.key.clone(), old, new_key, new }))
 }

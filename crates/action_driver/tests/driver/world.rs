@@ -595,6 +595,7 @@ pub fn accounts() -> Arc<TableSchema> {
         }],
         options: Vec::new(),
         sequence: None,
+        checks: Vec::new(),
     })
 }
 
@@ -611,6 +612,7 @@ pub fn notes(storage: TableId) -> Arc<TableSchema> {
         indexes: Vec::new(),
         options: Vec::new(),
         sequence: None,
+        checks: Vec::new(),
     })
 }
 

@@ -22,7 +22,7 @@ impl World {
         let life = seat.life;
         match request {
             SessionRequest::Close => drop(self.machine(site).sessions.remove(&session)),
-            SessionRequest::Cancel => {}
+            SessionRequest::Cancel | SessionRequest::ForgetSequences => {}
             ref request if seat.lost => {
                 let (ends, reply) = match request {
                     SessionRequest::Rollback => (true, SessionReply::RolledBack),

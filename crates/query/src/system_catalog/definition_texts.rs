@@ -29,6 +29,10 @@ pub fn index_definition(catalog: &SystemCatalog, oid: u32, column: i32) -> Optio
 
 /// `pg_get_constraintdef(oid)`. `None` when there is no such constraint.
 pub fn constraint_definition(catalog: &SystemCatalog, oid: u32) -> Option<String> {
+    if let Some(check) = catalog.plain_tables().flat_map(|table| &table.checks).find(|check| check.oid == oid) {
+        let validity = if check.is_valid { "" } else { " NOT VALID" };
+        return Some(format!("CHECK (({})){validity}", check.text));
+    }
     let relation = catalog.find(oid)?;
     let kind = if relation.constraint_kind()? == "p" { "PRIMARY KEY" } else { "UNIQUE" };
     Some(format!("{kind} ({})", columns(&relation)))

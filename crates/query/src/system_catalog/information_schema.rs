@@ -2,7 +2,7 @@
 
 use super::rows::{Row, row};
 use super::{Found, SystemCatalog, procedures};
-use messages::schema::{Column, Identity, SequenceSchema, TableSchema};
+use messages::schema::{CheckSchema, Column, Identity, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The rows of a view of `information_schema`.
@@ -20,7 +20,11 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "columns" => catalog.plain_tables().flat_map(|table| columns(catalog, database, table)).collect(),
         "routines" => procedures::routines(catalog),
         "parameters" => procedures::parameters(catalog),
-        "table_constraints" => catalog.relations().filter_map(|relation| constraint(database, &relation)).collect(),
+        "table_constraints" => {
+            let keys = catalog.relations().filter_map(|relation| constraint(database, &relation));
+            keys.chain(checks(catalog).map(|(table, check)| check_constraint(database, table, check))).collect()
+        }
+        "check_constraints" => checks(catalog).map(|(_, check)| check_clause(database, check)).collect(),
         "key_column_usage" => catalog.relations().flat_map(|relation| key_columns(database, &relation)).collect(),
         "constraint_column_usage" => {
             catalog.relations().flat_map(|relation| used_columns(database, &relation)).collect()
@@ -122,6 +126,25 @@ fn constraint(database: &str, relation: &Found) -> Option<Row> {
         table_catalog: database, table_schema: "public", table_name: relation.table().name.as_str(),
         constraint_type: kind, is_deferrable: "NO", initially_deferred: "NO", enforced: "YES", nulls_distinct: distinct,
     })
+}
+
+fn checks(catalog: &SystemCatalog) -> impl Iterator<Item = (&TableSchema, &CheckSchema)> {
+    catalog.plain_tables().flat_map(|table| table.checks.iter().map(move |check| (table, check)))
+}
+
+fn check_constraint(database: &str, table: &TableSchema, check: &CheckSchema) -> Row {
+    row! {
+        constraint_catalog: database, constraint_schema: "public", constraint_name: check.name.as_str(),
+        table_catalog: database, table_schema: "public", table_name: table.name.as_str(), constraint_type: "CHECK",
+        is_deferrable: "NO", initially_deferred: "NO", enforced: "YES",
+    }
+}
+
+fn check_clause(database: &str, check: &CheckSchema) -> Row {
+    row! {
+        constraint_catalog: database, constraint_schema: "public", constraint_name: check.name.as_str(),
+        check_clause: format!("({})", check.text),
+    }
 }
 
 fn key_columns(database: &str, relation: &Found) -> Vec<Row> {

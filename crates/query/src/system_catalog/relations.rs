@@ -6,7 +6,7 @@ use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog,
     definition_texts, procedures, roles,
 };
-use messages::schema::{Column, Identity, SequenceSchema, TableSchema};
+use messages::schema::{CheckSchema, Column, Identity, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The relations that have rows.
@@ -54,7 +54,12 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_attrdef" => defaults(catalog),
         "pg_attribute" => attributes(catalog),
         "pg_class" => classes(catalog),
-        "pg_constraint" => catalog.relations().filter_map(|relation| constraint(&relation)).collect(),
+        "pg_constraint" => {
+            let keys = catalog.relations().filter_map(|relation| constraint(&relation));
+            let checks =
+                catalog.plain_tables().flat_map(|table| table.checks.iter().map(|check| self::check(table, check)));
+            keys.chain(checks).collect()
+        }
         "pg_database" => vec![database(catalog)],
         "pg_depend" => {
             catalog.sequences().filter_map(|(table, sequence)| dependence(catalog, table, sequence)).collect()
@@ -110,7 +115,8 @@ fn class(relation: &Found) -> Row {
         relowner: OWNER_OID, relam: access_method, relfilenode: relation.oid(), reltablespace: 0, relpages: 0, reltuples: -1,
         relallvisible: 0, reltoastrelid: 0,
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
-        relisshared: false, relpersistence: "p", relkind: kind, relnatts: columns as i64, relchecks: 0,
+        relisshared: false, relpersistence: "p", relkind: kind, relnatts: columns as i64,
+        relchecks: if is_table { table.checks.len() as i64 } else { 0 },
         relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false, relispopulated: true, relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0, reloptions: options,
@@ -282,6 +288,15 @@ fn constraint(relation: &Found) -> Option<Row> {
         conparentid: 0, confrelid: 0, confupdtype: " ", confdeltype: " ", confmatchtype: " ", conislocal: true,
         coninhcount: 0, connoinherit: true, conkey: numbers_of(relation.columns()),
     })
+}
+
+fn check(table: &TableSchema, check: &CheckSchema) -> Row {
+    row! {
+        oid: check.oid, conname: check.name.as_str(), connamespace: PUBLIC_OID, contype: "c", condeferrable: false,
+        condeferred: false, convalidated: check.is_valid, conrelid: table.oid, contypid: 0, conindid: 0,
+        conparentid: 0, confrelid: 0, confupdtype: " ", confdeltype: " ", confmatchtype: " ", conislocal: true,
+        coninhcount: 0, connoinherit: false, conkey: numbers_of(&check.columns), conbin: check.text.as_str(),
+    }
 }
 
 fn index_text(relation: &Found) -> Option<Row> {

@@ -114,6 +114,7 @@ fn empty_table(name: &str, oid: u32) -> TableSchema {
         indexes: vec![],
         options: vec![],
         sequence: None,
+        checks: Vec::new(),
     }
 }
 

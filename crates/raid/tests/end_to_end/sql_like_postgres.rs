@@ -54,13 +54,14 @@ impl Statement {
         self.differs.is_some() || self.missing.is_some()
     }
 
-    /// Whether it is asked again by the extended protocol: a query and nothing else, and not about its session.
+    /// Whether it is asked again by the extended protocol at another site: a query and nothing else, not about its session, and no sequence goes on with it.
     fn is_query(&self) -> bool {
         let inner = self.sql.trim_end_matches([';', '\n']);
         let word = self.sql.split([' ', '\n', '(']).next().unwrap_or_default();
         ["SELECT", "VALUES", "WITH"].contains(&word)
             && !inner.contains(';')
             && !inner.contains("current_setting")
+            && !["nextval(", "setval(", "currval(", "lastval("].iter().any(|of_session| inner.contains(of_session))
             && self.with.is_none()
     }
 

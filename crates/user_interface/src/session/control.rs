@@ -108,7 +108,12 @@ impl Turn<'_> {
             }
             Utility::Reset(name) => self.set(&name, None, false)?,
             Utility::ResetAll => self.reset_settings(),
-            Utility::Discard(what) => self.discard(what == "DISCARD ALL")?,
+            Utility::Discard(what) => {
+                if matches!(what, "DISCARD ALL" | "DISCARD SEQUENCES") {
+                    self.ask(SessionRequest::ForgetSequences);
+                }
+                self.discard(what == "DISCARD ALL")?;
+            }
             Utility::Deallocate(Some(name)) => {
                 if self.session.statements.remove(&name).is_none() {
                     return Err(SqlError::new(

@@ -57,7 +57,13 @@ pub struct Turn<'a> {
 impl Turn<'_> {
     /// Asks the action driver.
     pub fn ask(&mut self, request: SessionRequest) {
-        let counts = !matches!(request, SessionRequest::Cancel | SessionRequest::Close | SessionRequest::Resume { .. });
+        let counts = !matches!(
+            request,
+            SessionRequest::Cancel
+                | SessionRequest::Close
+                | SessionRequest::Resume { .. }
+                | SessionRequest::ForgetSequences
+        );
         self.session.asked += u64::from(counts);
         let message = Message::SessionRequest(self.session.id, request);
         self.outbox.local(ServerKind::ActionDriver, message);

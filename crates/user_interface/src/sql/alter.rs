@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
+use crate::sql::checks::CheckDefinition;
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
 use crate::sql::insert::no_column;
@@ -47,7 +48,38 @@ impl Planner<'_> {
     fn alter(&mut self, operation: &AlterTableOperation, from: Arc<TableSchema>) -> Result<()> {
         let mut to = TableSchema::clone(&from);
         match operation {
+            AlterTableOperation::AddConstraint { constraint: ast::TableConstraint::Check(check), not_valid } => {
+                self.add_check(&mut to, CheckDefinition::of_table(check)?, !not_valid)?;
+                if !not_valid {
+                    self.rebuild(from, to, Vec::new());
+                    return Ok(());
+                }
+            }
             AlterTableOperation::AddConstraint { constraint, .. } => return self.add_constraint(constraint, from),
+            AlterTableOperation::ValidateConstraint { name } => {
+                let name = names::identifier(name);
+                let Some(check) = to.checks.iter_mut().find(|check| check.name == name) else {
+                    return Err(no_constraint(&to, &name));
+                };
+                if !std::mem::replace(&mut check.is_valid, true) {
+                    self.rebuild(from, to, Vec::new());
+                }
+                return Ok(());
+            }
+            AlterTableOperation::RenameConstraint { old_name, new_name } => {
+                let (old, new) = (names::identifier(old_name), names::identifier(new_name));
+                let taken = to.checks.iter().any(|check| check.name == new);
+                let Some(check) = to.checks.iter_mut().find(|check| check.name == old) else {
+                    let is_key = self.catalog.index_names.get(&old).is_some_and(|(owner, _)| *owner == to.name);
+                    return if is_key { self.rename_index(&old, &new) } else { Err(no_constraint(&to, &old)) };
+                };
+                if taken {
+                    let message = format!("constraint \"{new}\" for relation \"{}\" already exists", to.name);
+                    return Err(SqlError::new("42710", message));
+                }
+                check.name = new;
+                to.checks.sort_by(|left, right| left.name.cmp(&right.name));
+            }
             AlterTableOperation::DropConstraint { if_exists, name, .. } => {
                 return self.drop_constraint(from, &names::identifier(name), *if_exists);
             }
@@ -67,6 +99,7 @@ impl Planner<'_> {
                         format!("column \"{new}\" of relation \"{}\" already exists", to.name),
                     ));
                 }
+                Planner::rename_in_checks(&mut to, position, &old, &new)?;
                 to.columns[position].name = new;
             }
             AlterTableOperation::RenameTable { table_name } => {
@@ -77,6 +110,7 @@ impl Planner<'_> {
                 let name = names::identifier(column_name);
                 let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
                 if alter_column(&mut to, position, op, &self.catalog)? {
+                    self.compile_checks(&mut to)?;
                     self.rebuild(from, to, Vec::new());
                     return Ok(());
                 }
@@ -108,6 +142,7 @@ impl Planner<'_> {
             return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
         }
         let keys = column_keys(definition, table.columns.len());
+        let checks = CheckDefinition::of_column(definition);
         let mut is_computed = false;
         if let Some(default) = &column.default {
             match check_default(&parse::expression(default)?, &column, &self.catalog)? {
@@ -133,7 +168,11 @@ impl Planner<'_> {
         column.not_null &= !refuses;
         let mut from = Arc::new(table.clone());
         self.write_table(table.clone());
-        if refuses || is_computed {
+        let has_checks = !checks.is_empty();
+        for check in checks {
+            self.add_check(&mut table, check, true)?;
+        }
+        if refuses || is_computed || has_checks {
             table.columns[position].not_null = not_null;
             let fill = if is_computed {
                 vec![(position, default_expression(&table, position, &self.catalog)?)]
@@ -205,12 +244,18 @@ impl Planner<'_> {
         if own && table.indexes.iter().any(|index| index.constraint && index.name == name) {
             return self.drop_index(name, true);
         }
-        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
-        if if_exists {
-            self.notice("00000", format!("{message}, skipping"));
+        if table.checks.iter().any(|check| check.name == name) {
+            let mut to = TableSchema::clone(&table);
+            to.checks.retain(|check| check.name != name);
+            self.write_table(to);
             return Ok(());
         }
-        Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message))
+        let error = no_constraint(&table, name);
+        if if_exists {
+            self.notice("00000", format!("{}, skipping", error.message));
+            return Ok(());
+        }
+        Err(error)
     }
 
     /// The column's place in the rows stays; indexes on it go.
@@ -235,6 +280,7 @@ impl Planner<'_> {
             self.forget_name(&index.name);
         }
         self.drop_owned_sequences(table.oid, Some(position));
+        table.checks.retain(|check| !check.columns.contains(&position));
         let column = &mut table.columns[position];
         column.dropped = true;
         column.not_null = false;
@@ -273,6 +319,11 @@ impl Planner<'_> {
         self.write_table(table);
         Ok(())
     }
+}
+
+fn no_constraint(table: &TableSchema, name: &str) -> Box<SqlError> {
+    let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
+    SqlError::new(sqlstate::UNDEFINED_OBJECT, message)
 }
 
 /// Errors: 42601.

@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, INDEXES_MAX, NAME_BYTES_MAX};
+use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
     KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
 };
@@ -190,6 +191,11 @@ impl<'a> Planner<'a> {
 
     /// A name made of these parts that nothing has yet, cut to length as PostgreSQL does.
     pub(super) fn free_name(&self, table: &str, columns: &[&str], suffix: &str) -> String {
+        self.free_name_beside(table, columns, suffix, &[])
+    }
+
+    /// The same, and none of these.
+    pub(super) fn free_name_beside(&self, table: &str, columns: &[&str], suffix: &str, others: &[&str]) -> String {
         let mut stem = table.to_string();
         for column in columns {
             stem.push('_');
@@ -204,7 +210,7 @@ impl<'a> Planner<'a> {
                 }
                 format!("{}{suffix}", &stem[..end])
             })
-            .find(|name| !self.is_taken(name))
+            .find(|name| !self.is_taken(name) && !others.contains(&name.as_str()))
             .unwrap_or(stem)
     }
 
@@ -254,10 +260,11 @@ impl<'a> Planner<'a> {
             indexes: Vec::new(),
             options: options(&create.table_options)?,
             sequence: None,
+            checks: Vec::new(),
         };
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());
-        let mut keys = Vec::new();
+        let (mut keys, mut checks) = (Vec::new(), Vec::new());
         for definition in &create.columns {
             let column = column(definition, &self.catalog)?;
             if table.columns.iter().any(|other| other.name == column.name) {
@@ -272,12 +279,19 @@ impl<'a> Planner<'a> {
                 table.columns[position].default = Some(default);
             }
             keys.extend(column_keys(definition, table.columns.len() - 1));
+            checks.extend(CheckDefinition::of_column(definition));
         }
         for constraint in &create.constraints {
-            keys.push(table_key(constraint, &table)?);
+            match constraint {
+                ast::TableConstraint::Check(check) => checks.push(CheckDefinition::of_table(check)?),
+                key => keys.push(table_key(key, &table)?),
+            }
         }
         for key in keys {
             self.add_key(&mut table, key)?;
+        }
+        for check in checks {
+            self.add_check(&mut table, check, true)?;
         }
         self.write_table(table);
         Ok(())

@@ -60,7 +60,7 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
             ast::ColumnOption::PrimaryKey(key) => check_characteristics(key.characteristics.as_ref())?,
             ast::ColumnOption::Unique(key) => check_unique(key)?,
             ast::ColumnOption::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
-            ast::ColumnOption::Check(_) => return Err(SqlError::unsupported("CHECK")),
+            ast::ColumnOption::Check(_) => {}
             ast::ColumnOption::Collation(_) if !column.column_type.is_string() => {
                 let message = format!("collations are not supported by type {}", column.column_type.base_name());
                 return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
@@ -162,7 +162,6 @@ pub(super) fn table_key(constraint: &ast::TableConstraint, table: &TableSchema) 
             (&key.name, &key.columns, false)
         }
         ast::TableConstraint::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
-        ast::TableConstraint::Check(_) => return Err(SqlError::unsupported("CHECK")),
         other => return Err(SqlError::unsupported(format!("the constraint {other}"))),
     };
     Ok(KeyDefinition { name: name.as_ref().map(names::identifier), columns: index_columns(columns, table)?, primary })

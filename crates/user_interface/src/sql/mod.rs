@@ -12,6 +12,7 @@
 pub mod access;
 pub mod alter;
 pub mod arrays;
+mod checks;
 pub mod compile;
 pub mod copy_syntax;
 pub mod ddl;

@@ -439,6 +439,7 @@ impl Planner<'_> {
             indexes: Vec::new(),
             options: Vec::new(),
             sequence: Some(Box::new(schema)),
+            checks: Vec::new(),
         };
         self.write_table(table.clone());
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value: SequenceValue::First });

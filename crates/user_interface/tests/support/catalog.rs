@@ -32,6 +32,7 @@ pub fn tables() -> Vec<(Key, Timestamp, Option<Row>)> {
             indexes: Vec::new(),
             options: Vec::new(),
             sequence: None,
+            checks: Vec::new(),
         };
         if name == "items" {
             table.columns[5].default = Some("'none'".to_string());
