@@ -308,6 +308,14 @@ impl Session {
 
     /// What has come of the statement may be told; or first committed, when it is a transaction of its own that writes.
     fn settle(&mut self, failure: Option<Failure>, exchange: &mut Exchange) {
+        let (work, _) = self.parts();
+        if std::mem::take(&mut work.commits_next) {
+            work.job = Job::Commit;
+            return match failure {
+                Some(failure) => self.give_up(failure, exchange),
+                None => self.commit(exchange),
+            };
+        }
         let (_, transaction) = self.parts();
         let (explicit, begun) = (transaction.explicit, transaction.identity.is_some());
         transaction.answered = true;

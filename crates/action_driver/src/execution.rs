@@ -6,6 +6,7 @@ use crate::executors::Running;
 use crate::expression::Scope;
 use crate::limits::AHEAD_ACTIONS_MAX;
 use crate::need::{Access, Ahead, Event, Need};
+use crate::references::{Pending, ReferenceRun};
 use crate::reliance::Reliance;
 use crate::scene::{Numbers, Results, Rules, Scene, Step};
 use crate::sequences::{self, Given, Sequences, State, Taking};
@@ -41,6 +42,11 @@ pub struct Execution {
     has_numbers: bool,
     /// The sequence of which a block is wanted, and the block while it is committed.
     wanted: Option<(Arc<TableSchema>, Option<Taking>)>,
+    /// What the action at hand has changed that foreign keys concern.
+    changes: Vec<Pending>,
+    references: ReferenceRun,
+    /// The action at hand is done, and what it has changed is looked at.
+    is_checking: bool,
 }
 
 impl Execution {
@@ -60,7 +66,23 @@ impl Execution {
             results: Results::default(),
             has_numbers: false,
             wanted: None,
+            changes: Vec::new(),
+            references: ReferenceRun::default(),
+            is_checking: false,
         }
+    }
+
+    /// What the transaction has put off, looked at before it commits.
+    pub fn of_deferred() -> Execution {
+        let program = Program {
+            parameters: Vec::new(),
+            actions: vec![Action::Defer(false)],
+            columns: Vec::new(),
+            relies_on: Arc::default(),
+            read_only: false,
+            references: Arc::default(),
+        };
+        Execution::new(Arc::new(program), Vec::new(), Vec::new())
     }
 
     /// Back to the beginning.
@@ -74,6 +96,9 @@ impl Execution {
         self.ahead = Ahead::default();
         self.results = Results::default();
         self.wanted = None;
+        self.changes.clear();
+        self.references = ReferenceRun::default();
+        self.is_checking = false;
     }
 
     /// Whether it neither writes nor locks.
@@ -211,6 +236,8 @@ impl Execution {
             sums,
             has_numbers: &mut self.has_numbers,
             rules,
+            references: &program.references,
+            changes: &mut self.changes,
         };
         if may_ask_ahead {
             let actions = program.actions[self.action..].iter();
@@ -238,10 +265,22 @@ impl Execution {
                     self.running.insert(begun)
                 }
             };
-            match running.resume(action, &mut scene, event)? {
+            if !self.is_checking {
+                match running.resume(action, &mut scene, event)? {
+                    Step::Need(need) => return Ok(Step::Need(need)),
+                    Step::Done => event = Event::Go,
+                }
+                self.is_checking = true;
+                self.references.begin_action();
+                if let Action::Defer(is_deferred) = action {
+                    self.references.take_deferred(scene.transaction.set_deferral(*is_deferred));
+                }
+            }
+            match self.references.resume(&program.references, &mut scene, event)? {
                 Step::Need(need) => return Ok(Step::Need(need)),
                 Step::Done => event = Event::Go,
             }
+            self.is_checking = false;
             self.running = None;
             self.action += 1;
         }

@@ -1,6 +1,7 @@
 //! The executors, a file for each kind of action, and the one that runs.
 
 mod catalog;
+mod check;
 mod delete;
 mod insert;
 mod rebuild;
@@ -12,6 +13,7 @@ use crate::failure;
 use crate::need::{Access, Event};
 use crate::scene::{Scene, Step};
 use catalog::CatalogRun;
+use check::CheckRun;
 use delete::DeleteRun;
 use insert::InsertRun;
 use messages::program::Action;
@@ -32,6 +34,9 @@ pub(crate) enum Running {
     Catalog(CatalogRun),
     Rebuild(RebuildRun),
     Sequence(SequenceRun),
+    Check(CheckRun),
+    /// Nothing is left to do: what follows looks at what was put off.
+    Defer,
 }
 
 impl Running {
@@ -48,6 +53,8 @@ impl Running {
             Action::Catalog { .. } => Running::Catalog(CatalogRun::default()),
             Action::Rebuild { from, .. } => Running::Rebuild(RebuildRun::begin(from)),
             Action::SetSequence { .. } => Running::Sequence(SequenceRun),
+            Action::CheckReferences { table } => Running::Check(CheckRun::begin(table)),
+            Action::Defer(_) => Running::Defer,
         })
     }
 
@@ -57,10 +64,11 @@ impl Running {
         scene: &mut Scene,
         accesses: &mut Vec<Access>,
     ) -> Result<Option<Running>, Failure> {
-        if matches!(
+        let is_of_rows = matches!(
             action,
-            Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } | Action::SetSequence { .. }
-        ) {
+            Action::Select { .. } | Action::Insert { .. } | Action::Update { .. } | Action::Delete { .. }
+        );
+        if !is_of_rows {
             return Ok(None);
         }
         let mut running = Running::begin(action, scene)?;
@@ -69,7 +77,7 @@ impl Running {
             Running::Insert(run) => accesses.extend(run.begin_ahead(action, scene)?),
             Running::Update(run) => accesses.extend(run.access(action)),
             Running::Delete(run) => accesses.extend(run.access(action)),
-            Running::Catalog(_) | Running::Rebuild(_) | Running::Sequence(_) => {}
+            Running::Catalog(_) | Running::Rebuild(_) | Running::Sequence(_) | Running::Check(_) | Running::Defer => {}
         }
         Ok(Some(running))
     }
@@ -84,6 +92,8 @@ impl Running {
             Running::Catalog(run) => run.resume(action, scene, event),
             Running::Rebuild(run) => run.resume(action, scene, event),
             Running::Sequence(run) => run.resume(action, scene, event),
+            Running::Check(run) => run.resume(action, scene, event),
+            Running::Defer => Ok(Step::Done),
         }
     }
 }

@@ -59,6 +59,13 @@ pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure
     )
 }
 
+/// 23503: a row refers to one that is not there.
+#[cold]
+pub fn foreign_key(message: String, detail: String, constraint: &str) -> Failure {
+    let (detail, constraint) = (Some(detail), Some(constraint.into()));
+    wrong(StatementFailure { sqlstate: "23503".into(), message, detail, constraint })
+}
+
 /// 23514: a row does not satisfy a condition of its table.
 #[cold]
 pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value]) -> Failure {

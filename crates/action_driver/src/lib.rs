@@ -48,6 +48,7 @@ mod limits;
 mod need;
 mod ranges;
 mod reads;
+mod references;
 mod release;
 mod reliance;
 mod row_write;

@@ -8,11 +8,13 @@ use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::limits::RESULT_BYTES_MAX;
 use crate::need::Need;
+use crate::references::{self, Pending};
 use crate::sequences::Sequences;
 use crate::sums::Sums;
 use crate::transaction::Transaction;
 use messages::planted::Planted;
-use messages::program::{Action, SequenceValue};
+use messages::program::{Action, Reference, SequenceValue};
+use messages::schema::TableSchema;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -64,6 +66,25 @@ pub struct Scene<'a> {
     pub has_numbers: &'a mut bool,
     /// What is the same for all programs.
     pub rules: Rules,
+    /// Foreign keys that what it changes may concern.
+    pub references: &'a [Reference],
+    /// What it has changed that they concern.
+    pub changes: &'a mut Vec<Pending>,
+}
+
+impl Scene<'_> {
+    /// A row has changed: without `old` it is new, without `new` it has gone. Errors: 23503.
+    pub(crate) fn note_change(
+        &mut self,
+        table: &TableSchema,
+        old: Option<&[Value]>,
+        new: Option<&[Value]>,
+    ) -> Result<(), Failure> {
+        if self.references.is_empty() {
+            return Ok(());
+        }
+        references::note_change(self.references, self.changes, table, old, new)
+    }
 }
 
 /// How an executor comes to rest.
@@ -86,6 +107,7 @@ impl Results {
             }
             Action::SetSequence { value, .. } => matches!(value, SequenceValue::Set { .. }),
             Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
+            Action::CheckReferences { .. } | Action::Defer(_) => false,
         };
         if returns_rows {
             self.rows.clear();

@@ -139,6 +139,12 @@ impl Session {
 
     fn commit_request(&mut self, from: ServerKind, exchange: &mut Exchange) {
         match &self.transaction {
+            Some(transaction) if transaction.identity.is_some() && transaction.has_deferred() => {
+                let job = Job::Execute(Box::new(Execution::of_deferred()));
+                let mut work = Work::new(from, job, transaction.time_micros, exchange.now);
+                work.commits_next = true;
+                self.begin_statement(work, exchange);
+            }
             Some(transaction) if transaction.identity.is_some() => {
                 let work = Work::new(from, Job::Commit, transaction.time_micros, exchange.now);
                 self.work = Some(work);

@@ -9,6 +9,7 @@ use crate::failure;
 use crate::limits::{
     JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED,
 };
+use crate::references::Pending;
 use crate::sequences::{self, OwnSequence};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
@@ -73,6 +74,10 @@ pub struct Transaction {
     summed: BTreeMap<Item, bool>,
     /// Sequences that it has made or set, the last definition of each last. While a program of it runs they are with [`crate::sequences::Sequences`].
     pub(crate) sequences: Vec<OwnSequence>,
+    /// Keys that foreign keys have put off looking at.
+    deferred: Vec<Pending>,
+    /// Whether foreign keys that may be put off are, if the client has said so.
+    deferral: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -96,6 +101,7 @@ struct Moment {
     drops: usize,
     makes: usize,
     sequences: usize,
+    deferred: usize,
 }
 
 impl Transaction {
@@ -132,6 +138,8 @@ impl Transaction {
             claimed: None,
             summed: BTreeMap::new(),
             sequences: Vec::new(),
+            deferred: Vec::new(),
+            deferral: None,
         }
     }
 
@@ -361,6 +369,32 @@ impl Transaction {
         Ok(())
     }
 
+    /// Whether foreign keys that may be put off are; `None`: as each says.
+    pub fn deferral(&self) -> Option<bool> {
+        self.deferral
+    }
+
+    /// The client has said whether foreign keys are put off. What was put off already and is not to be any more.
+    pub fn set_deferral(&mut self, is_deferred: bool) -> Vec<Pending> {
+        self.deferral = Some(is_deferred);
+        if is_deferred { Vec::new() } else { self.take_deferred() }
+    }
+
+    /// A key is looked at when the transaction commits.
+    pub fn defer(&mut self, pending: Pending) {
+        self.deferred.push(pending);
+    }
+
+    /// Whether keys are left to be looked at.
+    pub fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
+    }
+
+    /// What was put off, to be looked at now.
+    pub fn take_deferred(&mut self) -> Vec<Pending> {
+        std::mem::take(&mut self.deferred)
+    }
+
     /// Writes a row, or with `None` deletes it. Errors: 54000.
     pub fn write(&mut self, item: Item, row: Option<Row>) -> Result<(), Failure> {
         if row.is_some() && item.key.as_bytes().len() > KEY_BYTES_MAX {
@@ -507,7 +541,7 @@ impl Transaction {
 
     fn moment(&self) -> Moment {
         let (drops, makes, sequences) = (self.drops.len(), self.makes.len(), self.sequences.len());
-        Moment { mark: self.file.mark(), drops, makes, sequences }
+        Moment { mark: self.file.mark(), drops, makes, sequences, deferred: self.deferred.len() }
     }
 
     fn undo_to(&mut self, moment: Moment) {
@@ -515,6 +549,7 @@ impl Transaction {
         self.drops.truncate(moment.drops);
         self.makes.truncate(moment.makes);
         self.sequences.truncate(moment.sequences);
+        self.deferred.truncate(moment.deferred);
     }
 
     /// A statement begins.

@@ -41,6 +41,8 @@ pub struct Work {
     pub(crate) joint_losses: u32,
     /// Rows and batches that this try has needed.
     pub(crate) needs: u32,
+    /// Whether the transaction commits when the job is done: it looks at what was put off until then.
+    pub(crate) commits_next: bool,
 }
 
 /// What was asked.
@@ -108,6 +110,7 @@ impl Work {
             reads_all: false,
             joint_losses: 0,
             needs: 0,
+            commits_next: false,
         }
     }
 

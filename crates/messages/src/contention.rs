@@ -89,6 +89,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         options: Vec::new(),
         sequence: None,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     })
 });
 

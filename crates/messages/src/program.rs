@@ -27,6 +27,19 @@ pub struct Program {
     pub relies_on: CatalogVersions,
     /// Whether no action writes or locks.
     pub read_only: bool,
+    /// The foreign keys of tables that it changes, and of those that are changed with them.
+    pub references: Arc<[Reference]>,
+}
+
+/// A foreign key with its two tables.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reference {
+    /// The table whose rows refer to others.
+    pub child: Arc<TableSchema>,
+    /// Which of its foreign keys.
+    pub foreign_key: usize,
+    /// The table that they refer to.
+    pub parent: Arc<TableSchema>,
 }
 
 /// A column of a result.
@@ -123,6 +136,14 @@ pub enum Action {
         /// Columns of `to` that are computed for each row: a new column's default.
         fill: Vec<(usize, Expression)>,
     },
+    /// Has every row of a table checked against the program's references. Errors: 23503.
+    CheckReferences {
+        /// The table.
+        table: Arc<TableSchema>,
+    },
+    /// `SET CONSTRAINTS ALL`: from now on what may be put off is checked with each statement, or when the transaction commits. What was put off is
+    /// checked now, unless it goes on being. Errors: 23503.
+    Defer(bool),
     /// Sets a sequence whose catalog row the same program writes. Errors: 22003 and 22023 for a value out of its bounds.
     SetSequence {
         /// As it will be.

@@ -78,6 +78,9 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             lines.extend(writes.iter().map(|(key, _, row)| catalog_write(key, row.is_some())));
             lines.extend(drops.iter().map(|storage| format!("drop {storage}")));
         }
+        Action::CheckReferences { table } => lines.push(format!("check what all of {} refers to", table.name)),
+        Action::Defer(true) => lines.push("put off checks until the commit".to_string()),
+        Action::Defer(false) => lines.push("check what was put off".to_string()),
         Action::SetSequence { sequence, value } => {
             let names = Names::default();
             lines.push(match value {

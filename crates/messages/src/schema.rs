@@ -50,6 +50,50 @@ pub struct CheckSchema {
     pub is_valid: bool,
 }
 
+/// A FOREIGN KEY constraint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ForeignKeySchema {
+    /// Its name, which no other constraint of the table has.
+    pub name: String,
+    /// Its object identifier.
+    pub oid: u32,
+    /// Positions of its columns in the table.
+    pub columns: Vec<usize>,
+    /// The table that it refers to, by its object identifier. It may be the same.
+    pub parent: u32,
+    /// Positions of the columns there: those of the primary key, or of a unique index.
+    pub parent_columns: Vec<usize>,
+    /// What is done with rows that refer to a row which is deleted.
+    pub on_delete: OnChange,
+    /// What is done with rows that refer to a key which is changed.
+    pub on_update: OnChange,
+    /// The columns' defaults, for SET DEFAULT.
+    pub defaults: Vec<Expression>,
+    /// MATCH FULL: its columns are all NULL, or none.
+    pub is_full: bool,
+    /// Whether it may be checked when the transaction commits.
+    pub is_deferrable: bool,
+    /// Whether it is, unless the transaction says otherwise.
+    pub is_deferred: bool,
+    /// Whether all rows satisfy it; if not, new ones do.
+    pub is_valid: bool,
+}
+
+/// What is done with rows that refer to what has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnChange {
+    /// There must be none, once the statement, or the transaction, is done.
+    NoAction,
+    /// There must be none.
+    Restrict,
+    /// They go, too, or are changed likewise.
+    Cascade,
+    /// They refer to nothing.
+    SetNull,
+    /// They refer to what the columns' defaults say.
+    SetDefault,
+}
+
 /// Who gives the values of an identity column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Identity {
@@ -127,6 +171,8 @@ pub struct TableSchema {
     pub sequence: Option<Box<SequenceSchema>>,
     /// What its rows have to satisfy.
     pub checks: Vec<CheckSchema>,
+    /// What its rows refer to.
+    pub foreign_keys: Vec<ForeignKeySchema>,
 }
 
 impl TableSchema {

@@ -97,6 +97,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         options: Vec::new(),
         sequence: None,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     })
 }
 
@@ -112,6 +113,7 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
         columns: columns.iter().map(column).collect(),
         relies_on: Arc::default(),
         read_only,
+        references: Arc::default(),
     })
 }
 

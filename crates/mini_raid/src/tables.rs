@@ -164,7 +164,8 @@ impl Knowledge {
             true => vec![column("k", Type::BigInt), column("v", Type::Text)],
             false => Vec::new(),
         };
-        let program = Program { parameters: Vec::new(), actions, columns, relies_on, read_only };
+        let program =
+            Program { parameters: Vec::new(), actions, columns, relies_on, read_only, references: Arc::default() };
         let program = Arc::new(program);
         Compiled { program, before, rows: Vec::new(), makes: Vec::new(), drops: Vec::new() }
     }
@@ -265,6 +266,7 @@ impl Plan<'_> {
             columns: Vec::new(),
             relies_on: Arc::default(),
             read_only: false,
+            references: Arc::default(),
         });
         Compiled { program, before, rows, makes, drops }
     }
@@ -348,6 +350,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         options: Vec::new(),
         sequence: None,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::row_write::{Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression};
+use messages::program::{Action, Expression, Source};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -30,7 +30,9 @@ impl DeleteRun {
         let table = &source.table;
         let mut columns = ColumnSet::default();
         columns.add_all(returning.iter().chain(filter));
-        if !table.indexes.is_empty() {
+        if scene.references.iter().any(|reference| reference.parent.oid == table.oid) {
+            columns = ColumnSet::ALL;
+        } else if !table.indexes.is_empty() {
             let indexed = table.indexes.iter().flat_map(|index| &index.columns);
             for &column in indexed.chain(&table.primary_key) {
                 columns.add_column(column);
@@ -63,7 +65,7 @@ impl DeleteRun {
                     Written::Done => {}
                 }
                 self.write = None;
-                self.finish_row(returning, scene)?;
+                self.finish_row(source, returning, scene)?;
                 event = Event::Go;
             }
             let found = match self.cursor.next(source, scene.supplied, event)? {
@@ -83,8 +85,9 @@ impl DeleteRun {
         }
     }
 
-    fn finish_row(&self, returning: &[Expression], scene: &mut Scene) -> Result<(), Failure> {
+    fn finish_row(&self, source: &Source, returning: &[Expression], scene: &mut Scene) -> Result<(), Failure> {
         scene.results.affected += 1;
+        scene.note_change(&source.table, Some(&self.row), None)?;
         if !returning.is_empty() {
             scene.results.push(scene.scope.evaluate_all(returning, &self.row)?)?;
         }

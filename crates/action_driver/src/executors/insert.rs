@@ -36,7 +36,7 @@ enum Stage {
     /// Reading the row that an index entry in the way leads to.
     Fetching { key: Key, new: Vec<Value> },
     /// Writing the row in the way.
-    Updating { values: Vec<Value>, write: RowWrite },
+    Updating { old: Vec<Value>, values: Vec<Value>, write: RowWrite },
 }
 
 /// The parts of the action.
@@ -99,15 +99,15 @@ impl InsertRun {
                     self.update_existing(&insertion, scene, key, &row, &new)?;
                     None
                 }
-                Stage::Updating { values, mut write } => {
+                Stage::Updating { old, values, mut write } => {
                     match write.resume(std::mem::replace(&mut event, Event::Go), scene.transaction)? {
                         Written::Need(need) => {
-                            self.stage = Stage::Updating { values, write };
+                            self.stage = Stage::Updating { old, values, write };
                             Some(need)
                         }
                         Written::Exists(target, _) => return Err(row_write::exists(table, target, &values)),
                         Written::Done => {
-                            finish_row(&insertion, scene, &values)?;
+                            finish_row(&insertion, scene, Some(&old), &values)?;
                             None
                         }
                     }
@@ -168,7 +168,7 @@ impl InsertRun {
                 if insertion.on_conflict.is_some_and(|on_conflict| on_conflict.update.is_some()) {
                     self.touched.insert(key);
                 }
-                finish_row(insertion, scene, &new)?;
+                finish_row(insertion, scene, None, &new)?;
                 return Ok(None);
             }
             Written::Exists(target, row) => (target, row),
@@ -225,17 +225,23 @@ impl InsertRun {
         }
         rows::check(table, &values, &scene.scope)?;
         let new_key = rows::table_key(table, &values);
-        let old = Image { key: &key, values: &old };
+        let old_image = Image { key: &key, values: &old };
         let new = Image { key: &new_key, values: &values };
-        let write = RowWrite::plan(table, Some(old), Some(new), Part::Both);
+        let write = RowWrite::plan(table, Some(old_image), Some(new), Part::Both);
         self.touched.insert(new_key);
-        self.stage = Stage::Updating { values, write };
+        self.stage = Stage::Updating { old, values, write };
         Ok(())
     }
 }
 
-fn finish_row(insertion: &Insertion, scene: &mut Scene, values: &[Value]) -> Result<(), Failure> {
+fn finish_row(
+    insertion: &Insertion,
+    scene: &mut Scene,
+    old: Option<&[Value]>,
+    values: &[Value],
+) -> Result<(), Failure> {
     scene.results.affected += 1;
+    scene.note_change(insertion.table, old, Some(values))?;
     if !insertion.returning.is_empty() {
         scene.results.push(scene.scope.evaluate_all(insertion.returning, values)?)?;
     }

@@ -284,6 +284,7 @@ fn advance(
 
 fn finish_row(update: &Update, scene: &mut Scene, change: &Change) -> Result<(), Failure> {
     scene.results.affected += 1;
+    scene.note_change(&update.source.table, Some(&change.old), Some(&change.new))?;
     if !update.returning.is_empty() {
         scene.results.push(scene.scope.evaluate_all(update.returning, &change.new)?)?;
     }

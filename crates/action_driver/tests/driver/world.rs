@@ -596,6 +596,7 @@ pub fn accounts() -> Arc<TableSchema> {
         options: Vec::new(),
         sequence: None,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     })
 }
 
@@ -613,13 +614,21 @@ pub fn notes(storage: TableId) -> Arc<TableSchema> {
         options: Vec::new(),
         sequence: None,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     })
 }
 
 /// A program of these actions that relies on nothing.
 pub fn program(actions: Vec<Action>) -> Arc<Program> {
     let read_only = actions.iter().all(|action| matches!(action, Action::Select { lock: None, .. }));
-    Arc::new(Program { parameters: Vec::new(), actions, columns: Vec::new(), relies_on: Arc::default(), read_only })
+    Arc::new(Program {
+        parameters: Vec::new(),
+        actions,
+        columns: Vec::new(),
+        relies_on: Arc::default(),
+        read_only,
+        references: Arc::default(),
+    })
 }
 
 /// `$n`, counted from 0.

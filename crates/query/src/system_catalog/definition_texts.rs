@@ -2,6 +2,7 @@
 
 use super::names::quoted;
 use super::{Found, SystemCatalog};
+use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
 
 /// `CREATE INDEX` as PostgreSQL prints it.
 pub(super) fn index(relation: &Found) -> String {
@@ -27,11 +28,48 @@ pub fn index_definition(catalog: &SystemCatalog, oid: u32, column: i32) -> Optio
     Some(quoted(&relation.table().columns[*position].name))
 }
 
+fn foreign_key(child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> String {
+    let names = |table: &TableSchema, columns: &[usize]| {
+        let names: Vec<String> = columns.iter().map(|position| quoted(&table.columns[*position].name)).collect();
+        names.join(", ")
+    };
+    let mut text = format!(
+        "FOREIGN KEY ({}) REFERENCES {}({})",
+        names(child, &key.columns),
+        quoted(&parent.name),
+        names(parent, &key.parent_columns)
+    );
+    text += if key.is_full { " MATCH FULL" } else { "" };
+    for (when, on_change) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+        if on_change != OnChange::NoAction {
+            text += &format!(" ON {when} {}", change_words(on_change));
+        }
+    }
+    text += if key.is_deferrable { " DEFERRABLE" } else { "" };
+    text += if key.is_deferred { " INITIALLY DEFERRED" } else { "" };
+    text += if key.is_valid { "" } else { " NOT VALID" };
+    text
+}
+
+/// What is done with rows that refer to what has gone, in SQL.
+pub(super) fn change_words(on_change: OnChange) -> &'static str {
+    match on_change {
+        OnChange::NoAction => "NO ACTION",
+        OnChange::Restrict => "RESTRICT",
+        OnChange::Cascade => "CASCADE",
+        OnChange::SetNull => "SET NULL",
+        OnChange::SetDefault => "SET DEFAULT",
+    }
+}
+
 /// `pg_get_constraintdef(oid)`. `None` when there is no such constraint.
 pub fn constraint_definition(catalog: &SystemCatalog, oid: u32) -> Option<String> {
     if let Some(check) = catalog.plain_tables().flat_map(|table| &table.checks).find(|check| check.oid == oid) {
         let validity = if check.is_valid { "" } else { " NOT VALID" };
         return Some(format!("CHECK (({})){validity}", check.text));
+    }
+    if let Some((child, key, parent)) = catalog.foreign_keys().find(|(_, key, _)| key.oid == oid) {
+        return Some(foreign_key(child, key, parent));
     }
     let relation = catalog.find(oid)?;
     let kind = if relation.constraint_kind()? == "p" { "PRIMARY KEY" } else { "UNIQUE" };

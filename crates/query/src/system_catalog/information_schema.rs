@@ -1,8 +1,9 @@
 //! The rows of `information_schema`.
 
+use super::definition_texts::change_words;
 use super::rows::{Row, row};
 use super::{Found, SystemCatalog, procedures};
-use messages::schema::{CheckSchema, Column, Identity, SequenceSchema, TableSchema};
+use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The rows of a view of `information_schema`.
@@ -22,12 +23,24 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "parameters" => procedures::parameters(catalog),
         "table_constraints" => {
             let keys = catalog.relations().filter_map(|relation| constraint(database, &relation));
-            keys.chain(checks(catalog).map(|(table, check)| check_constraint(database, table, check))).collect()
+            let checks = checks(catalog).map(|(table, check)| check_constraint(database, table, check));
+            let foreign = catalog.foreign_keys().map(|(child, key, _)| foreign_key(database, child, key));
+            keys.chain(checks).chain(foreign).collect()
         }
         "check_constraints" => checks(catalog).map(|(_, check)| check_clause(database, check)).collect(),
-        "key_column_usage" => catalog.relations().flat_map(|relation| key_columns(database, &relation)).collect(),
+        "key_column_usage" => {
+            let keys = catalog.relations().flat_map(|relation| key_columns(database, &relation));
+            let foreign =
+                catalog.foreign_keys().flat_map(|(child, key, parent)| referring_columns(database, child, key, parent));
+            keys.chain(foreign).collect()
+        }
+        "referential_constraints" => {
+            catalog.foreign_keys().map(|(_, key, parent)| referential_constraint(database, key, parent)).collect()
+        }
         "constraint_column_usage" => {
-            catalog.relations().flat_map(|relation| used_columns(database, &relation)).collect()
+            let keys = catalog.relations().flat_map(|relation| used_columns(database, &relation));
+            let foreign = catalog.foreign_keys().flat_map(|(_, key, parent)| referred_columns(database, key, parent));
+            keys.chain(foreign).collect()
         }
         _ => vec![],
     }
@@ -126,6 +139,57 @@ fn constraint(database: &str, relation: &Found) -> Option<Row> {
         table_catalog: database, table_schema: "public", table_name: relation.table().name.as_str(),
         constraint_type: kind, is_deferrable: "NO", initially_deferred: "NO", enforced: "YES", nulls_distinct: distinct,
     })
+}
+
+fn foreign_key(database: &str, child: &TableSchema, key: &ForeignKeySchema) -> Row {
+    let yes = |is: bool| if is { "YES" } else { "NO" };
+    row! {
+        constraint_catalog: database, constraint_schema: "public", constraint_name: key.name.as_str(),
+        table_catalog: database, table_schema: "public", table_name: child.name.as_str(),
+        constraint_type: "FOREIGN KEY", is_deferrable: yes(key.is_deferrable), initially_deferred: yes(key.is_deferred),
+        enforced: "YES",
+    }
+}
+
+fn referential_constraint(database: &str, key: &ForeignKeySchema, parent: &TableSchema) -> Row {
+    let referred = SystemCatalog::referred(key, parent);
+    let unique = referred.filter(|found| found.constraint_kind().is_some()).map(|found| found.name().to_owned());
+    row! {
+        constraint_catalog: database, constraint_schema: "public", constraint_name: key.name.as_str(),
+        unique_constraint_catalog: unique.as_ref().map(|_| database),
+        unique_constraint_schema: unique.as_ref().map(|_| "public"), unique_constraint_name: unique.clone(),
+        match_option: if key.is_full { "FULL" } else { "NONE" }, update_rule: change_words(key.on_update),
+        delete_rule: change_words(key.on_delete),
+    }
+}
+
+fn referring_columns(database: &str, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
+    let order = SystemCatalog::referred(key, parent).map(|found| found.columns().to_vec()).unwrap_or_default();
+    let columns = (1_i64..).zip(key.columns.iter().zip(&key.parent_columns));
+    columns
+        .map(|(number, (column, of))| {
+            let position = order.iter().position(|one| one == of).map(|place| place as i64 + 1);
+            row! {
+                constraint_catalog: database, constraint_schema: "public", constraint_name: key.name.as_str(),
+                table_catalog: database, table_schema: "public", table_name: child.name.as_str(),
+                column_name: child.columns[*column].name.as_str(), ordinal_position: number,
+                position_in_unique_constraint: position,
+            }
+        })
+        .collect()
+}
+
+fn referred_columns(database: &str, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
+    let columns = key.parent_columns.iter();
+    columns
+        .map(|column| {
+            row! {
+                table_catalog: database, table_schema: "public", table_name: parent.name.as_str(),
+                column_name: parent.columns[*column].name.as_str(), constraint_catalog: database,
+                constraint_schema: "public", constraint_name: key.name.as_str(),
+            }
+        })
+        .collect()
 }
 
 fn checks(catalog: &SystemCatalog) -> impl Iterator<Item = (&TableSchema, &CheckSchema)> {

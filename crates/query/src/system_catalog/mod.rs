@@ -22,7 +22,7 @@ use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
 use messages::query::SessionFacts;
-use messages::schema::{Catalog, IndexSchema, SequenceSchema, TableSchema};
+use messages::schema::{Catalog, ForeignKeySchema, IndexSchema, SequenceSchema, TableSchema};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -121,6 +121,29 @@ impl SystemCatalog {
     /// All sequences.
     fn sequences(&self) -> impl Iterator<Item = (&TableSchema, &SequenceSchema)> {
         self.tables().filter_map(|table| Some((table, table.sequence.as_deref()?)))
+    }
+
+    /// All foreign keys, with the tables that have them and those that they refer to.
+    fn foreign_keys(&self) -> impl Iterator<Item = (&TableSchema, &ForeignKeySchema, &TableSchema)> {
+        self.plain_tables().flat_map(|child| {
+            child.foreign_keys.iter().filter_map(move |key| {
+                let parent = self.plain_tables().find(|table| table.oid == key.parent)?;
+                Some((child, key, parent))
+            })
+        })
+    }
+
+    /// The key that a foreign key refers to.
+    fn referred<'a>(key: &ForeignKeySchema, parent: &'a TableSchema) -> Option<Found<'a>> {
+        let same = |columns: &[usize]| {
+            columns.len() == key.parent_columns.len()
+                && columns.iter().all(|column| key.parent_columns.contains(column))
+        };
+        if same(&parent.primary_key) {
+            return Some(Found::PrimaryKey(parent));
+        }
+        let index = parent.indexes.iter().find(|index| index.unique && same(&index.columns))?;
+        Some(Found::Index(parent, index))
     }
 
     /// The sequence that a column takes its values from because it is `serial` or an identity, as SQL writes its name.

@@ -6,7 +6,7 @@ use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog,
     definition_texts, procedures, roles,
 };
-use messages::schema::{CheckSchema, Column, Identity, SequenceSchema, TableSchema};
+use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The relations that have rows.
@@ -58,7 +58,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             let keys = catalog.relations().filter_map(|relation| constraint(&relation));
             let checks =
                 catalog.plain_tables().flat_map(|table| table.checks.iter().map(|check| self::check(table, check)));
-            keys.chain(checks).collect()
+            let foreign = catalog.foreign_keys().map(|(child, key, parent)| foreign_key(child, key, parent));
+            keys.chain(checks).chain(foreign).collect()
         }
         "pg_database" => vec![database(catalog)],
         "pg_depend" => {
@@ -288,6 +289,28 @@ fn constraint(relation: &Found) -> Option<Row> {
         conparentid: 0, confrelid: 0, confupdtype: " ", confdeltype: " ", confmatchtype: " ", conislocal: true,
         coninhcount: 0, connoinherit: true, conkey: numbers_of(relation.columns()),
     })
+}
+
+fn foreign_key(child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Row {
+    row! {
+        oid: key.oid, conname: key.name.as_str(), connamespace: PUBLIC_OID, contype: "f",
+        condeferrable: key.is_deferrable, condeferred: key.is_deferred, convalidated: key.is_valid,
+        conrelid: child.oid, contypid: 0, conindid: SystemCatalog::referred(key, parent).map_or(0, |found| found.oid()),
+        conparentid: 0, confrelid: parent.oid, confupdtype: change_letter(key.on_update),
+        confdeltype: change_letter(key.on_delete), confmatchtype: if key.is_full { "f" } else { "s" },
+        conislocal: true, coninhcount: 0, connoinherit: true, conkey: numbers_of(&key.columns),
+        confkey: numbers_of(&key.parent_columns),
+    }
+}
+
+fn change_letter(on_change: OnChange) -> &'static str {
+    match on_change {
+        OnChange::NoAction => "a",
+        OnChange::Restrict => "r",
+        OnChange::Cascade => "c",
+        OnChange::SetNull => "n",
+        OnChange::SetDefault => "d",
+    }
 }
 
 fn check(table: &TableSchema, check: &CheckSchema) -> Row {

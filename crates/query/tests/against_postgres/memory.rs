@@ -115,6 +115,7 @@ fn empty_table(name: &str, oid: u32) -> TableSchema {
         options: vec![],
         sequence: None,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     }
 }
 

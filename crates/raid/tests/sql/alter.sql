@@ -52,7 +52,6 @@ SELECT id FROM tt WHERE bb = 'y';
 ALTER TABLE tt DROP COLUMN bb;
 SELECT id, k FROM tt WHERE k = 1;
 DROP INDEX tt_index;
---! unsupported
 ALTER TABLE tt ADD CHECK (id > 0);
 INSERT INTO tt (id) VALUES (-1);
 ALTER TABLE tt DROP CONSTRAINT tt_id_check;

@@ -142,7 +142,7 @@ impl Turn<'_> {
             }
             Utility::Role(role) => self.check_role(role.as_deref())?,
             Utility::Maintenance(_) => self.check_plan(&execution.prepared)?,
-            Utility::Roles(_) | Utility::Sequence(_) | Utility::Nothing(_) => {}
+            Utility::Roles(_) | Utility::Sequence(_) | Utility::Constraints(_) | Utility::Nothing(_) => {}
         }
         self.complete(execution);
         Ok(())

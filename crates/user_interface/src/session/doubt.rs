@@ -46,8 +46,14 @@ impl Turn<'_> {
             return self.confirmed(confirmed);
         }
         self.session.doubts += 1;
-        let program =
-            Program { parameters: Vec::new(), actions: Vec::new(), columns: Vec::new(), relies_on, read_only: true };
+        let program = Program {
+            parameters: Vec::new(),
+            actions: Vec::new(),
+            columns: Vec::new(),
+            relies_on,
+            read_only: true,
+            references: Arc::default(),
+        };
         let plan = Plan::Program(Arc::new(program));
         let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
         execution.doubt = Some(Box::new(Doubt { confirmed, again }));

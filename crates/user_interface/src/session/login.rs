@@ -189,8 +189,14 @@ impl Turn<'_> {
         self.session.doubts += 1;
         let keys = vec![CatalogEntry::role_key(&self.session.user), CatalogEntry::secret_key()];
         let relies_on = self.relied(keys);
-        let program =
-            Program { parameters: Vec::new(), actions: Vec::new(), columns: Vec::new(), relies_on, read_only: true };
+        let program = Program {
+            parameters: Vec::new(),
+            actions: Vec::new(),
+            columns: Vec::new(),
+            relies_on,
+            read_only: true,
+            references: Arc::default(),
+        };
         let plan = Plan::Program(Arc::new(program));
         let mut execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
         execution.doubt = Some(Box::new(Doubt { confirmed: Confirmed::Login, again: Again::Login }));

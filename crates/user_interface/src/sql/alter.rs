@@ -8,9 +8,11 @@ use crate::limits::COLUMNS_MAX;
 use crate::sql::checks::CheckDefinition;
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
+use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
 use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::parse;
+use crate::sql::sequences;
 use messages::program::{Action, Expression};
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, Column, TableSchema};
@@ -55,9 +57,22 @@ impl Planner<'_> {
                     return Ok(());
                 }
             }
+            AlterTableOperation::AddConstraint { constraint: ast::TableConstraint::ForeignKey(key), not_valid } => {
+                self.add_foreign_key(&mut to, &ForeignKeyDefinition::of_table(key), !not_valid)?;
+                if !not_valid {
+                    self.rebuilds.push(Action::CheckReferences { table: Arc::new(to.clone()) });
+                }
+            }
             AlterTableOperation::AddConstraint { constraint, .. } => return self.add_constraint(constraint, from),
             AlterTableOperation::ValidateConstraint { name } => {
                 let name = names::identifier(name);
+                if let Some(key) = to.foreign_keys.iter_mut().find(|key| key.name == name) {
+                    if !std::mem::replace(&mut key.is_valid, true) {
+                        self.write_table(to.clone());
+                        self.rebuilds.push(Action::CheckReferences { table: Arc::new(to) });
+                    }
+                    return Ok(());
+                }
                 let Some(check) = to.checks.iter_mut().find(|check| check.name == name) else {
                     return Err(no_constraint(&to, &name));
                 };
@@ -68,7 +83,12 @@ impl Planner<'_> {
             }
             AlterTableOperation::RenameConstraint { old_name, new_name } => {
                 let (old, new) = (names::identifier(old_name), names::identifier(new_name));
-                let taken = to.checks.iter().any(|check| check.name == new);
+                let taken = has_constraint(&to, &new);
+                if let Some(key) = to.foreign_keys.iter_mut().find(|key| key.name == old).filter(|_| !taken) {
+                    key.name = new;
+                    self.write_table(to);
+                    return Ok(());
+                }
                 let Some(check) = to.checks.iter_mut().find(|check| check.name == old) else {
                     let is_key = self.catalog.index_names.get(&old).is_some_and(|(owner, _)| *owner == to.name);
                     return if is_key { self.rename_index(&old, &new) } else { Err(no_constraint(&to, &old)) };
@@ -83,9 +103,10 @@ impl Planner<'_> {
             AlterTableOperation::DropConstraint { if_exists, name, .. } => {
                 return self.drop_constraint(from, &names::identifier(name), *if_exists);
             }
-            AlterTableOperation::DropColumn { column_names, if_exists, .. } => {
+            AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+                let cascade = *drop_behavior == Some(ast::DropBehavior::Cascade);
                 for column in column_names {
-                    self.drop_column(&mut to, &names::identifier(column), *if_exists)?;
+                    self.drop_column(&mut to, &names::identifier(column), *if_exists, cascade)?;
                 }
             }
             AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
@@ -143,6 +164,7 @@ impl Planner<'_> {
         }
         let keys = column_keys(definition, table.columns.len());
         let checks = CheckDefinition::of_column(definition);
+        let foreign_keys = ForeignKeyDefinition::of_column(definition);
         let mut is_computed = false;
         if let Some(default) = &column.default {
             match check_default(&parse::expression(default)?, &column, &self.catalog)? {
@@ -171,6 +193,15 @@ impl Planner<'_> {
         let has_checks = !checks.is_empty();
         for check in checks {
             self.add_check(&mut table, check, true)?;
+        }
+        let refers = !foreign_keys.is_empty();
+        for foreign_key in foreign_keys {
+            self.add_foreign_key(&mut table, &foreign_key, true)?;
+        }
+        if refers {
+            self.write_table(table.clone());
+            from = Arc::new(table.clone());
+            self.rebuilds.push(Action::CheckReferences { table: Arc::new(table.clone()) });
         }
         if refuses || is_computed || has_checks {
             table.columns[position].not_null = not_null;
@@ -238,15 +269,19 @@ impl Planner<'_> {
     fn drop_constraint(&mut self, table: Arc<TableSchema>, name: &str, if_exists: bool) -> Result<()> {
         let own = self.catalog.index_names.get(name).is_some_and(|(owner, _)| *owner == table.name);
         if own && table.primary_key_name.as_deref() == Some(name) {
+            let what = format!("constraint {name} on table {}", table.name);
+            self.drop_referring(&what, &table, Some(&table.primary_key), &[], false)?;
             self.drop_primary_key(table);
             return Ok(());
         }
         if own && table.indexes.iter().any(|index| index.constraint && index.name == name) {
             return self.drop_index(name, true);
         }
-        if table.checks.iter().any(|check| check.name == name) {
+        let is_key = table.foreign_keys.iter().any(|key| key.name == name);
+        if is_key || table.checks.iter().any(|check| check.name == name) {
             let mut to = TableSchema::clone(&table);
             to.checks.retain(|check| check.name != name);
+            to.foreign_keys.retain(|key| key.name != name);
             self.write_table(to);
             return Ok(());
         }
@@ -259,7 +294,7 @@ impl Planner<'_> {
     }
 
     /// The column's place in the rows stays; indexes on it go.
-    fn drop_column(&mut self, table: &mut TableSchema, name: &str, if_exists: bool) -> Result<()> {
+    fn drop_column(&mut self, table: &mut TableSchema, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
         let Some(position) = table.column(name) else {
             let error = no_column(table, name);
             if if_exists {
@@ -281,6 +316,9 @@ impl Planner<'_> {
         }
         self.drop_owned_sequences(table.oid, Some(position));
         table.checks.retain(|check| !check.columns.contains(&position));
+        table.foreign_keys.retain(|key| !key.columns.contains(&position));
+        let what = format!("column {name} of table {}", table.name);
+        self.drop_referring(&what, table, Some(&[position]), &[], cascade)?;
         let column = &mut table.columns[position];
         column.dropped = true;
         column.not_null = false;
@@ -351,7 +389,7 @@ fn alter_column(
         AlterColumnOperation::SetDefault { value } => {
             check_is_no_identity(column, table_name)?;
             check_default(value, column, catalog)?;
-            column.default = Some(value.to_string());
+            column.default = Some(sequences::drawing(value.clone(), None).to_string());
         }
         AlterColumnOperation::DropDefault => {
             check_is_no_identity(column, table_name)?;

@@ -14,7 +14,7 @@ use crate::sql::sequences::{SequenceStatement, SetValue};
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
-use messages::program::{Program, ResultColumn};
+use messages::program::{Action, Program, ResultColumn};
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use messages::{Key, TableId};
 use sqlparser::ast;
@@ -210,6 +210,18 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
             let mut prepared = Prepared::simple(text, plan, Tag::Plain(sequence.tag()));
             prepared.writes = true;
             return Ok(prepared);
+        }
+        Utility::Constraints(deferred) => {
+            let program = Program {
+                parameters: Vec::new(),
+                actions: vec![Action::Defer(*deferred)],
+                columns: Vec::new(),
+                relies_on: Arc::default(),
+                read_only: false,
+                references: Arc::default(),
+            };
+            let plan = Plan::Program(Arc::new(program));
+            return Ok(Prepared::simple(text, plan, Tag::Plain("SET CONSTRAINTS")));
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Nothing(tag) => tag,

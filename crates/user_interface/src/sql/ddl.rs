@@ -9,6 +9,7 @@ use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
     KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
 };
+use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
 use messages::program::{Action, Program};
 use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
@@ -83,7 +84,8 @@ pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>) 
         }
         S::Drop { object_type, if_exists, names, cascade, .. } => {
             for name in names {
-                planner.drop_object(object_type, *if_exists, &names::own_relation(name)?, *cascade)?;
+                let all: Vec<String> = names.iter().filter_map(|name| names::own_relation(name).ok()).collect();
+                planner.drop_object(object_type, *if_exists, &names::own_relation(name)?, *cascade, &all)?;
             }
         }
         other => {
@@ -130,14 +132,17 @@ impl<'a> Planner<'a> {
         let mut actions =
             vec![Action::Catalog { writes: writes.collect(), drops: self.drops, makes: self.makes.clone() }];
         actions.extend(self.rebuilds);
+        let mut program = Program {
+            parameters: Vec::new(),
+            actions,
+            columns: Vec::new(),
+            relies_on: Arc::default(),
+            read_only: false,
+            references: Arc::default(),
+        };
+        foreign_keys::look_at(&self.catalog, &mut program);
         SchemaChange {
-            program: Some(Program {
-                parameters: Vec::new(),
-                actions,
-                columns: Vec::new(),
-                relies_on: Arc::default(),
-                read_only: false,
-            }),
+            program: Some(program),
             rows: self.rows.into_iter().map(|(key, row)| (key.clone(), self.base.version_of(&key), row)).collect(),
             makes: self.makes,
             notices: self.notices,
@@ -261,10 +266,11 @@ impl<'a> Planner<'a> {
             options: options(&create.table_options)?,
             sequence: None,
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());
-        let (mut keys, mut checks) = (Vec::new(), Vec::new());
+        let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
         for definition in &create.columns {
             let column = column(definition, &self.catalog)?;
             if table.columns.iter().any(|other| other.name == column.name) {
@@ -280,10 +286,12 @@ impl<'a> Planner<'a> {
             }
             keys.extend(column_keys(definition, table.columns.len() - 1));
             checks.extend(CheckDefinition::of_column(definition));
+            foreign_keys.extend(ForeignKeyDefinition::of_column(definition));
         }
         for constraint in &create.constraints {
             match constraint {
                 ast::TableConstraint::Check(check) => checks.push(CheckDefinition::of_table(check)?),
+                ast::TableConstraint::ForeignKey(key) => foreign_keys.push(ForeignKeyDefinition::of_table(key)),
                 key => keys.push(table_key(key, &table)?),
             }
         }
@@ -292,6 +300,9 @@ impl<'a> Planner<'a> {
         }
         for check in checks {
             self.add_check(&mut table, check, true)?;
+        }
+        for foreign_key in foreign_keys {
+            self.add_foreign_key(&mut table, &foreign_key, true)?;
         }
         self.write_table(table);
         Ok(())
@@ -393,11 +404,15 @@ impl<'a> Planner<'a> {
     }
 
     fn truncate(&mut self, truncate: &ast::Truncate) -> Result<()> {
+        let mut named = Vec::new();
         for target in &truncate.table_names {
             let name = names::own_relation(&target.name)?;
-            if truncate.if_exists && !self.catalog.tables.contains_key(&name) {
-                continue;
+            if !truncate.if_exists || self.catalog.tables.contains_key(&name) {
+                named.push(name);
             }
+        }
+        let cascade = truncate.cascade == Some(ast::CascadeOption::Cascade);
+        for name in self.truncated(named, cascade)? {
             let mut table = TableSchema::clone(&*self.table(&name)?);
             let storage = self.make_storage();
             self.drops.push(std::mem::replace(&mut table.storage, storage));
@@ -414,7 +429,14 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn drop_object(&mut self, kind: &ast::ObjectType, if_exists: bool, name: &str, cascade: bool) -> Result<()> {
+    fn drop_object(
+        &mut self,
+        kind: &ast::ObjectType,
+        if_exists: bool,
+        name: &str,
+        cascade: bool,
+        all: &[String],
+    ) -> Result<()> {
         let is_sequence = self.catalog.tables.get(name).is_some_and(|found| found.table.sequence.is_some());
         let (what, exists) = match kind {
             ast::ObjectType::Table => ("table", self.catalog.tables.contains_key(name) && !is_sequence),
@@ -437,14 +459,15 @@ impl<'a> Planner<'a> {
             return Ok(());
         }
         match kind {
-            ast::ObjectType::Table => self.drop_table(name),
+            ast::ObjectType::Table => self.drop_table(name, cascade, all),
             ast::ObjectType::Sequence => self.drop_sequence(name, cascade),
             _ => self.drop_index(name, false),
         }
     }
 
-    fn drop_table(&mut self, name: &str) -> Result<()> {
+    fn drop_table(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {
         let table = self.table(name)?;
+        self.drop_referring(&format!("table {name}"), &table, None, all, cascade)?;
         self.drops.push(table.storage);
         self.drop_owned_sequences(table.oid, None);
         if let Some(key_name) = &table.primary_key_name {
@@ -465,6 +488,13 @@ impl<'a> Planner<'a> {
         let position = table.indexes.iter().position(|index| index.name == name);
         match position {
             Some(position) if as_constraint || !table.indexes[position].constraint => {
+                let columns = table.indexes[position].columns.clone();
+                let what = if as_constraint { "constraint" } else { "index" };
+                let what = match as_constraint {
+                    true => format!("{what} {name} on table {owner}"),
+                    false => format!("{what} {name}"),
+                };
+                self.drop_referring(&what, &table, Some(&columns), &[], false)?;
                 let index = table.indexes.remove(position);
                 self.drops.push(index.storage);
                 self.forget_name(name);

@@ -50,7 +50,7 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
                     return Err(double_default(&column.name, serial.is_some()));
                 }
                 check_default(default, &column, catalog)?;
-                column.default = Some(default.to_string());
+                column.default = Some(sequences::drawing(default.clone(), None).to_string());
             }
             ast::ColumnOption::Null if serial.is_some() || identity.is_some() => {
                 let message = format!("conflicting NULL/NOT NULL declarations for column \"{}\"", column.name);
@@ -59,8 +59,7 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
             ast::ColumnOption::Null => {}
             ast::ColumnOption::PrimaryKey(key) => check_characteristics(key.characteristics.as_ref())?,
             ast::ColumnOption::Unique(key) => check_unique(key)?,
-            ast::ColumnOption::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
-            ast::ColumnOption::Check(_) => {}
+            ast::ColumnOption::ForeignKey(_) | ast::ColumnOption::Check(_) => {}
             ast::ColumnOption::Collation(_) if !column.column_type.is_string() => {
                 let message = format!("collations are not supported by type {}", column.column_type.base_name());
                 return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
@@ -161,7 +160,6 @@ pub(super) fn table_key(constraint: &ast::TableConstraint, table: &TableSchema) 
             check_unique(key)?;
             (&key.name, &key.columns, false)
         }
-        ast::TableConstraint::ForeignKey(_) => return Err(SqlError::unsupported("FOREIGN KEY")),
         other => return Err(SqlError::unsupported(format!("the constraint {other}"))),
     };
     Ok(KeyDefinition { name: name.as_ref().map(names::identifier), columns: index_columns(columns, table)?, primary })

@@ -201,7 +201,9 @@ impl Compiler<'_> {
     ) -> Compiled<Vec<Expression>> {
         row.zip(targets)
             .map(|(expression, target)| {
-                if is_default(expression) {
+                let is_identity = table.columns[*target].identity.is_some();
+                let is_overridden = is_identity && self.overriding == Some(Overriding::User);
+                if is_default(expression) || is_overridden {
                     return Ok(self.default_of(table, *target)?);
                 }
                 if self.overriding != Some(Overriding::System) {
@@ -487,6 +489,7 @@ pub fn program(action: Action, versioned: &VersionedTable) -> Program {
         columns: Vec::new(),
         relies_on: relies_on(versioned).into_iter().collect(),
         read_only: false,
+        references: Arc::default(),
     }
 }
 

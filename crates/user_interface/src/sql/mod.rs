@@ -18,6 +18,7 @@ pub mod copy_syntax;
 pub mod ddl;
 pub mod definitions;
 pub mod expressions;
+mod foreign_keys;
 pub mod functions;
 pub mod insert;
 pub mod literals;

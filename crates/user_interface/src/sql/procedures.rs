@@ -152,7 +152,7 @@ fn silent(mut action: Action) -> Action {
         Action::Insert { returning, .. } | Action::Update { returning, .. } | Action::Delete { returning, .. } => {
             returning.clear();
         }
-        Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } | Action::SetSequence { .. } => {}
+        _ => {}
     }
     action
 }
@@ -194,6 +194,7 @@ pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context
         columns: Vec::new(),
         relies_on: relies_on.into(),
         read_only: body.read_only,
+        references: Arc::default(),
     };
     compiler.rely(&mut program);
     Ok(program)

@@ -81,6 +81,7 @@ impl Compiler<'_> {
             columns,
             relies_on: relies_on.into_iter().collect(),
             read_only: lock.is_none(),
+            references: std::sync::Arc::default(),
         })
     }
 

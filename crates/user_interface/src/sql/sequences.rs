@@ -17,6 +17,7 @@ use messages::schema::{Catalog, CatalogEntry, Column, Identity, SequenceSchema, 
 use sqlparser::ast::{self, Expr};
 use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -374,6 +375,50 @@ fn default_text(sequence: &str) -> String {
     format!("nextval('{}'::regclass)", names::quote(sequence).replace('\'', "''"))
 }
 
+/// Whether a default takes values of this sequence.
+fn draws_from(default: &str, sequence: &str) -> bool {
+    // Most defaults are plain values.
+    if !default.contains("nextval") {
+        return false;
+    }
+    let Ok(mut tree) = parse::expression(default) else { return false };
+    let mut draws = false;
+    each_drawn(&mut tree, |name| draws |= relation_of(name).is_ok_and(|name| name == sequence));
+    draws
+}
+
+/// A default whose sequences are named as PostgreSQL prints them; one of them by another name.
+pub(super) fn drawing(mut default: Expr, renamed: Option<(&str, &str)>) -> Expr {
+    each_drawn(&mut default, |name| {
+        let Ok(found) = relation_of(name) else { return };
+        let to = renamed.filter(|(old, _)| *old == found).map_or(found.as_str(), |(_, new)| new);
+        *name = names::quote(to);
+    });
+    default
+}
+
+/// Calls `with` with the name of each sequence whose values an expression takes, and has it written as a regclass.
+fn each_drawn(expression: &mut Expr, mut with: impl FnMut(&mut String)) {
+    let _ = ast::visit_expressions_mut(expression, |part| {
+        if let Expr::Function(function) = part
+            && names::function(&function.name).as_deref() == Some("nextval")
+            && let ast::FunctionArguments::List(list) = &mut function.args
+            && let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument))] = list.args.as_mut_slice()
+            && let Some(mut name) = named(argument).map(str::to_string)
+        {
+            with(&mut name);
+            *argument = Expr::Cast {
+                kind: ast::CastKind::DoubleColon,
+                expr: Box::new(Expr::value(ast::Value::SingleQuotedString(name))),
+                data_type: ast::DataType::Regclass,
+                array: false,
+                format: None,
+            };
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
 /// What a column's type says about a sequence: `serial` and its like.
 pub(super) fn serial(spelled: &str) -> Option<Type> {
     Some(match spelled {
@@ -440,6 +485,7 @@ impl Planner<'_> {
             options: Vec::new(),
             sequence: Some(Box::new(schema)),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         self.write_table(table.clone());
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value: SequenceValue::First });
@@ -454,12 +500,11 @@ impl Planner<'_> {
     /// Defaults go on naming it.
     fn rename_sequence(&mut self, sequence: &TableSchema, to: &str) -> Result<()> {
         self.check_free(to)?;
-        let (old, new) = (default_text(&sequence.name), default_text(to));
-        for table in self.tables_with_default(&old) {
+        for table in self.tables_with_default(&sequence.name) {
             let mut table = TableSchema::clone(&table);
-            for column in &mut table.columns {
-                if column.default.as_deref() == Some(&old) {
-                    column.default = Some(new.clone());
+            for default in table.columns.iter_mut().filter_map(|column| column.default.as_mut()) {
+                if draws_from(default, &sequence.name) {
+                    *default = drawing(parse::expression(default)?, Some((&sequence.name, to))).to_string();
                 }
             }
             self.write_table(table);
@@ -469,8 +514,12 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn tables_with_default(&self, text: &str) -> Vec<Arc<TableSchema>> {
-        let has = |table: &TableSchema| table.columns.iter().any(|column| column.default.as_deref() == Some(text));
+    /// Tables with a default that takes values of this sequence.
+    fn tables_with_default(&self, sequence: &str) -> Vec<Arc<TableSchema>> {
+        let has = |table: &TableSchema| {
+            let mut defaults = table.columns.iter().filter_map(|column| column.default.as_deref());
+            defaults.any(|default| draws_from(default, sequence))
+        };
         let tables = self.catalog.tables.values().map(|versioned| &versioned.table);
         tables.filter(|table| has(table)).cloned().collect()
     }
@@ -505,11 +554,10 @@ impl Planner<'_> {
     /// DROP SEQUENCE. Errors: 2BP01 while a default needs it, unless CASCADE takes that along.
     pub(super) fn drop_sequence(&mut self, name: &str, cascade: bool) -> Result<()> {
         let sequence = self.sequence(name)?;
-        let text = default_text(name);
-        for table in self.tables_with_default(&text) {
+        for table in self.tables_with_default(name) {
             let mut table = TableSchema::clone(&table);
             for column in &mut table.columns {
-                if column.default.as_deref() != Some(&text) {
+                if !column.default.as_deref().is_some_and(|default| draws_from(default, name)) {
                     continue;
                 }
                 let (owner, of) = (&table.name, &column.name);
@@ -659,11 +707,41 @@ impl Compiler<'_> {
 
     /// The sequence that an argument names; the statement relies on it.
     fn sequence(&mut self, argument: &Expr) -> Compiled<Arc<TableSchema>> {
-        let text = named(argument).ok_or_else(|| SqlError::unsupported("a sequence whose name is computed"))?;
-        let sequence = find(self.catalog, &relation_of(text)?)?;
+        let sequence = match (named(argument), argument) {
+            (Some(text), _) => find(self.catalog, &relation_of(text)?)?,
+            (None, Expr::Function(function)) => self.serial_sequence(function)?,
+            _ => return Err(SqlError::unsupported("a sequence whose name is computed").into()),
+        };
         let relied = self.catalog.tables.get(&sequence.name).and_then(relies_on);
         self.relies_on.extend(relied.filter(|relied| !self.relies_on.contains(relied)));
         Ok(sequence)
+    }
+
+    /// The sequence that `pg_get_serial_sequence` of two texts names. Errors: 0A000 for another function, or a column without one.
+    fn serial_sequence(&self, function: &ast::Function) -> Result<Arc<TableSchema>> {
+        let computed = || SqlError::unsupported("a sequence whose name is computed");
+        let arguments = arguments(function)
+            .filter(|_| names::function(&function.name).is_some_and(|name| name == "pg_get_serial_sequence"));
+        let Some([Some(table), Some(column)]) = arguments.as_deref().and_then(|both| match both {
+            [table, column] => Some([named(table), named(column)]),
+            _ => None,
+        }) else {
+            return Err(computed());
+        };
+        let name = relation_of(table)?;
+        let table =
+            self.catalog.tables.get(&name).ok_or_else(|| {
+                SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+            })?;
+        let position = table.table.column(column).ok_or_else(|| {
+            let message = format!("column \"{column}\" of relation \"{name}\" does not exist");
+            SqlError::new(sqlstate::UNDEFINED_COLUMN, message)
+        })?;
+        let owner = Some((table.table.oid, position));
+        let all = self.catalog.tables.values().map(|versioned| &versioned.table);
+        let mut owned =
+            all.filter(|table| table.sequence.as_deref().is_some_and(|sequence| sequence.owned_by == owner));
+        owned.next().cloned().ok_or_else(computed)
     }
 
     /// Compiles with values of sequences allowed: nothing is read row by row.
@@ -674,8 +752,9 @@ impl Compiler<'_> {
         compiled
     }
 
-    /// Has a program rely on the sequences that the statement names.
-    pub(super) fn rely(&self, program: &mut Program) {
+    /// Has a program rely on the sequences that the statement names, and on the tables whose foreign keys it concerns.
+    pub(super) fn rely(&mut self, program: &mut Program) {
+        self.refer(program);
         let new = self.relies_on.iter().filter(|relied| !program.relies_on.contains(relied));
         let all: Vec<_> = program.relies_on.iter().chain(new).cloned().collect();
         program.relies_on = all.into();

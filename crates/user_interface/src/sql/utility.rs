@@ -60,6 +60,8 @@ pub enum Utility {
     Roles(Box<RoleStatement>),
     /// CREATE and ALTER SEQUENCE: compiled to a plan of its own.
     Sequence(Box<SequenceStatement>),
+    /// SET CONSTRAINTS ALL; true: DEFERRED.
+    Constraints(bool),
     /// VACUUM and its like.
     Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
@@ -268,13 +270,15 @@ impl Words<'_> {
         }
         if self.skip(&["constraints"]) {
             if !self.skip(&["all"]) {
-                return Err(SqlError::unsupported("SET CONSTRAINTS of a constraint")
-                    .with_hint("All are checked with each statement."));
+                return Err(
+                    SqlError::unsupported("SET CONSTRAINTS of one constraint").with_hint("Use SET CONSTRAINTS ALL.")
+                );
             }
-            if !self.skip(&["deferred", "immediate"]) {
-                return Err(self.error());
+            let deferred = self.skip(&["deferred"]);
+            if !deferred {
+                self.expect("immediate")?;
             }
-            return Ok(Utility::Nothing("SET CONSTRAINTS"));
+            return Ok(Utility::Constraints(deferred));
         }
         if self.skip(&["role"]) {
             return self.role("none");

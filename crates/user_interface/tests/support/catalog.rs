@@ -33,6 +33,7 @@ pub fn tables() -> Vec<(Key, Timestamp, Option<Row>)> {
             options: Vec::new(),
             sequence: None,
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         if name == "items" {
             table.columns[5].default = Some("'none'".to_string());

@@ -1,0 +1,46 @@
+//! Executes `Action::CheckReferences`: a table that is there gets a foreign key.
+//!
+//! Invariant: everything is read under one lock on the whole table and as one range, as for a copy.
+
+use crate::cursor::RangeCursor;
+use crate::need::Event;
+use crate::rows::{self, ColumnSet};
+use crate::scene::{Scene, Step};
+use messages::KeyRange;
+use messages::concurrency::AccessKind;
+use messages::program::Action;
+use messages::schema::TableSchema;
+use messages::session::Failure;
+use serde::{Deserialize, Serialize};
+
+/// A check under way.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CheckRun {
+    cursor: RangeCursor,
+}
+
+impl CheckRun {
+    /// Reads all of a table.
+    pub fn begin(table: &TableSchema) -> CheckRun {
+        CheckRun { cursor: RangeCursor::new(Some(KeyRange::whole(table.storage)), None, false) }
+    }
+
+    /// Goes on. What rows refer to is looked at when all are read.
+    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let Action::CheckReferences { table } = action else { unreachable!("begun for a check") };
+        if let Event::Batch(rows, left) = event {
+            self.cursor.take(rows, left);
+        }
+        let mut values = Vec::new();
+        loop {
+            match self.cursor.next(AccessKind::Read) {
+                Err(Some(need)) => return Ok(Step::Need(need)),
+                Err(None) => return Ok(Step::Done),
+                Ok((key, row)) => {
+                    rows::decode_into(table, ColumnSet::ALL, &key, &row, &mut values)?;
+                    scene.note_change(table, None, Some(&values))?;
+                }
+            }
+        }
+    }
+}

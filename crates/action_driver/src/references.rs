@@ -1,0 +1,395 @@
+//! FOREIGN KEY: what the rows of one table say about those of another.
+//!
+//! Invariants: a change is checked once the action that made it is done, so that rows may come in any order; a key that is looked for is read like any other
+//! row, so nobody takes it away before the transaction commits. What a constraint puts off is checked when the transaction commits.
+//!
+//! A reference fails if the key that a row names is missing and that row is still there. So one check serves rows that come and keys that go.
+
+use crate::cursor::{Cursor, Next};
+use crate::failure;
+use crate::need::{Event, Need};
+use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::rows::{self, ColumnSet};
+use crate::scene::{Scene, Step};
+use messages::concurrency::AccessKind;
+use messages::program::{AccessPath, Bounds, Expression, Reference, Source};
+use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
+use messages::session::Failure;
+use messages::{Item, Key};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use values::{Value, cast, operators};
+
+/// A key to be looked at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pending {
+    /// Which constraint.
+    reference: Reference,
+    /// Values of the columns of the table that is referred to.
+    key: Vec<Value>,
+    cause: Cause,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Cause {
+    /// A row that names it has come.
+    Named,
+    /// Its row has been deleted.
+    Deleted,
+    /// Its row has this key now.
+    Changed(Vec<Value>),
+}
+
+/// Checks under way.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct ReferenceRun {
+    pending: VecDeque<Pending>,
+    /// What was looked for since the action began, and is there: an item of the table that is referred to.
+    found: BTreeSet<Item>,
+    stage: Stage,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+enum Stage {
+    #[default]
+    Next,
+    /// Reading the row with the key.
+    Looking(Pending),
+    /// Reading the rows that name it.
+    Finding(Pending, Cursor, Vec<(Key, Vec<Value>)>),
+    /// Changing the row at this position of those that name it.
+    Changing(Pending, Vec<(Key, Vec<Value>)>, usize, Option<Vec<Value>>, RowWrite),
+}
+
+fn definition(reference: &Reference) -> &ForeignKeySchema {
+    &reference.child.foreign_keys[reference.foreign_key]
+}
+
+/// A row of a table has changed: notes what has to be looked at. Errors: 23503 for a key that is partly NULL where that is not allowed.
+pub fn note_change(
+    references: &[Reference],
+    changes: &mut Vec<Pending>,
+    table: &TableSchema,
+    old: Option<&[Value]>,
+    new: Option<&[Value]>,
+) -> Result<(), Failure> {
+    for reference in references {
+        let foreign_key = definition(reference);
+        if reference.child.oid == table.oid
+            && let Some(new) = new
+            && !old.is_some_and(|old| foreign_key.columns.iter().all(|&column| old[column] == new[column]))
+            && let Some(key) = named_key(reference, new)?
+        {
+            changes.push(Pending { reference: reference.clone(), key, cause: Cause::Named });
+        }
+        if reference.parent.oid == table.oid
+            && let Some(old) = old
+        {
+            let key_of = |row: &[Value]| foreign_key.parent_columns.iter().map(|&column| row[column].clone()).collect();
+            let key: Vec<Value> = key_of(old);
+            let after: Option<Vec<Value>> = new.map(key_of);
+            if key.iter().any(Value::is_null) || after.as_ref() == Some(&key) {
+                continue;
+            }
+            let cause = after.map_or(Cause::Deleted, Cause::Changed);
+            changes.push(Pending { reference: reference.clone(), key, cause });
+        }
+    }
+    Ok(())
+}
+
+/// The key that a row names; `None`: none. Errors: 23503.
+fn named_key(reference: &Reference, row: &[Value]) -> Result<Option<Vec<Value>>, Failure> {
+    let foreign_key = definition(reference);
+    let nulls = foreign_key.columns.iter().filter(|&&column| row[column].is_null()).count();
+    if nulls > 0 {
+        return match foreign_key.is_full && nulls < foreign_key.columns.len() {
+            true => Err(failure::foreign_key(
+                format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    reference.child.name, foreign_key.name
+                ),
+                "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
+                &foreign_key.name,
+            )),
+            false => Ok(None),
+        };
+    }
+    Ok(Some(foreign_key.columns.iter().map(|&column| row[column].clone()).collect()))
+}
+
+/// The item of the key in the table that is referred to; `None`: a value that no key of its type has.
+fn item_of(reference: &Reference, key: &[Value]) -> Option<Item> {
+    let (parent, foreign_key) = (&reference.parent, definition(reference));
+    let mut row = vec![Value::Null; parent.columns.len()];
+    for (&column, value) in foreign_key.parent_columns.iter().zip(key) {
+        row[column] = cast::assign(value, parent.columns[column].column_type).ok()?;
+    }
+    let is_key = |columns: &[usize]| {
+        columns.len() == foreign_key.parent_columns.len()
+            && columns.iter().all(|column| foreign_key.parent_columns.contains(column))
+    };
+    if is_key(&parent.primary_key) {
+        return Some(rows::table_item(parent, rows::table_key(parent, &row)));
+    }
+    let index = parent.indexes.iter().find(|index| index.unique && is_key(&index.columns))?;
+    let mut bytes = Vec::with_capacity(24);
+    index.columns.iter().for_each(|&column| values::key::append(&row[column], &mut bytes));
+    Some(Item { table: index.storage, key: Key::new(&bytes) })
+}
+
+/// How the rows that name a key are found: by an index over these columns if there is one.
+fn source_of(reference: &Reference, key: &[Value]) -> Source {
+    let (child, foreign_key) = (&reference.child, definition(reference));
+    let covers = |columns: &[usize]| {
+        let leading = columns.get(..foreign_key.columns.len());
+        leading.is_some_and(|leading| leading.iter().all(|column| foreign_key.columns.contains(column)))
+    };
+    let bounds = |columns: &[usize]| {
+        let leading = columns.iter().take(foreign_key.columns.len());
+        let value = |column: &usize| {
+            let place = foreign_key.columns.iter().position(|named| named == column).unwrap_or_default();
+            let value = cast::assign(&key[place], child.columns[*column].column_type).unwrap_or(Value::Null);
+            Expression::Constant(value)
+        };
+        Bounds { prefix: leading.map(value).collect(), low: None, high: None }
+    };
+    let index = child.indexes.iter().position(|index| covers(&index.columns));
+    let path = match index {
+        Some(index) => AccessPath::IndexRange(index, bounds(&child.indexes[index].columns)),
+        None if covers(&child.primary_key) => AccessPath::KeyRange(bounds(&child.primary_key)),
+        None => AccessPath::KeyRange(Bounds::default()),
+    };
+    Source { table: Arc::clone(child), path, reverse: false }
+}
+
+/// Whether a row names this key.
+fn names(reference: &Reference, row: &[Value], key: &[Value]) -> bool {
+    let equal = |left: &Value, right: &Value| {
+        operators::binary(operators::BinaryOperator::Equal, left, right).is_ok_and(|is| is.as_boolean() == Some(true))
+    };
+    definition(reference).columns.iter().zip(key).all(|(&column, value)| equal(&row[column], value))
+}
+
+impl Pending {
+    /// What is done with the rows that name it.
+    fn on_change(&self) -> OnChange {
+        match self.cause {
+            Cause::Named => OnChange::NoAction,
+            Cause::Deleted => definition(&self.reference).on_delete,
+            Cause::Changed(_) => definition(&self.reference).on_update,
+        }
+    }
+
+    /// Whether it is looked at when the transaction commits.
+    fn is_deferred(&self, scene: &Scene) -> bool {
+        let foreign_key = definition(&self.reference);
+        let put_off = foreign_key.is_deferrable && scene.transaction.deferral().unwrap_or(foreign_key.is_deferred);
+        put_off && scene.transaction.explicit && self.on_change() == OnChange::NoAction
+    }
+
+    /// 23503.
+    fn violated(&self) -> Failure {
+        let Reference { child, parent, .. } = &self.reference;
+        let foreign_key = definition(&self.reference);
+        let texts = |values: &[Value]| {
+            let text = |value: &Value| values::text::to_string(value).unwrap_or_else(|| "null".to_string());
+            values.iter().map(text).collect::<Vec<_>>().join(", ")
+        };
+        let columns = |table: &TableSchema, columns: &[usize]| {
+            columns.iter().map(|&column| table.columns[column].name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (message, detail) = match self.cause {
+            Cause::Named => (
+                format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    child.name, foreign_key.name
+                ),
+                format!(
+                    "Key ({})=({}) is not present in table \"{}\".",
+                    columns(child, &foreign_key.columns),
+                    texts(&self.key),
+                    parent.name
+                ),
+            ),
+            Cause::Deleted | Cause::Changed(_) => (
+                format!(
+                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+                    parent.name, foreign_key.name, child.name
+                ),
+                format!(
+                    "Key ({})=({}) is still referenced from table \"{}\".",
+                    columns(parent, &foreign_key.parent_columns),
+                    texts(&self.key),
+                    child.name
+                ),
+            ),
+        };
+        failure::foreign_key(message, detail, &foreign_key.name)
+    }
+
+    /// A row that names it as it is to be; `None`: it goes. Errors: 23502, 23514.
+    fn changed(&self, row: &[Value], scene: &Scene) -> Result<Option<Vec<Value>>, Failure> {
+        let (child, foreign_key) = (&self.reference.child, definition(&self.reference));
+        let mut new = row.to_vec();
+        for (place, &column) in foreign_key.columns.iter().enumerate() {
+            let target = child.columns[column].column_type;
+            new[column] = match (self.on_change(), &self.cause) {
+                (OnChange::SetNull, _) => Value::Null,
+                (OnChange::SetDefault, _) => {
+                    let default = &foreign_key.defaults[place];
+                    scene.scope.evaluate(default, &[])?.into_owned()
+                }
+                (OnChange::Cascade, Cause::Changed(after)) => {
+                    cast::assign(&after[place], target).map_err(failure::of_value)?
+                }
+                _ => return Ok(None),
+            };
+        }
+        rows::check(child, &new, &scene.scope)?;
+        Ok(Some(new))
+    }
+}
+
+impl ReferenceRun {
+    /// An action begins.
+    pub fn begin_action(&mut self) {
+        self.found.clear();
+    }
+
+    /// What the transaction has put off is to be looked at now.
+    pub fn take_deferred(&mut self, deferred: Vec<Pending>) {
+        self.pending.extend(deferred);
+    }
+
+    /// Goes on with what has changed, deferred or not. Errors: 23503, and those of the changes that follow.
+    pub fn resume(&mut self, references: &[Reference], scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+        let mut event = event;
+        loop {
+            for pending in std::mem::take(scene.changes) {
+                match pending.is_deferred(scene) {
+                    true => scene.transaction.defer(pending),
+                    false => self.pending.push_back(pending),
+                }
+            }
+            let need = match std::mem::take(&mut self.stage) {
+                Stage::Next => match self.pending.pop_front() {
+                    Some(pending) => self.look(pending, scene)?,
+                    None => return Ok(Step::Done),
+                },
+                Stage::Looking(pending) => {
+                    let Event::Item(row) = std::mem::replace(&mut event, Event::Go) else {
+                        unreachable!("the key was asked for")
+                    };
+                    match row {
+                        Some(_) => {
+                            self.found.extend(item_of(&pending.reference, &pending.key));
+                            None
+                        }
+                        None => self.find(pending, scene)?,
+                    }
+                }
+                Stage::Finding(pending, cursor, found) => {
+                    self.find_on(pending, cursor, found, scene, std::mem::replace(&mut event, Event::Go))?
+                }
+                Stage::Changing(pending, found, at, new, mut write) => {
+                    let table = Arc::clone(&pending.reference.child);
+                    match write.resume(std::mem::replace(&mut event, Event::Go), scene.transaction)? {
+                        Written::Need(need) => {
+                            self.stage = Stage::Changing(pending, found, at, new, write);
+                            Some(need)
+                        }
+                        Written::Exists(target, _) => {
+                            return Err(row_write::exists(&table, target, new.as_deref().unwrap_or(&[])));
+                        }
+                        Written::Done => {
+                            note_change(references, scene.changes, &table, Some(&found[at].1), new.as_deref())?;
+                            self.change(pending, found, at + 1, scene)?;
+                            None
+                        }
+                    }
+                }
+            };
+            if let Some(need) = need {
+                return Ok(Step::Need(need));
+            }
+        }
+    }
+
+    /// Is the key there?
+    fn look(&mut self, pending: Pending, scene: &Scene) -> Result<Option<Need>, Failure> {
+        match item_of(&pending.reference, &pending.key) {
+            Some(item) if self.found.contains(&item) && matches!(pending.cause, Cause::Named) => Ok(None),
+            Some(item) => {
+                self.stage = Stage::Looking(pending);
+                Ok(Some(Need::Item(item, AccessKind::Read)))
+            }
+            None => self.find(pending, scene),
+        }
+    }
+
+    /// It is not: who names it?
+    fn find(&mut self, pending: Pending, scene: &Scene) -> Result<Option<Need>, Failure> {
+        let kind = match pending.on_change() {
+            OnChange::NoAction | OnChange::Restrict => AccessKind::Read,
+            _ => AccessKind::Write,
+        };
+        let cursor = Cursor::new(&source_of(&pending.reference, &pending.key), kind, None, &scene.scope)?;
+        self.stage = Stage::Finding(pending, cursor, Vec::new());
+        Ok(None)
+    }
+
+    fn find_on(
+        &mut self,
+        pending: Pending,
+        mut cursor: Cursor,
+        mut found: Vec<(Key, Vec<Value>)>,
+        scene: &mut Scene,
+        event: Event,
+    ) -> Result<Option<Need>, Failure> {
+        let source = source_of(&pending.reference, &pending.key);
+        match cursor.next(&source, &[], event)? {
+            Next::Need(need) => {
+                self.stage = Stage::Finding(pending, cursor, found);
+                return Ok(Some(need));
+            }
+            Next::Row(row) => {
+                let mut values = Vec::new();
+                rows::decode_into(&source.table, ColumnSet::ALL, &row.key, &row.row, &mut values)?;
+                if names(&pending.reference, &values, &pending.key) {
+                    if let OnChange::NoAction | OnChange::Restrict = pending.on_change() {
+                        return Err(pending.violated());
+                    }
+                    found.push((row.key, values));
+                }
+                self.stage = Stage::Finding(pending, cursor, found);
+            }
+            Next::End => self.change(pending, found, 0, scene)?,
+        }
+        Ok(None)
+    }
+
+    /// Begins to change the row at this position of those that name the key.
+    fn change(
+        &mut self,
+        pending: Pending,
+        found: Vec<(Key, Vec<Value>)>,
+        at: usize,
+        scene: &mut Scene,
+    ) -> Result<(), Failure> {
+        let Some((key, old)) = found.get(at) else { return Ok(()) };
+        let table = Arc::clone(&pending.reference.child);
+        let mut new = pending.changed(old, scene)?;
+        let old_image = Image { key, values: old };
+        let write = match &mut new {
+            Some(new) => {
+                let new_key = rows::table_key(&table, new);
+                RowWrite::plan(&table, Some(old_image), Some(Image { key: &new_key, values: new }), Part::Both)
+            }
+            None => RowWrite::plan(&table, Some(old_image), None, Part::Both),
+        };
+        self.stage = Stage::Changing(pending, found, at, new, write);
+        Ok(())
+    }
+}
