@@ -194,6 +194,9 @@ fn of_plan(message: &str) -> QueryError {
         return QueryError::undefined_function(call);
     }
     if let Some(name) = between(message, "Invalid function '", "'") {
+        if matches!(name, "nextval" | "currval" | "lastval" | "setval") {
+            return QueryError::unsupported(format!("{name}() in a query that reads rows is not supported"));
+        }
         return QueryError::undefined_function(&format!("{name}()"));
     }
     if message.contains("Cannot find column with position") {
