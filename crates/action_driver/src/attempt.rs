@@ -238,7 +238,11 @@ impl Session {
                     return begin_chunk(work, Arc::new(claim(item, seen, row)), exchange);
                 }
                 Ok(Step::Need(Need::Block(item, seen, row))) => {
-                    return begin_chunk(work, Arc::new(claim(item, seen, row)), exchange);
+                    let mut block = claim(item, seen, row);
+                    if planted!(exchange.shared.planted, BlockTakenUnread) {
+                        block.reads.clear();
+                    }
+                    return begin_chunk(work, Arc::new(block), exchange);
                 }
                 Ok(Step::Need(Need::Chunk)) => {
                     let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });

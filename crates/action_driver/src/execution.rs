@@ -114,7 +114,8 @@ impl Execution {
     /// Whether it uses nothing but its parameters, so that it needs no transaction, not even a site that may serve.
     pub fn is_pure(&self) -> bool {
         let is_pure = |action: &Action| matches!(action, Action::Select { source: None, .. } | Action::Bind { .. });
-        self.program.relies_on.is_empty() && self.program.actions.iter().all(is_pure)
+        // Whoever takes values of sequences writes.
+        self.program.read_only && self.program.relies_on.is_empty() && self.program.actions.iter().all(is_pure)
     }
 
     /// Whether it copies all of a table, for an index or in another layout.

@@ -169,6 +169,7 @@ bugs! {
     OutcomesForgottenEarly = "outcomes-forgotten-early", rule 14: "the others forget what became of a life when its site is taken in, not when it has heard";
     ToldBeforeServing = "told-before-serving", rule 14: "a returning site tells outcomes before the epoch that has found them is active";
     RepeatedLifeSpeaks = "repeated-life-speaks", rule 14: "the last words of a life take the place of those of an earlier one with its number";
+    BlockTakenUnread = "block-taken-unread", rule 1: "a block of a sequence is taken whatever has become of the row that it was made from";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
     SwitchDropsCommitLocks = "switch-drops-commit-locks", rule 3: "a switch of the method forgets the commit-locks";
     SwitchAnswersTwice = "switch-answers-twice", rule 1: "an access that a switch of the method grants is answered again";

@@ -203,6 +203,8 @@ impl Client {
             }
             Step::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),
             Step::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
+            Step::MakeSequence => execute(&programs.make_sequence, [0, 0], [0, 0]),
+            Step::Draw => execute(&programs.draw, [0, 0], [0, 0]),
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
             Step::Think(_) | Step::Table(_) => unreachable!("thinking asks for nothing, and tables in another way"),
@@ -332,6 +334,11 @@ impl Client {
             Step::ReadCounter(key) => {
                 let number = rows.first().map_or(Ok(0), |row| counted(row))?;
                 self.observe_counter(key, number, workload)?;
+            }
+            Step::MakeSequence => workload.has_sequence = true,
+            Step::Draw => {
+                let value = rows.first().and_then(|row| row[0].as_integer());
+                workload.saw_value(value.ok_or("a sequence gave out nothing")?)?;
             }
             Step::ScanCounters { low, high } => {
                 let counters: Vec<u64> = workload.counters().filter(|key| (low..high).contains(key)).collect();

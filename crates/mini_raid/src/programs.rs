@@ -7,7 +7,7 @@ use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
     ResultColumn, RowLock, Source, Values,
 };
-use messages::schema::{Column, TableSchema};
+use messages::schema::{Column, SequenceSchema, TableSchema};
 use messages::{KeyRange, TableId};
 use std::sync::Arc;
 use values::{Type, Value, numeric};
@@ -20,8 +20,10 @@ pub const REGISTERS: TableId = TableId(17);
 pub const MEMBERS: TableId = TableId(18);
 /// Storage of the counters.
 pub const COUNTERS: TableId = TableId(19);
+/// Storage of the sequence.
+pub const SEQUENCE: TableId = TableId(20);
 /// All storages.
-pub const STORAGES: [TableId; 4] = [LISTS, REGISTERS, MEMBERS, COUNTERS];
+pub const STORAGES: [TableId; 5] = [LISTS, REGISTERS, MEMBERS, COUNTERS, SEQUENCE];
 
 /// All programs, compiled once and shared.
 #[derive(Debug)]
@@ -58,6 +60,10 @@ pub struct Programs {
     pub add: Arc<Program>,
     /// `INSERT INTO counters VALUES ($1, $3) ON CONFLICT (k) DO UPDATE SET v = counters.v + excluded.v`
     pub make_counter: Arc<Program>,
+    /// `CREATE SEQUENCE IF NOT EXISTS sequence`
+    pub make_sequence: Arc<Program>,
+    /// `SELECT nextval('sequence')`
+    pub draw: Arc<Program>,
 }
 
 /// The name of a storage.
@@ -67,6 +73,7 @@ pub fn name_of(storage: TableId) -> &'static str {
         REGISTERS => "registers",
         MEMBERS => "members",
         COUNTERS => "counters",
+        SEQUENCE => "sequence",
         _ => "another",
     }
 }
@@ -99,6 +106,54 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
     })
+}
+
+/// The sequence as a table of one row: see [`SequenceSchema`].
+fn sequence() -> Arc<TableSchema> {
+    let column = |name: &str, column_type| Column {
+        name: name.to_owned(),
+        column_type,
+        not_null: true,
+        default: None,
+        dropped: false,
+        identity: None,
+        missing: Value::Null,
+    };
+    let columns = [("last_value", Type::BigInt), ("log_cnt", Type::BigInt), ("is_called", Type::Boolean)];
+    let definition = SequenceSchema {
+        data_type: Type::BigInt,
+        start: 1,
+        increment: 1,
+        minimum: 1,
+        maximum: i64::MAX,
+        cache: 1,
+        cycle: false,
+        owned_by: None,
+        generation: 0,
+    };
+    let mut table = TableSchema::clone(&table(SEQUENCE));
+    table.columns = columns.map(|(name, column_type)| column(name, column_type)).into();
+    table.primary_key = vec![1];
+    table.sequence = Some(Box::new(definition));
+    Arc::new(table)
+}
+
+/// The sequence's row, unless it is there.
+fn make_sequence() -> Action {
+    let row = [Value::BigInt(1), Value::BigInt(0), Value::Boolean(false)];
+    Action::Insert {
+        table: sequence(),
+        values: (0..3).map(Expression::Column).collect(),
+        input: InsertInput::Rows(vec![row.map(Expression::Constant).into()]),
+        on_conflict: Some(OnConflict { target: None, update: None }),
+        returning: Vec::new(),
+        private: false,
+    }
+}
+
+fn draw() -> Action {
+    let output = vec![Expression::NextValue(sequence())];
+    Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None }
 }
 
 fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> Arc<Program> {
@@ -257,6 +312,8 @@ impl Programs {
             scan_counters: scan(COUNTERS, false),
             add: program(vec![add], &[], false),
             make_counter: program(vec![make_counter()], &[], false),
+            make_sequence: program(vec![make_sequence()], &[], false),
+            draw: program(vec![draw()], &[("nextval", Type::BigInt)], false),
         }
     }
 }

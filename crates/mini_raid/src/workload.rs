@@ -9,10 +9,12 @@ use crate::random::Random;
 use crate::tables::TableStep;
 use messages::limits::MILLISECOND;
 use messages::session::AccessMode;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Additions to one counter: digits of two bits, none of which may reach the sign.
 const DIGITS: usize = 30;
+/// One in so many transactions is about the sequence.
+const DRAWS_EVERY: u64 = 12;
 
 /// One step of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +59,10 @@ pub enum Step {
         /// Behind the last key.
         high: u64,
     },
+    /// Makes the sequence, if it is not there.
+    MakeSequence,
+    /// Takes the next value of the sequence.
+    Draw,
     /// Something about a table whose schema changes.
     Table(TableStep),
     /// Does nothing for so long.
@@ -172,6 +178,12 @@ pub struct Workload {
     /// By table: rows that somebody wanted to add to it.
     table_rows: BTreeMap<u64, u64>,
     table_rounds: BTreeMap<u64, u64>,
+    /// Whether the sequence is known to be there.
+    pub has_sequence: bool,
+    /// Transactions since the last one about the sequence.
+    undrawn: u64,
+    /// Values of the sequence that clients were told.
+    drawn: BTreeSet<i64>,
 }
 
 impl Workload {
@@ -187,6 +199,17 @@ impl Workload {
             counter_rounds: BTreeMap::new(),
             table_rows: BTreeMap::new(),
             table_rounds: BTreeMap::new(),
+            has_sequence: false,
+            undrawn: 0,
+            drawn: BTreeSet::new(),
+        }
+    }
+
+    /// A client was told this value of the sequence. Errors: another one was told it before.
+    pub fn saw_value(&mut self, value: i64) -> Result<(), String> {
+        match self.drawn.insert(value) {
+            true => Ok(()),
+            false => Err(format!("the sequence gave out {value} twice")),
         }
     }
 
@@ -389,7 +412,14 @@ impl Workload {
                 true => self.reader(random),
                 false => vec![self.read(random)],
             },
-            _ => self.plan(random),
+            _ => {
+                self.undrawn += 1;
+                match self.undrawn % DRAWS_EVERY {
+                    0 if self.has_sequence => vec![Step::Draw],
+                    0 => vec![Step::MakeSequence],
+                    _ => self.plan(random),
+                }
+            }
         }
     }
 
