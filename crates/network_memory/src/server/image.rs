@@ -11,7 +11,7 @@ use crate::names::{Configuration, Epoch, Incarnation, LogId, Mark, Position};
 use crate::planted::Planted;
 use crate::retained::Retained;
 use raidcomm::codec::{Codec, CodecError, Compact};
-use raidcomm::frame::{self, Decoder, FrameError};
+use raidcomm::frame::{self, FrameDecoder, FrameError};
 use raidcomm::limits::FRAME_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -128,7 +128,7 @@ pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// The file is no whole image.
 pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageError> {
-    let mut parts = Parts { from, decoder: Decoder::new(FRAME_BYTES_MAX), scratch: vec![0; READ_BYTES] };
+    let mut parts = Parts { from, decoder: FrameDecoder::new(FRAME_BYTES_MAX), scratch: vec![0; READ_BYTES] };
     let Part::Head { version, incarnation } = parts.next()? else { return Err(ImageError::Part("it has no head")) };
     if version != VERSION {
         return Err(ImageError::Version(version));
@@ -179,7 +179,7 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
 
 struct Parts<'a, R> {
     from: &'a mut R,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     scratch: Vec<u8>,
 }
 

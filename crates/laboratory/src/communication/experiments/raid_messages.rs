@@ -23,7 +23,7 @@ use message_transactions::host::udp::{Domain, Udp};
 use message_transactions::host::{Host, HostError, Request};
 use message_transactions::{GroupId, ProcessId};
 use raidcomm::codec::external;
-use raidcomm::shared::{Client, Shape, Ticket};
+use raidcomm::shared::{LineClient, Shape, Ticket};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -302,9 +302,9 @@ fn send_two(message: &Message, port: u16, to: &[u64]) -> Outcome<()> {
 
 fn send_three(message: &Message, to: &[PathBuf]) -> Outcome<()> {
     let shape = Shape { slots: BURST, slot_bytes: BYTES_MAX as u32 };
-    let clients: Outcome<Vec<Client>> = to
+    let clients: Outcome<Vec<LineClient>> = to
         .iter()
-        .map(|folder| patiently(|| Client::connect(&folder.join("line"), shape).map_err(Failure::foreign)))
+        .map(|folder| patiently(|| LineClient::connect(&folder.join("line"), shape).map_err(Failure::foreign)))
         .collect();
     let clients = std::cell::RefCell::new(clients?);
     let tickets: std::cell::RefCell<Vec<(usize, Ticket)>> = std::cell::RefCell::default();

@@ -13,7 +13,9 @@ use bytes::Bytes;
 use identifiers::{InstanceId, SiteId};
 use mio::Registry;
 use raidcomm::shared::door::HostId;
-use raidcomm::streams::{Channel, DisconnectReason, Hello, INCARNATION_UNKNOWN, Incoming, Streams, StreamsError};
+use raidcomm::streams::{
+    ConnectionChannel, DisconnectReason, Hello, INCARNATION_UNKNOWN, Incoming, Streams, StreamsError,
+};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -91,7 +93,7 @@ impl Neighbours {
     /// The neighbour at this place, if there is shared memory to it now.
     pub(super) fn takes(&self, address: SocketAddr) -> Option<SiteId> {
         let site = self.known.get(&address)?.site?;
-        (self.streams.is_connected(site) && self.streams.channel_to(site) == Some(Channel::SharedMemory))
+        (self.streams.is_connected(site) && self.streams.channel_to(site) == Some(ConnectionChannel::SharedMemory))
             .then_some(site)
     }
 

@@ -18,7 +18,7 @@ use crate::limits::{
 use crate::memory::{Owned, Portable, Rights};
 use crate::outbox::{Delivery, Exchange, GroupReply};
 use crate::packet::{Identity, Replies};
-use raidcomm::fields::Fields;
+use raidcomm::fields::FieldReader;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thiserror::Error;
 
@@ -251,7 +251,7 @@ impl<A, M: Portable> Relocated<A, M> {
     /// # Errors
     /// They are not what [`Relocated::encode`] makes.
     pub fn decode(now: u64, bytes: &[u8]) -> Result<Relocated<A, M>, DecodeError> {
-        let mut reader = Reader { fields: Fields(check(bytes)?), now };
+        let mut reader = Reader { fields: FieldReader(check(bytes)?), now };
         let relocated = reader.relocated()?;
         if reader.fields.0.is_empty() {
             Ok(relocated)
@@ -267,7 +267,7 @@ fn check(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
         return Err(DecodeError::Foreign);
     }
-    let mut head = Fields(bytes);
+    let mut head = FieldReader(bytes);
     let short = DecodeError::Length { has, needs: HEAD_BYTES as u64 };
     let _magic: [u8; 4] = head.take().ok_or(short)?;
     let version = head.u16().ok_or(short)?;
@@ -284,7 +284,7 @@ fn check(bytes: &[u8]) -> Result<&[u8], DecodeError> {
 
 /// Reads fields whose checksum is right, which does not make them true.
 struct Reader<'a> {
-    fields: Fields<'a>,
+    fields: FieldReader<'a>,
     now: u64,
 }
 
