@@ -5,10 +5,10 @@
 //! more as the other side, in its own namespace; both namespaces vanish at the end.
 
 use message_transactions::ProcessId;
-use message_transactions::host::faulty::{Faults, Faulty};
-use message_transactions::host::transport::Transport;
-use message_transactions::host::udp::{Domain, Udp};
-use message_transactions::host::{Host, Request};
+use message_transactions::host::faulty::{FaultyTransport, PacketFaults};
+use message_transactions::host::transport::PacketTransport;
+use message_transactions::host::udp::{UdpDomain, UdpTransport};
+use message_transactions::host::{BlockedRequest, Host};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,7 +21,7 @@ const HERE: &str = "raidcomm-here";
 const THERE: &str = "raidcomm-there";
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
-type Link = Faulty<Udp>;
+type Link = FaultyTransport<UdpTransport>;
 
 fn run(line: &str) -> Outcome<()> {
     let mut words = line.split_whitespace();
@@ -58,8 +58,8 @@ impl Drop for Namespaces {
 }
 
 fn host(address: &str, peers: Vec<SocketAddr>, loss_percent: u64) -> Outcome<Host<Link>> {
-    let udp = Udp::bind(address.parse()?, Domain::Peers(peers))?;
-    Ok(Host::start(Faulty::new(udp, Faults { loss_percent, ..Faults::default() }, 1))?)
+    let udp = UdpTransport::bind(address.parse()?, UdpDomain::Peers(peers))?;
+    Ok(Host::start(FaultyTransport::new(udp, PacketFaults { loss_percent, ..PacketFaults::default() }, 1))?)
 }
 
 /// The server's side: writes to and reads from what a client lends, and takes and gives as much by TCP.
@@ -135,14 +135,14 @@ fn measure(host: &Host<Link>, child: &mut Child, loss_percent: u64) -> Outcome<(
     let mut sent = 0;
     for _ in 0..rounds {
         let begun = Instant::now();
-        let reply = client.send(server, Request::exactly_once(b"write").writable(&mut memory))?;
+        let reply = client.send(server, BlockedRequest::exactly_once(b"write").writable(&mut memory))?;
         writes.push(begun.elapsed().as_secs_f64());
         sent = u64::from_le_bytes(reply.message.as_slice().try_into()?);
         let begun = Instant::now();
-        client.send(server, Request::exactly_once(b"read").readable(&memory))?;
+        client.send(server, BlockedRequest::exactly_once(b"read").readable(&memory))?;
         reads.push(begun.elapsed().as_secs_f64());
         if loss_percent == 0 {
-            client.send(server, Request::exactly_once(b"tcp"))?;
+            client.send(server, BlockedRequest::exactly_once(b"tcp"))?;
             let begun = Instant::now();
             stream.write_all(&[0])?;
             stream.read_exact(&mut memory)?;

@@ -8,7 +8,7 @@
 mod ways;
 
 use message_transactions::ProcessId;
-use message_transactions::host::{Host, HostError, Process, Request};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
@@ -58,7 +58,7 @@ fn pin(processor: &str) {
 }
 
 /// Replies with what it is sent.
-fn serve(server: &mut Process) -> Result<(), HostError> {
+fn serve(server: &mut HostProcess) -> Result<(), HostError> {
     loop {
         let call = server.receive()?;
         let message = call.message().to_vec();
@@ -164,7 +164,7 @@ fn in_memory(placing: Placing) -> Outcome<Trip> {
     });
     Ok(Trip::new("memory", move || {
         let _host = &host;
-        client.send(id, Request::exactly_once(&MESSAGE))?;
+        client.send(id, BlockedRequest::exactly_once(&MESSAGE))?;
         Ok(())
     }))
 }
@@ -181,10 +181,10 @@ fn by(way: Way, placing: Placing, keys: &Path) -> Outcome<Trip> {
     let place = way.place(THERE, address);
     Ok(Trip::new(way.name(), move || {
         let _other = &other;
-        client.send(server, Request::exactly_once(&MESSAGE))?;
+        client.send(server, BlockedRequest::exactly_once(&MESSAGE))?;
         // The first messages may go by another way.
         while !way.is_up(host.transport(), place) {
-            client.send(server, Request::exactly_once(&MESSAGE))?;
+            client.send(server, BlockedRequest::exactly_once(&MESSAGE))?;
         }
         Ok(())
     }))

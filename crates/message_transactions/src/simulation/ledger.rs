@@ -6,11 +6,11 @@ use crate::identifier::ProcessId;
 use std::collections::BTreeMap;
 
 /// What is wrong with a run.
-pub type Finding = String;
+pub type LedgerFinding = String;
 
 /// An operation of a client.
 #[derive(Clone, Debug)]
-pub struct Operation {
+pub struct ClientOperation {
     pub once: bool,
     pub grouped: bool,
     pub started: u64,
@@ -24,7 +24,7 @@ pub struct Operation {
 /// See the module's description.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    operations: BTreeMap<u64, Operation>,
+    operations: BTreeMap<u64, ClientOperation>,
     /// By sender, sequence of operation and receiver: the order of first arrival.
     arrivals: BTreeMap<(u64, ProcessId), u64>,
     arrived: u64,
@@ -38,12 +38,12 @@ impl Ledger {
     pub fn begin(&mut self, now: u64, once: bool, grouped: bool) -> u64 {
         self.next += 1;
         let operation =
-            Operation { once, grouped, started: now, delivered: BTreeMap::new(), executed: 0, ended: false };
+            ClientOperation { once, grouped, started: now, delivered: BTreeMap::new(), executed: 0, ended: false };
         self.operations.insert(self.next, operation);
         self.next
     }
 
-    pub fn operation(&self, id: u64) -> &Operation {
+    pub fn operation(&self, id: u64) -> &ClientOperation {
         &self.operations[&id]
     }
 
@@ -58,7 +58,7 @@ impl Ledger {
     }
 
     /// A server was given a message. Exactly once is exactly once; messages come in the order of their arrival.
-    pub fn deliver(&mut self, id: u64, server: usize, receiver: ProcessId, ordered: bool) -> Result<(), Finding> {
+    pub fn deliver(&mut self, id: u64, server: usize, receiver: ProcessId, ordered: bool) -> Result<(), LedgerFinding> {
         let Some(operation) = self.operations.get_mut(&id) else {
             return Err(format!("server {server} was given message {id}, which nobody sent"));
         };
@@ -78,7 +78,7 @@ impl Ledger {
     }
 
     /// A server begins to execute a message.
-    pub fn execute(&mut self, id: u64) -> Result<(), Finding> {
+    pub fn execute(&mut self, id: u64) -> Result<(), LedgerFinding> {
         let Some(operation) = self.operations.get_mut(&id) else { return Ok(()) };
         operation.executed += 1;
         if operation.once && !operation.grouped && operation.executed > 1 {
@@ -88,7 +88,7 @@ impl Ledger {
     }
 
     /// A client was given the outcome of an operation, with a reply or without.
-    pub fn end(&mut self, id: u64, replied: bool) -> Result<(), Finding> {
+    pub fn end(&mut self, id: u64, replied: bool) -> Result<(), LedgerFinding> {
         let Some(operation) = self.operations.get_mut(&id) else { return Err(format!("there is no operation {id}")) };
         if std::mem::replace(&mut operation.ended, true) {
             return Err(format!("operation {id} ended twice"));
