@@ -1,12 +1,12 @@
 //! The log. See the crate's description for its invariants.
 
 use commit_log::{Log, LogError, LogStatus, Position, Receipt, Records, frame_bytes};
-use network_memory::host::log_folder::{FolderError, LogFolder, LogName, Opening};
+use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder, LogName};
 use network_memory::host::remote_log::{RemoteLog, RemoteLogError};
-use network_memory::host::told::Told;
+use network_memory::host::told::OperatorTold;
 use network_memory::names;
-use network_memory::stream::Places;
-use network_memory::writer::{AppendError, Event, Stop};
+use network_memory::stream::StreamPlaces;
+use network_memory::writer::{AppendError, LogEvent, WriterStop};
 use rustix::fd::OwnedFd;
 use std::io;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ pub enum OpenError {
         /// The folder.
         folder: String,
         /// Which.
-        position: names::Position,
+        position: names::RecordNumber,
     },
     /// The operating system.
     #[error("the connections of the log in {folder} cannot be watched: {source}")]
@@ -49,7 +49,7 @@ pub struct RemoteCommitLog {
     name: LogName,
     watcher: OwnedFd,
     /// Of every record that is kept.
-    starts: Places<Position>,
+    starts: StreamPlaces<Position>,
     end: Position,
     synced: Position,
     /// Up to here a sync was asked for.
@@ -62,7 +62,7 @@ pub struct RemoteCommitLog {
     tells_at: Instant,
     bytes_appended: u64,
     buffer: Vec<u8>,
-    told: Told,
+    told: OperatorTold,
     /// Why it has stopped, until that was said.
     failure: Option<LogError>,
     has_failed: bool,
@@ -76,8 +76,8 @@ impl RemoteCommitLog {
     ///
     /// # Errors
     /// See [`OpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first.
-    pub fn open(folder: &Path, opening: &Opening, begins_at: Position) -> Result<RemoteCommitLog, OpenError> {
-        let opening = Opening { retained_bytes_max: RETAINED_BYTES_MAX, ..opening.clone() };
+    pub fn open(folder: &Path, opening: &FolderOpening, begins_at: Position) -> Result<RemoteCommitLog, OpenError> {
+        let opening = FolderOpening { retained_bytes_max: RETAINED_BYTES_MAX, ..opening.clone() };
         let path = folder.display().to_string();
         let folder = LogFolder::take(folder)?;
         let (mut log, name, _) = folder.open(&opening)?;
@@ -100,7 +100,7 @@ impl RemoteCommitLog {
             tells_at: Instant::now(),
             bytes_appended: 0,
             buffer: Vec::new(),
-            told: Told::default(),
+            told: OperatorTold::default(),
             failure: None,
             has_failed: false,
             _folder: folder,
@@ -176,7 +176,7 @@ impl RemoteCommitLog {
     }
 
     /// Where the last record ends that is whole below this record of the remote log.
-    fn ended(&self, upto: names::Position) -> Position {
+    fn ended(&self, upto: names::RecordNumber) -> Position {
         self.starts.whole_below(upto, self.log.extent().1, self.end)
     }
 
@@ -185,7 +185,7 @@ impl RemoteCommitLog {
         for event in self.log.events() {
             let Some(text) = self.told.text(&event, self.name.copies) else { continue };
             match event {
-                Event::MemoryBack | Event::ServerBack(_) => tracing::info!("the log: {text}"),
+                LogEvent::MemoryBack | LogEvent::ServerBack(_) => tracing::info!("the log: {text}"),
                 _ => tracing::warn!("the log: {text}"),
             }
         }
@@ -193,12 +193,12 @@ impl RemoteCommitLog {
 }
 
 /// Where the records of a log begin, and where the last one ends; an error is a record that does not belong there.
-fn read(log: &RemoteLog) -> Result<(Places<Position>, Option<Position>), names::Position> {
-    let (mut starts, mut end) = (Places::default(), None);
+fn read(log: &RemoteLog) -> Result<(StreamPlaces<Position>, Option<Position>), names::RecordNumber> {
+    let (mut starts, mut end) = (StreamPlaces::default(), None);
     // The record that has begun and not ended: where, and how many bytes it has so far.
-    let mut begun: Option<((Position, names::Position), usize)> = None;
+    let mut begun: Option<((Position, names::RecordNumber), usize)> = None;
     let (from, behind) = log.extent();
-    for place in (from.0..behind.0).map(names::Position) {
+    for place in (from.0..behind.0).map(names::RecordNumber) {
         let record = log.read(place).unwrap_or_default();
         let Piece { part, position, bytes } = Piece::decode(&record).ok_or(place)?;
         if part.begins() {
@@ -226,7 +226,7 @@ fn log_error(error: RemoteLogError) -> (LogError, bool) {
         error @ RemoteLogError::Append(AppendError::Retained { .. }) => {
             (LogError::Elsewhere { reason: error.to_string() }, false)
         }
-        RemoteLogError::Stopped(Stop::DiskFailed(reason)) => {
+        RemoteLogError::Stopped(WriterStop::DiskFailed(reason)) => {
             (LogError::SyncFailed { source: io::Error::other(reason) }, true)
         }
         error => (LogError::Elsewhere { reason: error.to_string() }, true),
@@ -365,7 +365,7 @@ struct Reading<'a, Starts> {
     starts: Starts,
 }
 
-impl<Starts: Iterator<Item = (Position, names::Position)>> Iterator for Reading<'_, Starts> {
+impl<Starts: Iterator<Item = (Position, names::RecordNumber)>> Iterator for Reading<'_, Starts> {
     type Item = Result<(Position, Vec<u8>), LogError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -2,7 +2,7 @@
 
 use commit_log::{Log, LogError, MemoryLog, Position, Receipt};
 use network_memory::host::local_servers::LocalServers;
-use network_memory::host::log_folder::{FolderError, Opening};
+use network_memory::host::log_folder::{FolderError, FolderOpening};
 use network_memory::writer::Boot;
 use remote_commit_log::log::OpenError;
 use remote_commit_log::{RemoteCommitLog, limits};
@@ -34,9 +34,9 @@ impl World {
         self.place.path().join("log")
     }
 
-    fn opening(&self) -> Opening {
-        let opening = Opening::new(self.servers.addresses().to_vec(), Duration::from_secs(5));
-        Opening { boot: Some(Boot(self.boot)), ..opening }
+    fn opening(&self) -> FolderOpening {
+        let opening = FolderOpening::new(self.servers.addresses().to_vec(), Duration::from_secs(5));
+        FolderOpening { boot: Some(Boot(self.boot)), ..opening }
     }
 
     fn open(&self) -> RemoteCommitLog {
@@ -155,7 +155,7 @@ fn a_loss_of_power_loses_nothing_that_memory_held() {
     };
     assert!(matches!(&error, OpenError::Folder(FolderError::Log { .. })), "{error}");
     // An operator may do without.
-    let opening = Opening { accept_loss: true, ..world.opening() };
+    let opening = FolderOpening { accept_loss: true, ..world.opening() };
     let log = RemoteCommitLog::open(&world.folder(), &opening, Position::START).expect("it was accepted");
     let found = read_all(&log);
     assert_eq!(found, (0..found.len() as u64).map(record).collect::<Vec<_>>(), "a part from the beginning");

@@ -15,7 +15,7 @@
 //! Numbers of a kind are never used for another. Invariant: every change can be made again over whatever came after it, and with all that
 //! follow it gives the same files.
 
-use network_memory::names::Position;
+use network_memory::names::RecordNumber;
 use thiserror::Error;
 
 use crate::limits::{FILES_MAX, KEYED_BYTES_MAX, WRITE_BYTES_MAX};
@@ -86,7 +86,7 @@ pub enum Change<'a> {
     /// Every change of the records below the position is on the local disk.
     Settled {
         /// The first record that may be needed.
-        below: Position,
+        below: RecordNumber,
         /// How long each file was at least, at that time; none if it did not exist.
         sizes: Vec<Option<u64>>,
     },
@@ -245,7 +245,7 @@ impl<'a> Changes<'a> {
             FORGET => Some(Change::Forget),
             DELETE => Some(Change::Delete { file: FileNumber(self.byte()?) }),
             SETTLED => {
-                let (below, files) = (Position(self.number()?), self.byte()?);
+                let (below, files) = (RecordNumber(self.number()?), self.byte()?);
                 let mut sizes = Vec::new();
                 for _ in 0..files {
                     sizes.push(match self.byte()? {
@@ -289,7 +289,7 @@ mod tests {
             Change::Remember { file: FileNumber(1), offset: 3, key: u64::MAX, bytes: &[8; 300] },
             Change::Rewrite { file: FileNumber(1), offset: 4, key: 5, checksum: 6, pieces: Pieces(&[1, 0, 1, 0, 9]) },
             Change::Forget,
-            Change::Settled { below: Position(99), sizes: vec![Some(0), None, Some(u64::MAX)] },
+            Change::Settled { below: RecordNumber(99), sizes: vec![Some(0), None, Some(u64::MAX)] },
             Change::Delete { file: FileNumber(1) },
         ]
     }

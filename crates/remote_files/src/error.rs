@@ -1,7 +1,7 @@
 //! What can go wrong: when a group of files is opened, and afterwards.
 
 use network_memory::host::remote_log::RemoteLogError;
-use network_memory::names::Position;
+use network_memory::names::RecordNumber;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -67,7 +67,7 @@ pub enum OpenError {
     #[error("record {position} of the log cannot be replayed: {source}; another program or version has written it")]
     Record {
         /// Which.
-        position: Position,
+        position: RecordNumber,
         /// What is wrong.
         source: Unreadable,
     },
@@ -77,7 +77,7 @@ pub enum OpenError {
     )]
     NoSuchFile {
         /// Which record.
-        position: Position,
+        position: RecordNumber,
         /// Which file.
         file: u8,
         /// How many there are.

@@ -3,9 +3,9 @@
 //! Invariant: when it returns, the files are on disk as the last record has left them, and the log is empty but for a record that says so. What
 //! was in the files before there was a log is brought to disk before the first change goes into it.
 
-use network_memory::host::log_folder::{FolderError, LogFolder, Opening};
+use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder};
 use network_memory::host::remote_log::RemoteLog;
-use network_memory::names::{Doubt, Position};
+use network_memory::names::{RecordNumber, RecoveryDoubt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct Opened {
     /// Records with changes that were given up because it was asked for ([`Options::discard`]).
     pub given_up: u64,
     /// What the log could not vouch for.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<RecoveryDoubt>,
 }
 
 impl RemoteFiles {
@@ -46,7 +46,7 @@ impl RemoteFiles {
             return Err(OptionError::NoServers.into());
         }
         let &Options { copies, wait, accept_loss, boot, ref servers, .. } = options;
-        let opening = Opening { copies, accept_loss, boot, ..Opening::new(servers.clone(), wait) };
+        let opening = FolderOpening { copies, accept_loss, boot, ..FolderOpening::new(servers.clone(), wait) };
         let folder = LogFolder::take(folder).map_err(|error| of_files(error, &paths[0]))?;
         let (log, name, is_new) = folder.open(&opening).map_err(|error| of_files(error, &paths[0]))?;
         let mut records = read(&log);
@@ -105,8 +105,8 @@ fn nothing_beside(paths: &[PathBuf]) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn read(log: &RemoteLog) -> Vec<(Position, Vec<u8>)> {
+fn read(log: &RemoteLog) -> Vec<(RecordNumber, Vec<u8>)> {
     let (from, end) = log.extent();
-    let positions = (from.0..end.0).map(Position);
+    let positions = (from.0..end.0).map(RecordNumber);
     positions.filter_map(|position| log.read(position).map(|record| (position, record))).collect()
 }

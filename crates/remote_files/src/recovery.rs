@@ -8,7 +8,7 @@
 //! * a file that is shorter than it can be by any loss of power, and would be changed, is told of, and nothing is changed. With no change in the
 //!   log the files are what they are: others may have changed them since they were closed in order.
 
-use network_memory::names::Position;
+use network_memory::names::RecordNumber;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -60,7 +60,7 @@ impl Target<'_> {
 ///
 /// # Errors
 /// See [`OpenError`]. Records that cannot be read, and files that are too short, are found before anything is changed.
-pub fn replay(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Replayed, OpenError> {
+pub fn replay(paths: &[PathBuf], records: &[(RecordNumber, Vec<u8>)]) -> Result<Replayed, OpenError> {
     let needed = check(paths, records)?;
     let mut targets: Vec<Target<'_>> = paths.iter().map(|path| Target { path, file: None }).collect();
     let (mut replayed, mut remembered) = (Replayed::default(), Remembered::default());
@@ -123,19 +123,19 @@ fn redo(
 }
 
 /// How many records would have to be replayed, of which nothing need be readable.
-pub(crate) fn with_changes(records: &[(Position, Vec<u8>)]) -> u64 {
+pub(crate) fn with_changes(records: &[(RecordNumber, Vec<u8>)]) -> u64 {
     let settled = records.iter().flat_map(|(_, record)| Changes::of(record)).filter_map(|change| match change {
         Ok(Change::Settled { below, .. }) => Some(below),
         _ => None,
     });
-    let needed = settled.last().unwrap_or(Position(0));
+    let needed = settled.last().unwrap_or(RecordNumber(0));
     let is_needed = |record: &[u8]| Changes::of(record).any(|change| change.is_ok_and(|change| is_change(&change)));
     records.iter().filter(|(position, record)| *position >= needed && is_needed(record)).count() as u64
 }
 
 /// Reads all records without changing anything; gives the first that is needed.
-fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position, OpenError> {
-    let (mut needed, mut shortest) = (Position(0), vec![None; paths.len()]);
+fn check(paths: &[PathBuf], records: &[(RecordNumber, Vec<u8>)]) -> Result<RecordNumber, OpenError> {
+    let (mut needed, mut shortest) = (RecordNumber(0), vec![None; paths.len()]);
     for (position, record) in records {
         for change in Changes::of(record) {
             let change = change.map_err(|source| OpenError::Record { position: *position, source })?;
@@ -312,15 +312,15 @@ mod tests {
             let start: Contents = vec![Some(b"what was settled".to_vec()), None, Some(vec![9; 100])];
             let mut settled = Vec::new();
             let sizes = start.iter().map(|content| content.as_ref().map(|content| content.len() as u64)).collect();
-            Change::Settled { below: Position(7), sizes }.append(&mut settled);
-            let mut records = vec![(Position(7), settled)];
+            Change::Settled { below: RecordNumber(7), sizes }.append(&mut settled);
+            let mut records = vec![(RecordNumber(7), settled)];
             let mut remembered = Remembered::default();
             let (mut now, mut record, mut boundaries) = (start.clone(), Vec::new(), vec![(0, start.clone())]);
             for (index, step) in steps.iter().enumerate() {
                 apply(&mut now, step);
                 append(&mut record, &mut remembered, step);
                 if matches!(step, Step::Sync) && !record.is_empty() {
-                    records.push((Position(7 + records.len() as u64), std::mem::take(&mut record)));
+                    records.push((RecordNumber(7 + records.len() as u64), std::mem::take(&mut record)));
                     boundaries.push((index + 1, now.clone()));
                 }
             }
@@ -382,14 +382,14 @@ mod tests {
         for (record, edits) in records.iter_mut().zip([&[][..], &[(1, 1)]]) {
             append_keyed(record, &mut remembered, FileNumber(0), 0, 1, &page_of(1, edits));
         }
-        let [first, second] = records.map(|record| (Position(0), record));
+        let [first, second] = records.map(|record| (RecordNumber(0), record));
         let refused = replay(&paths, std::slice::from_ref(&second));
         assert!(matches!(refused, Err(OpenError::Record { .. })), "{refused:?}");
         replay(&paths, &[first.clone(), second.clone()]).expect("it is replayed");
         assert_eq!(look(&paths)[0], Some(page_of(1, &[(1, 1)])));
         let mut other = Vec::new();
         append_keyed(&mut other, &mut Remembered::default(), FileNumber(0), 0, 1, &page_of(1, &[(2, 9)]));
-        let refused = replay(&paths, &[(Position(0), other), second]);
+        let refused = replay(&paths, &[(RecordNumber(0), other), second]);
         assert!(matches!(refused, Err(OpenError::Record { .. })), "its checksum is another: {refused:?}");
     }
 
@@ -399,13 +399,13 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let paths = lay_out(place.path(), &vec![Some(vec![1; 10]), None, None]);
         let mut record = Vec::new();
-        Change::Settled { below: Position(0), sizes: vec![Some(11), Some(0), Some(5)] }.append(&mut record);
-        let replayed = replay(&paths, &[(Position(0), record)]).expect("there is nothing to replay");
+        Change::Settled { below: RecordNumber(0), sizes: vec![Some(11), Some(0), Some(5)] }.append(&mut record);
+        let replayed = replay(&paths, &[(RecordNumber(0), record)]).expect("there is nothing to replay");
         assert_eq!(replayed, Replayed::default());
         let mut record = Vec::new();
-        Change::Settled { below: Position(0), sizes: vec![Some(10), Some(0), None] }.append(&mut record);
+        Change::Settled { below: RecordNumber(0), sizes: vec![Some(10), Some(0), None] }.append(&mut record);
         Change::Write { file: FileNumber(0), offset: 0, bytes: b"x" }.append(&mut record);
-        replay(&paths, &[(Position(0), record)]).expect("an empty file holds nothing that could be missing");
+        replay(&paths, &[(RecordNumber(0), record)]).expect("an empty file holds nothing that could be missing");
     }
 
     /// If this failed, a database would be made of nothing but what was changed last.
@@ -414,15 +414,15 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let paths = lay_out(place.path(), &vec![Some(vec![1; 10]), None, None]);
         let mut record = Vec::new();
-        Change::Settled { below: Position(0), sizes: vec![Some(11), None, None] }.append(&mut record);
+        Change::Settled { below: RecordNumber(0), sizes: vec![Some(11), None, None] }.append(&mut record);
         Change::Write { file: FileNumber(0), offset: 0, bytes: b"x" }.append(&mut record);
-        let refused = replay(&paths, &[(Position(0), record.clone())]);
+        let refused = replay(&paths, &[(RecordNumber(0), record.clone())]);
         assert!(matches!(refused, Err(OpenError::Short { found: Some(10), expected: 11, .. })), "{refused:?}");
         assert_eq!(look(&paths)[0], Some(vec![1; 10]), "nothing was changed");
         Change::Resize { file: FileNumber(0), size: 4 }.append(&mut record);
-        let replayed = replay(&paths, &[(Position(0), record)]).expect("the log itself has cut the file");
+        let replayed = replay(&paths, &[(RecordNumber(0), record)]).expect("the log itself has cut the file");
         assert_eq!((replayed.records, replayed.changes, replayed.bytes), (1, 2, 1));
-        let refused = replay(&paths, &[(Position(3), vec![3, 9])]);
+        let refused = replay(&paths, &[(RecordNumber(3), vec![3, 9])]);
         assert!(matches!(refused, Err(OpenError::NoSuchFile { file: 9, .. })), "{refused:?}");
     }
 }

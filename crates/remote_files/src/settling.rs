@@ -5,7 +5,7 @@
 
 use network_memory::host::log_folder::{folder_of, sync_folder};
 use network_memory::host::remote_log::RemoteLogError;
-use network_memory::host::told::Told;
+use network_memory::host::told::OperatorTold;
 use rustix::fs::fdatasync;
 use std::fs::File;
 use std::io;
@@ -49,7 +49,7 @@ impl Drop for Ending<'_> {
 
 fn run(shared: &Shared) {
     let _ending = Ending(shared);
-    let mut told = Told::default();
+    let mut told = OperatorTold::default();
     loop {
         let is_wanted = {
             let settling = lock(&shared.settling);
@@ -74,7 +74,7 @@ fn run(shared: &Shared) {
 }
 
 /// Tells what has happened to the log.
-fn tell(shared: &Shared, told: &mut Told) {
+fn tell(shared: &Shared, told: &mut OperatorTold) {
     for text in shared.take_events().iter().filter_map(|event| told.text(event, shared.copies)) {
         shared.notify(&format!("{}: {text}", shared.paths[0].display()));
     }

@@ -4,8 +4,8 @@
 
 use network_memory::host::fork::ForkMark;
 use network_memory::host::remote_log::RemoteLog;
-use network_memory::names::{Position, Receipt};
-use network_memory::writer::Event;
+use network_memory::names::{Receipt, RecordNumber};
+use network_memory::writer::LogEvent;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub(crate) applying: Mutex<()>,
     pub(crate) log: Mutex<LogState>,
     /// What has happened to the log and was not told yet.
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Vec<LogEvent>>,
     /// Whoever has the log is to put there what has happened to it.
     asks_events: AtomicBool,
     pub(crate) pending: Mutex<Pending>,
@@ -218,7 +218,7 @@ impl Shared {
     }
 
     /// What has happened to the log since the last call. Whoever commits may have the log all the time, and is asked then: the next call has it.
-    pub(crate) fn take_events(&self) -> Vec<Event> {
+    pub(crate) fn take_events(&self) -> Vec<LogEvent> {
         match self.log.try_lock() {
             Ok(mut state) => self.note_events(&mut state),
             Err(_) => self.asks_events.store(true, Ordering::Relaxed),
@@ -234,7 +234,7 @@ impl Shared {
     }
 
     /// Behind which record everything is in the files; all before it has a receipt.
-    pub(crate) fn applied(&self) -> Result<Position, Failure> {
+    pub(crate) fn applied(&self) -> Result<RecordNumber, Failure> {
         self.check()?;
         // What is put into the log from here on is not needed; what takes something away has been done.
         let _applied = lock(&self.applying);

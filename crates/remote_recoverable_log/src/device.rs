@@ -3,7 +3,7 @@
 use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
 use network_memory::limits::RECORD_BYTES_MAX;
 use network_memory::names;
-use network_memory::stream::{HEAD_BYTES, Places};
+use network_memory::stream::{HEAD_BYTES, StreamPlaces};
 use recoverable_memory::device::Extent;
 use recoverable_memory::{DeviceError, Durability, LogDevice, Position, Receipt};
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ struct State {
     /// The process that has opened it: a child that was forked has the same log, and would write into it unnoticed.
     process: u32,
     /// Which byte each record begins with that has bytes, and where it is in the remote log.
-    records: Places<Position>,
+    records: StreamPlaces<Position>,
     failed: bool,
 }
 
@@ -69,7 +69,7 @@ impl RemoteLogDevice {
             copies,
             has_disk,
             process: std::process::id(),
-            records: Places::default(),
+            records: StreamPlaces::default(),
             failed: false,
         };
         state.replay()?;
@@ -113,7 +113,7 @@ impl State {
     /// Reads the remote log from its first record.
     fn replay(&mut self) -> Result<(), DeviceError> {
         let (from, end) = self.log.extent();
-        for place in (from.0..end.0).map(names::Position) {
+        for place in (from.0..end.0).map(names::RecordNumber) {
             let Some(bytes) = self.log.read(place) else { continue };
             let taken = Record::decode(&bytes).is_some_and(|record| self.take(place, record));
             if !taken {
@@ -137,7 +137,7 @@ impl State {
         }
     }
 
-    fn take(&mut self, place: names::Position, record: Record<'_>) -> bool {
+    fn take(&mut self, place: names::RecordNumber, record: Record<'_>) -> bool {
         match record {
             Record::Bytes(position, bytes) => {
                 if self.records.is_empty() && self.bytes.is_empty() && self.start <= position {

@@ -9,7 +9,7 @@ use crate::limits;
 use crate::repair::{self, LOG_FOLDER, MEMORY_LOG_FOLDER};
 use commit_log::mapped::OnSynced;
 use commit_log::{Log, LogError, LogOptions, LogStatus, MappedLog, Position, Records};
-use network_memory::host::log_folder::{FolderError, LogFolder, Opening, folder_of, sync_folder};
+use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder, folder_of, sync_folder};
 use network_memory::host::remote_log::RemoteLogError;
 use network_memory::writer::Boot;
 use raidcomm::keys::Keys;
@@ -307,15 +307,15 @@ impl Opener<'_> {
         }
     }
 
-    fn opening(self, servers: &[SocketAddr]) -> Opening {
+    fn opening(self, servers: &[SocketAddr]) -> FolderOpening {
         let config = self.config;
-        Opening {
+        FolderOpening {
             copies: (config.memory_copies > 0 && !servers.is_empty()).then_some(config.memory_copies),
             owner: repair::identity(config).to_string(),
             accept_loss: config.accept_lost_memory,
             boot: (config.boot > 0).then(|| Boot(config.boot.into())),
             keys: self.keys.cloned(),
-            ..Opening::new(servers.to_vec(), limits::LOG_OPEN_TIME)
+            ..FolderOpening::new(servers.to_vec(), limits::LOG_OPEN_TIME)
         }
     }
 
@@ -491,9 +491,9 @@ mod tests {
             match is_made {
                 false => fs::create_dir(&part).expect("a new folder"),
                 true => {
-                    let opening = Opening {
+                    let opening = FolderOpening {
                         owner: repair::identity(&world.on_disk()).to_string(),
-                        ..Opening::new(world.servers.addresses().to_vec(), limits::LOG_OPEN_TIME)
+                        ..FolderOpening::new(world.servers.addresses().to_vec(), limits::LOG_OPEN_TIME)
                     };
                     let mut log = RemoteCommitLog::open(&part, &opening, Position::START).expect("servers are there");
                     log.append(b"a part").expect("there is room");
