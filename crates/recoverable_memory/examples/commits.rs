@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use recoverable_memory::load::sync_latencies;
-use recoverable_memory::{Commit, Durability, Error as MemoryError, Memory, Options, Region};
+use recoverable_memory::{CommitMode, Durability, Error as MemoryError, Memory, Options, Region};
 
 const SEGMENT: &str = "commits";
 const SEGMENT_BYTES: u64 = 8 << 20;
@@ -24,7 +24,7 @@ const THREADS: u64 = 8;
 struct Case {
     name: &'static str,
     restore: bool,
-    commit: Commit,
+    commit: CommitMode,
     /// Places that are written to.
     places: u64,
     ranges: u64,
@@ -32,12 +32,12 @@ struct Case {
 
 const ALL: u64 = SEGMENT_BYTES / RANGE_BYTES;
 const CASES: [Case; 6] = [
-    Case { name: "no flush", restore: true, commit: Commit::NoFlush, places: ALL, ranges: 1 },
-    Case { name: "no flush, no restore", restore: false, commit: Commit::NoFlush, places: ALL, ranges: 1 },
-    Case { name: "no flush, 8 ranges", restore: true, commit: Commit::NoFlush, places: ALL, ranges: 8 },
-    Case { name: "no flush, 100 places", restore: true, commit: Commit::NoFlush, places: 100, ranges: 1 },
-    Case { name: "aborted", restore: true, commit: Commit::NoFlush, places: 0, ranges: 1 },
-    Case { name: "flush", restore: true, commit: Commit::Flush, places: ALL, ranges: 1 },
+    Case { name: "no flush", restore: true, commit: CommitMode::NoFlush, places: ALL, ranges: 1 },
+    Case { name: "no flush, no restore", restore: false, commit: CommitMode::NoFlush, places: ALL, ranges: 1 },
+    Case { name: "no flush, 8 ranges", restore: true, commit: CommitMode::NoFlush, places: ALL, ranges: 8 },
+    Case { name: "no flush, 100 places", restore: true, commit: CommitMode::NoFlush, places: 100, ranges: 1 },
+    Case { name: "aborted", restore: true, commit: CommitMode::NoFlush, places: 0, ranges: 1 },
+    Case { name: "flush", restore: true, commit: CommitMode::Flush, places: ALL, ranges: 1 },
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -64,7 +64,7 @@ fn measure(memory: &Memory, region: &mut Region, case: Case, duration: Duration)
     let before = memory.statistics();
     let (begin, processor) = (Instant::now(), processor_ns());
     let (mut transactions, mut slowest) = (0_u64, Duration::ZERO);
-    let batch_size = if case.commit == Commit::NoFlush { BATCH } else { 1 };
+    let batch_size = if case.commit == CommitMode::NoFlush { BATCH } else { 1 };
     while begin.elapsed() < duration {
         let batch = Instant::now();
         for _ in 0..batch_size {
@@ -116,7 +116,7 @@ fn flushing(memory: &Memory, piece: &mut Region, begin: Instant, duration: Durat
     while begin.elapsed() < duration {
         let transaction = memory.begin();
         transaction.enlist(piece)?.set_range(first..first + RANGE_BYTES).expect("it fits").fill(transactions as u8);
-        transaction.commit(Commit::NoFlush)?;
+        transaction.commit(CommitMode::NoFlush)?;
         memory.flush(Durability::Disk)?;
         transactions += 1;
     }

@@ -4,8 +4,8 @@ use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
 use network_memory::limits::RECORD_BYTES_MAX;
 use network_memory::names;
 use network_memory::stream::{HEAD_BYTES, StreamPlaces};
-use recoverable_memory::device::Extent;
-use recoverable_memory::{DeviceError, Durability, LogDevice, Position, Receipt};
+use recoverable_memory::device::LogExtent;
+use recoverable_memory::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,8 +23,8 @@ struct State {
     log: RemoteLog,
     /// All from `start` on.
     bytes: VecDeque<u8>,
-    start: Position,
-    flushed: Position,
+    start: LogOffset,
+    flushed: LogOffset,
     /// Holds for all below `flushed`.
     receipt: Receipt,
     /// k: what has a receipt and is not on the disk, so many servers hold.
@@ -34,7 +34,7 @@ struct State {
     /// The process that has opened it: a child that was forked has the same log, and would write into it unnoticed.
     process: u32,
     /// Which byte each record begins with that has bytes, and where it is in the remote log.
-    records: StreamPlaces<Position>,
+    records: StreamPlaces<LogOffset>,
     failed: bool,
 }
 
@@ -63,8 +63,8 @@ impl RemoteLogDevice {
         let mut state = State {
             log,
             bytes: VecDeque::new(),
-            start: Position(0),
-            flushed: Position(0),
+            start: LogOffset(0),
+            flushed: LogOffset(0),
             receipt: Receipt::Memory { copies },
             copies,
             has_disk,
@@ -106,7 +106,7 @@ fn unavailable(error: &RemoteLogError) -> DeviceError {
 }
 
 impl State {
-    fn end(&self) -> Position {
+    fn end(&self) -> LogOffset {
         self.start.plus(self.bytes.len() as u64)
     }
 
@@ -161,14 +161,14 @@ impl State {
         true
     }
 
-    fn clear(&mut self, at: Position) {
+    fn clear(&mut self, at: LogOffset) {
         self.bytes.clear();
         self.records.clear();
         self.start = at;
     }
 
     /// Gives up bytes, and the records that have no other.
-    fn give_up(&mut self, upto: Position) {
+    fn give_up(&mut self, upto: LogOffset) {
         if upto > self.start {
             self.bytes.drain(..upto.since(self.start) as usize);
             self.start = upto;
@@ -201,12 +201,12 @@ impl LogDevice for RemoteLogDevice {
         self.capacity
     }
 
-    fn extent(&self) -> Result<Extent, DeviceError> {
+    fn extent(&self) -> Result<LogExtent, DeviceError> {
         let state = self.lock();
-        Ok(Extent { start: state.start, flushed: state.flushed.max(state.start), end: state.end() })
+        Ok(LogExtent { start: state.start, flushed: state.flushed.max(state.start), end: state.end() })
     }
 
-    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
+    fn append(&self, bytes: &[u8]) -> Result<LogOffset, DeviceError> {
         {
             let state = self.lock();
             let (needed, free) = (bytes.len() as u64, self.capacity.saturating_sub(state.bytes.len() as u64));
@@ -225,7 +225,7 @@ impl LogDevice for RemoteLogDevice {
         })
     }
 
-    fn flush(&self, upto: Position, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
         self.finally(|state| {
             assert!(upto <= state.end(), "flushing up to {upto}, the log ends at {}", state.end());
             if state.flushed < upto {
@@ -239,7 +239,7 @@ impl LogDevice for RemoteLogDevice {
         })
     }
 
-    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError> {
+    fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {
         let state = self.lock();
         let (bytes, start, end) = (buffer.len() as u64, state.start, state.end());
         if from < start || from.0.checked_add(bytes).is_none_or(|until| until > end.0) {
@@ -252,14 +252,14 @@ impl LogDevice for RemoteLogDevice {
         Ok(())
     }
 
-    fn truncate(&self, upto: Position) -> Result<(), DeviceError> {
+    fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError> {
         self.finally(|state| {
             assert!(state.start <= upto && upto <= state.end(), "truncating at {upto}");
             state.mark(Record::Truncate(upto), self.wait)
         })
     }
 
-    fn reset(&self, at: Position) -> Result<(), DeviceError> {
+    fn reset(&self, at: LogOffset) -> Result<(), DeviceError> {
         self.finally(|state| {
             assert!(at >= state.end(), "a reset at {at} would use positions again");
             state.mark(Record::Reset(at), self.wait)?;

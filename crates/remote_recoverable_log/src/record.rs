@@ -1,7 +1,7 @@
 //! Records of the remote log ([`network_memory::stream`]): where in the row of bytes, and for bytes the bytes themselves.
 
 use network_memory::stream::StreamRecord;
-use recoverable_memory::Position;
+use recoverable_memory::LogOffset;
 
 const BYTES: u8 = 1;
 const TRUNCATE: u8 = 2;
@@ -11,11 +11,11 @@ const RESET: u8 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record<'a> {
     /// These bytes stand at the position, which was the end.
-    Bytes(Position, &'a [u8]),
+    Bytes(LogOffset, &'a [u8]),
     /// All below is given up.
-    Truncate(Position),
+    Truncate(LogOffset),
     /// Everything is given up; the row goes on there.
-    Reset(Position),
+    Reset(LogOffset),
 }
 
 impl<'a> Record<'a> {
@@ -33,7 +33,7 @@ impl<'a> Record<'a> {
     /// None if it is no record of this program.
     pub(crate) fn decode(record: &'a [u8]) -> Option<Record<'a>> {
         let StreamRecord { kind, position, bytes } = StreamRecord::decode(record)?;
-        let position = Position(position);
+        let position = LogOffset(position);
         match kind {
             BYTES if position.0.checked_add(bytes.len() as u64).is_some() => Some(Record::Bytes(position, bytes)),
             TRUNCATE if bytes.is_empty() => Some(Record::Truncate(position)),
@@ -50,12 +50,13 @@ mod tests {
     /// If this failed, a log would be read as another one than was written.
     #[test]
     fn what_is_written_is_read_and_nothing_else() {
-        for record in [Record::Bytes(Position(7), b"abc"), Record::Truncate(Position(9)), Record::Reset(Position(0))] {
+        for record in [Record::Bytes(LogOffset(7), b"abc"), Record::Truncate(LogOffset(9)), Record::Reset(LogOffset(0))]
+        {
             assert_eq!(Record::decode(&record.encode()), Some(record));
         }
         for wrong in [&[][..], &[1, 0, 0], &[4, 0, 0, 0, 0, 0, 0, 0, 0], &[2, 0, 0, 0, 0, 0, 0, 0, 0, 1]] {
             assert_eq!(Record::decode(wrong), None);
         }
-        assert_eq!(Record::decode(&Record::Bytes(Position(u64::MAX), b"x").encode()), None);
+        assert_eq!(Record::decode(&Record::Bytes(LogOffset(u64::MAX), b"x").encode()), None);
     }
 }
