@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::limits::{LOOK, PIECE_BYTES, RETAINED_BYTES_MAX, TELLING_INTERVAL};
-use crate::piece::{Part, Piece};
+use crate::piece::{Piece, RecordPart};
 
 /// Why a site's log is not opened.
 #[derive(Debug, Error)]
-pub enum OpenError {
+pub enum LogOpenError {
     /// The folder, its local part, or the servers.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -75,17 +75,17 @@ impl RemoteCommitLog {
     /// not, or the opening's time is over.
     ///
     /// # Errors
-    /// See [`OpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first.
-    pub fn open(folder: &Path, opening: &FolderOpening, begins_at: Position) -> Result<RemoteCommitLog, OpenError> {
+    /// See [`LogOpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first.
+    pub fn open(folder: &Path, opening: &FolderOpening, begins_at: Position) -> Result<RemoteCommitLog, LogOpenError> {
         let opening = FolderOpening { retained_bytes_max: RETAINED_BYTES_MAX, ..opening.clone() };
         let path = folder.display().to_string();
         let folder = LogFolder::take(folder)?;
         let (mut log, name, _) = folder.open(&opening)?;
         let (starts, end) = match read(&log) {
             Ok((starts, end)) => (starts, end.unwrap_or(begins_at)),
-            Err(position) => return Err(OpenError::Foreign { folder: path, position }),
+            Err(position) => return Err(LogOpenError::Foreign { folder: path, position }),
         };
-        let watcher = log.watch().map_err(|source| OpenError::Watch { folder: path, source })?;
+        let watcher = log.watch().map_err(|source| LogOpenError::Watch { folder: path, source })?;
         Ok(RemoteCommitLog {
             log,
             name,
@@ -242,7 +242,7 @@ impl Log for RemoteCommitLog {
         let position = self.end;
         let (count, mut start) = (record.len().div_ceil(PIECE_BYTES), None);
         for (index, bytes) in record.chunks(PIECE_BYTES).enumerate() {
-            Piece { part: Part::of(index, count), position, bytes }.encode_into(&mut self.buffer);
+            Piece { part: RecordPart::of(index, count), position, bytes }.encode_into(&mut self.buffer);
             match self.log.append_no_wait(&self.buffer) {
                 Ok(place) => _ = start.get_or_insert(place),
                 Err(error) => {
@@ -327,7 +327,7 @@ impl Log for RemoteCommitLog {
     fn read_from(&self, position: Position) -> Records<'_> {
         let (first, end) = (self.first(), self.end);
         let error = match self.starts.from(position) {
-            Some(starts) => return Box::new(Reading { log: &self.log, starts }),
+            Some(starts) => return Box::new(RecordsBeingRead { log: &self.log, starts }),
             None if position == end => return Box::new(std::iter::empty()),
             None if position < first => LogError::Truncated { position, first },
             None if position > end => LogError::BeyondEnd { position, end },
@@ -360,12 +360,12 @@ impl Log for RemoteCommitLog {
 }
 
 /// Records that are being read.
-struct Reading<'a, Starts> {
+struct RecordsBeingRead<'a, Starts> {
     log: &'a RemoteLog,
     starts: Starts,
 }
 
-impl<Starts: Iterator<Item = (Position, names::RecordNumber)>> Iterator for Reading<'_, Starts> {
+impl<Starts: Iterator<Item = (Position, names::RecordNumber)>> Iterator for RecordsBeingRead<'_, Starts> {
     type Item = Result<(Position, Vec<u8>), LogError>;
 
     fn next(&mut self) -> Option<Self::Item> {
