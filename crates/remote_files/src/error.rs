@@ -10,7 +10,7 @@ use crate::change::Unreadable;
 
 /// Why files are not opened. Nothing of them has been changed, unless it says so.
 #[derive(Debug, Error)]
-pub enum OpenError {
+pub enum FilesOpenError {
     /// An option that makes no sense.
     #[error(transparent)]
     Option(#[from] OptionError),
@@ -113,8 +113,8 @@ pub enum OpenError {
 }
 
 /// Names the file in an error.
-pub(crate) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OpenError {
-    move |source| OpenError::File { action, path: path.to_path_buf(), source }
+pub(crate) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FilesOpenError {
+    move |source| FilesOpenError::File { action, path: path.to_path_buf(), source }
 }
 
 /// An option that cannot be used.
@@ -170,7 +170,7 @@ pub enum OptionError {
 /// Why a change is not durable. It is final: whether the change will be there after a recovery is not known, so nothing is taken any more.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{reason}; close all that have {} open, and open it again", path.display())]
-pub struct Failure {
+pub struct DurabilityFailure {
     /// The first of the files.
     pub path: PathBuf,
     /// What has failed first.

@@ -5,7 +5,7 @@
 
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};
 use redb::{Database, TableDefinition};
-use remote_files::Options;
+use remote_files::FilesOptions;
 use remote_redb::RemoteBackend;
 use std::error::Error;
 use std::fs::File;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..rounds {
         println!("a disk sync takes {:.2} ms (median of 25)", sync_ms(&folder)?);
         let addresses = servers.iter().map(|server| server.address).collect();
-        let options = Options { servers: addresses, copies: Some(2), ..Options::default() };
+        let options = FilesOptions { servers: addresses, copies: Some(2), ..FilesOptions::default() };
         let path = folder.join("remote");
         let backend = RemoteBackend::open(&path, &options, Box::new(|text| eprintln!("{text}")))?;
         let database = Database::builder().create_with_backend(backend.clone())?;
