@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::record::Record;
+use crate::record::DeviceRecord;
 
 /// Bytes of one record; more become several.
 const PIECE_BYTES: usize = 4 << 20;
@@ -19,7 +19,7 @@ const OVERHEAD_BYTES: u64 = 64 << 20;
 
 const _: () = assert!(PIECE_BYTES + HEAD_BYTES <= RECORD_BYTES_MAX);
 
-struct State {
+struct DeviceState {
     log: RemoteLog,
     /// All from `start` on.
     bytes: VecDeque<u8>,
@@ -42,7 +42,7 @@ struct State {
 pub struct RemoteLogDevice {
     capacity: u64,
     wait: Duration,
-    state: Mutex<State>,
+    state: Mutex<DeviceState>,
 }
 
 impl RemoteLogDevice {
@@ -60,7 +60,7 @@ impl RemoteLogDevice {
                 format!("what was acknowledged may be missing ({doubt:?}): recoverable memory has no use for a part");
             return Err(DeviceError::Unavailable { reason });
         }
-        let mut state = State {
+        let mut state = DeviceState {
             log,
             bytes: VecDeque::new(),
             start: LogOffset(0),
@@ -76,12 +76,12 @@ impl RemoteLogDevice {
         Ok(RemoteLogDevice { capacity, wait, state: Mutex::new(state) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DeviceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs what must not be tried again once it has failed.
-    fn finally<T>(&self, run: impl FnOnce(&mut State) -> Result<T, RemoteLogError>) -> Result<T, DeviceError> {
+    fn finally<T>(&self, run: impl FnOnce(&mut DeviceState) -> Result<T, RemoteLogError>) -> Result<T, DeviceError> {
         let mut state = self.lock();
         if state.failed {
             return Err(DeviceError::Failed);
@@ -105,7 +105,7 @@ fn unavailable(error: &RemoteLogError) -> DeviceError {
     DeviceError::Unavailable { reason: error.to_string() }
 }
 
-impl State {
+impl DeviceState {
     fn end(&self) -> LogOffset {
         self.start.plus(self.bytes.len() as u64)
     }
@@ -115,7 +115,7 @@ impl State {
         let (from, end) = self.log.extent();
         for place in (from.0..end.0).map(names::RecordNumber) {
             let Some(bytes) = self.log.read(place) else { continue };
-            let taken = Record::decode(&bytes).is_some_and(|record| self.take(place, record));
+            let taken = DeviceRecord::decode(&bytes).is_some_and(|record| self.take(place, record));
             if !taken {
                 let reason = format!("record {place} of the remote log is none of recoverable memory, or out of order");
                 return Err(DeviceError::NotALog { reason });
@@ -137,9 +137,9 @@ impl State {
         }
     }
 
-    fn take(&mut self, place: names::RecordNumber, record: Record<'_>) -> bool {
+    fn take(&mut self, place: names::RecordNumber, record: DeviceRecord<'_>) -> bool {
         match record {
-            Record::Bytes(position, bytes) => {
+            DeviceRecord::Bytes(position, bytes) => {
                 if self.records.is_empty() && self.bytes.is_empty() && self.start <= position {
                     self.start = position;
                 }
@@ -149,14 +149,14 @@ impl State {
                 self.bytes.extend(bytes);
                 self.records.note(position, place);
             }
-            Record::Truncate(upto) => {
+            DeviceRecord::Truncate(upto) => {
                 if upto > self.end() {
                     // The bytes before were given up together with their records.
                     self.clear(upto);
                 }
                 self.give_up(upto);
             }
-            Record::Reset(at) => self.clear(at),
+            DeviceRecord::Reset(at) => self.clear(at),
         }
         true
     }
@@ -177,7 +177,7 @@ impl State {
     }
 
     /// Puts a record into the remote log, waits for its receipt, and gives up what lies before both it and the oldest byte.
-    fn mark(&mut self, record: Record<'_>, wait: Duration) -> Result<(), RemoteLogError> {
+    fn mark(&mut self, record: DeviceRecord<'_>, wait: Duration) -> Result<(), RemoteLogError> {
         let place = self.log.append_no_wait(&record.encode())?;
         self.flush(wait)?;
         self.take(place, record);
@@ -217,7 +217,7 @@ impl LogDevice for RemoteLogDevice {
         self.finally(|state| {
             for piece in bytes.chunks(PIECE_BYTES) {
                 let position = state.end();
-                let place = state.log.append_no_wait(&Record::Bytes(position, piece).encode())?;
+                let place = state.log.append_no_wait(&DeviceRecord::Bytes(position, piece).encode())?;
                 state.bytes.extend(piece);
                 state.records.note(position, place);
             }
@@ -255,14 +255,14 @@ impl LogDevice for RemoteLogDevice {
     fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError> {
         self.finally(|state| {
             assert!(state.start <= upto && upto <= state.end(), "truncating at {upto}");
-            state.mark(Record::Truncate(upto), self.wait)
+            state.mark(DeviceRecord::Truncate(upto), self.wait)
         })
     }
 
     fn reset(&self, at: LogOffset) -> Result<(), DeviceError> {
         self.finally(|state| {
             assert!(at >= state.end(), "a reset at {at} would use positions again");
-            state.mark(Record::Reset(at), self.wait)?;
+            state.mark(DeviceRecord::Reset(at), self.wait)?;
             state.flushed = at;
             Ok(())
         })
