@@ -26,10 +26,10 @@ const PAGE_BYTES: u64 = 4096;
 /// See the crate's description. Copies of it stand for the same file: keep one to ask for the status.
 #[derive(Clone)]
 pub struct RemoteBackend {
-    shared: Arc<Shared>,
+    shared: Arc<BackendShared>,
 }
 
-struct Shared {
+struct BackendShared {
     file: File,
     /// redb's own, over the same file: its locks only, so that redb without this backend is refused, and is noticed.
     locks: FileBackend,
@@ -58,7 +58,7 @@ impl RemoteBackend {
         // A file of its own: its locks are its own, too, and go with it.
         let locks = OpenOptions::new().read(true).write(true).open(path).map_err(failed("open", path))?;
         let locks = FileBackend::new(locks).map_err(|error| failed("lock", path)(io::Error::other(error)))?;
-        let shared = Shared { file, locks, files: RwLock::new(Some(files)), opened };
+        let shared = BackendShared { file, locks, files: RwLock::new(Some(files)), opened };
         Ok(RemoteBackend { shared: Arc::new(shared) })
     }
 
