@@ -43,21 +43,21 @@ struct Database {
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenDatabase {
     databases: BTreeMap<PathBuf, (Arc<Database>, usize)>,
 }
 
 /// What a process has open; behind it what a child has that was forked from it.
 struct List {
     process: u32,
-    open: Mutex<Open>,
+    open: Mutex<OpenDatabase>,
     child: OnceLock<Box<List>>,
 }
 
 static FIRST: OnceLock<Box<List>> = OnceLock::new();
 
 /// The list of this process.
-fn list() -> MutexGuard<'static, Open> {
+fn list() -> MutexGuard<'static, OpenDatabase> {
     let process = std::process::id();
     let new = || Box::new(List { process, open: Mutex::default(), child: OnceLock::new() });
     let mut list = FIRST.get_or_init(new);
