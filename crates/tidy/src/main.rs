@@ -16,7 +16,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tree::{Tree, Violation};
+use tree::{Violation, WorkTree};
 
 const HELP: &str = "\
 Checks the house style. Usage: cargo run -p tidy -- [--bless [--allow-growth] | --examples PROGRAM]
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
 fn run_examples(program: Option<String>) -> ExitCode {
     let outcome = program.ok_or_else(|| format!("--examples needs a program\n\n{HELP}")).and_then(|program| {
         let root = workspace_root()?;
-        let tree = Tree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
+        let tree = WorkTree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
         examples::run(&tree, Path::new(&program))
     });
     match outcome {
@@ -84,7 +84,7 @@ fn run_examples(program: Option<String>) -> ExitCode {
 /// Checks the workspace around the current folder; blesses the size list first if asked to.
 fn run(bless: bool, allow_growth: bool) -> Result<Vec<Violation>, String> {
     let root = workspace_root()?;
-    let mut tree = Tree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
+    let mut tree = WorkTree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
     if bless {
         let lists = [
             (rules::size::LIST, rules::size::bless(&tree, allow_growth)?),

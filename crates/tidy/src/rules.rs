@@ -14,10 +14,10 @@ pub mod unsafety;
 pub mod words;
 
 use crate::architecture::Architecture;
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// Applies every rule; sorted by place.
-pub fn check_all(tree: &Tree) -> Vec<Violation> {
+pub fn check_all(tree: &WorkTree) -> Vec<Violation> {
     let (architecture, mut violations) = Architecture::parse(tree);
     violations.extend(arrows::check(tree, &architecture));
     violations.extend(circles::check(tree));
@@ -43,7 +43,7 @@ mod tests {
     /// A rule that exists but is not called would look like a rule that holds.
     #[test]
     fn every_rule_is_applied() {
-        let tree = Tree::of(&[
+        let tree = WorkTree::of(&[
             (crate::architecture::ARROWS, "[a]\nkind = 'server'\npure = true\n"),
             ("Cargo.toml", "[workspace.dependencies]\nserde = '1'\n"),
             (
