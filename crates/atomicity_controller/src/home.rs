@@ -4,7 +4,7 @@
 //! knows of it; a decision is forgotten only once every participant has logged it; `unfinished` holds exactly the orders of
 //! `home`, so its lowest key is the mark.
 
-use crate::gathering::ReadyTransaction;
+use crate::group_commit::ReadyTransaction;
 use crate::participant::PrepareRequest;
 use crate::{AfterSync, AtomicityController, VotingState, limits};
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, Outcome, Vote};
@@ -89,24 +89,24 @@ impl AtomicityController {
     pub(crate) fn ready(&mut self, ready: ReadyTransaction) {
         assert!(self.epoch.is_some(), "commits are taken only in an active epoch");
         assert_eq!(ready.transaction.home, self.site, "a transaction commits at its home site");
-        self.gathering.add(ready);
+        self.group_commit.add(ready);
     }
 
     /// It has lost what it had accessed. Once its prepare has been sent the votes decide.
     pub(crate) fn withdraw(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
-        if self.gathering.take_back(transaction).is_some() {
+        if self.group_commit.take_back(transaction).is_some() {
             self.finish_locks(transaction, outbox);
             answer_abort(transaction, conflict, outbox);
         }
     }
 
-    /// Sends what is ready, as far as it does not gather.
+    /// Sends what is ready, as far as it does not wait for its group.
     pub(crate) fn send_ready(&mut self, now: Now, outbox: &mut Outbox) {
         if self.standing == VotingState::Stopped {
             return;
         }
         loop {
-            let (mut group, history) = self.gathering.next(now, self.planted);
+            let (mut group, history) = self.group_commit.next(now, self.planted);
             match group.len() {
                 0 => break,
                 1 => self.commit(now, group.remove(0), Vec::new(), outbox),
@@ -120,7 +120,7 @@ impl AtomicityController {
                 }
             }
         }
-        if self.gathering.asks_for_turn(now) {
+        if self.group_commit.asks_for_turn(now) {
             outbox.local(ServerKind::AtomicityController, Message::CommitRequest(CommitRequest::Gathered));
         }
     }
@@ -153,7 +153,7 @@ impl AtomicityController {
         let gathered = home.members.iter().map(|member| member.transaction).collect();
         let twice = self.home.insert(transaction, home);
         assert!(twice.is_none(), "a transaction identifier commits once");
-        self.gathering.sent(now, bytes);
+        self.group_commit.sent(now, bytes);
         self.counters.prepares += epoch.others(self.site).count() as u64;
         self.send_prepare(transaction, epoch.others(self.site), outbox);
         self.prepare(now, PrepareRequest { transaction, age, order, participants, history, gathered }, outbox);
@@ -230,7 +230,7 @@ impl AtomicityController {
         self.set_decided(transaction, outcome, None);
         let home = &self.home[&transaction];
         let (members, bytes) = (home.names(transaction), home.history.written_bytes() as u64);
-        self.gathering.decided(members.len(), bytes, Some(now.boot.saturating_sub(home.begun_at)));
+        self.group_commit.decided(members.len(), bytes, Some(now.boot.saturating_sub(home.begun_at)));
         self.counters.rounds += u64::from(epoch.members.len() > 1);
         self.apply(transaction, outcome, epoch.number, outbox);
         let receipt = receipt(&epoch);
@@ -290,7 +290,7 @@ impl AtomicityController {
         self.apply(transaction, Outcome::Abort, epoch.number, outbox);
         self.counters.aborted += 1;
         let home = &self.home[&transaction];
-        self.gathering.decided(home.members.len().max(1), home.history.written_bytes() as u64, None);
+        self.group_commit.decided(home.members.len().max(1), home.history.written_bytes() as u64, None);
         if self.answers_aborts_early() {
             let members = std::mem::take(&mut self.home.get_mut(&transaction).expect("decided just above").members);
             self.tell_abort(transaction, members, conflict, outbox);
@@ -387,7 +387,7 @@ impl AtomicityController {
     ) {
         match self.standing {
             _ if members.is_empty() => answer_abort(transaction, conflict, outbox),
-            VotingState::Active => self.gathering.part(members),
+            VotingState::Active => self.group_commit.part(members),
             VotingState::Stopped => self.waiting.extend(members.into_iter().map(ReadyTransaction::into_request)),
         }
     }
@@ -481,7 +481,7 @@ impl AtomicityController {
     /// The new epoch is active: answer what the change decided.
     pub(crate) fn answer_resolved(&mut self, outbox: &mut Outbox) {
         self.unfinished.clear();
-        self.gathering.all_decided();
+        self.group_commit.all_decided();
         for (transaction, home) in std::mem::take(&mut self.home) {
             let HomePhase::Resolved(outcome) = home.phase else { panic!("an activated epoch leaves no vote open") };
             let members = home.names(transaction);

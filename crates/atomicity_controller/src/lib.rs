@@ -8,7 +8,7 @@
 //! activate. In reading order:
 //!
 //! * [`clock`]: the site's hybrid clock;
-//! * [`gathering`]: transactions of this site that commit together;
+//! * [`group_commit`]: transactions of this site that commit together;
 //! * [`home`]: transactions that this site coordinates;
 //! * [`participant`]: this site's votes, its own transactions included;
 //! * [`snapshot`]: where read-only transactions begin;
@@ -16,7 +16,7 @@
 //! * [`last_words`]: what this life leaves open when it ends.
 
 pub mod clock;
-pub mod gathering;
+pub mod group_commit;
 pub mod home;
 pub mod last_words;
 pub mod limits;
@@ -25,7 +25,7 @@ pub mod resolution;
 pub mod snapshot;
 
 use clock::HybridClock;
-use gathering::{GroupCommit, ReadyTransaction};
+use group_commit::{GroupCommit, ReadyTransaction};
 use home::HomeTransaction;
 use messages::access::AccessRequest;
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
@@ -97,7 +97,7 @@ pub struct AtomicityController {
     clock: HybridClock,
     next_sequence: u64,
     next_order: u64,
-    gathering: GroupCommit,
+    group_commit: GroupCommit,
     home: BTreeMap<TransactionId, HomeTransaction>,
     /// Orders of this home that are not finished: the mark is the lowest.
     unfinished: BTreeMap<u64, TransactionId>,
@@ -129,7 +129,7 @@ impl AtomicityController {
             clock: HybridClock::default(),
             next_sequence: 1,
             next_order: 1,
-            gathering: GroupCommit::new(round_pace),
+            group_commit: GroupCommit::new(round_pace),
             home: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             participants: Participants::default(),
@@ -182,7 +182,7 @@ impl AtomicityController {
                 let reply = CommitReply::Begun { tag, transaction, age };
                 outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
             }
-            CommitRequest::Gathered => self.gathering.turn_is_over(),
+            CommitRequest::Gathered => self.group_commit.turn_is_over(),
             stopped if self.standing == VotingState::Stopped => self.waiting.push(stopped),
             CommitRequest::Commit { transaction, age, history, logged_everywhere } => {
                 self.ready(ReadyTransaction { transaction, age, history, logged_everywhere, since: now.boot });
@@ -304,7 +304,7 @@ impl Server for AtomicityController {
             Message::AccessReply(messages::access::AccessReply::Installed { transaction }) => {
                 self.installed(transaction, outbox);
             }
-            Message::AccessReply(messages::access::AccessReply::Room { bytes }) => self.gathering.set_room(bytes),
+            Message::AccessReply(messages::access::AccessReply::Room { bytes }) => self.group_commit.set_room(bytes),
             Message::EpochRequest(request) => self.epoch_request(now, request, outbox),
             Message::Synced(token) => self.synced(now, token, outbox),
             Message::Checkpoint => self.checkpoint(outbox),

@@ -5,7 +5,7 @@
 
 mod replay;
 
-use crate::gathering::ReadyTransaction;
+use crate::group_commit::ReadyTransaction;
 use crate::home::votes_from_disk;
 use crate::{AfterSync, AtomicityController, VotingState, limits};
 use messages::access::{AccessRequest, StaleSet};
@@ -521,7 +521,7 @@ impl AtomicityController {
         self.participants.acknowledgements.entry(home).or_default().push(transaction);
     }
 
-    /// Sends the acknowledgements that have gathered.
+    /// Sends the acknowledgements that wait.
     pub(crate) fn acknowledge(&mut self, now: Now, outbox: &mut Outbox) {
         if self.participants.acknowledgements.is_empty() || now.boot < self.participants.acknowledge_at {
             return;
@@ -553,7 +553,7 @@ impl AtomicityController {
     /// Rule 7: no vote any more. What was not voted for never will be.
     pub(crate) fn stop(&mut self, outbox: &mut Outbox) {
         self.standing = VotingState::Stopped;
-        let ready = self.gathering.take_all();
+        let ready = self.group_commit.take_all();
         self.waiting.extend(ready.map(ReadyTransaction::into_request));
         let judging: Vec<TransactionId> = (self.participants.all.iter())
             .filter(|(_, participation)| {

@@ -1,10 +1,10 @@
-//! Transactions of this home that are ready while others are on their way gather, and commit together: one prepare, one vote of each site, one
+//! Group commit: transactions of this home that are ready while others are on their way commit together. There is one prepare, one vote of each site, one
 //! decision for all of them. To the other sites a group is one transaction; to whoever asked, each is its own.
 //!
 //! How many rounds may be on their way follows from how long one takes (`GroupCommit::rounds_allowed`): few where a round costs more work than
 //! time, many where it is far. So a ready transaction waits for a small part of a round, or not at all; and a round that takes longer than most
 //! holds nobody up. When a group may leave, it first takes along what becomes ready in the same turn: the controller sends itself a message behind
-//! everything that waits inside the site (`GroupTurn`), for what was asked for together is ready together. A site alone, whose rounds take no time, gathers
+//! everything that waits inside the site (`GroupTurn`), for what was asked for together is ready together. A site alone, whose rounds take no time, commits groups
 //! by that only. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
 //! "Implementation Techniques for Main Memory Database Systems", 1984, section 5.2, there for the log.)
 //!
@@ -15,8 +15,7 @@
 //! outcome of its group; a group that aborts leaves nothing, and each of its members is then judged alone, under its own identifier.
 
 use crate::limits::{
-    GATHER_PATIENCE, GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, GATHERED_RANGES_MAX, GROUP_MAX, ROUND_SLACK_PARTS,
-    ROUNDS_MAX,
+    GROUP_BYTES_MAX, GROUP_ITEMS_MAX, GROUP_MAX, GROUP_PATIENCE, GROUP_RANGES_MAX, ROUND_SLACK_PARTS, ROUNDS_MAX,
 };
 use messages::commit::CommitRequest;
 use messages::planted;
@@ -106,7 +105,7 @@ impl GroupCommit {
     /// A transaction is ready.
     pub(crate) fn add(&mut self, ready: ReadyTransaction) {
         let has_lost = ready.age.first != ready.transaction;
-        let is_alone = has_lost || ready.logged_everywhere || !may_gather(&ready.history);
+        let is_alone = has_lost || ready.logged_everywhere || !may_join_group(&ready.history);
         let queue = if is_alone { &mut self.alone } else { &mut self.ready };
         queue.push_back(ready);
     }
@@ -173,7 +172,7 @@ impl GroupCommit {
         let Some(first) = self.ready.front() else { return false };
         self.voting < self.rounds_allowed()
             || now.boot >= self.sent_at + self.median.max(self.round_pace)
-            || now.boot >= first.since + GATHER_PATIENCE
+            || now.boot >= first.since + GROUP_PATIENCE
     }
 
     /// Whether the controller is to send itself `CommitRequest::Gathered` now, after everybody has left who may.
@@ -243,12 +242,12 @@ fn slack(time: u64) -> u64 {
 }
 
 /// Whether it may commit with others: it is small, and changes rows only.
-fn may_gather(history: &History) -> bool {
+fn may_join_group(history: &History) -> bool {
     let items = history.reads.len() + history.writes.len() + history.increments.len();
     history.drops.is_empty()
-        && items <= GATHERED_ITEMS_MAX
-        && history.ranges.len() <= GATHERED_RANGES_MAX
-        && history.bytes() <= GATHERED_BYTES_MAX
+        && items <= GROUP_ITEMS_MAX
+        && history.ranges.len() <= GROUP_RANGES_MAX
+        && history.bytes() <= GROUP_BYTES_MAX
         && history.writes.iter().all(|write| write.table != TableId::CATALOG)
 }
 
@@ -294,7 +293,7 @@ impl<'a> Joined<'a> {
     fn admit(&mut self, history: &'a History, dependent: bool) -> bool {
         let bytes = self.bytes + history.bytes();
         let new = match self.compare(history) {
-            Some(new) if bytes <= GATHERED_BYTES_MAX => new,
+            Some(new) if bytes <= GROUP_BYTES_MAX => new,
             _ if dependent => NewInGroup {
                 reads: (0..history.reads.len()).collect(),
                 increments: (0..history.increments.len()).collect(),
@@ -429,11 +428,11 @@ mod tests {
     }
 
     /// Who leaves when nothing else becomes ready in this turn.
-    fn leaves(gathering: &mut GroupCommit, now: Now) -> Vec<ReadyTransaction> {
-        if gathering.asks_for_turn(now) {
-            gathering.turn_is_over();
+    fn leaves(group_commit: &mut GroupCommit, now: Now) -> Vec<ReadyTransaction> {
+        if group_commit.asks_for_turn(now) {
+            group_commit.turn_is_over();
         }
-        gathering.next(now, Planted::none()).0
+        group_commit.next(now, Planted::none()).0
     }
 
     /// Two that commit as one although one of them has read what the other changes could not have run one after the other.
@@ -485,71 +484,71 @@ mod tests {
         assert_eq!(joined.increments, sums);
     }
 
-    /// While one round is on its way the others gather; where a round takes long, more are on their way, so that nobody waits for a whole one.
+    /// While one round is on its way the others wait and leave as a group; where a round takes long, more are on their way, so that nobody waits for a whole one.
     #[test]
     fn rounds_that_take_long_overlap() {
         let now = Now { boot: 0, wall_micros: 0 };
-        let mut gathering = GroupCommit::new(ROUND_PACE);
-        let send = |gathering: &mut GroupCommit, name: &str| {
-            gathering.add(ready(1, writes(name)));
-            let group = leaves(gathering, now);
-            (!group.is_empty()).then(|| gathering.sent(now, 1)).is_some()
+        let mut group_commit = GroupCommit::new(ROUND_PACE);
+        let send = |group_commit: &mut GroupCommit, name: &str| {
+            group_commit.add(ready(1, writes(name)));
+            let group = leaves(group_commit, now);
+            (!group.is_empty()).then(|| group_commit.sent(now, 1)).is_some()
         };
-        assert!(send(&mut gathering, "a") && !send(&mut gathering, "b"));
-        gathering.decided(1, 1, Some(10 * ROUND_PACE));
-        let sent = (0..12).filter(|number| send(&mut gathering, &number.to_string())).count();
+        assert!(send(&mut group_commit, "a") && !send(&mut group_commit, "b"));
+        group_commit.decided(1, 1, Some(10 * ROUND_PACE));
+        let sent = (0..12).filter(|number| send(&mut group_commit, &number.to_string())).count();
         assert_eq!(sent, 11, "b and what came next leave together, and then ten more");
-        gathering.add(ready(1, writes("late")));
-        assert!(leaves(&mut gathering, now).is_empty());
+        group_commit.add(ready(1, writes("late")));
+        assert!(leaves(&mut group_commit, now).is_empty());
         let later = Now { boot: 10 * ROUND_PACE, ..now };
-        assert_eq!(leaves(&mut gathering, later).len(), 2, "a round that takes longer than most holds nobody up");
+        assert_eq!(leaves(&mut group_commit, later).len(), 2, "a round that takes longer than most holds nobody up");
     }
 
     /// Who writes while there is no room fills memory; who waits for room that is there, or for room that it does not need, waits for nothing.
     #[test]
     fn who_changes_something_waits_for_room() {
         let now = Now { boot: 0, wall_micros: 0 };
-        let mut gathering = GroupCommit::new(ROUND_PACE);
+        let mut group_commit = GroupCommit::new(ROUND_PACE);
         let names =
             |group: Vec<ReadyTransaction>| group.iter().map(|ready| ready.transaction.sequence).collect::<Vec<_>>();
-        gathering.set_room(0);
+        group_commit.set_room(0);
         for (sequence, history) in [(1, writes("a")), (2, adds("b", 1)), (3, reads("c", 1))] {
-            gathering.add(ready(sequence, history));
+            group_commit.add(ready(sequence, history));
         }
         let retried = ReadyTransaction { age: ready(9, reads("d", 1)).age, ..ready(4, writes("d")) };
-        gathering.add(retried);
-        assert_eq!(names(leaves(&mut gathering, now)), [3]);
-        assert_eq!(names(leaves(&mut gathering, now)), [0; 0]);
-        gathering.set_room(100);
-        assert_eq!(names(leaves(&mut gathering, now)), [4]);
-        gathering.sent(now, 100);
-        assert_eq!(names(leaves(&mut gathering, now)), [0; 0], "what is on its way needs the room");
-        gathering.decided(1, 100, None);
-        gathering.set_room(0);
+        group_commit.add(retried);
+        assert_eq!(names(leaves(&mut group_commit, now)), [3]);
+        assert_eq!(names(leaves(&mut group_commit, now)), [0; 0]);
+        group_commit.set_room(100);
+        assert_eq!(names(leaves(&mut group_commit, now)), [4]);
+        group_commit.sent(now, 100);
+        assert_eq!(names(leaves(&mut group_commit, now)), [0; 0], "what is on its way needs the room");
+        group_commit.decided(1, 100, None);
+        group_commit.set_room(0);
         let second = ready(2, History::default()).transaction;
-        assert!(gathering.take_back(second).is_some(), "it can still be taken back");
-        gathering.set_room(u64::MAX);
-        assert_eq!(names(leaves(&mut gathering, now)), [1]);
+        assert!(group_commit.take_back(second).is_some(), "it can still be taken back");
+        group_commit.set_room(u64::MAX);
+        assert_eq!(names(leaves(&mut group_commit, now)), [1]);
     }
 
     /// Whoever leaves before the turn is over commits alone although others are about to be ready; whoever asks for its end twice pays for it twice.
     #[test]
     fn what_becomes_ready_in_one_turn_leaves_together() {
         let now = Now { boot: 0, wall_micros: 0 };
-        let mut gathering = GroupCommit::new(ROUND_PACE);
-        let next = |gathering: &mut GroupCommit| gathering.next(now, Planted::none()).0.len();
-        assert!(!gathering.asks_for_turn(now), "nobody is ready");
-        gathering.add(ready(1, writes("a")));
-        assert_eq!(next(&mut gathering), 0);
-        assert!(gathering.asks_for_turn(now) && !gathering.asks_for_turn(now));
-        gathering.add(ready(2, writes("b")));
-        assert_eq!(next(&mut gathering), 0);
-        gathering.turn_is_over();
-        assert_eq!(next(&mut gathering), 2);
-        gathering.sent(now, 2);
-        gathering.add(ready(3, writes("c")));
-        assert!(!gathering.asks_for_turn(now), "it waits for a round");
-        gathering.decided(2, 2, Some(1));
-        assert!(gathering.asks_for_turn(now), "a turn begins with who may leave");
+        let mut group_commit = GroupCommit::new(ROUND_PACE);
+        let next = |group_commit: &mut GroupCommit| group_commit.next(now, Planted::none()).0.len();
+        assert!(!group_commit.asks_for_turn(now), "nobody is ready");
+        group_commit.add(ready(1, writes("a")));
+        assert_eq!(next(&mut group_commit), 0);
+        assert!(group_commit.asks_for_turn(now) && !group_commit.asks_for_turn(now));
+        group_commit.add(ready(2, writes("b")));
+        assert_eq!(next(&mut group_commit), 0);
+        group_commit.turn_is_over();
+        assert_eq!(next(&mut group_commit), 2);
+        group_commit.sent(now, 2);
+        group_commit.add(ready(3, writes("c")));
+        assert!(!group_commit.asks_for_turn(now), "it waits for a round");
+        group_commit.decided(2, 2, Some(1));
+        assert!(group_commit.asks_for_turn(now), "a turn begins with who may leave");
     }
 }
