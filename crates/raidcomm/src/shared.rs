@@ -28,7 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `cargo run --release -p raidcomm --example calls` measures them beside sockets and pipes; `--example kills` kills servers under calls.
+//! `cargo bench -p raidcomm --bench calls` measures them beside sockets and pipes; `--example kills` kills servers under calls.
 //!
 //! Source: "Evolution of a Communication System for Distributed Transaction Processing in Raid" (1992), sections 4.2 (passing control
 //! directly) and 4.3 (V.3). In reading order:

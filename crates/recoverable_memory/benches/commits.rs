@@ -1,4 +1,4 @@
-//! Measures what a commit costs: `cargo run --release -p recoverable_memory --example commits -- [folder] [seconds]`.
+//! Measures what a commit costs: `cargo bench -p recoverable_memory --bench commits -- [folder] [seconds]`.
 //!
 //! One thread, one range of 16 bytes in each transaction, at random places of 8 MiB. Prints nanoseconds for a transaction that is not
 //! flushed, with and without old values, of several ranges, at few places (which are coalesced), and aborted; then
@@ -41,7 +41,7 @@ const CASES: [Case; 6] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     let temporary = tempfile::tempdir()?;
     let folder = arguments.next().map_or_else(|| temporary.path().join("commits"), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(Ok(1.0), |text| text.parse())?;

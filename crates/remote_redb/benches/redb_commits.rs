@@ -1,6 +1,6 @@
 //! Small commits of redb over two memory servers beside its default durability on the same disk, in turns.
 //!
-//! `cargo run --release -p remote_redb --example redb_commits -- [commits] [rounds] [folder]`. The servers are processes of their own on the loopback
+//! `cargo bench -p remote_redb --bench redb_commits -- [commits] [rounds] [folder]`. The servers are processes of their own on the loopback
 //! interface. The time of a disk sync is printed with every round.
 
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};
@@ -20,7 +20,7 @@ const TABLE: TableDefinition<'_, u64, u64> = TableDefinition::new("entry");
 const SERVE: &str = "--serve";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if words.first().is_some_and(|word| word == SERVE) {
         return serve();
     }

@@ -1,10 +1,10 @@
 //! The round trip of a message transaction by every way, beside a bare UDP echo, in one run: both processes on one processor, each on its
 //! own, and wherever the system puts them.
 //!
-//! `cargo run --release -p message_transactions --example exchange [-- ROUND_TRIPS]`. The program starts itself once more for each way as the other side;
+//! `cargo bench -p message_transactions --bench exchange [-- ROUND_TRIPS]`. The program starts itself once more for each way as the other side;
 //! in memory the other side is a thread. Rounds of all ways alternate, and the medians of all round trips are compared.
 
-#[path = "common/ways.rs"]
+#[path = "../examples/common/ways.rs"]
 mod ways;
 
 use message_transactions::ProcessId;
@@ -219,7 +219,7 @@ fn compare(round_trips: usize, placing: Placing, keys: &Path) -> Outcome<()> {
 }
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["echo", processor] => return echo(processor),
         ["serve", way, processor, client, keys] => {

@@ -1,7 +1,7 @@
 //! Bulk data between two network namespaces that a pair of virtual Ethernet interfaces joins: `write` and `read` of 16 MB segments
 //! against TCP over the same link, without loss and with a tenth of all packets lost.
 //!
-//! `cargo run --release -p message_transactions --example bulk`. Needs the rights of the superuser, `ip` and `nft`. The program starts itself once
+//! `cargo bench -p message_transactions --bench bulk`. Needs the rights of the superuser, `ip` and `nft`. The program starts itself once
 //! more as the other side, in its own namespace; both namespaces vanish at the end.
 
 use message_transactions::ProcessId;
@@ -174,7 +174,7 @@ fn measure(host: &Host<Link>, child: &mut Child, loss_percent: u64) -> Outcome<(
 }
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve", client, loss] => return serve(client.parse()?, loss.parse()?),
         ["ask", loss] => return ask(loss.parse()?),

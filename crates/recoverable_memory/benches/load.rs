@@ -1,4 +1,4 @@
-//! The papers' load generator: `cargo run --release -p recoverable_memory --example load -- --help`.
+//! The papers' load generator: `cargo bench -p recoverable_memory --bench load -- --help`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn start() -> Result<ExitCode, Box<dyn Error>> {
-    let Some(arguments) = parse(std::env::args().skip(1))? else {
+    let Some(arguments) = parse(std::env::args().skip(1).filter(|word| word != "--bench"))? else {
         print!("{HELP}");
         return Ok(ExitCode::SUCCESS);
     };
