@@ -8,11 +8,19 @@ use std::collections::BTreeMap;
 /// What is wrong with a run.
 pub type LedgerFinding = String;
 
+/// What a client asks of the kernels for an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct OperationSemantics {
+    /// It is to be executed exactly once.
+    pub once: bool,
+    /// It goes to a group of servers.
+    pub grouped: bool,
+}
+
 /// An operation of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOperation {
-    pub once: bool,
-    pub grouped: bool,
+    pub semantics: OperationSemantics,
     pub started: u64,
     /// Deliveries by process.
     pub delivered: BTreeMap<ProcessId, u32>,
@@ -35,10 +43,10 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub fn begin(&mut self, now: u64, once: bool, grouped: bool) -> u64 {
+    pub fn begin(&mut self, now: u64, semantics: OperationSemantics) -> u64 {
         self.next += 1;
         let operation =
-            ClientOperation { once, grouped, started: now, delivered: BTreeMap::new(), executed: 0, ended: false };
+            ClientOperation { semantics, started: now, delivered: BTreeMap::new(), executed: 0, ended: false };
         self.operations.insert(self.next, operation);
         self.next
     }
@@ -64,10 +72,10 @@ impl Ledger {
         };
         let times = operation.delivered.entry(receiver).or_insert(0);
         *times += 1;
-        if operation.once && *times > 1 {
+        if operation.semantics.once && *times > 1 {
             return Err(format!("message {id}, to be executed once, was delivered {times} times to server {server}"));
         }
-        if let Some(&arrival) = self.arrivals.get(&(id, receiver)).filter(|_| ordered && operation.once) {
+        if let Some(&arrival) = self.arrivals.get(&(id, receiver)).filter(|_| ordered && operation.semantics.once) {
             let last = self.last.entry(receiver).or_insert(0);
             if arrival < *last {
                 return Err(format!("message {id} came to server {server} before one that it was delivered after"));
@@ -81,7 +89,7 @@ impl Ledger {
     pub fn execute(&mut self, id: u64) -> Result<(), LedgerFinding> {
         let Some(operation) = self.operations.get_mut(&id) else { return Ok(()) };
         operation.executed += 1;
-        if operation.once && !operation.grouped && operation.executed > 1 {
+        if operation.semantics.once && !operation.semantics.grouped && operation.executed > 1 {
             return Err(format!("message {id}, to be executed once, was executed {} times", operation.executed));
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! A client performs its operations one after the other. A server takes messages, works at them for a while, moves bulk data if it is
 //! asked to, and replies or forwards. Each checks what it can see.
 
-use super::ledger::LedgerFinding;
+use super::ledger::{LedgerFinding, OperationSemantics};
 use super::world::{KernelWorld, SERVERS};
 use crate::identifier::{MessageDestination, ProcessId};
 use crate::kernel::{GatherUntil, Gathering, Kernel, OutgoingMessage, ProcessError};
@@ -195,7 +195,7 @@ impl KernelWorld {
         let server = servers[self.random.below(servers.len() as u64) as usize];
         let wish = if grouped { ClientWish::Count } else { ClientWish::ALL[self.random.below(5) as usize] };
         let bytes = 1 + self.random.below(self.profile.bulk_max);
-        let operation = self.ledger.begin(self.now, once, grouped);
+        let operation = self.ledger.begin(self.now, OperationSemantics { once, grouped });
         let message = encode(operation, wish, bytes);
         let message =
             if once { OutgoingMessage::exactly_once(message) } else { OutgoingMessage::at_least_once(message) };

@@ -17,6 +17,20 @@ struct KeptRecord {
     epoch: Epoch,
 }
 
+/// A receipt, and what stood behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GivenReceipt<'a> {
+    pub(super) host: usize,
+    pub(super) epoch: Epoch,
+    pub(super) position: RecordNumber,
+    pub(super) bytes: &'a [u8],
+    pub(super) receipt: Receipt,
+    /// k.
+    pub(super) copies: u8,
+    /// The disk really holds it.
+    pub(super) is_synced: bool,
+}
+
 /// What a writer displayed when its host crashed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Displayed {
@@ -91,16 +105,9 @@ impl Ledger {
         self.kept = self.kept.split_off(&self.truncated);
     }
 
-    /// A receipt was given. `copies` is k; `is_synced`: the disk really holds it.
-    pub(super) fn receipt(
-        &mut self,
-        (host, epoch): (usize, Epoch),
-        position: RecordNumber,
-        bytes: &[u8],
-        receipt: Receipt,
-        copies: u8,
-        is_synced: bool,
-    ) -> Result<(), String> {
+    /// A receipt was given.
+    pub(super) fn receipt(&mut self, given: GivenReceipt<'_>) -> Result<(), String> {
+        let GivenReceipt { host, epoch, position, bytes, receipt, copies, is_synced } = given;
         self.acknowledged += 1;
         match receipt {
             Receipt::Memory { .. } => {

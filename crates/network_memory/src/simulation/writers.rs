@@ -1,6 +1,6 @@
 //! The writers of a simulated world: how they are begun, driven, looked at and ended.
 
-use super::ledger::{Displayed, LedgerOpening};
+use super::ledger::{Displayed, GivenReceipt, LedgerOpening};
 use super::matching::Whose;
 use super::world::{LOG, LogWorld, LogWorldEvent};
 use crate::message::WriterRequest;
@@ -197,7 +197,8 @@ impl LogWorld {
                 let place = self.hosts[host].places.get(&position);
                 let is_synced = synced.zip(place).is_some_and(|(synced, place)| synced >= *place);
                 let copies = self.profile.copies;
-                self.ledger.receipt((host, epoch), position, bytes, receipt, copies, is_synced)?;
+                let given = GivenReceipt { host, epoch, position, bytes, receipt, copies, is_synced };
+                self.ledger.receipt(given)?;
             }
         }
         Ok(())
