@@ -7,6 +7,7 @@ pub mod dependencies;
 pub mod header;
 pub mod markdown;
 pub mod messages;
+pub mod names;
 pub mod purity;
 pub mod sentences;
 pub mod size;
@@ -26,6 +27,7 @@ pub fn check_all(tree: &WorkTree) -> Vec<Violation> {
     violations.extend(header::check(tree));
     violations.extend(markdown::check(tree));
     violations.extend(messages::check(tree));
+    violations.extend(names::check(tree));
     violations.extend(purity::check(tree, &architecture));
     violations.extend(sentences::check(tree));
     violations.extend(size::check(tree));
@@ -53,6 +55,7 @@ mod tests {
             ("crates/b/Cargo.toml", "[package]\nname = 'b'\n[lints]\nworkspace = true\n"),
             ("crates/a/src/lib.rs", "use std::fs;\nfn f() { unsafe { todo!() } }\n"),
             (size::LIST, "700 crates/a/src/lib.rs\n"),
+            (names::LIST, "2 Gone\n"),
             ("README.md", "[x](nowhere.md)"),
             ("docs/lonely.md", ""),
         ]);
@@ -65,6 +68,7 @@ mod tests {
             "does not list this page",
             "`std::fs`",
             "now has",
+            "`Gone` is now",
             "unsafe",
             "`todo!`",
             "no row for `b`",
