@@ -17,7 +17,7 @@ use copy::LogCopy;
 use std::collections::BTreeMap;
 
 /// How much a server keeps.
-#[derive(Clone, LogCopy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Bytes of all logs, with [`crate::limits::RECORD_OVERHEAD_BYTES`] for each record.
     pub capacity_bytes: u64,

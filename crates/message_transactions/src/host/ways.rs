@@ -324,7 +324,7 @@ fn take_turn(streams: &mut Streams, now: u64, events: &Events, incoming: &mut Ve
 }
 
 impl PacketTransport for Ways {
-    type KernelPlace = KernelPlace;
+    type Place = KernelPlace;
 
     fn place(&self) -> KernelPlace {
         KernelPlace::Network(self.udp.place())

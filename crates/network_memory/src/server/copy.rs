@@ -19,7 +19,7 @@ struct Staged {
 }
 
 /// The writer may acknowledge from its disk, or no longer.
-#[derive(Clone, LogCopy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Permit {
     pub(super) number: u64,
     /// By the server's clock.
